@@ -1,0 +1,40 @@
+# Every target sets up what it needs, in .venv of this folder.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+BIN := .venv/bin
+
+.PHONY: help demo test check bench soak picture clean
+
+help: ## Show this list
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.venv/.runs: pyproject.toml constraints.txt scripts/setup
+	@scripts/setup run
+
+.venv/.tests: pyproject.toml constraints.txt scripts/setup
+	@scripts/setup dev
+
+demo: .venv/.runs ## A tour: a list is written, worked through and completed (offline, no key)
+	@$(BIN)/headway demo
+
+test: .venv/.tests ## Run the tests
+	@$(BIN)/python -m pytest -n 2
+
+check: .venv/.tests ## Lint, types, layers and file sizes
+	@$(BIN)/ruff check src tests bench scripts
+	@$(BIN)/ruff format --check src tests bench scripts
+	@$(BIN)/pyright
+	@$(BIN)/lint-imports
+	@$(BIN)/python scripts/check_sizes.py
+
+bench: .venv/.tests ## Measure speed as ratios, side by side in one run
+	@$(BIN)/python -m bench
+
+soak: .venv/.tests ## The full counts of the endurance tests (about 10 minutes)
+	@$(BIN)/python -m pytest -m slow tests/soak
+
+picture: .venv/.tests ## Draw the README's picture anew
+	@$(BIN)/python scripts/picture.py
+
+clean: ## Remove what the targets made
+	rm -rf .venv build dist .coverage .hypothesis

@@ -1,0 +1,222 @@
+"""Events, items and states as JSON and back. What the log and the snapshots look like on disk is decided here.
+
+Compact: a field with its default value is left out. Nothing here validates; what is read was written by this module.
+"""
+
+from __future__ import annotations
+
+import json
+
+from headway.core import events as ev
+from headway.core.events import Event, ListDelta, Splice
+from headway.core.fields import DEFAULTS, FIELDS, Kind
+from headway.core.model import (
+    CompletionLog,
+    Evidence,
+    EvidenceLevel,
+    Origin,
+    Plan,
+    Priority,
+    State,
+    Status,
+    Todo,
+    TodoList,
+)
+from headway.core.plans import checked_plan, plan_record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+SNAPSHOT_FORMAT = 1
+
+
+def to_json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _evidence_record(evidence: Evidence) -> dict[str, object]:
+    return {
+        "level": evidence.level,
+        "command": evidence.command,
+        "exit_code": evidence.exit_code,
+        "files": list(evidence.files),
+    }
+
+
+def _evidence(record: Any) -> Evidence:
+    return Evidence(EvidenceLevel(record["level"]), record["command"], record["exit_code"], tuple(record["files"]))
+
+
+_READ: dict[Kind, Callable[[Any], object]] = {
+    Kind.STATUS: Status,
+    Kind.PRIORITY: Priority,
+    Kind.ORIGIN: Origin,
+    Kind.TEXTS: tuple,
+    Kind.IDS: tuple,
+    Kind.EVIDENCE: _evidence,
+}
+_READERS = {field.name: _READ[field.kind] for field in FIELDS if field.kind in _READ}
+_SHOWN = tuple(field.name for field in FIELDS)
+
+
+def value_record(value: object) -> object:
+    """A field's value as JSON."""
+    return _evidence_record(value) if isinstance(value, Evidence) else value
+
+
+def read_value(name: str, value: object) -> object:
+    reader = _READERS.get(name)
+    return value if value is None or reader is None else reader(value)
+
+
+def todo_record(todo: Todo) -> dict[str, object]:
+    """The item as the log keeps it: without what has its default value."""
+    record: dict[str, object] = {"id": todo.id, "content": todo.content}
+    for name, default in DEFAULTS.items():
+        value = getattr(todo, name)
+        if value != default:
+            record[name] = value_record(value)
+    return record
+
+
+def todo_dict(todo: Todo) -> dict[str, object]:
+    """The item as programs get it: every field, snake_case, ready for JSON."""
+    return {name: value_record(getattr(todo, name)) for name in _SHOWN}
+
+
+def read_todo(record: dict[str, Any]) -> Todo:
+    for name, reader in _READERS.items():
+        if (value := record.get(name)) is not None:
+            record[name] = reader(value)
+    return Todo(**record)
+
+
+def _sides_record(fields: dict[str, tuple[object, object]]) -> dict[str, list[object]]:
+    return {name: [value_record(before), value_record(after)] for name, (before, after) in fields.items()}
+
+
+def _read_sides(record: dict[str, Any]) -> dict[str, tuple[object, object]]:
+    return {name: (read_value(name, before), read_value(name, after)) for name, (before, after) in record.items()}
+
+
+def _delta_record(delta: ListDelta) -> dict[str, object]:
+    record: dict[str, object] = {"cause": delta.cause}
+    if delta.added:
+        record["added"] = [todo_record(todo) for todo in delta.added]
+    if delta.removed:
+        record["removed"] = [todo_record(todo) for todo in delta.removed]
+    if delta.changed:
+        record["changed"] = {todo_id: _sides_record(fields) for todo_id, fields in delta.changed.items()}
+    if delta.order:
+        record["order"] = [delta.order.start, delta.order.removed, delta.order.inserted]
+    if delta.about:
+        record["about"] = _sides_record(delta.about)
+    record["previous"] = delta.previous
+    if delta.other:
+        record["other"] = delta.other
+    return record
+
+
+def _read_delta(record: dict[str, Any]) -> ListDelta:
+    order = record.get("order")
+    return ListDelta(
+        record["cause"],
+        tuple(read_todo(todo) for todo in record.get("added", ())),
+        tuple(read_todo(todo) for todo in record.get("removed", ())),
+        {todo_id: _read_sides(fields) for todo_id, fields in record.get("changed", {}).items()},
+        Splice(order[0], tuple(order[1]), tuple(order[2])) if order else None,
+        _read_sides(record.get("about", {})),
+        record["previous"],
+        record.get("other", 0),
+    )
+
+
+def _read_plan(record: dict[str, Any] | None) -> Plan | None:
+    return None if record is None else checked_plan(record)
+
+
+def _log_record(log: CompletionLog) -> dict[str, object]:
+    return {"path": log.path, "blocks": log.blocks, "digest": log.digest}
+
+
+def data_record(data: ev.EventData) -> dict[str, object]:
+    if isinstance(data, ListDelta):
+        return _delta_record(data)
+    if isinstance(data, ev.LeaseRenewal):
+        return {"id": data.todo_id, "until": data.until}
+    if isinstance(data, ev.PlanChange):
+        return {"plan": data.plan and plan_record(data.plan)}
+    if isinstance(data, ev.PlanModeChange):
+        return {"on": data.on}
+    return _log_record(data)
+
+
+_READ_DATA: dict[str, Callable[[dict[str, Any]], ev.EventData]] = {
+    ev.TODO_LIST_UPDATED: _read_delta,
+    ev.LEASE_RENEWED: lambda record: ev.LeaseRenewal(record["id"], record["until"]),
+    ev.PLAN_UPDATED: lambda record: ev.PlanChange(_read_plan(record["plan"])),
+    ev.PLAN_MODE_CHANGED: lambda record: ev.PlanModeChange(record["on"]),
+    ev.COMPLETION_LOGGED: lambda record: CompletionLog(**record),
+}
+
+
+def event_data(event: Event) -> str:
+    """The part of an event that depends on its type, as the log keeps it."""
+    return to_json(data_record(event.data))
+
+
+def read_event(version: int, at: str, agent: str, actor: str, name: str, data: str) -> Event:
+    return Event(version, at, agent, actor, name, _READ_DATA[name](json.loads(data)))
+
+
+def event_dict(event: Event) -> dict[str, object]:
+    """The event as programs get it: one JSON object, its name in `type`."""
+    head: dict[str, object] = {
+        "type": event.type,
+        "version": event.version,
+        "at": event.at,
+        "agent_id": event.agent,
+        "actor": event.actor,
+    }
+    return {**head, **data_record(event.data)}
+
+
+def write_state(state: State) -> str:
+    lists = {
+        agent: {
+            "items": [todo_record(todo) for todo in todos.items.values()],
+            "title": todos.title,
+            "summary": todos.summary,
+            "created_at": todos.created_at,
+            "updated_at": todos.updated_at,
+            "next_number": todos.next_number,
+            "undo": todos.undo,
+            "redo": todos.redo,
+        }
+        for agent, todos in state.lists.items()
+    }
+    record = {
+        "format": SNAPSHOT_FORMAT,
+        "version": state.version,
+        "lists": lists,
+        "plan": state.plan and plan_record(state.plan),
+        "plan_mode": state.plan_mode,
+        "completion_log": state.completion_log and _log_record(state.completion_log),
+    }
+    return to_json(record)
+
+
+def read_state(text: str) -> State | None:
+    """The state, or None if another format wrote it; the log is then folded from its beginning."""
+    record = json.loads(text)
+    if record.get("format") != SNAPSHOT_FORMAT:
+        return None
+    lists: dict[str, TodoList] = {}
+    for agent, fields in record["lists"].items():
+        todos = [read_todo(todo) for todo in fields.pop("items")]
+        lists[agent] = TodoList({todo.id: todo for todo in todos}, **fields)
+    log = record["completion_log"]
+    plan = _read_plan(record["plan"])
+    return State(record["version"], lists, plan, record["plan_mode"], log and CompletionLog(**log))

@@ -1,0 +1,270 @@
+"""`decide(state, change)`: the events that follow from a change, or an error that says why there are none.
+
+Pure, and total: every change ends in events (none if it changes nothing) or in a `HeadwayError`. All rules of the list
+are applied here, whoever asks.
+"""
+
+from __future__ import annotations
+
+from headway.core import changes as ask
+from headway.core import delta as deltas
+from headway.core import events as ev
+from headway.core.clock import after
+from headway.core.errors import ClaimRefused, HeadwayError, InvalidTodos, NoPlan, StoreConflict, TodoNotFound
+from headway.core.events import Event, ListDelta
+from headway.core.evolve import evolve
+from headway.core.graph import PRIORITY_ORDER, is_ready
+from headway.core.model import DEFAULT_TITLE, Plan, State, Status, Todo, TodoList
+from headway.core.plans import checked_plan, todo_items
+from headway.core.replace import check_dependencies, created, detached, patched, replaced
+from headway.core.rules import FULL, check_item, checked_items
+from headway.core.text import clean, shown
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from headway.core.rules import Patch, Shape
+
+
+def decide(state: State, change: ask.Change) -> list[Event]:
+    todo_list = state.list_of(change.agent)
+    match change:
+        case ask.Revert():
+            return _revert(state, change)
+        case ask.SetPlan():
+            plan = None if change.plan is None else checked_plan(change.plan)
+            return _unless(plan == state.plan, state, change, ev.PLAN_UPDATED, ev.PlanChange(plan))
+        case ask.SetPlanMode():
+            same = change.on == state.plan_mode
+            return _unless(same, state, change, ev.PLAN_MODE_CHANGED, ev.PlanModeChange(change.on))
+        case ask.LogCompletion():
+            return _unless(False, state, change, ev.COMPLETION_LOGGED, change.log)
+        case ask.Renew():
+            return _renew(state, todo_list, change)
+        case _:
+            delta = _list_delta(todo_list, change, state.plan)
+            return [] if delta is None else _listed(state, todo_list, change, delta)
+
+
+def _unless(same: bool, state: State, change: ask.Change, name: str, data: ev.EventData) -> list[Event]:
+    return [] if same else [Event(state.version + 1, change.at, change.agent, change.actor, name, data)]
+
+
+def _listed(state: State, todo_list: TodoList, change: ask.Change, delta: ListDelta) -> list[Event]:
+    if deltas.is_empty(delta):
+        return []
+    return _unless(False, state, change, ev.TODO_LIST_UPDATED, deltas.linked(delta, todo_list.undo))
+
+
+def _list_delta(todo_list: TodoList, change: ask.Change, plan: Plan | None) -> ListDelta | None:
+    match change:
+        case ask.Write():
+            return _write(todo_list, change)
+        case ask.PlanToTodos():
+            if plan is None:
+                raise NoPlan
+            write = ask.Write(change.agent, change.actor, change.at, todo_items(plan), FULL, True, "plan", {})
+            return _write(todo_list, write)
+        case ask.Update():
+            return _update(todo_list, change)
+        case ask.Add():
+            return _add(todo_list, change)
+        case ask.Move():
+            return _move(todo_list, change)
+        case ask.Drop():
+            return _drop(todo_list, change)
+        case ask.Claim():
+            return _claim(todo_list, change)
+        case ask.Release():
+            return _release(todo_list, change)
+        case _:
+            raise HeadwayError(f"Unknown change {type(change).__name__}.")
+
+
+def _found(todo_list: TodoList, todo_id: str) -> Todo:
+    todo = todo_list.items.get(todo_id)
+    if todo is None:
+        raise TodoNotFound(todo_id, todo_list.items)
+    return todo
+
+
+def _write(todo_list: TodoList, change: ask.Write) -> ListDelta:
+    patches = checked_items(change.items, change.shape)
+    about = _about(todo_list, change.about)
+    if not change.replace and patches and all(patch.get("id") in todo_list.items for patch in patches):
+        delta = _smart_update(todo_list, patches, change)
+    else:
+        delta = deltas.difference(todo_list.items, _replacement(todo_list, patches, change), change.cause)
+    return deltas.titled(delta, about) if about else delta
+
+
+def _about(todo_list: TodoList, about: Mapping[str, str | None]) -> dict[str, tuple[object, object]]:
+    changed: dict[str, tuple[object, object]] = {}
+    for name, value in about.items():
+        before = getattr(todo_list, name)
+        wanted = (clean(value) if value else None) or (DEFAULT_TITLE if name == "title" else None)
+        if before != wanted:
+            changed[name] = (before, wanted)
+    return changed
+
+
+def _replacement(todo_list: TodoList, patches: list[Patch], change: ask.Write) -> list[Todo]:
+    missing = [f"todos[{index}].content: Required" for index, patch in enumerate(patches) if "content" not in patch]
+    if missing:
+        raise InvalidTodos(missing)
+    with_deps = [index for index, patch in enumerate(patches) if "depends_on" in patch]
+    items = replaced(todo_list, patches, change.at)
+    items = detached(items, {items[index].id for index in with_deps})
+    if with_deps:
+        check_dependencies(items, _wire_name(change.shape))
+    return items
+
+
+def _wire_name(shape: Shape) -> str:
+    return next((wire for wire, field in shape.names.items() if field.name == "depends_on"), "depends_on")
+
+
+def _smart_update(todo_list: TodoList, patches: list[Patch], change: ask.Write) -> ListDelta:
+    touched: dict[str, Todo] = {}
+    for patch in patches:
+        todo_id = str(patch["id"])
+        touched[todo_id] = patched(touched.get(todo_id, todo_list.items[todo_id]), patch, change.at)
+    if any("depends_on" in patch for patch in patches):
+        check_dependencies(list({**todo_list.items, **touched}.values()), _wire_name(change.shape))
+    return _changes(todo_list, touched.values(), change.cause)
+
+
+def _changes(todo_list: TodoList, touched: Iterable[Todo], cause: str) -> ListDelta:
+    """The delta of a change that keeps the order and touches only these items."""
+    changed = {todo.id: deltas.field_changes(todo_list.items[todo.id], todo) for todo in touched}
+    return ListDelta(cause, changed={todo_id: fields for todo_id, fields in changed.items() if fields})
+
+
+def _update(todo_list: TodoList, change: ask.Update) -> ListDelta:
+    todo = _found(todo_list, change.todo_id)
+    patch = _checked(change.fields, shown(change.todo_id, 40))
+    if change.as_worker:
+        _refuse_other_worker(todo, change)
+    touched = patched(todo, patch, change.at)
+    if "depends_on" in patch:
+        check_dependencies(list({**todo_list.items, todo.id: touched}.values()))
+    return _changes(todo_list, [touched], "update")
+
+
+def _checked(fields: Mapping[str, object], path: str) -> Patch:
+    faults: list[str] = []
+    patch = check_item(dict(fields), FULL, path, faults)
+    if "id" in patch:
+        faults.append(f"{path}.id: Cannot be changed")
+    if faults:
+        raise InvalidTodos(faults)
+    return patch
+
+
+def _refuse_other_worker(todo: Todo, change: ask.Change) -> None:
+    """A worker may not change what another one holds or finished, nor finish after its own lease ran out."""
+    if todo.owner is None:
+        return
+    name = shown(todo.id, 40)
+    if todo.owner != change.actor:
+        held = "is claimed by" if todo.status is Status.IN_PROGRESS else "was last worked on by"
+        raise ClaimRefused(f"'{name}' {held} '{shown(todo.owner)}', not '{shown(change.actor)}'; claim another item.")
+    if todo.lease_until and todo.lease_until <= change.at:
+        raise ClaimRefused(
+            f"The lease of '{shown(change.actor)}' on '{name}' ran out at {todo.lease_until};"
+            " renew it or claim it again before changing it."
+        )
+
+
+def _add(todo_list: TodoList, change: ask.Add) -> ListDelta:
+    fields = dict(change.fields)
+    wanted = fields.pop("id", None)
+    patch = _checked(fields, "todo")
+    if "content" not in patch:
+        raise InvalidTodos(["todo.content: Required"])
+    todo_id = f"t{todo_list.next_number}"
+    if wanted is not None:
+        todo_id = clean(wanted) if isinstance(wanted, str) else ""
+        if not todo_id or todo_id in todo_list.items:
+            problem = "Already in the list" if todo_id else "Expected a string that is not blank"
+            raise InvalidTodos([f"todo.id: {problem}"])
+    items = list(todo_list.items.values())
+    place = len(items)
+    if change.after is not None:
+        place = items.index(_found(todo_list, change.after)) + 1
+    items.insert(place, created(todo_id, patch, change.at))
+    if patch.get("depends_on"):
+        check_dependencies(items)
+    return deltas.difference(todo_list.items, items, "add")
+
+
+def _move(todo_list: TodoList, change: ask.Move) -> ListDelta:
+    todo = _found(todo_list, change.todo_id)
+    total = len(todo_list.items)
+    if not 1 <= change.position <= total:
+        raise InvalidTodos([f"position: Must be from 1 to {total}, received {change.position}"])
+    items = [other for other in todo_list.items.values() if other is not todo]
+    items.insert(change.position - 1, todo)
+    return deltas.difference(todo_list.items, items, "move")
+
+
+def _drop(todo_list: TodoList, change: ask.Drop) -> ListDelta:
+    todo = _found(todo_list, change.todo_id)
+    items = [other for other in todo_list.items.values() if other is not todo]
+    return deltas.difference(todo_list.items, detached(items, set()), "drop")
+
+
+def _claim(todo_list: TodoList, change: ask.Claim) -> ListDelta | None:
+    """The next runnable item, highest priority first; an item whose lease ran out counts as runnable."""
+    best: Todo | None = None
+    for todo in todo_list.items.values():
+        lapsed = todo.status is Status.IN_PROGRESS and todo.lease_until and todo.lease_until <= change.at
+        if not lapsed and not is_ready(todo, todo_list.items):
+            continue
+        if best is None or PRIORITY_ORDER[todo.priority] < PRIORITY_ORDER[best.priority]:
+            best = todo
+    if best is None:
+        return None
+    claimed: Patch = {
+        "status": Status.IN_PROGRESS,
+        "owner": change.actor,
+        "lease_until": after(change.at, change.lease),
+        "started_at": best.started_at or change.at,
+        "interrupted": False,
+    }
+    return _changes(todo_list, [patched(best, claimed, change.at)], "claim")
+
+
+def _held(todo_list: TodoList, todo_id: str, actor: str) -> Todo:
+    todo = _found(todo_list, todo_id)
+    if todo.owner != actor or todo.status is not Status.IN_PROGRESS:
+        holder = f"it is {todo.status}" if todo.owner is None else f"its owner is '{shown(todo.owner)}'"
+        raise ClaimRefused(f"'{shown(todo_id, 40)}' is not claimed by '{shown(actor)}': {holder}; claim it first.")
+    return todo
+
+
+def _renew(state: State, todo_list: TodoList, change: ask.Renew) -> list[Event]:
+    todo = _held(todo_list, change.todo_id, change.actor)
+    until = after(change.at, change.lease)
+    return _unless(until == todo.lease_until, state, change, ev.LEASE_RENEWED, ev.LeaseRenewal(todo.id, until))
+
+
+def _release(todo_list: TodoList, change: ask.Release) -> ListDelta:
+    todo = _held(todo_list, change.todo_id, change.actor)
+    return _changes(todo_list, [patched(todo, {"status": Status.PENDING}, change.at)], "release")
+
+
+def _revert(state: State, change: ask.Revert) -> list[Event]:
+    made: list[Event] = []
+    for target in change.targets:
+        todo_list = state.list_of(change.agent)
+        undoing = change.cause == "undo"
+        if target.version != (todo_list.undo if undoing else todo_list.redo) or not isinstance(target.data, ListDelta):
+            raise StoreConflict("The list changed meanwhile; try again.")
+        back = deltas.inverse(target.data, todo_list.items, change.cause)
+        mine, other = (todo_list.redo, target.data.previous) if undoing else (todo_list.undo, target.data.previous)
+        event = _unless(False, state, change, ev.TODO_LIST_UPDATED, deltas.linked(back, mine, other))[0]
+        made.append(event)
+        state = evolve(state, event)
+    return made

@@ -1,0 +1,105 @@
+"""List changes as deltas: made from two lists, applied to a list, turned around. Pure."""
+
+from __future__ import annotations
+
+from headway.core.events import ListDelta, Splice
+from headway.core.fields import FIELDS
+from headway.core.model import Todo
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_NAMES = tuple(field.name for field in FIELDS)
+
+
+def with_fields(todo: Todo, changes: Mapping[str, object]) -> Todo:
+    """The item with some fields changed."""
+    values = {name: getattr(todo, name) for name in _NAMES}
+    values.update(changes)
+    return Todo(**values)
+
+
+def field_changes(old: Todo, new: Todo) -> dict[str, tuple[object, object]]:
+    """field → (before, after) for the fields that differ."""
+    found: dict[str, tuple[object, object]] = {}
+    for name in _NAMES:
+        before, after = getattr(old, name), getattr(new, name)
+        if before != after:
+            found[name] = (before, after)
+    return found
+
+
+def splice(old: Sequence[str], new: Sequence[str]) -> Splice | None:
+    """The smallest replaced stretch that turns one order into the other; None if they are equal."""
+    if old == new:
+        return None
+    start, limit = 0, min(len(old), len(new))
+    while start < limit and old[start] == new[start]:
+        start += 1
+    tail, limit = 0, limit - start
+    while tail < limit and old[-1 - tail] == new[-1 - tail]:
+        tail += 1
+    return Splice(start, tuple(old[start : len(old) - tail]), tuple(new[start : len(new) - tail]))
+
+
+def difference(old: Mapping[str, Todo], new: Sequence[Todo], cause: str) -> ListDelta:
+    """The delta from a list to its successor; untouched items are recognised by being the same object."""
+    ids = [todo.id for todo in new]
+    added: list[Todo] = []
+    changed: dict[str, dict[str, tuple[object, object]]] = {}
+    for todo in new:
+        before = old.get(todo.id)
+        if before is None:
+            added.append(todo)
+        elif before is not todo and (fields := field_changes(before, todo)):
+            changed[todo.id] = fields
+    removed: tuple[Todo, ...] = ()
+    if len(added) + len(old) != len(new):
+        kept = set(ids)
+        removed = tuple(todo for todo in old.values() if todo.id not in kept)
+    return ListDelta(cause, tuple(added), removed, changed, splice(list(old), ids))
+
+
+def apply(items: Mapping[str, Todo], delta: ListDelta) -> dict[str, Todo]:
+    """The list after the delta."""
+    result = dict(items)
+    for todo_id, fields in delta.changed.items():
+        if todo := result.get(todo_id):
+            result[todo_id] = with_fields(todo, {name: after for name, (_, after) in fields.items()})
+    order = delta.order
+    if order is None:
+        return result
+    for todo in delta.added:
+        result[todo.id] = todo
+    if not order.removed and order.start == len(items):
+        return result
+    ids = list(items)
+    ids[order.start : order.start + len(order.removed)] = order.inserted
+    return {todo_id: result[todo_id] for todo_id in ids if todo_id in result}
+
+
+def inverse(delta: ListDelta, items: Mapping[str, Todo], cause: str) -> ListDelta:
+    """What takes the delta back, for a list to which it was applied."""
+    order = delta.order
+    return ListDelta(
+        cause,
+        added=delta.removed,
+        removed=tuple(items.get(todo.id, todo) for todo in delta.added),
+        changed={key: {name: (b, a) for name, (a, b) in fields.items()} for key, fields in delta.changed.items()},
+        order=order and Splice(order.start, order.inserted, order.removed),
+        about={name: (after, before) for name, (before, after) in delta.about.items()},
+    )
+
+
+def linked(delta: ListDelta, previous: int, other: int = 0) -> ListDelta:
+    """The delta with its place in the chains of undo and redo."""
+    return ListDelta(delta.cause, delta.added, delta.removed, delta.changed, delta.order, delta.about, previous, other)
+
+
+def titled(delta: ListDelta, about: dict[str, tuple[object, object]]) -> ListDelta:
+    return ListDelta(delta.cause, delta.added, delta.removed, delta.changed, delta.order, about)
+
+
+def is_empty(delta: ListDelta) -> bool:
+    return not (delta.added or delta.removed or delta.changed or delta.order or delta.about)

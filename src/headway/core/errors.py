@@ -1,0 +1,108 @@
+"""Every error Headway raises, in one tree. Each message is a sentence that says what is wrong and what to do.
+
+HeadwayError
+├── InvalidTodos      (ValueError)    a list or item that breaks the rules; lists every violation
+├── InvalidPlan       (ValueError)    a plan that breaks the rules; lists every violation
+├── TodoNotFound      (LookupError)   no item has that id
+├── SessionNotFound   (LookupError)   no session has that name
+├── NoPlan                            the session has no plan
+├── NothingToUndo                     undo or redo went further than the history does
+├── ClaimRefused                      the item belongs to another worker, or the lease ran out
+└── StoreError        (OSError)       the log cannot be read or written
+    ├── StoreConflict                 someone else appended first (retried by the session)
+    ├── StoreBusy                     another process holds the file for too long
+    ├── StoreReadOnly                 the file or its folder may not be written
+    ├── StoreFull                     no room left on the disk
+    ├── StoreTooNew                   the file was made by a newer Headway
+    └── StoreCorrupt                  the file is damaged or is not a Headway file
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+
+class HeadwayError(Exception):
+    """Base of all errors raised on purpose."""
+
+
+class Violation(str):
+    """One broken rule as `path: what is wrong`."""
+
+    __slots__ = ()
+
+
+class _Invalid(HeadwayError, ValueError):
+    subject = "input"
+
+    def __init__(self, violations: Sequence[str]) -> None:
+        self.violations = [Violation(line) for line in violations]
+        lines = "\n".join(f"- {line}" for line in self.violations)
+        super().__init__(f"Invalid {self.subject}; correct this and send it again:\n{lines}")
+
+
+class InvalidTodos(_Invalid):
+    subject = "todos"
+
+
+class InvalidPlan(_Invalid):
+    subject = "plan"
+
+
+class TodoNotFound(HeadwayError, LookupError):
+    def __init__(self, todo_id: str, known: Iterable[str]) -> None:
+        from headway.core.text import shown
+
+        self.todo_id = todo_id
+        self.known = list(known)
+        first = ", ".join(shown(i, 40) for i in self.known[:20])
+        more = f" and {len(self.known) - 20} more" if len(self.known) > 20 else ""
+        there = f"the ids are: {first}{more}" if self.known else "the list is empty"
+        super().__init__(f"No todo has the id '{shown(todo_id, 40)}'; {there}.")
+
+
+class SessionNotFound(HeadwayError, LookupError):
+    pass
+
+
+class NoPlan(HeadwayError):
+    def __init__(self) -> None:
+        super().__init__("No active plan; set one first.")
+
+
+class NothingToUndo(HeadwayError):
+    pass
+
+
+class ClaimRefused(HeadwayError):
+    pass
+
+
+class StoreError(HeadwayError, OSError):
+    pass
+
+
+class StoreConflict(StoreError):
+    pass
+
+
+class StoreBusy(StoreError):
+    pass
+
+
+class StoreReadOnly(StoreError):
+    pass
+
+
+class StoreFull(StoreError):
+    pass
+
+
+class StoreTooNew(StoreError):
+    pass
+
+
+class StoreCorrupt(StoreError):
+    pass

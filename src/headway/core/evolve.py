@@ -1,0 +1,65 @@
+"""`evolve(state, event)`: the state after an event. Pure, and total over every event that `decide` makes."""
+
+from __future__ import annotations
+
+from headway.core import delta as deltas
+from headway.core.events import Event, LeaseRenewal, ListDelta, PlanChange, PlanModeChange
+from headway.core.model import State, TodoList
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+def evolve(state: State, event: Event) -> State:
+    data = event.data
+    lists, plan, plan_mode, log = state.lists, state.plan, state.plan_mode, state.completion_log
+    if isinstance(data, ListDelta):
+        lists = {**lists, event.agent: _changed(state.list_of(event.agent), event, data)}
+    elif isinstance(data, LeaseRenewal):
+        lists = {**lists, event.agent: _renewed(state.list_of(event.agent), data)}
+    elif isinstance(data, PlanChange):
+        plan = data.plan
+    elif isinstance(data, PlanModeChange):
+        plan_mode = data.on
+    else:
+        log = data
+    return State(event.version, lists, plan, plan_mode, log)
+
+
+def fold(state: State, events: Iterable[Event]) -> State:
+    for event in events:
+        state = evolve(state, event)
+    return state
+
+
+def id_number(todo_id: str) -> int:
+    """n for an id `t<n>` that generated ids must stay clear of, else 0."""
+    if todo_id.startswith("t") and len(todo_id) <= 10 and todo_id[1:].isdecimal():
+        return int(todo_id[1:])
+    return 0
+
+
+def _changed(old: TodoList, event: Event, delta: ListDelta) -> TodoList:
+    title, summary = old.title, old.summary
+    if delta.about:
+        title = str(delta.about.get("title", (None, title))[1])
+        after = delta.about.get("summary", (None, summary))[1]
+        summary = None if after is None else str(after)
+    number = old.next_number
+    for todo in delta.added:
+        number = max(number, id_number(todo.id) + 1)
+    undo, redo = event.version, 0
+    if delta.cause == "undo":
+        undo, redo = delta.other, event.version
+    elif delta.cause == "redo":
+        redo = delta.other
+    items = deltas.apply(old.items, delta)
+    return TodoList(items, title, summary, old.created_at or event.at, event.at, number, undo, redo)
+
+
+def _renewed(old: TodoList, data: LeaseRenewal) -> TodoList:
+    items = dict(old.items)
+    if todo := items.get(data.todo_id):
+        items[data.todo_id] = deltas.with_fields(todo, {"lease_until": data.until})
+    return TodoList(items, old.title, old.summary, old.created_at, old.updated_at, old.next_number, old.undo, old.redo)

@@ -1,0 +1,105 @@
+"""Dependencies between items or plan steps: faults, what can run now, and why the rest cannot.
+
+Pure, linear in items and edges. Works on ids and statuses only, so that plans and lists share it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from headway.core.model import Priority, Status, Todo
+from headway.core.text import shown
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+PRIORITY_ORDER = {Priority.HIGH: 0, Priority.MEDIUM: 1, None: 1, Priority.LOW: 2}
+"""An item without a priority ranks as medium."""
+
+
+def edge_faults(edges: Mapping[str, Sequence[str]], path_of: Mapping[str, str], whole: str) -> list[str]:
+    """Every fault of a dependency graph as `path: text`; a cycle is shown as a path and reported on `whole`."""
+    faults: list[str] = []
+    for node, needed in edges.items():
+        for other in needed:
+            if other == node:
+                faults.append(f"{path_of[node]}: '{shown(node)}' depends on itself")
+            elif other not in edges:
+                faults.append(f"{path_of[node]}: Unknown id '{shown(other)}'")
+    cycle = find_cycle(edges)
+    if cycle and len(cycle) > 2:
+        faults.append(f"{whole}: Dependency cycle {' → '.join(shown(node) for node in cycle)}")
+    return faults
+
+
+def find_cycle(edges: Mapping[str, Sequence[str]]) -> list[str]:
+    """A cycle as a path that begins and ends with the same node, each depending on the next; [] if there is none.
+
+    Self-dependencies count only where nothing longer is found first.
+    """
+    from graphlib import CycleError, TopologicalSorter
+
+    sorter = TopologicalSorter({node: [n for n in needed if n != node] for node, needed in edges.items() if needed})
+    try:
+        sorter.prepare()
+    except CycleError as error:
+        return list(reversed(error.args[1]))
+    loops = [[node, node] for node, needed in edges.items() if node in needed]
+    return loops[0] if loops else []
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """An unfinished item that cannot start now, and why."""
+
+    todo: Todo
+    reason: str
+
+
+def _met(needed: str, items: Mapping[str, Todo]) -> bool:
+    other = items.get(needed)
+    return other is not None and other.status is Status.COMPLETED
+
+
+def is_ready(todo: Todo, items: Mapping[str, Todo]) -> bool:
+    """Pending, with every dependency completed."""
+    if todo.status is not Status.PENDING:
+        return False
+    return not todo.depends_on or all(_met(needed, items) for needed in todo.depends_on)
+
+
+def ready(items: Mapping[str, Todo]) -> list[Todo]:
+    """Items that can start now: highest priority first, in list order among equals."""
+    found = [todo for todo in items.values() if is_ready(todo, items)]
+    return sorted(found, key=lambda todo: PRIORITY_ORDER[todo.priority])
+
+
+def waiting(items: Mapping[str, Todo]) -> list[Waiting]:
+    """Unfinished items that cannot start now, in list order, each with its reason."""
+    return [
+        Waiting(todo, _reason(todo, items))
+        for todo in items.values()
+        if todo.status in (Status.PENDING, Status.IN_PROGRESS, Status.BLOCKED) and not is_ready(todo, items)
+    ]
+
+
+def _reason(todo: Todo, items: Mapping[str, Todo]) -> str:
+    if todo.status is Status.IN_PROGRESS:
+        return f"in progress by {shown(todo.owner)}" if todo.owner else "in progress"
+    if todo.status is Status.BLOCKED:
+        return f"blocked: {shown(todo.notes, 200)}" if todo.notes else "blocked"
+    return "waits for " + ", ".join(_unmet(todo.depends_on, items))
+
+
+def _unmet(needed: Iterable[str], items: Mapping[str, Todo]) -> list[str]:
+    lines: list[str] = []
+    for node in needed:
+        other = items.get(node)
+        if other is None:
+            lines.append(f"{shown(node)} (not in the list)")
+        elif other.status is Status.CANCELLED:
+            lines.append(f"{shown(node)} (cancelled: reopen it, or remove the dependency)")
+        elif other.status is not Status.COMPLETED:
+            lines.append(f"{shown(node)} ({other.status})")
+    return lines

@@ -1,0 +1,138 @@
+"""A session's log as one process sees it: loaded, brought up to date, appended to, and listened to.
+
+Below it is a store, above it `Session`. It knows nothing of what a change means; `decide` and `evolve` do.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+
+from headway.core.codec import read_state, write_state
+from headway.core.decide import decide
+from headway.core.errors import StoreConflict
+from headway.core.events import TODO_LIST_UPDATED
+from headway.core.evolve import fold
+from headway.core.model import MAIN_AGENT, State
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from headway.core.changes import Change
+    from headway.core.events import Event
+    from headway.core.model import Todo
+    from headway.core.store import Store
+
+    Listener = Callable[[list[Todo]], object] | Callable[[Event], object]
+
+TODOS_UPDATE = "todos:update"
+_SNAPSHOT_EVERY = 100
+
+
+class Log:
+    def __init__(self, store: Store, name: str) -> None:
+        self.store = store
+        self.name = name
+        self._lock = threading.RLock()
+        self._state: State | None = None
+        self._listeners: list[tuple[str, Callable[..., object]]] = []
+        self._undelivered: deque[tuple[Event, list[Todo]]] = deque()
+        self._delivering = False
+
+    def state(self) -> State:
+        """The state as the store has it now; listeners hear of what others changed."""
+        with self._lock:
+            state = self._fresh()
+        self._deliver()
+        return state
+
+    def _fresh(self) -> State:
+        state = self._state
+        if state is None:
+            state = self._state = self._loaded()
+        elif self.store.version(self.name) != state.version:
+            events = self.store.events(self.name, state.version)
+            if events:
+                state = fold(state, events)
+                self._adopt(state, events)
+            else:
+                state = self._state = self._loaded()
+        return state
+
+    def change(self, make: Callable[[State], Change]) -> list[Event]:
+        """Decides and appends. If another process was faster: once more on the fresh state, now holding the turn."""
+        with self._lock:
+            try:
+                events = self._attempt(make)
+            except StoreConflict:
+                with self.store.turn():
+                    events = self._attempt(make)
+        self._deliver()
+        return events
+
+    def _attempt(self, make: Callable[[State], Change]) -> list[Event]:
+        state = self._fresh()
+        events = decide(state, make(state))
+        if events:
+            after = fold(state, events)
+            self.store.append(self.name, state.version, events, self._snapshot_text(state, after))
+            self._adopt(after, events)
+        return events
+
+    def _snapshot_text(self, before: State, after: State) -> str | None:
+        """A snapshot each time the version passes a multiple of an interval that grows with the size of the state."""
+        items = sum(len(todos.items) for todos in after.lists.values())
+        every = max(_SNAPSHOT_EVERY, items // 10)
+        return write_state(after) if after.version // every > before.version // every else None
+
+    def _loaded(self) -> State:
+        snapshot = self.store.snapshot(self.name)
+        state = (read_state(snapshot.text) if snapshot else None) or State()
+        return fold(state, self.store.events(self.name, state.version))
+
+    def _adopt(self, state: State, events: list[Event]) -> None:
+        self._state = state
+        if self._listeners:
+            for event in events:
+                self._undelivered.append((event, list(state.list_of(event.agent).items.values())))
+
+    def listen(self, name: str, listener: Callable[..., object]) -> Callable[[], None]:
+        entry = (name, listener)
+        with self._lock:
+            if self._state is None:
+                self._state = self._loaded()
+            self._listeners = [*self._listeners, entry]
+
+        def unsubscribe() -> None:
+            with self._lock:
+                self._listeners = [other for other in self._listeners if other is not entry]
+
+        return unsubscribe
+
+    def _deliver(self) -> None:
+        """Tells the listeners, in the order of the log; a change made by a listener is told after the one it heard."""
+        if not self._undelivered:
+            return
+        with self._lock:
+            if self._delivering:
+                return
+            self._delivering = True
+            try:
+                while self._undelivered:
+                    event, todos = self._undelivered.popleft()
+                    for name, listener in self._listeners:
+                        if name == event.type:
+                            self._call(listener, event)
+                        elif name == TODOS_UPDATE and event.type == TODO_LIST_UPDATED and event.agent == MAIN_AGENT:
+                            self._call(listener, list(todos))
+            finally:
+                self._delivering = False
+
+    def _call(self, listener: Callable[..., object], argument: object) -> None:
+        try:
+            listener(argument)
+        except Exception:
+            import logging
+
+            logging.getLogger("headway").exception("A listener of session %r raised; the change stands.", self.name)

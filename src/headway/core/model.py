@@ -1,0 +1,155 @@
+"""The data of a session: items, lists, plan, state. Frozen values; the rules are in `rules` and `decide`.
+
+Times are ISO 8601 strings in UTC with milliseconds, so that they sort, compare and travel as they are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+MAIN_AGENT = "main"
+DEFAULT_TITLE = "Agent Tasks"
+
+
+class Status(StrEnum):
+    PENDING = "pending"
+    IN_PROGRESS = "in_progress"
+    COMPLETED = "completed"
+    CANCELLED = "cancelled"
+    BLOCKED = "blocked"
+
+
+FINISHED = frozenset({Status.COMPLETED, Status.CANCELLED})
+"""Statuses of items that need no more work."""
+
+
+class Priority(StrEnum):
+    HIGH = "high"
+    MEDIUM = "medium"
+    LOW = "low"
+
+
+class Origin(StrEnum):
+    PLAN = "plan"
+    MANUAL = "manual"
+
+
+class EvidenceLevel(StrEnum):
+    REPORTED = "reported"
+    VERIFIED = "verified"
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What shows that an item is done."""
+
+    level: EvidenceLevel
+    command: str | None = None
+    exit_code: int | None = None
+    files: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Todo:
+    """One item of a list. What each field means is said in `headway.core.fields`."""
+
+    id: str
+    content: str
+    active_form: str | None = None
+    status: Status = Status.PENDING
+    priority: Priority | None = None
+    module: str | None = None
+    depends_on: tuple[str, ...] = ()
+    risks: tuple[str, ...] = ()
+    estimated_time: str | None = None
+    notes: str | None = None
+    owner: str | None = None
+    lease_until: str | None = None
+    created_from: Origin | None = None
+    created_at: str | None = None
+    started_at: str | None = None
+    completed_at: str | None = None
+    started_at_round: int | None = None
+    completed_at_round: int | None = None
+    interrupted: bool = False
+    evidence: Evidence | None = None
+    tool_calls: int = 0
+    failed_calls: int = 0
+
+    @property
+    def label(self) -> str:
+        """What to show while the item is being worked on."""
+        return self.active_form or self.content
+
+
+@dataclass(frozen=True, slots=True)
+class PlanStep:
+    id: str
+    description: str
+    module: str | None = None
+    dependencies: tuple[str, ...] = ()
+    risks: tuple[str, ...] = ()
+    estimated_time: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    title: str
+    overview: str
+    steps: tuple[PlanStep, ...]
+    risks: tuple[str, ...] = ()
+    testing_strategy: str | None = None
+    estimated_duration: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TodoList:
+    """One agent's list, with what the core needs to change it: its next free id and where undo and redo continue."""
+
+    items: dict[str, Todo] = field(default_factory=dict[str, Todo])
+    """By id, in list order. Never changed in place."""
+    title: str = DEFAULT_TITLE
+    summary: str | None = None
+    created_at: str | None = None
+    updated_at: str | None = None
+    next_number: int = 1
+    """The next generated id is `t<next_number>`; never goes back, so an id is never given twice."""
+    undo: int = 0
+    """Version of the event that undo would take back, 0 if none."""
+    redo: int = 0
+    """Version of the undo that redo would take back, 0 if none."""
+
+
+@dataclass(frozen=True, slots=True)
+class CompletionLog:
+    """Where finished lists of this session are written, and what was written last."""
+
+    path: str
+    blocks: int
+    digest: str
+
+
+EMPTY_LIST = TodoList()
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """Everything a session is, folded from its log."""
+
+    version: int = 0
+    lists: dict[str, TodoList] = field(default_factory=dict[str, TodoList])
+    plan: Plan | None = None
+    plan_mode: bool = False
+    completion_log: CompletionLog | None = None
+
+    def list_of(self, agent: str) -> TodoList:
+        return self.lists.get(agent, EMPTY_LIST)
+
+
+def counts(items: list[Todo]) -> dict[Status, int]:
+    """How many items have each status, zero included."""
+    result = dict.fromkeys(Status, 0)
+    for todo in items:
+        result[todo.status] += 1
+    return result

@@ -1,0 +1,159 @@
+"""Plans from outside: checked, every fault named, and turned into items."""
+
+from __future__ import annotations
+
+from headway.core.errors import InvalidPlan
+from headway.core.graph import edge_faults
+from headway.core.model import Plan, PlanStep, Priority
+from headway.core.rules import DuplicateKeys, Fault, check_text, check_texts, is_array, is_object
+from headway.core.text import shown, type_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_PLAN_NAMES = {
+    "title": "title",
+    "overview": "overview",
+    "risks": "risks",
+    "testingStrategy": "testing_strategy",
+    "testing_strategy": "testing_strategy",
+    "estimatedDuration": "estimated_duration",
+    "estimated_duration": "estimated_duration",
+}
+_STEP_NAMES = {
+    "id": "id",
+    "description": "description",
+    "module": "module",
+    "dependencies": "dependencies",
+    "depends_on": "dependencies",
+    "risks": "risks",
+    "estimatedTime": "estimated_time",
+    "estimated_time": "estimated_time",
+}
+_MANY = frozenset({"risks", "dependencies"})
+
+
+def checked_plan(raw: object) -> Plan:
+    """The plan, or `InvalidPlan` with every fault."""
+    if isinstance(raw, Plan):
+        raw = plan_record(raw)
+    if not is_object(raw):
+        raise InvalidPlan([f"(root): Expected object, received {type_name(raw)}"])
+    faults: list[str] = []
+    steps_raw = raw.get("steps")
+    rest = {key: value for key, value in raw.items() if key != "steps"}
+    fields = _fields(rest, _PLAN_NAMES, ("title", "overview"), "", faults)
+    if isinstance(raw, DuplicateKeys):
+        faults.extend(f"{shown(key)}: Duplicate field" for key in raw.repeated)
+    steps = _steps(steps_raw, "steps" in raw, faults)
+    if faults:
+        raise InvalidPlan(faults)
+    return Plan(steps=tuple(steps), **fields)  # type: ignore[arg-type]
+
+
+def _steps(raw: object, given: bool, faults: list[str]) -> list[PlanStep]:
+    if not given:
+        faults.append("steps: Required")
+        return []
+    if not is_array(raw):
+        faults.append(f"steps: Expected array, received {type_name(raw)}")
+        return []
+    if not raw:
+        faults.append("steps: Must have at least one step")
+        return []
+    steps: list[PlanStep] = []
+    edges: dict[str, tuple[str, ...]] = {}
+    paths: dict[str, str] = {}
+    for index, item in enumerate(raw):
+        path = f"steps[{index}]"
+        if not is_object(item):
+            faults.append(f"{path}: Expected object, received {type_name(item)}")
+            continue
+        found = len(faults)
+        fields = _fields(item, _STEP_NAMES, ("id", "description"), path + ".", faults)
+        if isinstance(item, DuplicateKeys):
+            faults.extend(f"{path}.{shown(key)}: Duplicate field" for key in item.repeated)
+        step_id = fields.get("id")
+        if step_id is not None and step_id in edges:
+            faults.append(f"{path}.id: Duplicate id '{shown(step_id)}'")
+        elif isinstance(step_id, str):
+            paths[step_id] = f"{path}.dependencies"
+            edges[step_id] = ()
+            if len(faults) == found:
+                step = PlanStep(**fields)  # type: ignore[arg-type]
+                steps.append(step)
+                edges[step_id] = step.dependencies
+    faults.extend(edge_faults(edges, paths, "steps"))
+    return steps
+
+
+def _fields(
+    raw: Mapping[str, object], names: Mapping[str, str], required: tuple[str, ...], prefix: str, faults: list[str]
+) -> dict[str, object]:
+    result: dict[str, object] = {}
+    for key in required:
+        if key not in raw:
+            faults.append(f"{prefix}{key}: Required")
+    for key, value in raw.items():
+        name = names.get(key)
+        if name is None:
+            faults.append(f"{prefix}{shown(key)}: Unknown field")
+            continue
+        if value is None and key not in required:
+            continue
+        try:
+            checked = check_texts(value) if name in _MANY else check_text(value)
+            if checked is None and key in required:
+                raise Fault("Required")
+            result[name] = checked
+        except Fault as fault:
+            faults.append(f"{prefix}{key}: {fault}")
+    return result
+
+
+def plan_record(plan: Plan) -> dict[str, object]:
+    """The plan as JSON, in the names of `create_plan`; what is empty is left out."""
+    record: dict[str, object] = {"title": plan.title, "overview": plan.overview}
+    record["steps"] = [
+        _without_empty(
+            {
+                "id": step.id,
+                "description": step.description,
+                "module": step.module,
+                "dependencies": list(step.dependencies),
+                "risks": list(step.risks),
+                "estimatedTime": step.estimated_time,
+            }
+        )
+        for step in plan.steps
+    ]
+    rest = {
+        "risks": list(plan.risks),
+        "testingStrategy": plan.testing_strategy,
+        "estimatedDuration": plan.estimated_duration,
+    }
+    return {**record, **_without_empty(rest)}
+
+
+def _without_empty(record: Mapping[str, object]) -> dict[str, object]:
+    return {key: value for key, value in record.items() if value not in (None, [])}
+
+
+def todo_items(plan: Plan) -> list[dict[str, object]]:
+    """The steps as items: same ids, same dependencies, priority by position."""
+    return [
+        {
+            "id": step.id,
+            "content": step.description,
+            "active_form": None,
+            "status": "pending",
+            "priority": Priority.HIGH if index < 3 else Priority.MEDIUM if index < 6 else Priority.LOW,
+            "module": step.module,
+            "depends_on": step.dependencies,
+            "risks": step.risks,
+            "estimated_time": step.estimated_time,
+            "created_from": "plan",
+        }
+        for index, step in enumerate(plan.steps)
+    ]

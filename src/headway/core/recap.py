@@ -1,0 +1,41 @@
+"""The list in one short line, for the end of a prompt: `[1/3] In progress: A. Pending: B; C.`"""
+
+from __future__ import annotations
+
+from headway.core.model import FINISHED, Status, Todo
+from headway.core.text import cut, neutral
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_SECTIONS = ((Status.IN_PROGRESS, "In progress", 1), (Status.PENDING, "Pending", 3), (Status.CANCELLED, "Cancelled", 2))
+_BLOCKED = (Status.BLOCKED, "Blocked", 2)
+
+
+def recap(todos: Sequence[Todo], limit: int = 299, *, blocked: bool = True) -> str:
+    """At most `limit` characters: long items are shortened, the counts never."""
+    done = sum(todo.status in FINISHED for todo in todos)
+    sections = (*_SECTIONS, _BLOCKED) if blocked else _SECTIONS
+    chosen: list[tuple[str, list[str]]] = []
+    for status, label, most in sections:
+        texts = [neutral(todo.content) for todo in todos if todo.status is status][:most]
+        if texts or status is Status.IN_PROGRESS:
+            chosen.append((label, texts))
+    longest = max((len(text) for _, texts in chosen for text in texts), default=0)
+    line = _line(done, len(todos), chosen, longest)
+    if len(line) <= limit:
+        return line
+    low, high = 1, longest
+    while low < high:
+        middle = (low + high + 1) // 2
+        if len(_line(done, len(todos), chosen, middle)) <= limit:
+            low = middle
+        else:
+            high = middle - 1
+    return _line(done, len(todos), chosen, low)
+
+
+def _line(done: int, total: int, chosen: Sequence[tuple[str, Sequence[str]]], most: int) -> str:
+    parts = [f"{label}: {'; '.join(cut(text, most) for text in texts) or 'None'}." for label, texts in chosen]
+    return " ".join([f"[{done}/{total}]", *parts])

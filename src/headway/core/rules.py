@@ -1,0 +1,232 @@
+"""What callers may write: shapes made from the field table, and the check that finds every violation.
+
+A shape says which fields a caller may send, under which names and within which limits. The list itself has no limits:
+those belong to the contracts. Texts of violations are part of the contracts (`path: what is wrong`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from headway.core.errors import InvalidTodos
+from headway.core.fields import FIELD, FIELDS, Field, Kind
+from headway.core.model import Evidence, EvidenceLevel, Origin, Priority, Status
+from headway.core.text import clean, shown, type_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from typing import TypeGuard
+
+    Patch = dict[str, object]
+    """Checked fields of one item, by their names in `Todo`."""
+
+
+class Fault(Exception):
+    """A value breaks a rule; the message is the violation without its path."""
+
+
+class DuplicateKeys(dict[str, object]):
+    """A JSON object in which a key came twice; `repeated` names them."""
+
+    repeated: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What one kind of caller may send for a list of items."""
+
+    names: dict[str, Field]
+    """Accepted name → field."""
+    required: tuple[str, ...] = ()
+    """Names that must be there, in the order in which they are reported."""
+    statuses: tuple[Status, ...] = tuple(Status)
+    max_items: int | None = None
+    max_chars: int | None = None
+    one_active: bool = False
+    ignored: frozenset[str] = frozenset()
+    """Names accepted and not used."""
+
+
+def shape(names: Mapping[str, str], **limits: object) -> Shape:
+    """A shape from wire names to field names."""
+    return Shape({wire: FIELD[name] for wire, name in names.items()}, **limits)  # type: ignore[arg-type]
+
+
+FULL = Shape({name: field for field in FIELDS for name in (field.name, *field.aliases)})
+"""Everything an item has, under any of its names: the Python API and imports."""
+
+
+def is_object(value: object) -> TypeGuard[dict[str, object]]:
+    return isinstance(value, dict)
+
+
+def is_array(value: object) -> TypeGuard[list[object] | tuple[object, ...]]:
+    return isinstance(value, list | tuple)
+
+
+def quoted(values: Iterable[object]) -> str:
+    return " | ".join(f"'{value}'" for value in values)
+
+
+def check_text(value: object, max_chars: int | None = None) -> str | None:
+    """Trimmed text, or None where it is blank."""
+    if not isinstance(value, str):
+        raise Fault(f"Expected string, received {type_name(value)}")
+    text = clean(value)
+    if max_chars is not None and len(text) > max_chars:
+        raise Fault(f"Must be at most {max_chars} characters, received {len(text)}")
+    return text or None
+
+
+def check_choice(value: object, choices: Mapping[str, object], allowed: Iterable[object]) -> object:
+    if isinstance(value, str):
+        found = choices.get(value.strip())
+        if found is not None and found in allowed:
+            return found
+        raise Fault(f"Expected {quoted(allowed)}, received '{shown(value)}'")
+    raise Fault(f"Expected {quoted(allowed)}, received {type_name(value)}")
+
+
+def check_texts(value: object) -> tuple[str, ...]:
+    if not is_array(value):
+        raise Fault(f"Expected array, received {type_name(value)}")
+    texts: list[str] = []
+    for entry in value:
+        if not isinstance(entry, str):
+            raise Fault(f"Expected strings, received {type_name(entry)}")
+        if text := clean(entry):
+            texts.append(text)
+    return tuple(texts)
+
+
+def check_time(value: object) -> str:
+    from headway.core.clock import normal_time
+
+    if not isinstance(value, str):
+        raise Fault(f"Expected string, received {type_name(value)}")
+    try:
+        return normal_time(value.strip())
+    except (ValueError, OverflowError):
+        raise Fault(f"Expected an ISO 8601 time, received '{shown(value)}'") from None
+
+
+def check_whole(value: object, least: int = -(2**31)) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise Fault(f"Expected whole number, received {type_name(value)}")
+    if not least <= value < 2**31:
+        raise Fault(f"Must be a whole number from {least} to {2**31 - 1}")
+    return value
+
+
+def check_flag(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise Fault(f"Expected boolean, received {type_name(value)}")
+    return value
+
+
+def check_evidence(value: object) -> Evidence:
+    if isinstance(value, Evidence):
+        return value
+    if not is_object(value):
+        raise Fault(f"Expected object, received {type_name(value)}")
+    for key in value:
+        if key not in ("level", "command", "exit_code", "files"):
+            raise Fault(f"Unknown field '{shown(key)}'")
+    code = value.get("exit_code")
+    command = value.get("command")
+    return Evidence(
+        EvidenceLevel(str(check_choice(value.get("level"), _LEVELS, EvidenceLevel))),
+        None if command is None else check_text(command),
+        None if code is None else check_whole(code),
+        check_texts(value.get("files") or ()),
+    )
+
+
+_STATUSES = {status.value: status for status in Status}
+_PRIORITIES = {priority.value: priority for priority in Priority}
+_ORIGINS = {origin.value: origin for origin in Origin}
+_LEVELS = {level.value: level for level in EvidenceLevel}
+
+_CHECKS: dict[Kind, Callable[[object, Shape], object]] = {
+    Kind.ID: lambda value, shape: check_text(value),
+    Kind.TEXT: lambda value, shape: check_text(value, shape.max_chars),
+    Kind.STATUS: lambda value, shape: check_choice(value, _STATUSES, shape.statuses),
+    Kind.PRIORITY: lambda value, shape: check_choice(value, _PRIORITIES, Priority),
+    Kind.ORIGIN: lambda value, shape: check_choice(value, _ORIGINS, Origin),
+    Kind.TEXTS: lambda value, shape: check_texts(value),
+    Kind.IDS: lambda value, shape: tuple(dict.fromkeys(check_texts(value))),
+    Kind.TIME: lambda value, shape: check_time(value),
+    Kind.COUNT: lambda value, shape: check_whole(value, 0),
+    Kind.FLAG: lambda value, shape: check_flag(value),
+    Kind.EVIDENCE: lambda value, shape: check_evidence(value),
+}
+_EMPTY: dict[Kind, object] = {Kind.TEXTS: (), Kind.IDS: (), Kind.FLAG: False}
+_NEVER_NULL = frozenset({"id", "content", "status", "tool_calls", "failed_calls"})
+
+
+def check_field(field: Field, value: object, shape: Shape = FULL, *, required: bool = False) -> object:
+    """The value as it is kept; raises `Fault` where it breaks a rule."""
+    if value is None and not required and field.name not in _NEVER_NULL:
+        return _EMPTY.get(field.kind)
+    checked = _CHECKS[field.kind](value, shape)
+    if checked is None and (required or field.name in _NEVER_NULL):
+        raise Fault("Required")
+    return checked
+
+
+def check_item(raw: object, shape: Shape, path: str, faults: list[str]) -> Patch:
+    """The checked fields of one item. Faults are added in the order of the shape's fields, unknown names last."""
+    patch: Patch = {}
+    if not is_object(raw):
+        faults.append(f"{path}: Expected object, received {type_name(raw)}")
+        return patch
+    found: dict[str, str] = {}
+    unknown: list[str] = []
+    names = shape.names
+    for key, value in raw.items():
+        field = names.get(key)
+        if field is None:
+            if key not in shape.ignored:
+                unknown.append(f"{path}.{shown(key)}: Unknown field")
+            continue
+        if field.name in patch or field.name in found:
+            unknown.append(f"{path}.{key}: Given twice, also under another name")
+            continue
+        try:
+            patch[field.name] = check_field(field, value, shape, required=key in shape.required)
+        except Fault as fault:
+            found[field.name] = f"{path}.{key}: {fault}"
+    for key in shape.required:
+        if key not in raw:
+            found[names[key].name] = f"{path}.{key}: Required"
+    if found:
+        faults.extend(found[field.name] for field in dict.fromkeys(names.values()) if field.name in found)
+    faults.extend(unknown)
+    if isinstance(raw, DuplicateKeys):
+        faults.extend(f"{path}.{shown(key)}: Duplicate field" for key in raw.repeated)
+    return patch
+
+
+def check_items(raw: object, shape: Shape, faults: list[str]) -> list[Patch]:
+    """The checked items of a list; adds every violation to `faults`, those about the whole list last."""
+    if not is_array(raw):
+        faults.append(f"todos: Expected array, received {type_name(raw)}")
+        return []
+    patches = [check_item(item, shape, f"todos[{index}]", faults) for index, item in enumerate(raw)]
+    if shape.max_items is not None and len(patches) > shape.max_items:
+        faults.append(f"todos: Must have at most {shape.max_items} items, received {len(patches)}")
+    if shape.one_active:
+        active = sum(patch.get("status") is Status.IN_PROGRESS for patch in patches)
+        if active > 1:
+            faults.append(f"todos: At most one item may be in_progress, received {active}")
+    return patches
+
+
+def checked_items(raw: object, shape: Shape) -> list[Patch]:
+    """As `check_items`, raising all violations together."""
+    faults: list[str] = []
+    patches = check_items(raw, shape, faults)
+    if faults:
+        raise InvalidTodos(faults)
+    return patches

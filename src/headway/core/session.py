@@ -1,0 +1,308 @@
+"""`Session`: what people, programs and models do with a list. Each method sends one change; all state is in the log.
+
+Composed by `headway.open`. Methods raise `HeadwayError`s, whose texts are fit to be shown.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from headway.core import changes as ask
+from headway.core.clock import now
+from headway.core.errors import HeadwayError, NothingToUndo
+from headway.core.events import ListDelta
+from headway.core.graph import ready, waiting
+from headway.core.log import TODOS_UPDATE, Log
+from headway.core.model import FINISHED, MAIN_AGENT, Plan, Todo, TodoList
+from headway.core.recap import recap
+from headway.core.rules import FULL
+from headway.core.text import clean
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from headway.core.events import Event
+    from headway.core.graph import Waiting
+    from headway.core.model import CompletionLog, State
+    from headway.core.rules import Shape
+    from headway.core.store import Store
+
+PERSON = "user"
+"""The actor of a change for which nobody else is named."""
+_LONGEST_LEASE = 366 * 86_400
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a write did."""
+
+    todos: list[Todo]
+    changed: bool
+    dropped: list[Todo]
+    """Unfinished items that are no longer in the list."""
+    detached: list[tuple[str, str]]
+    """(item, dependency) for each dependency that was removed because its item was dropped."""
+
+
+class Session:
+    """One agent's list in one session. `session.agent(name)` gives the list of a sub-agent of the same session."""
+
+    def __init__(self, log: Log, agent: str = MAIN_AGENT, clock: Callable[[], str] = now) -> None:
+        self._log = log
+        self._agent = agent
+        self._clock = clock
+
+    def __repr__(self) -> str:
+        return f"<headway.Session {self.name!r} agent={self._agent!r}>"
+
+    # reading
+
+    @property
+    def name(self) -> str:
+        return self._log.name
+
+    @property
+    def agent_id(self) -> str:
+        return self._agent
+
+    @property
+    def state(self) -> State:
+        """The whole state, as the store has it now."""
+        return self._log.state()
+
+    @property
+    def todo_list(self) -> TodoList:
+        """The items by id, with title, summary and times."""
+        return self.state.list_of(self._agent)
+
+    @property
+    def todos(self) -> list[Todo]:
+        return [*self.todo_list.items.values()]
+
+    @property
+    def plan(self) -> Plan | None:
+        return self.state.plan
+
+    @property
+    def plan_mode(self) -> bool:
+        return self.state.plan_mode
+
+    @property
+    def version(self) -> int:
+        return self.state.version
+
+    @property
+    def updated_at(self) -> str | None:
+        return self.todo_list.updated_at
+
+    def recap(self) -> str:
+        """The list in one short line."""
+        return recap(self.todos)
+
+    def next_todos(self) -> tuple[list[Todo], list[Waiting]]:
+        """What can start now, and what cannot with the reason."""
+        items = self.todo_list.items
+        return ready(items), waiting(items)
+
+    def events(self, after: int = 0) -> Iterator[Event]:
+        """The session's log after a version."""
+        return iter(self._log.store.events(self.name, after))
+
+    def history(self) -> list[Event]:
+        """The changes of this list, oldest first: who changed what, when."""
+        return [event for event in self.events() if event.agent == self._agent and isinstance(event.data, ListDelta)]
+
+    def on(self, name: str, listener: Callable[..., object]) -> Callable[[], None]:
+        """Calls `listener(todos)` for `todos:update`, `listener(event)` for an event's name; returns an unsubscriber."""
+        if name == TODOS_UPDATE and self._agent != MAIN_AGENT:
+            return lambda: None
+        return self._log.listen(name, listener)
+
+    def watch(self, *, interval: float = 0.05, timeout: float | None = None) -> Iterator[list[Event]]:
+        """Yields the new events whenever anyone, in any process, changed the session; ends after `timeout` quiet seconds."""
+        seen = self.version
+        quiet_since = time.monotonic()
+        while timeout is None or time.monotonic() - quiet_since < timeout:
+            if self._log.store.version(self.name) == seen:
+                time.sleep(interval)
+                continue
+            self._log.state()
+            events = self._log.store.events(self.name, seen)
+            seen = events[-1].version if events else 0
+            quiet_since = time.monotonic()
+            if events:
+                yield events
+
+    def agent(self, agent_id: str) -> Session:
+        """The list of a sub-agent of this session."""
+        return Session(self._log, _name(agent_id, "agent"), self._clock)
+
+    # changing the list
+
+    def write(
+        self,
+        todos: object,
+        *,
+        replace: bool = False,
+        title: str | None = None,
+        summary: str | None = None,
+        actor: str = PERSON,
+        shape: Shape = FULL,
+        cause: str = "write",
+    ) -> Written:
+        """Replaces the list; where every item passed has a known id, only the fields that were passed change.
+
+        `replace=True` always replaces. Raises `InvalidTodos` with every violation, and then nothing has changed.
+        """
+        about = {name: text for name, text in (("title", title), ("summary", summary)) if text is not None}
+        return self._written(
+            lambda state: ask.Write(
+                self._agent, _name(actor, "actor"), self._clock(), todos, shape, replace, cause, about
+            )
+        )
+
+    def update(self, todo_id: str, *, actor: str | None = None, **fields: object) -> Todo:
+        """Changes fields of one item. With an actor it is a worker's change, refused if the item is another's."""
+        who = PERSON if actor is None else _name(actor, "actor")
+        self._change(lambda state: ask.Update(self._agent, who, self._clock(), todo_id, fields, actor is not None))
+        return self.todo_list.items[todo_id]
+
+    def add(self, content: str, *, after: str | None = None, actor: str = PERSON, **fields: object) -> Todo:
+        """Adds an item at the end, or after another one."""
+        fields = {**fields, "content": content}
+        events = self._change(lambda state: ask.Add(self._agent, _name(actor, "actor"), self._clock(), fields, after))
+        return _delta(events[0]).added[0]
+
+    def move(self, todo_id: str, position: int, *, actor: str = PERSON) -> Todo:
+        """Puts an item at a position, counted from 1."""
+        self._change(lambda state: ask.Move(self._agent, _name(actor, "actor"), self._clock(), todo_id, position))
+        return self.todo_list.items[todo_id]
+
+    def drop(self, todo_id: str, *, actor: str = PERSON) -> Written:
+        """Removes an item, and the dependencies on it."""
+        return self._written(lambda state: ask.Drop(self._agent, _name(actor, "actor"), self._clock(), todo_id))
+
+    def clear(self, *, actor: str = PERSON) -> Written:
+        """Removes all items; not the plan. Undo brings them back."""
+        return self.write([], replace=True, actor=actor, cause="clear")
+
+    def undo(self, n: int = 1, *, actor: str = PERSON) -> list[Todo]:
+        """The list as it was n changes before, whoever made them."""
+        return self._revert("undo", n, actor)
+
+    def redo(self, n: int = 1, *, actor: str = PERSON) -> list[Todo]:
+        """Takes back the last n undos; a new change leaves nothing to redo."""
+        return self._revert("redo", n, actor)
+
+    # claiming, for several workers on one list
+
+    def claim(self, actor: str, lease: float = 300) -> Todo | None:
+        """The next runnable item, in progress and owned by this worker for `lease` seconds from now; None without one."""
+        who, seconds = _name(actor, "actor"), _lease(lease)
+        events = self._change(lambda state: ask.Claim(self._agent, who, self._clock(), seconds))
+        return self.todo_list.items.get(next(iter(_delta(events[0]).changed))) if events else None
+
+    def renew(self, todo_id: str, actor: str, lease: float = 300) -> Todo:
+        """Keeps a claim for `lease` seconds from now."""
+        who, seconds = _name(actor, "actor"), _lease(lease)
+        self._change(lambda state: ask.Renew(self._agent, who, self._clock(), todo_id, seconds))
+        return self.todo_list.items[todo_id]
+
+    def release(self, todo_id: str, actor: str) -> Todo:
+        """Gives a claimed item back: it is pending again."""
+        self._change(lambda state: ask.Release(self._agent, _name(actor, "actor"), self._clock(), todo_id))
+        return self.todo_list.items[todo_id]
+
+    # the plan
+
+    def set_plan(self, plan: Mapping[str, object] | Plan, *, actor: str = PERSON) -> Plan:
+        """Makes this the session's plan. Raises `InvalidPlan` with every fault, and then nothing has changed."""
+        self._change(lambda state: ask.SetPlan(self._agent, _name(actor, "actor"), self._clock(), plan))
+        current = self.plan
+        assert current is not None
+        return current
+
+    def clear_plan(self, *, actor: str = PERSON) -> None:
+        """Removes the plan, not the todos."""
+        self._change(lambda state: ask.SetPlan(self._agent, _name(actor, "actor"), self._clock(), None))
+
+    def plan_to_todos(self, *, actor: str = PERSON) -> Written:
+        """Replaces the list by the plan's steps."""
+        return self._written(lambda state: ask.PlanToTodos(self._agent, _name(actor, "actor"), self._clock()))
+
+    def set_plan_mode(self, on: bool, *, actor: str = PERSON) -> None:
+        self._change(lambda state: ask.SetPlanMode(self._agent, _name(actor, "actor"), self._clock(), on))
+
+    def log_completion(self, log: CompletionLog, *, actor: str = PERSON) -> None:
+        """Records that a block was written to the completion log."""
+        self._change(lambda state: ask.LogCompletion(self._agent, _name(actor, "actor"), self._clock(), log))
+
+    # inside
+
+    @property
+    def store(self) -> Store:
+        return self._log.store
+
+    def close(self) -> None:
+        self._log.store.close()
+
+    def _change(self, make: Callable[[State], ask.Change]) -> list[Event]:
+        return self._log.change(make)
+
+    def _written(self, make: Callable[[State], ask.Change]) -> Written:
+        events = self._change(make)
+        if not events:
+            return Written(self.todos, False, [], [])
+        delta = _delta(events[0])
+        gone = {todo.id for todo in delta.removed}
+        still = {todo.content for todo in delta.added}
+        dropped = [todo for todo in delta.removed if todo.status not in FINISHED and todo.content not in still]
+        detached: list[tuple[str, str]] = []
+        for todo_id, fields in delta.changed.items():
+            before, after = fields.get("depends_on", ((), ()))
+            detached += [(todo_id, node) for node in _ids(before) if node in gone and node not in _ids(after)]
+        return Written(self.todos, True, dropped, detached)
+
+    def _revert(self, cause: str, n: int, actor: str) -> list[Todo]:
+        if n < 1:
+            raise HeadwayError(f"Give a number of changes to {cause} that is 1 or more, not {n}.")
+
+        def make(state: State) -> ask.Change:
+            todos = state.list_of(self._agent)
+            version = todos.undo if cause == "undo" else todos.redo
+            targets: list[Event] = []
+            while version and len(targets) < n:
+                targets.append(self._log.store.event(self.name, version))
+                version = _delta(targets[-1]).previous
+            if len(targets) < n:
+                there = f"only {len(targets)} can be taken back" if targets else "there is none"
+                raise NothingToUndo(f"Cannot {cause} {n} {'change' if n == 1 else 'changes'}: {there}.")
+            return ask.Revert(self._agent, _name(actor, "actor"), self._clock(), cause, targets)
+
+        self._change(make)
+        return self.todos
+
+
+def _ids(value: object) -> tuple[str, ...]:
+    return value if isinstance(value, tuple) else ()  # pyright: ignore[reportUnknownVariableType]
+
+
+def _delta(event: Event) -> ListDelta:
+    assert isinstance(event.data, ListDelta)
+    return event.data
+
+
+def _name(text: str, what: str) -> str:
+    """A name from outside: one clean, non-blank line of at most 200 characters."""
+    name = " ".join(clean(text).split())
+    if not name or len(name) > 200:
+        raise HeadwayError(f"The {what} needs a name of 1 to 200 characters.")
+    return name
+
+
+def _lease(seconds: float) -> float:
+    if not 0 < seconds <= _LONGEST_LEASE:
+        raise HeadwayError(f"A lease lasts more than 0 and at most {_LONGEST_LEASE} seconds, not {seconds}.")
+    return float(seconds)

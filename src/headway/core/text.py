@@ -1,0 +1,64 @@
+"""Text from outside: trimmed and made storable at the door, made harmless before it is shown.
+
+Pure functions on strings. Knows nothing of todos, terminals or Markdown; the views add what their medium needs.
+"""
+
+from __future__ import annotations
+
+_TO_SPACE = "\t\n\v\f\r\x85\u2028\u2029"
+_DIRECTION_AND_MARKS = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff"
+_REPLACEMENT = "\ufffd"
+_NEUTRAL: dict[int, str] = {
+    **{code: chr(0x2400 + code) for code in range(0x20)},
+    0x7F: "\u2421",
+    **dict.fromkeys(range(128, 160), _REPLACEMENT),
+    **{ord(char): _REPLACEMENT for char in _DIRECTION_AND_MARKS},
+    **{ord(char): " " for char in _TO_SPACE},
+}
+
+
+def storable(text: str) -> str:
+    """The text with lone surrogates replaced, so that it can be encoded as UTF-8."""
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def clean(text: str) -> str:
+    """Text as it is kept: trimmed and storable."""
+    return storable(text.strip())
+
+
+def neutral(text: str) -> str:
+    """The text on one line, with nothing in it that a terminal or a reader's eye would obey."""
+    if text.isprintable():
+        return text
+    return storable(text.translate(_NEUTRAL))
+
+
+def cut(text: str, limit: int) -> str:
+    """At most `limit` characters; what is longer ends in an ellipsis."""
+    return text if len(text) <= limit else text[: max(limit - 1, 0)].rstrip() + "…"
+
+
+def shown(value: object, limit: int = 60) -> str:
+    """A value from outside as it may stand in an error message."""
+    text = value if isinstance(value, str) else repr(value)
+    return cut(neutral(text[: limit * 4]), limit) if len(text) > limit else neutral(text)
+
+
+def type_name(value: object) -> str:
+    """The JSON name of a value's type, as error texts use it."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "boolean"
+    if isinstance(value, int | float):
+        return "number"
+    if isinstance(value, str):
+        return "string"
+    return "object" if isinstance(value, dict) else "array"

@@ -1,0 +1,67 @@
+"""Where a project is, which of its sessions is meant, and how the parts are put together into a session."""
+
+from __future__ import annotations
+
+import os
+
+from headway.core.errors import HeadwayError
+from headway.core.log import Log
+from headway.core.session import Session
+from headway.core.text import clean
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from headway.core.store import Store
+
+FOLDER = ".headway"
+FILE = "headway.db"
+DEFAULT_SESSION = "default"
+
+
+def open_session(
+    project: str | os.PathLike[str] = ".", session: str = DEFAULT_SESSION, *, memory: bool = False
+) -> Session:
+    """A session of the project in this folder. Nothing is written before the first change, with `memory` never."""
+    return Session(Log(open_store(project, memory=memory), session_name(session)))
+
+
+def open_store(project: str | os.PathLike[str] = ".", *, memory: bool = False) -> Store:
+    if memory:
+        from headway.store.memory import MemoryStore
+
+        return MemoryStore()
+    from headway.store.sqlite import SqliteStore
+
+    root: str = os.path.abspath(project)
+    if not os.path.isdir(root):
+        raise HeadwayError(f"There is no folder '{root}'; create it or name another project.")
+    return SqliteStore(os.path.join(root, FOLDER, FILE))
+
+
+def session_name(name: str) -> str:
+    cleaned = clean(name)
+    if not cleaned or len(cleaned) > 200 or not cleaned.isprintable():
+        raise HeadwayError("A session needs a name of 1 to 200 printable characters.")
+    return cleaned
+
+
+def find_project(environ: Mapping[str, str], start: str = ".") -> str:
+    """HEADWAY_PROJECT, else the nearest folder upward with `.headway`, else with `.git`, else the folder itself."""
+    if named := environ.get("HEADWAY_PROJECT"):
+        return os.path.abspath(named)
+    here = os.path.abspath(start)
+    folders = [here]
+    while (parent := os.path.dirname(folders[-1])) != folders[-1]:
+        folders.append(parent)
+    for marker in (FOLDER, ".git"):
+        for folder in folders:
+            if os.path.exists(os.path.join(folder, marker)):
+                return folder
+    return here
+
+
+def chosen_session(store: Store, environ: Mapping[str, str], named: str | None = None) -> str:
+    """The session named, else HEADWAY_SESSION, else the project's current one, else `default`."""
+    return named or environ.get("HEADWAY_SESSION") or store.current() or DEFAULT_SESSION

@@ -1,0 +1,64 @@
+"""A store that keeps nothing beyond the process: for tests, `--memory` and tools without a project."""
+
+from __future__ import annotations
+
+import threading
+
+from headway.core.errors import StoreConflict
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from headway.core.events import Event
+    from headway.core.store import SessionInfo, Snapshot
+
+
+class MemoryStore:
+    def __init__(self) -> None:
+        self._logs: dict[str, list[Event]] = {}
+        self._current: str | None = None
+        self._lock = threading.RLock()
+
+    def append(self, session: str, expected: int, events: list[Event], snapshot: str | None) -> None:
+        with self._lock:
+            log = self._logs.setdefault(session, [])
+            if len(log) != expected:
+                raise StoreConflict(f"Expected version {expected}, the log is at {len(log)}.")
+            log.extend(events)
+
+    def events(self, session: str, after: int) -> list[Event]:
+        return self._logs.get(session, [])[after:]
+
+    def event(self, session: str, version: int) -> Event:
+        return self._logs[session][version - 1]
+
+    def version(self, session: str) -> int:
+        return len(self._logs.get(session, ()))
+
+    def snapshot(self, session: str) -> Snapshot | None:
+        return None
+
+    def turn(self) -> AbstractContextManager[object]:
+        return self._lock
+
+    def sessions(self) -> list[SessionInfo]:
+        from headway.core.store import SessionInfo
+
+        found = [SessionInfo(name, len(log), log[0].at, log[-1].at) for name, log in self._logs.items() if log]
+        return sorted(found, key=lambda info: info.updated_at, reverse=True)
+
+    def delete(self, session: str) -> bool:
+        with self._lock:
+            if self._current == session:
+                self._current = None
+            return self._logs.pop(session, None) is not None
+
+    def current(self) -> str | None:
+        return self._current
+
+    def set_current(self, session: str) -> None:
+        self._current = session
+
+    def close(self) -> None:
+        pass

@@ -1,0 +1,44 @@
+"""The schema of the SQLite file, as numbered steps. Each is applied together with its record, in one transaction.
+
+To change the schema, add a function at the end; never change one that was released.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from sqlite3 import Connection
+
+APPLICATION_ID = 0x48445759
+"""Marks the file as Headway's ("HDWY")."""
+
+
+def m001_log(db: Connection) -> None:
+    db.execute("CREATE TABLE sessions (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)")
+    db.execute(
+        """CREATE TABLE events (
+             session_id INTEGER NOT NULL REFERENCES sessions(id) ON DELETE CASCADE,
+             version INTEGER NOT NULL, at TEXT NOT NULL, agent TEXT NOT NULL, actor TEXT NOT NULL,
+             type TEXT NOT NULL, data TEXT NOT NULL,
+             PRIMARY KEY (session_id, version)) WITHOUT ROWID"""
+    )
+    db.execute(
+        """CREATE TABLE snapshots (
+             session_id INTEGER PRIMARY KEY REFERENCES sessions(id) ON DELETE CASCADE,
+             version INTEGER NOT NULL, state TEXT NOT NULL)"""
+    )
+    db.execute("CREATE TABLE settings (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID")
+
+
+MIGRATIONS: tuple[Callable[[Connection], None], ...] = (m001_log,)
+NEWEST = len(MIGRATIONS)
+
+
+def migrate(db: Connection) -> None:
+    """Brings the schema up to date. The caller holds a write transaction."""
+    (done,) = db.execute("PRAGMA user_version").fetchone()
+    for number, step in enumerate(MIGRATIONS[done:], start=done + 1):
+        step(db)
+        db.execute(f"PRAGMA user_version = {number}")
+    db.execute(f"PRAGMA application_id = {APPLICATION_ID}")

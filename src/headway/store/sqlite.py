@@ -1,0 +1,319 @@
+"""The log in one SQLite file, shared by any number of processes on one machine.
+
+WAL mode with full synchronisation: an append is on the disk when it returns. Writers take turns by short, random waits
+rather than SQLite's growing ones, under which one of many can starve. The file is created by the first write.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+import time
+from contextlib import contextmanager, suppress
+
+from headway.core.codec import event_data, read_event
+from headway.core.errors import StoreConflict, StoreTooNew
+from headway.store import sqlite_errors
+from headway.store.migrations import APPLICATION_ID, NEWEST, migrate
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+    from typing import Any, TypeVar
+
+    from headway.core.events import Event
+    from headway.core.store import SessionInfo, Snapshot
+
+    T = TypeVar("T")
+
+_COLUMNS = "version, at, agent, actor, type, data"
+_SHORTEST_WAIT = 0.0005
+_inherited: list[sqlite3.Connection] = []
+"""Connections of a parent process: neither used nor closed after a fork, since either would harm the parent's."""
+
+
+class SqliteStore:
+    def __init__(self, path: str, *, timeout: float = 5.0) -> None:
+        self.path = path
+        self.timeout = timeout
+        self._lock = threading.RLock()
+        self._db: sqlite3.Connection | None = None
+        self._opened: tuple[int, int, int] = (0, 0, 0)
+        self._seen: dict[str, tuple[int, int]] = {}
+        """session → (data_version, version) when its version was last read."""
+
+    # the protocol
+
+    def append(self, session: str, expected: int, events: list[Event], snapshot: str | None) -> None:
+        rows = [(e.version, e.at, e.agent, e.actor, e.type, event_data(e)) for e in events]
+        with self._lock, self._translating():
+            db = self._writable()
+            held = db.in_transaction
+            if not held:
+                self._patiently(lambda: db.execute("BEGIN IMMEDIATE"))
+            try:
+                session_id, version = self._position(db, session)
+                if version != expected:
+                    raise StoreConflict(f"Expected version {expected}, the log is at {version}.")
+                if session_id is None:
+                    session_id = db.execute("INSERT INTO sessions (name) VALUES (?)", (session,)).lastrowid
+                db.executemany(
+                    f"INSERT INTO events (session_id, {_COLUMNS}) VALUES ({session_id}, ?, ?, ?, ?, ?, ?)", rows
+                )
+                if snapshot is not None:
+                    last = events[-1].version
+                    db.execute("INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?)", (session_id, last, snapshot))
+                db.execute("COMMIT")
+            except BaseException:
+                if not held:
+                    self._roll_back(db)
+                raise
+            seen = self._seen.get(session)
+            if seen is not None:
+                self._seen[session] = (seen[0], events[-1].version)
+
+    def events(self, session: str, after: int) -> list[Event]:
+        rows = self._rows(
+            f"SELECT {_COLUMNS} FROM events WHERE session_id = (SELECT id FROM sessions WHERE name = ?)"
+            " AND version > ? ORDER BY version",
+            (session, after),
+        )
+        return [self._event(row) for row in rows]
+
+    def event(self, session: str, version: int) -> Event:
+        rows = self._rows(
+            f"SELECT {_COLUMNS} FROM events WHERE session_id = (SELECT id FROM sessions WHERE name = ?)"
+            " AND version = ?",
+            (session, version),
+        )
+        if not rows:
+            raise sqlite_errors.damaged(self.path, f"event {version} is missing")
+        return self._event(rows[0])
+
+    def version(self, session: str) -> int:
+        with self._lock, self._translating():
+            db = self._readable()
+            if db is None:
+                return 0
+            (token,) = self._patiently(lambda: db.execute("PRAGMA data_version").fetchone())
+            seen = self._seen.get(session)
+            if seen is not None and seen[0] == token:
+                return seen[1]
+            _, version = self._patiently(lambda: self._position(db, session))
+            self._seen[session] = (token, version)
+            return version
+
+    def snapshot(self, session: str) -> Snapshot | None:
+        rows = self._rows(
+            "SELECT version, state FROM snapshots WHERE session_id = (SELECT id FROM sessions WHERE name = ?)",
+            (session,),
+        )
+        if not rows:
+            return None
+        from headway.core.store import Snapshot
+
+        return Snapshot(*rows[0])
+
+    @contextmanager
+    def turn(self) -> Generator[None]:
+        with self._lock, self._translating():
+            db = self._writable()
+            self._patiently(lambda: db.execute("BEGIN IMMEDIATE"))
+            try:
+                yield
+            finally:
+                if db.in_transaction:
+                    self._roll_back(db)
+
+    def sessions(self) -> list[SessionInfo]:
+        from headway.core.store import SessionInfo
+
+        rows = self._rows(
+            """SELECT name, last.version, first.at, last.at FROM sessions
+               JOIN events AS first ON first.session_id = id AND first.version = 1
+               JOIN events AS last ON last.session_id = id
+                AND last.version = (SELECT max(version) FROM events WHERE session_id = id)
+               ORDER BY last.at DESC, name""",
+            (),
+        )
+        return [SessionInfo(*row) for row in rows]
+
+    def delete(self, session: str) -> bool:
+        with self._writing() as db:
+            db.execute("DELETE FROM settings WHERE key = 'current' AND value = ?", (session,))
+            return db.execute("DELETE FROM sessions WHERE name = ?", (session,)).rowcount > 0
+
+    def current(self) -> str | None:
+        rows = self._rows("SELECT value FROM settings WHERE key = 'current'", ())
+        return rows[0][0] if rows else None
+
+    def set_current(self, session: str) -> None:
+        with self._writing() as db:
+            db.execute("INSERT OR REPLACE INTO settings VALUES ('current', ?)", (session,))
+
+    def close(self) -> None:
+        with self._lock:
+            db, self._db = self._db, None
+            self._seen.clear()
+            if db is not None and self._opened[0] == os.getpid():
+                db.close()
+
+    # connections
+
+    def _readable(self) -> sqlite3.Connection | None:
+        """A connection to the file, or None while there is nothing in it."""
+        if self._db is not None and self._still_the_file():
+            return self._db
+        self._forget()
+        try:
+            if not os.path.getsize(self.path):
+                return None
+        except OSError:
+            return None
+        self._db = self._patiently(self._connected)
+        return self._db
+
+    def _writable(self) -> sqlite3.Connection:
+        db = self._readable()
+        if db is None:
+            self._create()
+            db = self._readable()
+            assert db is not None
+        return db
+
+    def _still_the_file(self) -> bool:
+        """Same process, and the file was neither deleted nor replaced."""
+        try:
+            now = os.stat(self.path)
+        except OSError:
+            return False
+        return self._opened == (os.getpid(), now.st_dev, now.st_ino)
+
+    def _forget(self) -> None:
+        if self._db is None:
+            return
+        if self._opened[0] == os.getpid():
+            self._db.close()
+        else:
+            _inherited.append(self._db)
+        self._db = None
+        self._seen.clear()
+
+    def _connected(self) -> sqlite3.Connection:
+        try:
+            db = sqlite3.connect(self.path, timeout=0, isolation_level=None, check_same_thread=False)
+            try:
+                self._prepare(db)
+            except BaseException:
+                db.close()
+                raise
+        except sqlite3.Error as error:
+            if not sqlite_errors.is_read_only(error):
+                raise
+            db = self._connected_read_only(error)
+        found = os.stat(self.path)
+        self._opened = (os.getpid(), found.st_dev, found.st_ino)
+        return db
+
+    def _connected_read_only(self, error: sqlite3.Error) -> sqlite3.Connection:
+        """For a file in a folder that may not be written, where SQLite cannot keep its side files."""
+        with suppress(OSError):
+            if os.path.getsize(self.path + "-wal"):
+                raise sqlite_errors.read_only(self.path, "changes in its -wal file wait to be taken over") from error
+        from urllib.parse import quote
+
+        db = sqlite3.connect(
+            f"file:{quote(self.path)}?immutable=1", uri=True, timeout=0, isolation_level=None, check_same_thread=False
+        )
+        self._prepare(db)
+        return db
+
+    def _prepare(self, db: sqlite3.Connection) -> None:
+        (schema,) = db.execute("PRAGMA user_version").fetchone()
+        (application,) = db.execute("PRAGMA application_id").fetchone()
+        if application != APPLICATION_ID and (schema or db.execute("SELECT 1 FROM sqlite_master").fetchone()):
+            raise sqlite_errors.damaged(self.path, "it belongs to another program")
+        if schema > NEWEST:
+            raise StoreTooNew(
+                f"'{self.path}' was written by a newer Headway (schema {schema}, this one knows {NEWEST});"
+                " it was left as it is. Upgrade Headway to use it."
+            )
+        db.execute("PRAGMA synchronous = FULL")
+        db.execute("PRAGMA foreign_keys = ON")
+        if schema < NEWEST:
+            db.execute("PRAGMA journal_mode = WAL")
+            db.execute("BEGIN IMMEDIATE")
+            try:
+                migrate(db)
+                db.execute("COMMIT")
+            except BaseException:
+                self._roll_back(db)
+                raise
+
+    def _create(self) -> None:
+        """Makes the folder, which git ignores as a whole, and the file in it."""
+        folder = os.path.dirname(self.path)
+        try:
+            os.makedirs(folder, exist_ok=True)
+            with suppress(FileExistsError), open(os.path.join(folder, ".gitignore"), "x", encoding="utf-8") as ignore:
+                ignore.write("*\n")
+            self._db = self._patiently(self._connected)
+        except OSError as error:
+            if isinstance(error, sqlite3.Error):
+                raise
+            raise sqlite_errors.read_only(self.path, error.strerror or error) from error
+
+    # statements
+
+    def _rows(self, sql: str, values: tuple[object, ...]) -> list[tuple[Any, ...]]:
+        with self._lock, self._translating():
+            db = self._readable()
+            return [] if db is None else self._patiently(lambda: db.execute(sql, values).fetchall())
+
+    @contextmanager
+    def _writing(self) -> Generator[sqlite3.Connection]:
+        with self.turn():
+            db = self._writable()
+            yield db
+            db.execute("COMMIT")
+
+    @staticmethod
+    def _position(db: sqlite3.Connection, session: str) -> tuple[int | None, int]:
+        row = db.execute(
+            "SELECT id, (SELECT max(version) FROM events WHERE session_id = id) FROM sessions WHERE name = ?",
+            (session,),
+        ).fetchone()
+        return (row[0], row[1] or 0) if row else (None, 0)
+
+    def _event(self, row: tuple[Any, ...]) -> Event:
+        try:
+            return read_event(*row)
+        except (ValueError, KeyError, TypeError) as error:
+            raise sqlite_errors.damaged(self.path, f"event {row[0]} cannot be read") from error
+
+    @staticmethod
+    def _roll_back(db: sqlite3.Connection) -> None:
+        if db.in_transaction:
+            with suppress(sqlite3.Error):
+                db.execute("ROLLBACK")
+
+    def _patiently(self, attempt: Callable[[], T]) -> T:
+        """Tries until the file is free, at most for `timeout` seconds."""
+        deadline = time.monotonic() + self.timeout
+        while True:
+            try:
+                return attempt()
+            except sqlite3.Error as error:
+                if not sqlite_errors.is_busy(error):
+                    raise
+                if time.monotonic() > deadline:
+                    raise sqlite_errors.busy(self.path, self.timeout) from error
+            time.sleep(_SHORTEST_WAIT + time.perf_counter_ns() % 3_500_000 / 1e9)
+
+    @contextmanager
+    def _translating(self) -> Generator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise sqlite_errors.translated(error, self.path) from error

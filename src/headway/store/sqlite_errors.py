@@ -1,0 +1,59 @@
+"""SQLite's errors as Headway's: which are worth waiting for, and one sentence for each of the others."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from headway.core.errors import StoreBusy, StoreCorrupt, StoreError, StoreFull, StoreReadOnly
+
+_BUSY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
+_READ_ONLY = frozenset({sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_AUTH})
+_DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
+
+
+def _code(error: sqlite3.Error) -> int:
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF
+
+
+def is_busy(error: sqlite3.Error) -> bool:
+    return _code(error) in _BUSY
+
+
+def is_read_only(error: sqlite3.Error) -> bool:
+    return _code(error) in _READ_ONLY
+
+
+def busy(path: str, seconds: float) -> StoreBusy:
+    return StoreBusy(
+        f"Another process has kept '{path}' locked for over {seconds:g} seconds; nothing was changed."
+        " Try again, or stop the process that holds it."
+    )
+
+
+def damaged(path: str, detail: object) -> StoreCorrupt:
+    return StoreCorrupt(
+        f"'{path}' is damaged or is not a Headway file ({detail}); it was left as it is."
+        " Restore it from a copy, or move it away to start anew."
+    )
+
+
+def read_only(path: str, detail: object) -> StoreReadOnly:
+    return StoreReadOnly(
+        f"'{path}' may not be written ({detail}); nothing was changed. Make the file and its folder writable."
+    )
+
+
+def translated(error: sqlite3.Error, path: str) -> StoreError:
+    """The error as one that says what to do."""
+    code = _code(error)
+    if code in _READ_ONLY:
+        return read_only(path, error)
+    if code == sqlite3.SQLITE_FULL:
+        return StoreFull(
+            f"There is no room left to write '{path}'; nothing was changed. Free some space and try again."
+        )
+    if code in _DAMAGED:
+        return damaged(path, error)
+    return StoreError(
+        f"'{path}' could not be read or written ({error}); nothing was changed. Check the disk and try again."
+    )
