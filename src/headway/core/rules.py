@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from headway.core.errors import InvalidTodos
-from headway.core.fields import FIELD, FIELDS, Field, Kind
+from headway.core.fields import FIELDS, Field, Kind
 from headway.core.model import Evidence, EvidenceLevel, Origin, Priority, Status
 from headway.core.text import clean, shown, type_name
 
@@ -48,13 +48,13 @@ class Shape:
     """Names accepted and not used."""
 
 
-def shape(names: Mapping[str, str], **limits: object) -> Shape:
-    """A shape from wire names to field names."""
-    return Shape({wire: FIELD[name] for wire, name in names.items()}, **limits)  # type: ignore[arg-type]
-
-
 FULL = Shape({name: field for field in FIELDS for name in (field.name, *field.aliases)})
 """Everything an item has, under any of its names: the Python API and imports."""
+
+
+def named(*names: str) -> dict[str, Field]:
+    """Fields by the names that a contract uses for them."""
+    return {name: FULL.names[name] for name in names}
 
 
 def is_object(value: object) -> TypeGuard[dict[str, object]]:
@@ -208,25 +208,26 @@ def check_item(raw: object, shape: Shape, path: str, faults: list[str]) -> Patch
     return patch
 
 
-def check_items(raw: object, shape: Shape, faults: list[str]) -> list[Patch]:
-    """The checked items of a list; adds every violation to `faults`, those about the whole list last."""
+def check_items(raw: object, shape: Shape, faults: list[str], whole: list[str]) -> list[Patch]:
+    """The checked items of a list; adds violations of items to `faults`, those of the list itself to `whole`."""
     if not is_array(raw):
-        faults.append(f"todos: Expected array, received {type_name(raw)}")
+        whole.append(f"todos: Expected array, received {type_name(raw)}")
         return []
     patches = [check_item(item, shape, f"todos[{index}]", faults) for index, item in enumerate(raw)]
     if shape.max_items is not None and len(patches) > shape.max_items:
-        faults.append(f"todos: Must have at most {shape.max_items} items, received {len(patches)}")
+        whole.append(f"todos: Must have at most {shape.max_items} items, received {len(patches)}")
     if shape.one_active:
         active = sum(patch.get("status") is Status.IN_PROGRESS for patch in patches)
         if active > 1:
-            faults.append(f"todos: At most one item may be in_progress, received {active}")
+            whole.append(f"todos: At most one item may be in_progress, received {active}")
     return patches
 
 
 def checked_items(raw: object, shape: Shape) -> list[Patch]:
     """As `check_items`, raising all violations together."""
     faults: list[str] = []
-    patches = check_items(raw, shape, faults)
-    if faults:
-        raise InvalidTodos(faults)
+    whole: list[str] = []
+    patches = check_items(raw, shape, faults, whole)
+    if faults or whole:
+        raise InvalidTodos(faults + whole)
     return patches

@@ -115,13 +115,13 @@ class Session:
         return [event for event in self.events() if event.agent == self._agent and isinstance(event.data, ListDelta)]
 
     def on(self, name: str, listener: Callable[..., object]) -> Callable[[], None]:
-        """Calls `listener(todos)` for `todos:update`, `listener(event)` for an event's name; returns an unsubscriber."""
+        """Calls `listener(todos)` for `todos:update`, `listener(event)` for an event's name; returns an off switch."""
         if name == TODOS_UPDATE and self._agent != MAIN_AGENT:
             return lambda: None
         return self._log.listen(name, listener)
 
     def watch(self, *, interval: float = 0.05, timeout: float | None = None) -> Iterator[list[Event]]:
-        """Yields the new events whenever anyone, in any process, changed the session; ends after `timeout` quiet seconds."""
+        """Yields the new events whenever anyone, in any process, changed it; ends after `timeout` quiet seconds."""
         seen = self.version
         quiet_since = time.monotonic()
         while timeout is None or time.monotonic() - quiet_since < timeout:
@@ -199,7 +199,7 @@ class Session:
     # claiming, for several workers on one list
 
     def claim(self, actor: str, lease: float = 300) -> Todo | None:
-        """The next runnable item, in progress and owned by this worker for `lease` seconds from now; None without one."""
+        """The next runnable item, now in progress and this worker's for `lease` seconds; None if there is none."""
         who, seconds = _name(actor, "actor"), _lease(lease)
         events = self._change(lambda state: ask.Claim(self._agent, who, self._clock(), seconds))
         return self.todo_list.items.get(next(iter(_delta(events[0]).changed))) if events else None

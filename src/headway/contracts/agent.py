@@ -1,0 +1,56 @@
+"""The `agent` contract: `TodoWrite` as a native tool of the agent, input `{"todos": […]}`.
+
+It changes state, so calls run one after the other; it asks for no permission; it is not offered in plan mode.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from headway.contracts.calls import NAME, counts_line, notes, shell_shape, write
+from headway.contracts.schema import agent_parameters
+from headway.core.errors import HeadwayError, InvalidTodos
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from headway.core.model import Todo
+    from headway.core.session import Session
+
+READ_ONLY = False
+NEEDS_PERMISSION = False
+IN_PLAN_MODE = False
+DESCRIPTION = (
+    "Keep the list of what you are working on; it is shown to the user. Send the complete list each time: it replaces"
+    " the one before. Use it for work of three steps or more, or when asked to. Set an item to in_progress before you"
+    " begin it (one at a time) and to completed as soon as it is really done."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    text: str
+    """For the model."""
+    todos: list[Todo]
+    """For the user interface: the list as it now is."""
+    ok: bool
+
+
+def definition() -> dict[str, object]:
+    """The tool as a provider is told of it."""
+    return {"name": NAME, "description": DESCRIPTION, "parameters": agent_parameters()}
+
+
+def run(session: Session, call: object) -> Answer:
+    if session.plan_mode:
+        text = (
+            f"{NAME} is not available in plan mode and nothing was changed; finish the plan with create_plan instead."
+        )
+        return Answer(text, session.todos, False)
+    try:
+        written = write(session, call, shell_shape())
+    except InvalidTodos as error:
+        lines = [f"{NAME} changed nothing. Correct this and send the complete list again:"]
+        return Answer("\n".join([*lines, *(f"- {line}" for line in error.violations)]), session.todos, False)
+    except HeadwayError as error:
+        return Answer(f"{NAME} changed nothing: {error}", [], False)
+    return Answer("\n".join([counts_line(written), *notes(written)]), written.todos, True)

@@ -1,0 +1,111 @@
+"""What the three TodoWrite contracts share: shapes, the check of a whole call, and notes on what was dropped."""
+
+from __future__ import annotations
+
+from headway.contracts.limits import max_chars, max_items
+from headway.core.errors import InvalidTodos
+from headway.core.model import Status
+from headway.core.rules import DuplicateKeys, Fault, Shape, check_items, check_text, is_object, named
+from headway.core.text import cut, neutral, shown, type_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from headway.core.session import Session, Written
+
+NAME = "TodoWrite"
+MODEL = "model"
+"""The actor of changes that a model asked for."""
+_WORK = (Status.PENDING, Status.IN_PROGRESS, Status.COMPLETED)
+
+ENVELOPE = Shape(
+    names=named("content", "status"),
+    required=("content", "status"),
+    statuses=(*_WORK, Status.CANCELLED),
+    max_items=10,
+    max_chars=60,
+    one_active=True,
+    ignored=frozenset({"id"}),
+)
+_shell_shapes: dict[tuple[int, int], Shape] = {}
+
+
+def shell_shape() -> Shape:
+    """The shape of `shell` and `agent`, with the limits now set in the environment."""
+    limits = (max_items(), max_chars())
+    found = _shell_shapes.get(limits)
+    if found is None:
+        found = _shell_shapes[limits] = Shape(
+            names=named("content", "activeForm", "status"),
+            required=("content", "activeForm", "status"),
+            statuses=_WORK,
+            max_items=limits[0],
+            max_chars=limits[1],
+            one_active=True,
+        )
+    return found
+
+
+def write(session: Session, call: object, shape: Shape, *, with_summary: bool = False) -> Written:
+    """Applies a whole call: always a replacement. Raises `InvalidTodos` with every violation."""
+    fields = _checked_call(call, shape, with_summary)
+    summary = str(fields["summary"]) if with_summary else None
+    return session.write(fields["todos"], replace=True, summary=summary, actor=MODEL, shape=shape)
+
+
+def _checked_call(call: object, shape: Shape, with_summary: bool) -> dict[str, object]:
+    """The fields of the call. Items are checked again by the core; here only if the call itself is at fault."""
+    if not is_object(call):
+        raise InvalidTodos([f"(root): Expected object, received {type_name(call)}"])
+    found = {key: _fault(key, value, with_summary) for key, value in call.items()}
+    faults = ["summary: Required"] if with_summary and "summary" not in call else []
+    whole = [] if "todos" in call else ["todos: Required"]
+    repeated = call.repeated if isinstance(call, DuplicateKeys) else ()
+    if not (faults or whole or repeated or any(found.values())):
+        return call
+    for key, fault in found.items():
+        if key == "todos":
+            check_items(call["todos"], shape, faults, whole)
+        elif fault:
+            faults.append(f"{shown(key)}: {fault}")
+    faults.extend(f"{shown(key)}: Duplicate field" for key in repeated)
+    raise InvalidTodos(faults + whole)
+
+
+def _fault(key: str, value: object, with_summary: bool) -> str | None:
+    """What is wrong with a field of the call itself."""
+    if key == "todos":
+        return None
+    if key != "summary" or not with_summary:
+        return "Unknown field"
+    try:
+        return "Required" if check_text(value) is None else None
+    except Fault as fault:
+        return str(fault)
+
+
+def counts_line(written: Written) -> str:
+    """`Todo list updated: 1 completed, 2 pending`, or that it was cleared."""
+    if not written.todos:
+        return "Todo list cleared"
+    statuses = [todo.status for todo in written.todos]
+    order = (Status.COMPLETED, Status.IN_PROGRESS, Status.PENDING)
+    parts = [f"{count} {status}" for status in order if (count := statuses.count(status))]
+    return "Todo list updated: " + ", ".join(parts)
+
+
+def notes(written: Written) -> list[str]:
+    """What a replacement dropped, named, so that nothing vanishes in silence."""
+    lines: list[str] = []
+    if dropped := written.dropped:
+        what = "todo was" if len(dropped) == 1 else "todos were"
+        lines.append(f"Note: {len(dropped)} unfinished {what} dropped: {_named([t.content for t in dropped])}")
+    if detached := written.detached:
+        what = "dependency" if len(detached) == 1 else "dependencies"
+        pairs = [f"{item} on {needed}" for item, needed in detached]
+        lines.append(f"Note: {len(detached)} {what} on dropped todos removed: {_named(pairs)}")
+    return lines
+
+
+def _named(texts: list[str]) -> str:
+    first = "; ".join(cut(neutral(text[:400]), 60) for text in texts[:5])
+    return first if len(texts) <= 5 else f"{first}; and {len(texts) - 5} more"

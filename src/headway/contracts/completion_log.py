@@ -1,0 +1,137 @@
+"""The completion log: a Markdown file in the project to which each finished list of a session is added as a block.
+
+Blocks are added whole and flushed to disk, one writer at a time. Item text cannot break the structure of the file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from contextlib import contextmanager
+
+from headway.contracts.limits import log_in_english
+from headway.core.clock import after, local_stamp, now
+from headway.core.codec import to_json
+from headway.core.model import FINISHED, CompletionLog, Status
+from headway.core.text import neutral
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Generator, Sequence
+
+    from headway.core.model import Todo
+    from headway.core.session import Session
+
+FOLDER = ("memory", "todos")
+_LABELS = {
+    False: ("总任务概述：", "完成的任务", "取消的任务"),
+    True: ("Overall task: ", "finished tasks", "cancelled tasks"),
+}
+_LEADING_MARKUP = re.compile(r"^(?:[#>+*=|`_\-]|\d+[.)]|~~~)")
+
+
+def is_finished(todos: Sequence[Todo]) -> bool:
+    return bool(todos) and all(todo.status in FINISHED for todo in todos)
+
+
+def log_completion(session: Session, project_root: str, summary: str, *, changed: bool) -> str | None:
+    """Adds a block for the session's finished list; returns the file's path in the project.
+
+    None if this very list was logged already and has not changed since. Raises OSError if the file cannot be written.
+    """
+    todos = session.todos
+    digest = _digest(summary, todos)
+    folder = _folder(project_root)
+    with _one_writer(folder):
+        logged = session.state.completion_log
+        if logged is not None and logged.digest == digest and not changed:
+            return None
+        moment = now()
+        path = logged.path if logged else _free_name(project_root, moment)
+        blocks = (logged.blocks if logged else 0) + 1
+        _append(os.path.join(project_root, *path.split("/")), block_text(blocks, moment, summary, todos))
+        session.log_completion(CompletionLog(path, blocks, digest))
+        return path
+
+
+def block_text(number: int, moment: str, summary: str, todos: Sequence[Todo]) -> str:
+    overall, done_label, cancelled_label = _LABELS[log_in_english()]
+    lines = [f"# task{number}-{local_stamp(moment)}", "", f"{overall}{markdown_text(summary)}", ""]
+    done = [todo for todo in todos if todo.status is Status.COMPLETED]
+    cancelled = [todo for todo in todos if todo.status is Status.CANCELLED]
+    if done:
+        lines += [f"[{len(done)}/{len(todos)}] Completed: {done_label}."]
+        lines += [*(f"- {markdown_text(todo.content)}" for todo in done), ""]
+    if cancelled:
+        lines += [f"[{len(cancelled)}/{len(todos)}] Cancelled: {cancelled_label}."]
+        lines += [*(f"- ~~{markdown_text(todo.content, struck=True)}~~" for todo in cancelled), ""]
+    return "\n".join(lines) + "\n"
+
+
+def markdown_text(text: str, *, struck: bool = False) -> str:
+    """Text on one line that starts no Markdown structure, holds no HTML and, if struck, does not end the stroke."""
+    line = neutral(text).strip().replace("<", "\\<")
+    if struck:
+        line = line.replace("~", "\\~")
+    if (len(line) - len(line.rstrip("\\"))) % 2:
+        line += "\\"
+    found = _LEADING_MARKUP.match(line)
+    return f"{line[: found.end() - 1]}\\{line[found.end() - 1 :]}" if found else line
+
+
+def _digest(summary: str, todos: Sequence[Todo]) -> str:
+    content = to_json([summary, *([todo.content, todo.status] for todo in todos)])
+    return hashlib.sha256(content.encode()).hexdigest()[:16]
+
+
+def _folder(project_root: str) -> str:
+    """The log's folder, made if it is missing; never one that a link leads out of the project."""
+    folder = os.path.join(project_root, *FOLDER)
+    root = os.path.realpath(project_root)
+    if os.path.commonpath([os.path.realpath(folder), root]) != root:
+        raise OSError("memory/todos leads out of the project")
+    os.makedirs(folder, exist_ok=True)
+    return folder
+
+
+def _free_name(project_root: str, moment: str) -> str:
+    """The name for this second, or for the next one that no other session has taken."""
+    for second in range(10_000):
+        path = "/".join([*FOLDER, f"todoList-{local_stamp(after(moment, second))}.md"])
+        if not os.path.lexists(os.path.join(project_root, *path.split("/"))):
+            return path
+    raise OSError("every name for the log is taken")
+
+
+@contextmanager
+def _one_writer(folder: str) -> Generator[None]:
+    """Holds a lock on the folder, where the system has one."""
+    try:
+        import fcntl
+    except ImportError:
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _append(path: str, text: str) -> None:
+    """Adds the text as a whole: if it does not fit, the file is as before."""
+    handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o644)
+    try:
+        size = os.fstat(handle).st_size
+        data = text.encode()
+        try:
+            while data:
+                data = data[os.write(handle, data) :]
+            os.fsync(handle)
+        except OSError:
+            os.ftruncate(handle, size)
+            raise
+    finally:
+        os.close(handle)

@@ -1,0 +1,38 @@
+"""Limits and language that people set in the environment: TODO_MAX_ITEMS, TODO_MAX_CONTENT_LENGTH, TODO_LOG_LANG."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from headway.core.text import shown
+
+MAX_ITEMS = 50
+MAX_CHARS = 200
+_reported: set[tuple[str, str]] = set()
+
+
+def max_items() -> int:
+    return _positive("TODO_MAX_ITEMS", MAX_ITEMS)
+
+
+def max_chars() -> int:
+    return _positive("TODO_MAX_CONTENT_LENGTH", MAX_CHARS)
+
+
+def log_in_english() -> bool:
+    return os.environ.get("TODO_LOG_LANG", "").strip().lower().startswith("en")
+
+
+def _positive(name: str, default: int) -> int:
+    """The setting, or the default where it is no positive whole number; that is said once on stderr."""
+    text = os.environ.get(name)
+    if text is None:
+        return default
+    digits = text.strip()
+    if digits.isascii() and digits.isdigit() and len(digits) <= 9 and int(digits) > 0:
+        return int(digits)
+    if (name, text) not in _reported:
+        _reported.add((name, text))
+        sys.stderr.write(f"Warning: {name} must be a positive whole number, not '{shown(text)}'; using {default}.\n")
+    return default

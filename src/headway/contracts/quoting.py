@@ -1,0 +1,93 @@
+"""Shell words by POSIX quoting, and whether a line needs a real shell. Pure; nothing is expanded or run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+_OPERATORS = frozenset("|&;<>()\n")
+_ESCAPABLE = frozenset('$`"\\')
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    words: list[str]
+    needs_shell: bool
+    """The line has operators, expansions, comments or quotes left open: only a real shell can run it."""
+    first_end: int
+    """Where the first word ends in the line."""
+
+
+def split_words(line: str) -> Words:
+    """The words of a line, quotes removed."""
+    words: list[str] = []
+    needs_shell = False
+    first_end = len(line)
+    at, size = 0, len(line)
+    while at < size:
+        char = line[at]
+        if char in " \t" or line.startswith("\\\n", at):
+            at += 1 if char in " \t" else 2
+            continue
+        if char == "\n" and (not words or not line[at:].strip()):
+            at += 1
+            continue
+        if char in _OPERATORS or char == "#":
+            needs_shell = True
+            at += 1
+            continue
+        word, at, special = _word(line, at)
+        needs_shell = needs_shell or special
+        words.append(word)
+        if len(words) == 1:
+            first_end = at
+    return Words(words, needs_shell, first_end)
+
+
+def _word(line: str, at: int) -> tuple[str, int, bool]:
+    """One word from `at`: its text, where it ends, and whether it needs a shell."""
+    parts: list[str] = []
+    special = False
+    while at < len(line):
+        char = line[at]
+        if char == "'":
+            end = line.find("'", at + 1)
+            special = special or end < 0
+            parts.append(line[at + 1 : end if end >= 0 else len(line)])
+            at = end + 1 if end >= 0 else len(line)
+        elif char == '"':
+            text, at, odd = _double_quoted(line, at + 1)
+            special = special or odd
+            parts.append(text)
+        elif char == "\\":
+            if line[at + 1 : at + 2] != "\n":
+                parts.append(line[at + 1 : at + 2])
+            special = special or at + 1 >= len(line)
+            at += 2
+        elif char in " \t" or char in _OPERATORS:
+            break
+        else:
+            special = special or char in "$`"
+            parts.append(char)
+            at += 1
+    return "".join(parts), at, special
+
+
+def _double_quoted(line: str, at: int) -> tuple[str, int, bool]:
+    """Text up to the closing double quote, where it ends, and whether it expands anything or is left open."""
+    parts: list[str] = []
+    special = False
+    while at < len(line):
+        char = line[at]
+        if char == '"':
+            return "".join(parts), at + 1, special
+        following = line[at + 1 : at + 2]
+        if char == "\\" and following == "\n":
+            at += 2
+        elif char == "\\" and following in _ESCAPABLE and following:
+            parts.append(following)
+            at += 2
+        else:
+            special = special or char in "$`"
+            parts.append(char)
+            at += 1
+    return "".join(parts), at, True

@@ -1,0 +1,47 @@
+"""JSON schemas of the contracts, derived from their shapes and the field table."""
+
+from __future__ import annotations
+
+from headway.contracts.calls import ENVELOPE, shell_shape
+from headway.core.fields import Kind
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from headway.core.rules import Shape
+
+_ID = {"type": "string", "description": "Optional; ids are given by the framework and an id sent here is not used."}
+_LIST = "The whole list, which replaces the one before; an empty array clears it."
+_SUMMARY = {"type": "string", "description": "What all the todos together are for, in a sentence."}
+
+
+def agent_parameters() -> dict[str, object]:
+    """The input of `TodoWrite` as a native tool, with the limits that now apply."""
+    shape = shell_shape()
+    todos = {"type": "array", "description": _LIST, "maxItems": shape.max_items, "items": _item(shape, limits=True)}
+    return {"type": "object", "properties": {"todos": todos}, "required": ["todos"], "additionalProperties": False}
+
+
+def envelope_parameters() -> dict[str, object]:
+    """The input of `TodoWriteTool`."""
+    item = _item(ENVELOPE, limits=False)
+    todos = {"type": "array", "description": _LIST, "items": item}
+    return {"type": "object", "properties": {"summary": _SUMMARY, "todos": todos}, "required": ["summary", "todos"]}
+
+
+def _item(shape: Shape, *, limits: bool) -> dict[str, object]:
+    properties: dict[str, object] = {}
+    for name, field in shape.names.items():
+        described: dict[str, object] = {"type": "string", "description": field.about}
+        if field.kind is Kind.STATUS:
+            described["enum"] = [str(status) for status in shape.statuses]
+        elif limits:
+            described.update(minLength=1, maxLength=shape.max_chars)
+        properties[name] = described
+    if "id" in shape.ignored:
+        properties["id"] = _ID
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(shape.required),
+        "additionalProperties": False,
+    }

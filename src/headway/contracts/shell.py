@@ -1,0 +1,69 @@
+"""The `shell` contract: `TodoWrite '{"todos":[…]}'`, answered with text and an exit code.
+
+The same function serves the agent's own `bash` (through `router`) and the console script on the PATH.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from headway.contracts.calls import NAME, counts_line, notes, shell_shape, write
+from headway.contracts.quoting import split_words
+from headway.core.errors import HeadwayError, InvalidTodos
+from headway.core.json_text import BadJson, read_json
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from headway.core.session import Session
+
+MISSING = f"Error: Missing JSON parameter\nUsage: {NAME} '{{\"todos\":[...]}}'"
+INVALID = (
+    "Error: Invalid JSON format\n"
+    f'Usage: {NAME} \'{{"todos":[{{"content":"...","activeForm":"...","status":"pending"}}]}}\''
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ShellResult:
+    stdout: str
+    stderr: str
+    exit_code: int
+
+    def __iter__(self) -> Iterator[str | int]:
+        return iter((self.stdout, self.stderr, self.exit_code))
+
+
+def help_text() -> str:
+    """The command's help, which is also what a model is told about it."""
+    with open(os.path.join(os.path.dirname(__file__), "shell.md"), encoding="utf-8") as file:
+        return file.read().strip()
+
+
+def run_todo_write(session: Session, args: str, stdin: str | None = None) -> ShellResult:
+    """Runs the command on the text that follows its name. JSON that was not quoted at all is taken as it stands."""
+    if args.lstrip().startswith(("{", "[")):
+        return run_words(session, [args.strip()], stdin)
+    return run_words(session, split_words(args).words, stdin)
+
+
+def run_words(session: Session, words: Sequence[str], stdin: str | None = None) -> ShellResult:
+    """Runs the command on words whose quotes a shell has removed; `-` takes the JSON from `stdin`."""
+    if any(word in ("-h", "--help") for word in words[:1]):
+        return ShellResult(help_text(), "", 0)
+    text = (stdin or "") if list(words) == ["-"] else " ".join(words)
+    if not text.strip():
+        return ShellResult("", MISSING, 1)
+    if len(words) > 1:
+        return ShellResult("", INVALID, 1)
+    try:
+        written = write(session, read_json(text), shell_shape())
+    except BadJson:
+        return ShellResult("", INVALID, 1)
+    except InvalidTodos as error:
+        return ShellResult("", "\n".join(["Error: Validation failed", *(f"- {line}" for line in error.violations)]), 1)
+    except HeadwayError as error:
+        return ShellResult("", f"Error: {error}", 1)
+    return ShellResult("\n".join([counts_line(written), *notes(written)]), "", 0)
