@@ -9,7 +9,7 @@ import json
 
 from headway.core import events as ev
 from headway.core.events import Event, ListDelta, Splice
-from headway.core.fields import DEFAULTS, FIELDS, Kind
+from headway.core.fields import DEFAULTS, FIELD, FIELDS, Kind
 from headway.core.model import (
     CompletionLog,
     Evidence,
@@ -119,13 +119,19 @@ def _delta_record(delta: ListDelta) -> dict[str, object]:
     return record
 
 
+def _read_changes(record: dict[str, Any]) -> dict[str, tuple[object, object]]:
+    if not record.keys() <= FIELD.keys():
+        raise ValueError("unknown field")
+    return _read_sides(record)
+
+
 def _read_delta(record: dict[str, Any]) -> ListDelta:
     order = record.get("order")
     return ListDelta(
         record["cause"],
         tuple(read_todo(todo) for todo in record.get("added", ())),
         tuple(read_todo(todo) for todo in record.get("removed", ())),
-        {todo_id: _read_sides(fields) for todo_id, fields in record.get("changed", {}).items()},
+        {todo_id: _read_changes(fields) for todo_id, fields in record.get("changed", {}).items()},
         Splice(order[0], tuple(order[1]), tuple(order[2])) if order else None,
         _read_sides(record.get("about", {})),
         record["previous"],
@@ -209,10 +215,15 @@ def write_state(state: State) -> str:
 
 
 def read_state(text: str) -> State | None:
-    """The state, or None if another format wrote it; the log is then folded from its beginning."""
-    record = json.loads(text)
-    if record.get("format") != SNAPSHOT_FORMAT:
+    """The state, or None if it cannot be read or another format wrote it: the log is then folded from its beginning."""
+    try:
+        record = json.loads(text)
+        return _read_state(record) if record["format"] == SNAPSHOT_FORMAT else None
+    except (ValueError, LookupError, TypeError, AttributeError):
         return None
+
+
+def _read_state(record: dict[str, Any]) -> State:
     lists: dict[str, TodoList] = {}
     for agent, fields in record["lists"].items():
         todos = [read_todo(todo) for todo in fields.pop("items")]

@@ -13,18 +13,18 @@ from headway.core.clock import after
 from headway.core.errors import ClaimRefused, HeadwayError, InvalidTodos, NoPlan, StoreConflict, TodoNotFound
 from headway.core.events import Event, ListDelta
 from headway.core.evolve import evolve
-from headway.core.graph import PRIORITY_ORDER, is_ready
+from headway.core.graph import PRIORITY_ORDER, is_ready, is_unhindered
 from headway.core.model import DEFAULT_TITLE, Plan, State, Status, Todo, TodoList
 from headway.core.plans import checked_plan, todo_items
 from headway.core.replace import check_dependencies, created, detached, patched, replaced
-from headway.core.rules import FULL, check_item, checked_items
+from headway.core.rules import FULL, Fault, check_item, check_items, check_text, wire_name
 from headway.core.text import clean, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from headway.core.rules import Patch, Shape
+    from headway.core.rules import Patch
 
 
 def decide(state: State, change: ask.Change) -> list[Event]:
@@ -90,39 +90,47 @@ def _found(todo_list: TodoList, todo_id: str) -> Todo:
 
 
 def _write(todo_list: TodoList, change: ask.Write) -> ListDelta:
-    patches = checked_items(change.items, change.shape)
-    about = _about(todo_list, change.about)
-    if not change.replace and patches and all(patch.get("id") in todo_list.items for patch in patches):
+    faults: list[str] = []
+    whole: list[str] = []
+    patches = check_items(change.items, change.shape, faults, whole)
+    updating = not change.replace and patches and all(patch.get("id") in todo_list.items for patch in patches)
+    if not updating and not all("content" in patch for patch in patches):
+        faults.clear()
+        check_items(change.items, change.shape, faults, [], new=True)
+    about = _about(todo_list, change.about, whole)
+    if faults or whole:
+        raise InvalidTodos(faults + whole)
+    if updating:
         delta = _smart_update(todo_list, patches, change)
     else:
         delta = deltas.difference(todo_list.items, _replacement(todo_list, patches, change), change.cause)
     return deltas.titled(delta, about) if about else delta
 
 
-def _about(todo_list: TodoList, about: Mapping[str, str | None]) -> dict[str, tuple[object, object]]:
+def _about(
+    todo_list: TodoList, about: Mapping[str, str | None], faults: list[str]
+) -> dict[str, tuple[object, object]]:
     changed: dict[str, tuple[object, object]] = {}
     for name, value in about.items():
         before = getattr(todo_list, name)
-        wanted = (clean(value) if value else None) or (DEFAULT_TITLE if name == "title" else None)
+        try:
+            text = None if value is None else check_text(value)
+        except Fault as fault:
+            faults.append(f"{name}: {fault}")
+            continue
+        wanted = text or (DEFAULT_TITLE if name == "title" else None)
         if before != wanted:
             changed[name] = (before, wanted)
     return changed
 
 
 def _replacement(todo_list: TodoList, patches: list[Patch], change: ask.Write) -> list[Todo]:
-    missing = [f"todos[{index}].content: Required" for index, patch in enumerate(patches) if "content" not in patch]
-    if missing:
-        raise InvalidTodos(missing)
     with_deps = [index for index, patch in enumerate(patches) if "depends_on" in patch]
     items = replaced(todo_list, patches, change.at)
     items = detached(items, {items[index].id for index in with_deps})
     if with_deps:
-        check_dependencies(items, _wire_name(change.shape))
+        check_dependencies(items, wire_name(change.shape, "depends_on"))
     return items
-
-
-def _wire_name(shape: Shape) -> str:
-    return next((wire for wire, field in shape.names.items() if field.name == "depends_on"), "depends_on")
 
 
 def _smart_update(todo_list: TodoList, patches: list[Patch], change: ask.Write) -> ListDelta:
@@ -131,7 +139,7 @@ def _smart_update(todo_list: TodoList, patches: list[Patch], change: ask.Write) 
         todo_id = str(patch["id"])
         touched[todo_id] = patched(touched.get(todo_id, todo_list.items[todo_id]), patch, change.at)
     if any("depends_on" in patch for patch in patches):
-        check_dependencies(list({**todo_list.items, **touched}.values()), _wire_name(change.shape))
+        check_dependencies(list({**todo_list.items, **touched}.values()), wire_name(change.shape, "depends_on"))
     return _changes(todo_list, touched.values(), change.cause)
 
 
@@ -220,7 +228,7 @@ def _claim(todo_list: TodoList, change: ask.Claim) -> ListDelta | None:
     best: Todo | None = None
     for todo in todo_list.items.values():
         lapsed = todo.status is Status.IN_PROGRESS and todo.lease_until and todo.lease_until <= change.at
-        if not lapsed and not is_ready(todo, todo_list.items):
+        if not (is_unhindered(todo, todo_list.items) if lapsed else is_ready(todo, todo_list.items)):
             continue
         if best is None or PRIORITY_ORDER[todo.priority] < PRIORITY_ORDER[best.priority]:
             best = todo

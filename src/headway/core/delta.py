@@ -80,13 +80,19 @@ def apply(items: Mapping[str, Todo], delta: ListDelta) -> dict[str, Todo]:
 
 
 def inverse(delta: ListDelta, items: Mapping[str, Todo], cause: str) -> ListDelta:
-    """What takes the delta back, for a list to which it was applied."""
+    """What takes the delta back, for a list to which it was applied; its "before" is what the list holds now."""
     order = delta.order
+    changed: dict[str, dict[str, tuple[object, object]]] = {}
+    for todo_id, fields in delta.changed.items():
+        now = items.get(todo_id)
+        changed[todo_id] = {
+            name: (getattr(now, name) if now else after, before) for name, (before, after) in fields.items()
+        }
     return ListDelta(
         cause,
         added=delta.removed,
         removed=tuple(items.get(todo.id, todo) for todo in delta.added),
-        changed={key: {name: (b, a) for name, (a, b) in fields.items()} for key, fields in delta.changed.items()},
+        changed=changed,
         order=order and Splice(order.start, order.inserted, order.removed),
         about={name: (after, before) for name, (before, after) in delta.about.items()},
     )

@@ -55,6 +55,8 @@ def _changed(old: TodoList, event: Event, delta: ListDelta) -> TodoList:
     elif delta.cause == "redo":
         redo = delta.other
     items = deltas.apply(old.items, delta)
+    while f"t{number}" in items:
+        number += 1
     return TodoList(items, title, summary, old.created_at or event.at, event.at, number, undo, redo)
 
 

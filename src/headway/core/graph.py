@@ -64,8 +64,11 @@ def _met(needed: str, items: Mapping[str, Todo]) -> bool:
 
 def is_ready(todo: Todo, items: Mapping[str, Todo]) -> bool:
     """Pending, with every dependency completed."""
-    if todo.status is not Status.PENDING:
-        return False
+    return todo.status is Status.PENDING and is_unhindered(todo, items)
+
+
+def is_unhindered(todo: Todo, items: Mapping[str, Todo]) -> bool:
+    """Every dependency is completed."""
     return not todo.depends_on or all(_met(needed, items) for needed in todo.depends_on)
 
 

@@ -70,20 +70,19 @@ def _steps(raw: object, given: bool, faults: list[str]) -> list[PlanStep]:
         if not is_object(item):
             faults.append(f"{path}: Expected object, received {type_name(item)}")
             continue
-        found = len(faults)
+        before = len(faults)
         fields = _fields(item, _STEP_NAMES, ("id", "description"), path + ".", faults)
         if isinstance(item, DuplicateKeys):
             faults.extend(f"{path}.{shown(key)}: Duplicate field" for key in item.repeated)
         step_id = fields.get("id")
-        if step_id is not None and step_id in edges:
+        if step_id in edges:
             faults.append(f"{path}.id: Duplicate id '{shown(step_id)}'")
-        elif isinstance(step_id, str):
-            paths[step_id] = f"{path}.dependencies"
-            edges[step_id] = ()
-            if len(faults) == found:
-                step = PlanStep(**fields)  # type: ignore[arg-type]
-                steps.append(step)
-                edges[step_id] = step.dependencies
+        # No id begins with a space: such a node stands for a step whose own id cannot be used.
+        node = step_id if isinstance(step_id, str) and step_id not in edges else f" {index}"
+        paths[node] = f"{path}.dependencies"
+        edges[node] = check_texts(fields.get("dependencies", ()))
+        if len(faults) == before:
+            steps.append(PlanStep(**fields))  # type: ignore[arg-type]
     faults.extend(edge_faults(edges, paths, "steps"))
     return steps
 
@@ -92,6 +91,7 @@ def _fields(
     raw: Mapping[str, object], names: Mapping[str, str], required: tuple[str, ...], prefix: str, faults: list[str]
 ) -> dict[str, object]:
     result: dict[str, object] = {}
+    seen: set[str] = set()
     for key in required:
         if key not in raw:
             faults.append(f"{prefix}{key}: Required")
@@ -100,6 +100,10 @@ def _fields(
         if name is None:
             faults.append(f"{prefix}{shown(key)}: Unknown field")
             continue
+        if name in seen:
+            faults.append(f"{prefix}{key}: Given twice, also under another name")
+            continue
+        seen.add(name)
         if value is None and key not in required:
             continue
         try:

@@ -21,6 +21,7 @@ def replaced(old: TodoList, patches: list[Patch], at: str) -> list[Todo]:
     matches = {index: old.items[todo_id] for index, todo_id in given.items() if todo_id in old.items}
     same_content = _by_content(old, {todo.id for todo in matches.values()})
     number = max([old.next_number, *(id_number(todo_id) + 1 for todo_id in given.values())])
+    used = {*old.items, *given.values()}
     renamed: dict[str, str] = {}
     result: list[Todo] = []
     for index, patch in enumerate(patches):
@@ -30,6 +31,8 @@ def replaced(old: TodoList, patches: list[Patch], at: str) -> list[Todo]:
         todo_id = given.get(index)
         if match is None:
             if todo_id is None:
+                while f"t{number}" in used:
+                    number += 1
                 todo_id = f"t{number}"
                 number += 1
             result.append(created(todo_id, patch, at))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from headway.core.errors import InvalidTodos
 from headway.core.fields import FIELDS, Field, Kind
 from headway.core.model import Evidence, EvidenceLevel, Origin, Priority, Status
 from headway.core.text import clean, shown, type_name
@@ -55,6 +54,11 @@ FULL = Shape({name: field for field in FIELDS for name in (field.name, *field.al
 def named(*names: str) -> dict[str, Field]:
     """Fields by the names that a contract uses for them."""
     return {name: FULL.names[name] for name in names}
+
+
+def wire_name(shape: Shape, name: str) -> str:
+    """The name under which callers of this shape send a field."""
+    return next((wire for wire, field in shape.names.items() if field.name == name), name)
 
 
 def is_object(value: object) -> TypeGuard[dict[str, object]]:
@@ -175,8 +179,11 @@ def check_field(field: Field, value: object, shape: Shape = FULL, *, required: b
     return checked
 
 
-def check_item(raw: object, shape: Shape, path: str, faults: list[str]) -> Patch:
-    """The checked fields of one item. Faults are added in the order of the shape's fields, unknown names last."""
+def check_item(raw: object, shape: Shape, path: str, faults: list[str], *, new: bool = False) -> Patch:
+    """The checked fields of one item. Faults are added in the order of the shape's fields, unknown names last.
+
+    A new item needs content, also where the shape, which serves updates too, does not ask for it.
+    """
     patch: Patch = {}
     if not is_object(raw):
         faults.append(f"{path}: Expected object, received {type_name(raw)}")
@@ -200,6 +207,8 @@ def check_item(raw: object, shape: Shape, path: str, faults: list[str]) -> Patch
     for key in shape.required:
         if key not in raw:
             found[names[key].name] = f"{path}.{key}: Required"
+    if new and "content" not in patch and "content" not in found:
+        found["content"] = f"{path}.{wire_name(shape, 'content')}: Required"
     if found:
         faults.extend(found[field.name] for field in dict.fromkeys(names.values()) if field.name in found)
     faults.extend(unknown)
@@ -208,26 +217,18 @@ def check_item(raw: object, shape: Shape, path: str, faults: list[str]) -> Patch
     return patch
 
 
-def check_items(raw: object, shape: Shape, faults: list[str], whole: list[str]) -> list[Patch]:
+def check_items(
+    raw: object, shape: Shape, faults: list[str], whole: list[str], *, new: bool = False
+) -> list[Patch]:
     """The checked items of a list; adds violations of items to `faults`, those of the list itself to `whole`."""
     if not is_array(raw):
         whole.append(f"todos: Expected array, received {type_name(raw)}")
         return []
-    patches = [check_item(item, shape, f"todos[{index}]", faults) for index, item in enumerate(raw)]
+    patches = [check_item(item, shape, f"todos[{index}]", faults, new=new) for index, item in enumerate(raw)]
     if shape.max_items is not None and len(patches) > shape.max_items:
         whole.append(f"todos: Must have at most {shape.max_items} items, received {len(patches)}")
     if shape.one_active:
         active = sum(patch.get("status") is Status.IN_PROGRESS for patch in patches)
         if active > 1:
             whole.append(f"todos: At most one item may be in_progress, received {active}")
-    return patches
-
-
-def checked_items(raw: object, shape: Shape) -> list[Patch]:
-    """As `check_items`, raising all violations together."""
-    faults: list[str] = []
-    whole: list[str] = []
-    patches = check_items(raw, shape, faults, whole)
-    if faults or whole:
-        raise InvalidTodos(faults + whole)
     return patches

@@ -1,0 +1,73 @@
+"""The task box on a terminal: redrawn in place; plain text, printed anew on each change, where that cannot be done."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from types import TracebackType
+from typing import TYPE_CHECKING, Self, TextIO
+
+from headway.core.model import Todo
+from headway.views.box import box_lines, draw
+
+if TYPE_CHECKING:
+    from rich.live import Live
+
+
+def has_unicode(stream: TextIO) -> bool:
+    """Whether the box's characters can be written to the stream."""
+    try:
+        "┌─┐│└┘✓●○⊘✗…".encode(stream.encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
+def is_plain(stream: TextIO) -> bool:
+    return not stream.isatty() or bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM", "dumb") == "dumb"
+
+
+class LiveBox:
+    """Use as a context: `with LiveBox() as box: box.show(session.todos)`."""
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self._stream = stream or sys.stdout
+        self._ascii = not has_unicode(self._stream)
+        self._live: Live | None = None
+        self._shown: list[str] | None = None
+
+    def __enter__(self) -> Self:
+        if not is_plain(self._stream):
+            from rich.console import Console
+            from rich.live import Live
+
+            self._live = Live(console=Console(file=self._stream), auto_refresh=False, vertical_overflow="crop")
+            self._live.__enter__()
+        return self
+
+    def show(self, todos: list[Todo]) -> None:
+        size = shutil.get_terminal_size()
+        if self._live is not None:
+            height = max(size.lines - 2, 3)
+            self._live.update(draw(todos, width=size.columns, ascii=self._ascii, height=height), refresh=True)
+            return
+        lines = box_lines(todos, width=size.columns, ascii=self._ascii)
+        if lines != self._shown:
+            self._shown = lines
+            self._stream.write("\n".join(lines) + "\n")
+            self._stream.flush()
+
+    def say(self, line: str) -> None:
+        """Prints a line above the box."""
+        if self._live is not None:
+            self._live.console.print(line, markup=False, highlight=False)
+        else:
+            self._stream.write(line + "\n")
+            self._stream.flush()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._live is not None:
+            self._live.__exit__(kind, error, trace)

@@ -1,0 +1,144 @@
+"""What commands share: common flags, opening the session they mean, printing, and errors as one sentence."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Concatenate, ParamSpec
+
+import click
+from click.shell_completion import CompletionItem
+
+from headway.core.errors import HeadwayError, InvalidPlan, InvalidTodos, SessionNotFound, TodoNotFound
+from headway.core.log import Log
+from headway.core.model import Status
+from headway.core.session import Session
+from headway.core.store import Store
+from headway.core.text import shown
+from headway.project import chosen_session, find_project, open_store, session_name
+
+P = ParamSpec("P")
+
+
+@dataclass
+class Chosen:
+    """What the common flags say."""
+
+    project: str | None = None
+    session: str | None = None
+    json: bool = False
+    debug: bool = False
+
+    def store(self) -> Store:
+        return open_store(self.project or find_project(os.environ))
+
+    def open(self, *, must_exist: bool = True) -> Session:
+        """The session meant; one that was named must be there unless the command may begin it."""
+        store = self.store()
+        name = session_name(chosen_session(store, os.environ, self.session))
+        if must_exist and self.session and not store.version(name):
+            there = ", ".join(shown(info.name) for info in store.sessions()) or "none yet"
+            raise SessionNotFound(f"There is no session '{shown(name)}' in this project; the sessions are: {there}.")
+        return Session(Log(store, name))
+
+
+def common(command: Callable[Concatenate[Chosen, P], None]) -> Callable[P, None]:
+    """Adds the common flags to a command and turns its errors into a sentence and exit code 1."""
+
+    @click.option("--project", metavar="DIR", help="The project's folder (default: found from here upward).")
+    @click.option("--session", metavar="NAME", help="The session (default: the project's current one).")
+    @click.option("--json", "as_json", is_flag=True, help="Print data as JSON.")
+    @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+    @functools.wraps(command)
+    def run(*args: P.args, **kwargs: P.kwargs) -> None:
+        chosen = Chosen(
+            project=_text(kwargs.pop("project", None)),
+            session=_text(kwargs.pop("session", None)),
+            json=bool(kwargs.pop("as_json", False)),
+            debug=bool(kwargs.pop("debug", False)),
+        )
+        try:
+            command(chosen, *args, **kwargs)
+        except HeadwayError as error:
+            if chosen.debug:
+                raise
+            print_error(error, as_json=chosen.json)
+            sys.exit(1)
+
+    return run
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def print_error(error: HeadwayError, *, as_json: bool) -> None:
+    if as_json:
+        record: dict[str, object] = {"message": str(error)}
+        if isinstance(error, InvalidTodos | InvalidPlan):
+            record["violations"] = list(error.violations)
+        if isinstance(error, TodoNotFound):
+            record["ids"] = error.known
+        click.echo(json.dumps({"error": record}, ensure_ascii=False), err=True)
+    else:
+        click.echo(f"Error: {error}", err=True)
+
+
+def complete_ids(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Ids of the list, for the shell's completion."""
+    named = [ctx.params.get("project"), ctx.params.get("session")]
+    try:
+        session = Chosen(_text(named[0]), _text(named[1])).open(must_exist=False)
+        return [todo.id for todo in session.todos if todo.id.startswith(incomplete)]
+    except HeadwayError:
+        return []
+
+
+def complete_sessions(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Names of sessions, for the shell's completion."""
+    try:
+        names = [info.name for info in Chosen(_text(ctx.params.get("project"))).store().sessions()]
+    except HeadwayError:
+        return []
+    return [name for name in names if name.startswith(incomplete)]
+
+
+class StatusType(click.ParamType[Status]):
+    """A status; an error names the nearest one."""
+
+    name = "status"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Status:
+        text = str(value).strip().lower().replace("-", "_")
+        if text not in set(Status):
+            near = nearest(text, list(Status))
+            self.fail(f"'{shown(value)}' is no status{near} Choose from: {', '.join(Status)}.")
+        return Status(text)
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        return [CompletionItem(status) for status in Status if status.startswith(incomplete)]
+
+
+def nearest(text: str, known: list[str]) -> str:
+    """`; did you mean 'x'?` if something known is near, else a full stop."""
+    from difflib import get_close_matches
+
+    found = get_close_matches(text, known, n=1, cutoff=0.5)
+    return f"; did you mean '{found[0]}'?" if found else "."
+
+
+class HelpfulGroup(click.Group):
+    """A group whose unknown commands name the nearest one."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0] if args else ""
+        if name and not name.startswith("-") and self.get_command(ctx, name) is None:
+            known = self.list_commands(ctx)
+            ctx.fail(f"No command '{shown(name)}'{nearest(name, known)} Commands: {', '.join(known)}.")
+        return super().resolve_command(ctx, args)

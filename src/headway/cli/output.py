@@ -1,0 +1,59 @@
+"""What commands print: the list or an item as text or JSON, and errors as one sentence."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from headway.cli.options import Chosen
+from headway.core.codec import todo_dict
+from headway.core.model import Todo, counts
+from headway.core.session import Session, Written
+from headway.core.text import cut, neutral, shown
+from headway.views.listing import counts_line
+
+
+def print_json(value: object) -> None:
+    click.echo(json.dumps(value, ensure_ascii=False, indent=2))
+
+
+def list_record(session: Session) -> dict[str, object]:
+    todo_list = session.todo_list
+    items = list(todo_list.items.values())
+    statistics = {"total": len(items), **{str(status): count for status, count in counts(items).items()}}
+    return {
+        "session": session.name,
+        "version": session.version,
+        "title": todo_list.title,
+        "summary": todo_list.summary,
+        "updated_at": todo_list.updated_at,
+        "todos": [todo_dict(todo) for todo in items],
+        "statistics": statistics,
+    }
+
+
+def print_todo(chosen: Chosen, session: Session, todo: Todo, line: str) -> None:
+    if chosen.json:
+        print_json({"session": session.name, "version": session.version, "todo": todo_dict(todo)})
+    else:
+        click.echo(f"{line}\n{counts_line(session.todos)}")
+
+
+def print_written(chosen: Chosen, session: Session, written: Written, line: str) -> None:
+    if chosen.json:
+        dropped = [todo_dict(todo) for todo in written.dropped]
+        detached = [{"id": item, "depends_on": needed} for item, needed in written.detached]
+        print_json({**list_record(session), "changed": written.changed, "dropped": dropped, "detached": detached})
+        return
+    click.echo(line)
+    for item, needed in written.detached:
+        click.echo(f"{shown(item)} no longer depends on {shown(needed)}.")
+    if written.dropped:
+        names = "; ".join(cut(neutral(todo.content[:400]), 60) for todo in written.dropped[:5])
+        more = f"; and {len(written.dropped) - 5} more" if len(written.dropped) > 5 else ""
+        click.echo(f"Dropped unfinished: {names}{more}. Take it back with: headway todos undo")
+
+
+def quoted(todo: Todo) -> str:
+    return f"{shown(todo.id, 40)} “{cut(neutral(todo.content[:400]), 60)}”"

@@ -1,0 +1,101 @@
+"""`headway sessions`: the sessions of a project, and which of them is the current one."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from headway.cli.options import Chosen, HelpfulGroup, common, complete_sessions
+from headway.cli.output import print_json
+from headway.core.clock import local_time
+from headway.core.errors import HeadwayError, SessionNotFound
+from headway.core.log import Log
+from headway.core.model import FINISHED
+from headway.core.session import Session
+from headway.core.store import Store
+from headway.core.text import cut, neutral, shown
+from headway.project import DEFAULT_SESSION
+
+
+@click.group(cls=HelpfulGroup, invoke_without_command=True)
+@click.pass_context
+def sessions(ctx: click.Context) -> None:
+    """List, resume and delete the sessions of this project."""
+    if ctx.invoked_subcommand is None:
+        ctx.invoke(list_sessions)
+
+
+@sessions.command("list")
+@common
+def list_sessions(chosen: Chosen) -> None:
+    """Show all sessions, the most recent first; * marks the current one."""
+    store = chosen.store()
+    current = store.current() or DEFAULT_SESSION
+    found: list[dict[str, object]] = []
+    for info in store.sessions():
+        todos = Session(Log(store, info.name)).todos
+        done = sum(todo.status in FINISHED for todo in todos)
+        found.append(
+            {
+                "name": info.name,
+                "current": info.name == current,
+                "done": done,
+                "total": len(todos),
+                "version": info.version,
+                "created_at": info.created_at,
+                "updated_at": info.updated_at,
+            }
+        )
+    if chosen.json:
+        print_json(found)
+    elif not found:
+        click.echo('No sessions yet; the first change makes one: headway todos add "…"')
+    for record in [] if chosen.json else found:
+        mark = "*" if record["current"] else " "
+        when = local_time(str(record["updated_at"]))
+        click.echo(
+            f"{mark} {cut(neutral(str(record['name'])), 40):40}  {record['done']}/{record['total']} done  {when}"
+        )
+
+
+def _known(store: Store, name: str) -> str:
+    names = [info.name for info in store.sessions()]
+    if name not in names:
+        there = ", ".join(shown(other) for other in names) or "none yet"
+        raise SessionNotFound(f"There is no session '{shown(name)}' in this project; the sessions are: {there}.")
+    return name
+
+
+@sessions.command()
+@click.argument("name", shell_complete=complete_sessions)
+@common
+def resume(chosen: Chosen, name: str) -> None:
+    """Make a session the current one, which all other commands use."""
+    store = chosen.store()
+    store.set_current(_known(store, name))
+    if chosen.json:
+        print_json({"current": name})
+    else:
+        click.echo(f"✅ The current session is now {shown(name)}")
+
+
+@sessions.command()
+@click.argument("name", shell_complete=complete_sessions)
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@common
+def delete(chosen: Chosen, name: str, yes: bool) -> None:
+    """Delete a session with its whole history. This cannot be undone."""
+    store = chosen.store()
+    _known(store, name)
+    if not yes:
+        if not sys.stdin.isatty():
+            raise HeadwayError(f"Deleting '{shown(name)}' cannot be undone; say that you mean it with --yes.")
+        if not click.confirm(f"Delete '{shown(name)}' with its whole history?"):
+            click.echo("Nothing was deleted.")
+            return
+    store.delete(name)
+    if chosen.json:
+        print_json({"deleted": name})
+    else:
+        click.echo(f"✅ Deleted {shown(name)}")

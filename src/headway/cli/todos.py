@@ -1,0 +1,161 @@
+"""`headway todos …`: what a person does with the list from a shell, also while an agent works on it."""
+
+from __future__ import annotations
+
+import click
+
+from headway.cli.options import Chosen, HelpfulGroup, StatusType, common, complete_ids
+from headway.cli.output import list_record, print_json, print_todo, print_written, quoted
+from headway.cli.transfer import export_todos, import_todos
+from headway.core.codec import event_dict, todo_dict
+from headway.core.model import Priority, Status
+from headway.core.session import Session
+from headway.core.text import shown
+from headway.views.listing import counts_line, list_lines, next_lines
+
+
+@click.group(cls=HelpfulGroup)
+def todos() -> None:
+    """See and change the todo list.
+
+    \b
+    headway todos add "Write the parser"
+    headway todos update t1 in_progress
+    headway todos list
+    """
+
+
+todos.add_command(export_todos)
+todos.add_command(import_todos)
+
+_id_argument = click.argument("todo_id", metavar="ID", shell_complete=complete_ids)
+
+
+@todos.command("list")
+@common
+def list_todos(chosen: Chosen) -> None:
+    """Show the list, by priority, with what each item needs."""
+    session = chosen.open()
+    if chosen.json:
+        print_json(list_record(session))
+        return
+    click.echo("\n".join(list_lines(session.todos)))
+
+
+@todos.command("next")
+@common
+def next_todos(chosen: Chosen) -> None:
+    """Show what can start now and, for what cannot, why."""
+    ready, waiting = chosen.open().next_todos()
+    if chosen.json:
+        reasons = [{"todo": todo_dict(entry.todo), "reason": entry.reason} for entry in waiting]
+        print_json({"ready": [todo_dict(todo) for todo in ready], "waiting": reasons})
+        return
+    click.echo("\n".join(next_lines(ready, waiting)))
+
+
+@todos.command()
+@click.argument("text")
+@click.option("--after", metavar="ID", shell_complete=complete_ids, help="Put it after this item, not at the end.")
+@click.option("--priority", type=click.Choice([*Priority]), help="How urgent it is.")
+@click.option("--depends-on", metavar="ID", multiple=True, shell_complete=complete_ids, help="What must be done first.")
+@common
+def add(chosen: Chosen, text: str, after: str | None, priority: str | None, depends_on: tuple[str, ...]) -> None:
+    """Add an item."""
+    session = chosen.open(must_exist=False)
+    todo = session.add(text, after=after, priority=priority, depends_on=list(depends_on))
+    print_todo(chosen, session, todo, f"✅ Added {quoted(todo)}")
+
+
+@todos.command()
+@_id_argument
+@click.argument("text")
+@common
+def edit(chosen: Chosen, todo_id: str, text: str) -> None:
+    """Change the text of an item."""
+    session = chosen.open()
+    todo = session.update(todo_id, content=text)
+    print_todo(chosen, session, todo, f"✅ Changed {quoted(todo)}")
+
+
+@todos.command()
+@_id_argument
+@click.argument("position", type=int)
+@common
+def move(chosen: Chosen, todo_id: str, position: int) -> None:
+    """Put an item at a position, counted from 1."""
+    session = chosen.open()
+    todo = session.move(todo_id, position)
+    print_todo(chosen, session, todo, f"✅ Moved {quoted(todo)} to position {position}")
+
+
+@todos.command()
+@_id_argument
+@common
+def drop(chosen: Chosen, todo_id: str) -> None:
+    """Remove an item."""
+    session = chosen.open()
+    print_written(chosen, session, session.drop(todo_id), f"✅ Removed {shown(todo_id, 40)}")
+
+
+@todos.command()
+@_id_argument
+@click.argument("status", type=StatusType())
+@click.option("--notes", help="Anything worth keeping about it.")
+@common
+def update(chosen: Chosen, todo_id: str, status: Status, notes: str | None) -> None:
+    """Set the status of an item: pending, in_progress, completed, cancelled or blocked."""
+    session = chosen.open()
+    todo = (
+        session.update(todo_id, status=status) if notes is None else session.update(todo_id, status=status, notes=notes)
+    )
+    print_todo(chosen, session, todo, f"✅ Updated {shown(todo.id, 40)} → {todo.status}")
+
+
+@todos.command()
+@click.argument("n", type=click.IntRange(min=1), default=1)
+@common
+def undo(chosen: Chosen, n: int) -> None:
+    """Take back the last N changes of the list, whoever made them."""
+    session = chosen.open()
+    session.undo(n)
+    _print_reverted(chosen, session, "Took back", n, "redo")
+
+
+@todos.command()
+@click.argument("n", type=click.IntRange(min=1), default=1)
+@common
+def redo(chosen: Chosen, n: int) -> None:
+    """Bring back the last N changes that were undone."""
+    session = chosen.open()
+    session.redo(n)
+    _print_reverted(chosen, session, "Brought back", n, "undo")
+
+
+def _print_reverted(chosen: Chosen, session: Session, did: str, n: int, opposite: str) -> None:
+    if chosen.json:
+        print_json(list_record(session))
+        return
+    click.echo(f"✅ {did} {n} {'change' if n == 1 else 'changes'} (the opposite: headway todos {opposite})")
+    click.echo(counts_line(session.todos))
+
+
+@todos.command()
+@common
+def history(chosen: Chosen) -> None:
+    """Show who changed what, and when."""
+    events = chosen.open().history()
+    if chosen.json:
+        print_json([event_dict(event) for event in events])
+        return
+    from headway.views.history import history_lines
+
+    click.echo("\n".join(history_lines(events)) or "Nothing has happened in this session yet.")
+
+
+@todos.command()
+@common
+def clear(chosen: Chosen) -> None:
+    """Remove all items; undo brings them back."""
+    session = chosen.open()
+    print_written(chosen, session, session.clear(), "✅ Todo list cleared")

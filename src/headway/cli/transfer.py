@@ -1,0 +1,104 @@
+"""`headway todos export` and `headway todos import`: the list as a file, and back."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+
+import click
+
+from headway.cli.options import Chosen, common
+from headway.cli.output import print_json, print_written
+from headway.core.clock import now
+from headway.core.errors import HeadwayError
+from headway.core.session import Session
+from headway.core.text import neutral
+
+FORMATS = ("json", "md", "csv")
+
+
+@click.command("export")
+@click.argument("path", required=False, type=click.Path(allow_dash=True))
+@click.option("--format", "kind", type=click.Choice(FORMATS), help="Default: by the file's ending, else json.")
+@click.option("--force", is_flag=True, help="Replace a file that exists.")
+@common
+def export_todos(chosen: Chosen, path: str | None, kind: str | None, force: bool) -> None:
+    """Write the list as JSON, Markdown or CSV, to PATH or to standard output."""
+    session = chosen.open()
+    ending = os.path.splitext(path or "")[1].lower().lstrip(".")
+    text = _exported(session, kind or {"markdown": "md"}.get(ending, ending if ending in FORMATS else "json"))
+    if path is None or path == "-":
+        click.echo(text, nl=not text.endswith("\n"))
+        return
+    _write(path, text, force)
+    total = len(session.todos)
+    if chosen.json:
+        print_json({"path": path, "total": total})
+    else:
+        click.echo(f"✅ Exported {total} {'todo' if total == 1 else 'todos'} to {neutral(path)}")
+
+
+def _exported(session: Session, kind: str) -> str:
+    todo_list = session.todo_list
+    items = list(todo_list.items.values())
+    if kind == "md":
+        from headway.views.checklist import to_markdown
+
+        return to_markdown(todo_list.title, items)
+    from headway.views.export import to_csv, to_json_export
+
+    if kind == "csv":
+        return to_csv(items)
+    return json.dumps(to_json_export(items, session.plan, now()), ensure_ascii=False, indent=2) + "\n"
+
+
+def _write(path: str, text: str, force: bool) -> None:
+    """Writes the file as a whole or not at all."""
+    if os.path.lexists(path) and not force:
+        raise HeadwayError(f"'{neutral(path)}' exists; choose another name, or replace it with --force.")
+    folder = os.path.dirname(path) or "."
+    try:
+        handle, draft = tempfile.mkstemp(dir=folder, prefix=".export-")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
+                file.write(text)
+            os.chmod(draft, 0o644)
+            os.replace(draft, path)
+        except BaseException:
+            os.unlink(draft)
+            raise
+    except OSError as error:
+        raise HeadwayError(f"'{neutral(path)}' could not be written: {error.strerror}; name another file.") from error
+
+
+@click.command("import")
+@click.argument("path", type=click.Path(allow_dash=True))
+@common
+def import_todos(chosen: Chosen, path: str) -> None:
+    """Replace the list by the one in PATH: JSON as exported, or a Markdown checklist (`-`: standard input)."""
+    from headway.views.export import import_items
+
+    items = import_items(_read(path), path)
+    session = chosen.open(must_exist=False)
+    written = session.write(items, replace=True, cause="import")
+    total = len(written.todos)
+    print_written(chosen, session, written, f"✅ Imported {total} {'todo' if total == 1 else 'todos'}")
+
+
+def _read(path: str) -> str:
+    try:
+        if path == "-":
+            data = sys.stdin.buffer.read()
+        else:
+            if not os.path.isfile(path):
+                what = "is not a file" if os.path.exists(path) else "does not exist"
+                raise HeadwayError(f"'{neutral(path)}' {what}; name a JSON or Markdown file.")
+            with open(path, "rb") as file:
+                data = file.read()
+        return data.decode("utf-8-sig")
+    except OSError as error:
+        raise HeadwayError(f"'{neutral(path)}' could not be read: {error.strerror}; name another file.") from error
+    except UnicodeDecodeError as error:
+        raise HeadwayError(f"'{neutral(path)}' is not UTF-8 text; save it as UTF-8 and try again.") from error

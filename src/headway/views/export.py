@@ -1,0 +1,167 @@
+"""The list as a file for other programs (JSON, CSV), and items from a file that came from anywhere.
+
+What is read may be hostile: every fault becomes one `HeadwayError` with a sentence for a person.
+"""
+
+from __future__ import annotations
+
+import json
+
+from headway.core.errors import HeadwayError, InvalidTodos
+from headway.core.model import Plan, Status, Todo, counts
+from headway.core.plans import plan_record
+from headway.core.rules import FULL, DuplicateKeys, check_item, is_array, is_object
+from headway.core.text import neutral, shown, storable, type_name
+from headway.views.checklist import from_markdown, has_items
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+VERSION = "1.0"
+COLUMNS = {
+    "id": "id",
+    "description": "content",
+    "activeForm": "active_form",
+    "status": "status",
+    "priority": "priority",
+    "module": "module",
+    "dependencies": "depends_on",
+    "risks": "risks",
+    "estimatedTime": "estimated_time",
+    "notes": "notes",
+    "createdFrom": "created_from",
+    "createdAt": "created_at",
+    "completedAt": "completed_at",
+}
+"""Name in the export → field."""
+_IMPORTED = tuple(name for name in COLUMNS.values() if name not in ("id", "content", "status"))
+_STATISTICS = (Status.PENDING, Status.IN_PROGRESS, Status.COMPLETED, Status.CANCELLED, Status.BLOCKED)
+_FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
+
+
+def to_json_export(todos: Sequence[Todo], plan: Plan | None, generated_at: str) -> dict[str, object]:
+    """The list and its plan as one JSON object; importing it gives the same list."""
+    number = counts(list(todos))
+    statistics = {"total": len(todos), **{status.value: number[status] for status in _STATISTICS}}
+    return {
+        "version": VERSION,
+        "generatedAt": generated_at,
+        "sourcePlan": plan_record(plan) if plan else None,
+        "todos": [_record(todo) for todo in todos],
+        "statistics": statistics,
+    }
+
+
+def _record(todo: Todo) -> dict[str, object]:
+    record: dict[str, object] = {}
+    for wire, name in COLUMNS.items():
+        value = getattr(todo, name)
+        record[wire] = list(value) if isinstance(value, tuple) else value and str(value)  # pyright: ignore[reportUnknownArgumentType]
+    return record
+
+
+def to_csv(todos: Sequence[Todo]) -> str:
+    """The list for a spreadsheet: a header row, then one line an item. No cell is taken for a formula."""
+    import csv
+    import io
+
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for todo in todos:
+        writer.writerow([_cell(value) for value in _record(todo).values()])
+    return out.getvalue()
+
+
+def _cell(value: object) -> str:
+    if is_array(value):
+        value = "; ".join(str(part) for part in value)
+    text = neutral(str(value or ""))
+    return f"'{text}" if text.lstrip().startswith(_FORMULA) else text
+
+
+def import_items(text: str, name: str = "The file") -> list[dict[str, object]]:
+    """The items of a file, JSON or a Markdown checklist: what it holds decides, not what it is called."""
+    body = text.removeprefix("\ufeff")
+    start = body.lstrip()[:1]
+    if not start:
+        raise HeadwayError(f"{_named(name)} is empty; expected a JSON export or a Markdown checklist.")
+    if start in "{[" or (name.lower().endswith(".json") and not has_items(body)):
+        try:
+            data = _parsed(body)
+        except _NotJson as problem:
+            if not has_items(body):
+                raise HeadwayError(f"{_named(name)} is not valid JSON: {problem}.") from None
+        else:
+            return from_json_export(data)
+    try:
+        return from_markdown(body)
+    except HeadwayError as error:
+        raise HeadwayError(f"{_named(name)} is neither a JSON export nor a checklist. {error}") from None
+
+
+def from_json_export(data: object) -> list[dict[str, object]]:
+    """The items of an export, for `session.write(items, replace=True)`: what is absent there is unset here."""
+    faults: list[str] = []
+    if isinstance(data, DuplicateKeys):
+        faults.extend(f"{shown(key)}: Duplicate field" for key in data.repeated)
+    raw = _raw_items(data)
+    items: list[dict[str, object]] = []
+    for index, entry in enumerate(raw):
+        path = f"todos[{index}]"
+        found = len(faults)
+        item = {**dict.fromkeys(_IMPORTED), "status": "pending", **check_item(entry, FULL, path, faults)}
+        if is_object(entry) and not entry.keys() & {"content", "description"}:
+            faults.insert(found, f"{path}.description: Required")
+        items.append(item)
+    if faults:
+        raise InvalidTodos(faults)
+    return items
+
+
+def _raw_items(data: object) -> Sequence[object]:
+    if is_object(data):
+        version = data.get("version", VERSION)
+        if not (isinstance(version, str) and version.partition(".")[0] == "1"):
+            raise HeadwayError(f"This export has version {shown(version)}; this Headway reads version {VERSION}.")
+        if "todos" not in data:
+            raise InvalidTodos(["todos: Required"])
+        data = data["todos"]
+    if not is_array(data):
+        raise InvalidTodos([f"todos: Expected array, received {type_name(data)}"])
+    return data
+
+
+class _NotJson(Exception):
+    """The text is no JSON; the message says why, to go into a sentence."""
+
+
+def _parsed(text: str) -> object:
+    try:
+        return json.loads(storable(text), object_pairs_hook=_object, parse_constant=_constant)
+    except json.JSONDecodeError as error:
+        raise _NotJson(f"{error.msg[:1].lower()}{error.msg[1:]} at line {error.lineno}, column {error.colno}") from None
+    except RecursionError:
+        raise _NotJson("it is nested too deeply") from None
+    except ValueError:
+        raise _NotJson("it has a number with too many digits") from None
+
+
+def _constant(name: str) -> object:
+    raise _NotJson(f"{name} is no JSON value")
+
+
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """The object; one in which a key came twice remembers it, so that the check can name it."""
+    plain = dict(pairs)
+    if len(plain) == len(pairs):
+        return plain
+    seen: set[str] = set()
+    repeated = DuplicateKeys(plain)
+    repeated.repeated = tuple(dict.fromkeys(key for key, _ in pairs if key in seen or seen.add(key)))
+    return repeated
+
+
+def _named(name: str) -> str:
+    return shown(name, 100)

@@ -1,0 +1,108 @@
+"""Who changed what, when: a list's log in words, oldest first."""
+
+from __future__ import annotations
+
+from headway.core.clock import local_time
+from headway.core.events import LeaseRenewal, ListDelta, PlanChange, PlanModeChange
+from headway.core.model import Evidence
+from headway.core.text import shown
+from headway.views.terminal import visible
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from headway.core.events import Event, EventData, Splice
+
+MAX_DETAILS = 20
+"""Lines about one change; the rest is counted."""
+MAX_TEXT = 60
+_FOLLOWS_STATUS = frozenset(
+    {"started_at", "completed_at", "started_at_round", "completed_at_round", "lease_until", "interrupted"}
+)
+"""Fields that change because the status did; the status tells it."""
+_LONG = frozenset({"content", "active_form", "notes", "risks", "title", "summary"})
+
+
+def history_lines(events: Iterable[Event]) -> list[str]:
+    """For each change a line with version, time, actor and what was asked for, then indented ones with what changed."""
+    lines: list[str] = []
+    for event in events:
+        lines.append(f"{event.version}  {local_time(event.at)}  {_text(event.actor)}  {_asked(event.data)}")
+        details = list(_details(event.data))
+        lines.extend(f"    {detail}" for detail in details[:MAX_DETAILS])
+        if len(details) > MAX_DETAILS:
+            lines.append(f"    … {len(details) - MAX_DETAILS} more")
+    return lines
+
+
+def _asked(data: EventData) -> str:
+    match data:
+        case ListDelta():
+            return _text(data.cause)
+        case LeaseRenewal():
+            return f"renewed {_text(data.todo_id)}"
+        case PlanChange():
+            return f"plan {_quoted(data.plan.title)}" if data.plan else "plan cleared"
+        case PlanModeChange():
+            return f"plan mode {'on' if data.on else 'off'}"
+        case _:
+            return f"completion logged in {_text(data.path)}"
+
+
+def _details(data: EventData) -> Iterator[str]:
+    if not isinstance(data, ListDelta):
+        return
+    for name, (before, after) in data.about.items():
+        yield f"{name} {_value(name, before)} → {_value(name, after)}"
+    for todo in data.added:
+        yield f"added {_text(todo.id)} {_quoted(todo.content)}"
+    for todo in data.removed:
+        yield f"dropped {_text(todo.id)} {_quoted(todo.content)}"
+    for todo_id, fields in data.changed.items():
+        yield f"{_text(todo_id)} {_changes(fields)}"
+    if data.order and (moved := _moved(data.order)):
+        yield moved
+
+
+def _changes(fields: dict[str, tuple[object, object]]) -> str:
+    told = {name: sides for name, sides in fields.items() if "status" not in fields or name not in _FOLLOWS_STATUS}
+    parts: list[str] = []
+    for name, (before, after) in told.items():
+        label = "" if name in ("status", "content") else f"{name} "
+        parts.append(f"{label}{_value(name, before)} → {_value(name, after)}")
+    return ", ".join(parts)
+
+
+def _moved(order: Splice) -> str:
+    """What a change of the order says beyond what was added and dropped."""
+    inserted, removed = set(order.inserted), set(order.removed)
+    before = [node for node in order.removed if node in inserted]
+    after = [node for node in order.inserted if node in removed]
+    if before == after:
+        return ""
+    if [*before[1:], before[0]] == after:
+        return f"moved {_text(before[0])} to position {order.start + order.inserted.index(before[0]) + 1}"
+    if [before[-1], *before[:-1]] == after:
+        return f"moved {_text(before[-1])} to position {order.start + order.inserted.index(before[-1]) + 1}"
+    return f"moved {len(after)} items"
+
+
+def _value(name: str, value: object) -> str:
+    if value is None or value == ():
+        return "none"
+    if isinstance(value, Evidence):
+        return value.level
+    if isinstance(value, tuple):
+        return _text("; ".join(str(part)[:MAX_TEXT] for part in value[:MAX_TEXT]))  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return _quoted(str(value)) if name in _LONG else _text(str(value))
+
+
+def _quoted(text: str) -> str:
+    return f'"{_text(text)}"'
+
+
+def _text(text: str) -> str:
+    return visible(shown(text, MAX_TEXT))

@@ -1,0 +1,107 @@
+"""`todos list` and `todos next`: the list in full for a person who asked, as plain lines."""
+
+from __future__ import annotations
+
+from headway.core.model import FINISHED, EvidenceLevel, Priority, Status, Todo, counts
+from headway.core.text import shown
+from headway.views.box import ICONS
+from headway.views.terminal import visible
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from headway.core.graph import Waiting
+
+EMPTY = 'The list is empty. Add a todo with: headway todos add "…"'
+MAX_TEXT = 200
+MAX_LISTED = 20
+_GROUPS = (
+    (Priority.HIGH, "High priority"),
+    (Priority.MEDIUM, "Medium priority"),
+    (None, "No priority"),
+    (Priority.LOW, "Low priority"),
+)
+_COUNT_ORDER = (Status.COMPLETED, Status.IN_PROGRESS, Status.PENDING, Status.BLOCKED, Status.CANCELLED)
+
+
+def list_lines(todos: Sequence[Todo]) -> list[str]:
+    """Counts, then unfinished items by priority with all there is to know about them, then the finished ones."""
+    if not todos:
+        return [EMPTY]
+    lines = [f"📋 Todo List ({len(todos)} total)", counts_line(todos)]
+    for priority, heading in _GROUPS:
+        group = [todo for todo in todos if todo.status not in FINISHED and todo.priority is priority]
+        if group:
+            lines += ["", heading]
+            for todo in group:
+                lines += _active_lines(todo)
+    finished = [todo for todo in todos if todo.status in FINISHED]
+    if finished:
+        lines += ["", "Finished", *(f"  {todo_line(todo)}" for todo in finished)]
+    return lines
+
+
+def next_lines(ready: Sequence[Todo], waiting: Sequence[Waiting]) -> list[str]:
+    """What can run now, and for what cannot, why."""
+    if not ready and not waiting:
+        return ["Nothing to run: no todo is unfinished."]
+    lines: list[str] = []
+    if ready:
+        lines.append(f"Can run now ({len(ready)}):")
+        for todo in ready:
+            lines += _active_lines(todo)
+    else:
+        lines.append("Nothing can run now.")
+    if waiting:
+        lines += ["", f"Cannot run yet ({len(waiting)}):"]
+        for other in waiting:
+            lines += [f"  {todo_line(other.todo)}", f"      {_text(other.reason)}"]
+    return lines
+
+
+def counts_line(todos: Sequence[Todo]) -> str:
+    """`1 completed, 2 pending`: how many items have each status, without the zeros."""
+    number = counts(list(todos))
+    return ", ".join(f"{number[status]} {status}" for status in _COUNT_ORDER if number[status]) or "0 todos"
+
+
+def todo_line(todo: Todo) -> str:
+    """`✓ t1: Read the test`, with ✓? where completion is reported and not verified."""
+    icon = ICONS[todo.status]
+    if todo.status is Status.COMPLETED and (todo.evidence is None or todo.evidence.level is not EvidenceLevel.VERIFIED):
+        icon = "✓?"
+    marks: list[str] = []
+    if todo.interrupted:
+        marks.append("interrupted")
+    if todo.owner and todo.status is Status.IN_PROGRESS:
+        marks.append(f"owner {_text(todo.owner, 60)}")
+    tail = f" ({', '.join(marks)})" if marks else ""
+    return f"{icon} {_text(todo.id, 60)}: {_text(todo.content)}{tail}"
+
+
+def _active_lines(todo: Todo) -> list[str]:
+    facts: list[str] = []
+    if todo.module:
+        facts.append(f"module: {_text(todo.module, 60)}")
+    if todo.depends_on:
+        facts.append(f"depends on: {_listed(todo.depends_on, 60)}")
+    if todo.estimated_time:
+        facts.append(f"time: {_text(todo.estimated_time, 60)}")
+    lines = [f"  {todo_line(todo)}"]
+    if facts:
+        lines.append(f"      {' · '.join(facts)}")
+    if todo.risks:
+        lines.append(f"      risks: {_listed(todo.risks, MAX_TEXT, '; ')}")
+    if todo.notes and todo.status is Status.BLOCKED:
+        lines.append(f"      notes: {_text(todo.notes)}")
+    return lines
+
+
+def _listed(texts: Sequence[str], limit: int, between: str = ", ") -> str:
+    more = f"{between}… {len(texts) - MAX_LISTED} more" if len(texts) > MAX_LISTED else ""
+    return between.join(_text(text, limit) for text in texts[:MAX_LISTED]) + more
+
+
+def _text(text: str, limit: int = MAX_TEXT) -> str:
+    return visible(shown(text, limit))

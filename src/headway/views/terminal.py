@@ -1,0 +1,74 @@
+"""Text that keeps its place on a terminal: measured in cells, cut in cells, nothing invisible in it.
+
+Widths are rich's, imported when something is measured. Knows nothing of todos.
+"""
+
+from __future__ import annotations
+
+from unicodedata import category
+
+from headway.core.text import neutral
+
+_JOINER = "\u200d"
+_JOINERS = "\u200c\u200d"
+_MOST_PER_CELL = 8
+"""Characters read per cell: an emoji sequence has up to 7, a stack of combining marks has no end."""
+
+
+def visible(text: str) -> str:
+    """The text on one line without characters that have no width on one terminal and some on another.
+
+    Of the invisible ones only the joiners inside emoji and the non-joiners inside words stay; elsewhere terminals do not
+    agree on what a joiner joins.
+    """
+    line = neutral(text)
+    if line.isprintable():
+        return line
+    return "".join(
+        char for index, char in enumerate(line) if category(char) != "Cf" or (char in _JOINERS and _joins(line, index))
+    )
+
+
+def _joins(line: str, index: int) -> bool:
+    """Whether the joiner at `index` joins two pictures, or the non-joiner keeps two letters apart."""
+    if line[index] != _JOINER:
+        return line[index - 1 : index].isalpha() and line[index + 1 : index + 2].isalpha()
+    before = line[:index][-3:].rstrip("\ufe0f")
+    after = line[index + 1 : index + 2]
+    return category(before[-1:] or "a") in ("So", "Sk") and category(after or "a") in ("So", "Sm")
+
+
+def ascii_only(text: str) -> str:
+    """The text with `?` for every character that a terminal without Unicode cannot show."""
+    return text.encode("ascii", "replace").decode("ascii")
+
+
+def cells(text: str) -> int:
+    """How many cells the text takes."""
+    from rich.cells import cell_len
+
+    return cell_len(text)
+
+
+def fitted(text: str, width: int, *, ascii: bool = False) -> str:
+    """The text, made visible, in at most `width` cells; what is longer ends in an ellipsis."""
+    most = _MOST_PER_CELL * max(width, 1)
+    line = visible(text[:most])
+    if ascii:
+        line = ascii_only(line)
+    if len(text) <= most and cells(line) <= width:
+        return line
+    mark = "..." if ascii else "…"
+    mark = mark[: max(width, 0)]
+    return _first_cells(line, width - len(mark)).rstrip() + mark
+
+
+def _first_cells(line: str, width: int) -> str:
+    from rich.cells import split_graphemes
+
+    taken = 0
+    for start, _, size in split_graphemes(line)[0]:
+        taken += size
+        if taken > width:
+            return line[:start]
+    return line
