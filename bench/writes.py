@@ -51,6 +51,7 @@ class BareLog:
         self._db = sqlite3.connect(folder / "bare.db", isolation_level=None)
         self._db.execute("PRAGMA journal_mode = WAL")
         self._db.execute("PRAGMA synchronous = FULL")
+        self._db.execute("PRAGMA foreign_keys = ON")
         self._db.execute("BEGIN IMMEDIATE")
         migrate(self._db)
         self._db.execute("INSERT INTO sessions (name) VALUES ('default')")

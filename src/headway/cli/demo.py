@@ -1,93 +1,100 @@
-"""`headway demo`: an offline tour. Real files, a real log and the real tool; only the model's calls are scripted."""
+"""`headway demo`: an offline tour. Real files, a real log and the real tools; only the model's calls are scripted."""
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
+import sys
 import tempfile
 import time
 
 import click
 
 from headway.cli.live import LiveBox
+from headway.contracts import agent
 from headway.core.errors import HeadwayError
 from headway.core.session import Session
 from headway.project import open_session
 from headway.tools.todo_write import TodoWriteTool
 from headway.views.history import history_lines
+from headway.views.terminal import fitted
 
 SUMMARY = "Make dates in other languages parse, and prove it"
 STEPS = (
-    ("Reproduce the crash with a test", "Reproducing the crash"),
-    ("Find where 2026年11月15日 is refused", "Looking for where 2026年11月15日 is refused"),
+    ("Reproduce the crash with a test", "Reproducing the crash with a test"),
+    ("Find where 2026年11月15日 is refused", "Finding where 2026年11月15日 is refused"),
     ("Fix the date parser", "Fixing the date parser"),
-    ("Tune the speed of the parser", "Tuning the speed"),
+    ("Make the parser faster", "Making the parser faster"),
     ("Run the whole suite", "Running the whole suite"),
 )
 CANCELLED = 3
 PERSON_ADDS = "Mention it in the changelog"
+PERSON_COMES_AFTER = 2
+PAUSE = 1.1
 
 
-def calls() -> list[list[dict[str, str]]]:
-    """The lists that the scripted model sends, one after the other."""
-    lists: list[list[dict[str, str]]] = []
-    worked = [place for place in range(len(STEPS)) if place != CANCELLED]
-    for active in [None, *worked, len(STEPS)]:
-        statuses = ["pending"] * len(STEPS)
-        for place in range(len(STEPS)):
-            if active is not None and place < active:
-                statuses[place] = "cancelled" if place == CANCELLED else "completed"
-        if active is not None and active < len(STEPS):
-            statuses[active] = "in_progress"
-        lists.append([{"content": text, "status": status} for (text, _), status in zip(STEPS, statuses, strict=True)])
-    return lists
+def statuses(active: int) -> list[str]:
+    """The state of each step while the one at `active` is worked on."""
+    done = ["cancelled" if place == CANCELLED else "completed" for place in range(min(active, len(STEPS)))]
+    now = ["in_progress"] if active < len(STEPS) else []
+    return [*done, *now, *["pending"] * (len(STEPS) - len(done) - len(now))]
 
 
 @click.command()
 @click.option("--fast", is_flag=True, help="Do not pause between the steps.")
 def demo(fast: bool) -> None:
     """See a list written, worked through and completed: offline, without a key, in a new temporary folder."""
-    pause = 0.0 if fast or not os.isatty(1) else 1.1
+    if not os.environ.get("LANG", "").startswith("zh"):
+        os.environ.setdefault("TODO_LOG_LANG", "en")
     folder = tempfile.mkdtemp(prefix="headway-demo-")
-    click.echo("A short tour of Headway. The model is scripted; the list, the log and the files are real.")
-    click.echo(f"Project: {folder}\n")
+    click.echo("A short tour. The model is scripted; the list, the log and the files are real.\n")
     session = open_session(folder)
     try:
-        saved = _work(session, folder, pause)
+        saved = _work(session, folder, 0.0 if fast or not os.isatty(1) else PAUSE)
         _show_end(session, folder, saved)
     except KeyboardInterrupt:
         click.echo("\nStopped; the list is kept as it is.")
     finally:
         session.close()
-    click.echo("\nTry it:")
-    click.echo(f"  headway todos list --project {folder}")
-    click.echo(f"  headway todos undo 3 --project {folder}")
+    program = "headway" if shutil.which("headway") else os.path.relpath(sys.argv[0])
+    click.echo("\nGo on with it, for example:\n")
+    for words in ("list", "undo 3", "history"):
+        click.echo(f"    {program} todos {words} --project {folder}")
 
 
 def _work(session: Session, folder: str, pause: float) -> str:
-    """Plays the calls through the tool; returns where the completion log was written."""
+    """Plays the calls; returns where the completion log was written."""
     tool = TodoWriteTool(folder, session)
     saved = ""
     with LiveBox() as box:
-        unsubscribe = session.on("todos:update", box.show)
-        for number, todos in enumerate(calls()):
-            extra = [
-                {"content": todo.content, "status": "completed" if number == len(calls()) - 1 else "pending"}
-                for todo in session.todos
-                if todo.content == PERSON_ADDS
-            ]
-            answer = json.loads(tool.run({"summary": SUMMARY, "todos": todos + extra}))
-            if answer["status"] != "success":
-                raise HeadwayError(answer["text"])
-            saved = answer["data"].get("persisted_to", saved)
-            box.say(f"model   TodoWrite → {answer['data']['recap']}")
-            time.sleep(pause)
-            if number == 2:
+        session.on("todos:update", box.show)
+        first = [{"content": text, "activeForm": active, "status": "pending"} for text, active in STEPS]
+        _say(box, "model", agent.run(session, {"todos": first}).text, pause)
+        for active in [place for place in range(len(STEPS) + 1) if place != CANCELLED]:
+            data = _sent(tool, session, active)
+            saved = str(data.get("persisted_to", saved))
+            _say(box, "model", str(data["recap"]), pause)
+            if active == PERSON_COMES_AFTER:
                 session.add(PERSON_ADDS)
-                box.say(f"you     headway todos add “{PERSON_ADDS}”")
-                time.sleep(pause)
-        unsubscribe()
+                _say(box, "you", f'headway todos add "{PERSON_ADDS}"', pause)
     return saved
+
+
+def _sent(tool: TodoWriteTool, session: Session, active: int) -> dict[str, object]:
+    """Sends the whole list as the model would, with what a person added to it meanwhile."""
+    todos = [{"content": text, "status": status} for (text, _), status in zip(STEPS, statuses(active), strict=True)]
+    added = "completed" if active == len(STEPS) else "pending"
+    todos += [{"content": PERSON_ADDS, "status": added} for todo in session.todos if todo.content == PERSON_ADDS]
+    answer = json.loads(tool.run({"summary": SUMMARY, "todos": todos}))
+    if answer["status"] != "success":
+        raise HeadwayError(answer["text"])
+    return answer["data"]
+
+
+def _say(box: LiveBox, who: str, what: str, pause: float) -> None:
+    box.say(fitted(f"{who:6} {what}", shutil.get_terminal_size().columns - 1))
+    time.sleep(pause)
 
 
 def _show_end(session: Session, folder: str, saved: str) -> None:

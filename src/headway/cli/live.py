@@ -47,8 +47,9 @@ class LiveBox:
         return self
 
     def show(self, todos: list[Todo]) -> None:
-        size = shutil.get_terminal_size()
+        size = self._size()
         if self._live is not None:
+            self._live.console.size = (size.columns, size.lines)
             height = max(size.lines - 2, 3)
             self._live.update(draw(todos, width=size.columns, ascii=self._ascii, height=height), refresh=True)
             return
@@ -57,6 +58,13 @@ class LiveBox:
             self._shown = lines
             self._stream.write("\n".join(lines) + "\n")
             self._stream.flush()
+
+    def _size(self) -> os.terminal_size:
+        """The size of the terminal as it is now, whatever the environment says."""
+        try:
+            return os.get_terminal_size(self._stream.fileno())
+        except (OSError, ValueError):
+            return shutil.get_terminal_size()
 
     def say(self, line: str) -> None:
         """Prints a line above the box."""

@@ -8,44 +8,64 @@ from __future__ import annotations
 import os
 import sys
 
-from headway.contracts.shell import run_words
+from headway.contracts.shell import INVALID, ShellResult, help_text, run_words, wants_help
 from headway.core.errors import HeadwayError
 from headway.core.log import Log
 from headway.core.session import Session
 from headway.project import chosen_session, find_project, open_store, session_name
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TextIO
+
 
 def main() -> None:
-    sys.exit(run(sys.argv[1:]))
+    try:
+        code = run(sys.argv[1:])
+    except KeyboardInterrupt:
+        code = 130
+    sys.exit(code)
 
 
 def run(words: list[str]) -> int:
-    stdin = None
-    if words == ["-"]:
-        stdin = sys.stdin.buffer.read().decode("utf-8", "replace")
     try:
-        store = open_store(find_project(os.environ))
-        name = session_name(chosen_session(store, os.environ))
-        session = Session(Log(store, name))
-        if agent := os.environ.get("HEADWAY_AGENT"):
-            session = session.agent(agent)
-        result = run_words(session, words, stdin)
-        store.close()
-    except HeadwayError as error:
-        _print(sys.stderr.fileno(), f"Error: {error}")
-        return 1
-    if result.stdout:
-        _print(sys.stdout.fileno(), result.stdout)
-    if result.stderr:
-        _print(sys.stderr.fileno(), result.stderr)
+        result = _result(words)
+    except UnicodeDecodeError:
+        result = ShellResult("", INVALID, 1)
+    except (HeadwayError, OSError) as error:
+        result = ShellResult("", f"Error: {error}", 1)
+    _print(sys.stdout, result.stdout)
+    _print(sys.stderr, result.stderr)
     return result.exit_code
 
 
-def _print(handle: int, text: str) -> None:
+def _result(words: list[str]) -> ShellResult:
+    if wants_help(words):
+        return ShellResult(help_text(), "", 0)
+    words = [os.fsencode(word).decode() for word in words]  # UTF-8 whatever the locale says
+    stdin = _read_stdin() if words == ["-"] else None
+    store = open_store(find_project(os.environ))
+    try:
+        session = Session(Log(store, session_name(chosen_session(store, os.environ))))
+        if agent := os.environ.get("HEADWAY_AGENT"):
+            session = session.agent(agent)
+        return run_words(session, words, stdin)
+    finally:
+        store.close()
+
+
+def _read_stdin() -> str:
+    stdin: TextIO | None = sys.stdin
+    return "" if stdin is None else stdin.buffer.read().decode()
+
+
+def _print(stream: TextIO | None, text: str) -> None:
     """Writes UTF-8 whatever the locale says; a reader that has gone away is no error."""
+    if stream is None or not text:
+        return
     data = (text + "\n").encode("utf-8", "replace")
     try:
         while data:
-            data = data[os.write(handle, data) :]
-    except BrokenPipeError:
-        pass
+            data = data[os.write(stream.fileno(), data) :]
+    except OSError:
+        return

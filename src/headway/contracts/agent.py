@@ -25,6 +25,8 @@ DESCRIPTION = (
     " begin it (one at a time) and to completed as soon as it is really done."
 )
 
+_PLAN_MODE = f"{NAME} is not available in plan mode and nothing was changed; finish the plan with create_plan instead."
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:
@@ -41,12 +43,9 @@ def definition() -> dict[str, object]:
 
 
 def run(session: Session, call: object) -> Answer:
-    if session.plan_mode:
-        text = (
-            f"{NAME} is not available in plan mode and nothing was changed; finish the plan with create_plan instead."
-        )
-        return Answer(text, session.todos, False)
     try:
+        if session.plan_mode:
+            return Answer(_PLAN_MODE, session.todos, False)
         written = write(session, call, shell_shape())
     except InvalidTodos as error:
         lines = [f"{NAME} changed nothing. Correct this and send the complete list again:"]

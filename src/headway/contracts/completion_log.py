@@ -10,6 +10,7 @@ import os
 import re
 from contextlib import contextmanager
 
+from headway.contracts.calls import MODEL
 from headway.contracts.limits import log_in_english
 from headway.core.clock import after, local_stamp, now
 from headway.core.codec import to_json
@@ -28,19 +29,22 @@ _LABELS = {
     False: ("总任务概述：", "完成的任务", "取消的任务"),
     True: ("Overall task: ", "finished tasks", "cancelled tasks"),
 }
-_LEADING_MARKUP = re.compile(r"^(?:[#>+*=|`_\-]|\d+[.)]|~~~)")
+_LEADING_MARKUP = re.compile(r"^(?:[#>+*=|`_\[\-]|\d+[.)]|~~~)")
+_HTML = re.compile(r"(\\*)(<)")
+_HTML_OR_STROKE = re.compile(r"(\\*)([<~])")
 
 
 def is_finished(todos: Sequence[Todo]) -> bool:
     return bool(todos) and all(todo.status in FINISHED for todo in todos)
 
 
-def log_completion(session: Session, project_root: str, summary: str, *, changed: bool) -> str | None:
-    """Adds a block for the session's finished list; returns the file's path in the project.
+def log_completion(
+    session: Session, project_root: str, summary: str, todos: Sequence[Todo], *, changed: bool
+) -> str | None:
+    """Adds a block for a finished list of the session; returns the file's path in the project.
 
     None if this very list was logged already and has not changed since. Raises OSError if the file cannot be written.
     """
-    todos = session.todos
     digest = _digest(summary, todos)
     folder = _folder(project_root)
     with _one_writer(folder):
@@ -50,8 +54,9 @@ def log_completion(session: Session, project_root: str, summary: str, *, changed
         moment = now()
         path = logged.path if logged else _free_name(project_root, moment)
         blocks = (logged.blocks if logged else 0) + 1
-        _append(os.path.join(project_root, *path.split("/")), block_text(blocks, moment, summary, todos))
-        session.log_completion(CompletionLog(path, blocks, digest))
+        text = block_text(blocks, moment, summary, todos)
+        with _appended(os.path.join(project_root, *path.split("/")), text):
+            session.log_completion(CompletionLog(path, blocks, digest), actor=MODEL)
         return path
 
 
@@ -71,9 +76,7 @@ def block_text(number: int, moment: str, summary: str, todos: Sequence[Todo]) ->
 
 def markdown_text(text: str, *, struck: bool = False) -> str:
     """Text on one line that starts no Markdown structure, holds no HTML and, if struck, does not end the stroke."""
-    line = neutral(text).strip().replace("<", "\\<")
-    if struck:
-        line = line.replace("~", "\\~")
+    line = (_HTML_OR_STROKE if struck else _HTML).sub(r"\1\1\\\2", neutral(text).strip())
     if (len(line) - len(line.rstrip("\\"))) % 2:
         line += "\\"
     found = _LEADING_MARKUP.match(line)
@@ -120,8 +123,9 @@ def _one_writer(folder: str) -> Generator[None]:
         os.close(handle)
 
 
-def _append(path: str, text: str) -> None:
-    """Adds the text as a whole: if it does not fit, the file is as before."""
+@contextmanager
+def _appended(path: str, text: str) -> Generator[None]:
+    """Adds the text as a whole: if it does not fit, or what is done with it fails, the file is as before."""
     handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o644)
     try:
         size = os.fstat(handle).st_size
@@ -130,8 +134,11 @@ def _append(path: str, text: str) -> None:
             while data:
                 data = data[os.write(handle, data) :]
             os.fsync(handle)
-        except OSError:
+            yield
+        except BaseException:
             os.ftruncate(handle, size)
+            if not size:
+                os.unlink(path)
             raise
     finally:
         os.close(handle)

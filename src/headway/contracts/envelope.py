@@ -17,7 +17,7 @@ from headway.core.errors import HeadwayError, InvalidTodos
 from headway.core.model import Status, counts
 from headway.core.recap import recap
 from headway.core.rules import is_array, is_object
-from headway.core.text import neutral, shown
+from headway.core.text import clean, cut, neutral, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,6 +43,10 @@ _MARKS = {
     Status.BLOCKED: "[!]",
 }
 _DASHES = "-------------------"
+_DEEPEST = 50
+"""How deep an input that is no JSON is repeated in the answer."""
+_LONGEST_NUMBER = 10_000
+"""Bits of a whole number that Python writes in decimal without complaint."""
 
 
 def definition() -> dict[str, object]:
@@ -53,13 +57,17 @@ def definition() -> dict[str, object]:
 def run(session: Session, project_root: str, params: object) -> str:
     """Applies the call and answers the Standard Envelope as JSON. Never raises."""
     started = time.perf_counter()
+    todos: list[Todo] | None = None
     try:
-        answer = _applied(session, project_root, params)
+        written = write(session, params, ENVELOPE, with_summary=True)
+        todos = written.todos
+        answer = _applied(session, project_root, written, _summary(params))
     except InvalidTodos as error:
         lines = [f"{NAME} changed nothing. Correct this and send the complete list again:"]
         text = "\n".join([*lines, *(f"- {line}" for line in error.violations)])
         answer = _failed("INVALID_PARAM", "; ".join(error.violations), text)
     except HeadwayError as error:
+        _logged("TodoWrite could not use the store")
         answer = _failed("INTERNAL_ERROR", str(error), f"{NAME} changed nothing. {error}")
     except Exception:
         _logged("TodoWrite failed")
@@ -67,14 +75,19 @@ def run(session: Session, project_root: str, params: object) -> str:
             f"{NAME} failed inside and changed nothing. Send the list once more; if it fails again, work on without it."
         )
         answer = _failed("INTERNAL_ERROR", "Unexpected internal error.", text)
-    answer["stats"] = _stats(session, started)
+    stats = _stats(_current(session) if todos is None else todos)
+    answer["stats"] = {"time_ms": max(0, round((time.perf_counter() - started) * 1000)), **stats}
     answer["context"] = {"cwd": _working_folder(project_root), "params_input": params}
     return _json(answer)
 
 
-def _applied(session: Session, project_root: str, params: object) -> dict[str, object]:
-    written = write(session, params, ENVELOPE, with_summary=True)
-    summary = session.todo_list.summary or ""
+def _summary(params: object) -> str:
+    """The summary of a call that was accepted, as it is kept."""
+    return clean(str(params["summary"])) if is_object(params) else ""
+
+
+def _applied(session: Session, project_root: str, written: Written, summary: str) -> dict[str, object]:
+    """The answer to a list that was written; if that list is finished, logs it."""
     data: dict[str, object] = {
         "todos": [
             {"id": f"t{place}", "content": todo.content, "status": todo.status}
@@ -87,8 +100,9 @@ def _applied(session: Session, project_root: str, params: object) -> dict[str, o
     status = "success"
     if is_finished(written.todos):
         try:
-            saved = log_completion(session, project_root, summary, changed=written.changed)
-        except (OSError, HeadwayError) as error:
+            saved = log_completion(session, project_root, summary, written.todos, changed=written.changed)
+        except (OSError, HeadwayError, ValueError) as error:
+            _logged("The completion log could not be written")
             status = "partial"
             reason = neutral(getattr(error, "strerror", None) or str(error))
             lines.append(f"(The list is updated, but the completion log could not be written: {reason})")
@@ -108,23 +122,24 @@ def _failed(code: str, message: str, text: str) -> dict[str, object]:
     return {"status": "error", "data": {}, "text": text, "error": {"code": code, "message": message}}
 
 
-def _stats(session: Session, started: float) -> dict[str, int]:
-    """Counts of the list as it now is."""
-    todos: list[Todo] = []
+def _current(session: Session) -> list[Todo]:
+    """The list as it now is; empty if it cannot be read."""
     try:
-        todos = session.todos
-    except HeadwayError:
+        return session.todos
+    except Exception:
         _logged("The list could not be read")
+        return []
+
+
+def _stats(todos: list[Todo]) -> dict[str, int]:
     found = counts(todos)
-    stats = {"time_ms": max(0, round((time.perf_counter() - started) * 1000)), "total": len(todos)}
-    for status in (Status.PENDING, Status.IN_PROGRESS, Status.COMPLETED, Status.CANCELLED):
-        stats[status] = found[status]
-    return stats
+    shown_counts = (Status.PENDING, Status.IN_PROGRESS, Status.COMPLETED, Status.CANCELLED)
+    return {"total": len(todos), **{str(status): found[status] for status in shown_counts}}
 
 
 def _working_folder(project_root: str) -> str:
     try:
-        return os.path.relpath(os.getcwd(), project_root).replace(os.sep, "/")
+        return os.path.relpath(os.getcwd(), os.path.realpath(project_root)).replace(os.sep, "/")
     except (OSError, ValueError):
         return "."
 
@@ -136,25 +151,38 @@ def _logged(message: str) -> None:
 
 
 def _json(answer: dict[str, object]) -> str:
-    try:
-        text = json.dumps(answer, ensure_ascii=False, allow_nan=False)
-        text.encode()
-        return text
-    except (ValueError, TypeError, RecursionError):
-        return json.dumps(_plain(answer, 20))
+    for in_ascii in (False, True):
+        try:
+            text = json.dumps(answer, ensure_ascii=in_ascii, allow_nan=False)
+            text.encode()
+            return text
+        except (ValueError, TypeError, RecursionError):
+            continue
+    return json.dumps(_plain(answer, _DEEPEST, ()))
 
 
-def _plain(value: object, depth: int) -> object:
-    """The nearest thing to a value that JSON can carry."""
-    if value is None or isinstance(value, bool | int | str):
+def _plain(value: object, depth: int, above: tuple[int, ...]) -> object:
+    """The nearest thing to a value that JSON can carry; `above` are the ids of what it is in."""
+    if value is None or isinstance(value, bool | str):
         return value
+    if isinstance(value, int):
+        return value if value.bit_length() < _LONGEST_NUMBER else cut(hex(value), 200)
     if isinstance(value, float):
         return value if math.isfinite(value) else repr(value)
-    if depth and is_object(value):
-        return {str(key): _plain(entry, depth - 1) for key, entry in value.items()}
-    if depth and is_array(value):
-        return [_plain(entry, depth - 1) for entry in value]
+    if id(value) in above or not depth:
+        return "…"
+    within = (*above, id(value))
+    if is_object(value):
+        return {_text(key): _plain(entry, depth - 1, within) for key, entry in value.items()}
+    if is_array(value):
+        return [_plain(entry, depth - 1, within) for entry in value]
+    return _text(value)
+
+
+def _text(value: object) -> str:
+    if isinstance(value, str):
+        return value
     try:
         return shown(value, 200)
-    except RecursionError:
-        return "…"
+    except Exception:
+        return f"<{type(value).__name__}>"

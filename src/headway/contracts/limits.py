@@ -34,5 +34,7 @@ def _positive(name: str, default: int) -> int:
         return int(digits)
     if (name, text) not in _reported:
         _reported.add((name, text))
-        sys.stderr.write(f"Warning: {name} must be a positive whole number, not '{shown(text)}'; using {default}.\n")
+        warning = f"Warning: {name} must be a positive whole number, not '{shown(text)}'; using {default}.\n"
+        if sys.stderr is not None:
+            sys.stderr.write(warning)
     return default

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 _OPERATORS = frozenset("|&;<>()\n")
 _ESCAPABLE = frozenset('$`"\\')
+_PATTERNS = frozenset("*?[{")
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,14 +14,21 @@ class Words:
     words: list[str]
     needs_shell: bool
     """The line has operators, expansions, comments or quotes left open: only a real shell can run it."""
+    patterns: bool
+    """Outside quotes there are characters that a shell may match with file names or take apart: `*`, `?`, `[`, `{`."""
     first_end: int
     """Where the first word ends in the line."""
+
+
+def is_bare_json(args: str) -> bool:
+    """The text is JSON without quotes around it, which is taken as it stands."""
+    return args.lstrip().startswith(("{", "["))
 
 
 def split_words(line: str) -> Words:
     """The words of a line, quotes removed."""
     words: list[str] = []
-    needs_shell = False
+    needs_shell = patterns = False
     first_end = len(line)
     at, size = 0, len(line)
     while at < size:
@@ -28,25 +36,27 @@ def split_words(line: str) -> Words:
         if char in " \t" or line.startswith("\\\n", at):
             at += 1 if char in " \t" else 2
             continue
-        if char == "\n" and (not words or not line[at:].strip()):
+        if char == "\n" and (not words or not line[at:].strip(" \t\n")):
             at += 1
             continue
         if char in _OPERATORS or char == "#":
             needs_shell = True
             at += 1
             continue
-        word, at, special = _word(line, at)
-        needs_shell = needs_shell or special
+        word, end, special, pattern = _word(line, at)
+        needs_shell = needs_shell or special or char == "~"
+        patterns = patterns or pattern
+        at = end
         words.append(word)
         if len(words) == 1:
             first_end = at
-    return Words(words, needs_shell, first_end)
+    return Words(words, needs_shell, patterns, first_end)
 
 
-def _word(line: str, at: int) -> tuple[str, int, bool]:
-    """One word from `at`: its text, where it ends, and whether it needs a shell."""
+def _word(line: str, at: int) -> tuple[str, int, bool, bool]:
+    """One word from `at`: its text, where it ends, whether it needs a shell, and whether it has patterns."""
     parts: list[str] = []
-    special = False
+    special = pattern = False
     while at < len(line):
         char = line[at]
         if char == "'":
@@ -67,9 +77,10 @@ def _word(line: str, at: int) -> tuple[str, int, bool]:
             break
         else:
             special = special or char in "$`"
+            pattern = pattern or char in _PATTERNS
             parts.append(char)
             at += 1
-    return "".join(parts), at, special
+    return "".join(parts), at, special, pattern
 
 
 def _double_quoted(line: str, at: int) -> tuple[str, int, bool]:

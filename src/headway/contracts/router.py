@@ -7,7 +7,7 @@ starts no process. Everything else goes to the shell, where the installed script
 from __future__ import annotations
 
 from headway.contracts.calls import NAME
-from headway.contracts.quoting import split_words
+from headway.contracts.quoting import is_bare_json, split_words
 
 
 def agent_command(line: str) -> str | None:
@@ -17,4 +17,5 @@ def agent_command(line: str) -> str | None:
     parsed = split_words(line)
     if not parsed.words or parsed.words[0] != NAME or parsed.needs_shell:
         return None
-    return line[parsed.first_end :].strip()
+    args = line[parsed.first_end :].strip()
+    return None if parsed.patterns and not is_bare_json(args) else args

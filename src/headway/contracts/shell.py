@@ -9,7 +9,8 @@ import os
 from dataclasses import dataclass
 
 from headway.contracts.calls import NAME, counts_line, notes, shell_shape, write
-from headway.contracts.quoting import split_words
+from headway.contracts.limits import max_chars, max_items
+from headway.contracts.quoting import is_bare_json, split_words
 from headway.core.errors import HeadwayError, InvalidTodos
 from headway.core.json_text import BadJson, read_json
 
@@ -37,21 +38,26 @@ class ShellResult:
 
 
 def help_text() -> str:
-    """The command's help, which is also what a model is told about it."""
+    """The command's help, which is also what a model is told about it, with the limits that now apply."""
     with open(os.path.join(os.path.dirname(__file__), "shell.md"), encoding="utf-8") as file:
-        return file.read().strip()
+        text = file.read().strip()
+    return text.replace("{max_items}", str(max_items())).replace("{max_chars}", str(max_chars()))
+
+
+def wants_help(words: Sequence[str]) -> bool:
+    return any(word in ("-h", "--help") for word in words[:1])
 
 
 def run_todo_write(session: Session, args: str, stdin: str | None = None) -> ShellResult:
     """Runs the command on the text that follows its name. JSON that was not quoted at all is taken as it stands."""
-    if args.lstrip().startswith(("{", "[")):
+    if is_bare_json(args):
         return run_words(session, [args.strip()], stdin)
     return run_words(session, split_words(args).words, stdin)
 
 
 def run_words(session: Session, words: Sequence[str], stdin: str | None = None) -> ShellResult:
     """Runs the command on words whose quotes a shell has removed; `-` takes the JSON from `stdin`."""
-    if any(word in ("-h", "--help") for word in words[:1]):
+    if wants_help(words):
         return ShellResult(help_text(), "", 0)
     text = (stdin or "") if list(words) == ["-"] else " ".join(words)
     if not text.strip():

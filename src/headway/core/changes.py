@@ -88,7 +88,12 @@ class Revert(Change):
 @dataclass(slots=True, eq=False)
 class SetPlan(Change):
     plan: object
-    """As it came; None removes the plan."""
+    """As it came."""
+
+
+@dataclass(slots=True, eq=False)
+class ClearPlan(Change):
+    pass
 
 
 @dataclass(slots=True, eq=False)

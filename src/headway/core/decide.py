@@ -33,8 +33,10 @@ def decide(state: State, change: ask.Change) -> list[Event]:
         case ask.Revert():
             return _revert(state, change)
         case ask.SetPlan():
-            plan = None if change.plan is None else checked_plan(change.plan)
+            plan = checked_plan(change.plan)
             return _unless(plan == state.plan, state, change, ev.PLAN_UPDATED, ev.PlanChange(plan))
+        case ask.ClearPlan():
+            return _unless(state.plan is None, state, change, ev.PLAN_UPDATED, ev.PlanChange(None))
         case ask.SetPlanMode():
             same = change.on == state.plan_mode
             return _unless(same, state, change, ev.PLAN_MODE_CHANGED, ev.PlanModeChange(change.on))
@@ -107,9 +109,7 @@ def _write(todo_list: TodoList, change: ask.Write) -> ListDelta:
     return deltas.titled(delta, about) if about else delta
 
 
-def _about(
-    todo_list: TodoList, about: Mapping[str, str | None], faults: list[str]
-) -> dict[str, tuple[object, object]]:
+def _about(todo_list: TodoList, about: Mapping[str, str | None], faults: list[str]) -> dict[str, tuple[object, object]]:
     changed: dict[str, tuple[object, object]] = {}
     for name, value in about.items():
         before = getattr(todo_list, name)

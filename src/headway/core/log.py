@@ -60,25 +60,29 @@ class Log:
                 state = self._state = self._loaded()
         return state
 
-    def change(self, make: Callable[[State], Change]) -> list[Event]:
-        """Decides and appends. If another process was faster: once more on the fresh state, now holding the turn."""
+    def change(self, make: Callable[[State], Change]) -> tuple[list[Event], State]:
+        """Decides and appends; the events and the state right after them, whatever others, or listeners, do next.
+
+        If another process was faster: once more on the fresh state, now holding the turn.
+        """
         with self._lock:
             try:
-                events = self._attempt(make)
+                made = self._attempt(make)
             except StoreConflict:
                 with self.store.turn():
-                    events = self._attempt(make)
+                    made = self._attempt(make)
         self._deliver()
-        return events
+        return made
 
-    def _attempt(self, make: Callable[[State], Change]) -> list[Event]:
+    def _attempt(self, make: Callable[[State], Change]) -> tuple[list[Event], State]:
         state = self._fresh()
         events = decide(state, make(state))
-        if events:
-            after = fold(state, events)
-            self.store.append(self.name, state.version, events, self._snapshot_text(state, after))
-            self._adopt(after, events)
-        return events
+        if not events:
+            return events, state
+        after = fold(state, events)
+        self.store.append(self.name, state.version, events, self._snapshot_text(state, after))
+        self._adopt(after, events)
+        return events, after
 
     def _snapshot_text(self, before: State, after: State) -> str | None:
         """A snapshot each time the version passes a multiple of an interval that grows with the size of the state."""
@@ -100,8 +104,7 @@ class Log:
     def listen(self, name: str, listener: Callable[..., object]) -> Callable[[], None]:
         entry = (name, listener)
         with self._lock:
-            if self._state is None:
-                self._state = self._loaded()
+            self.state()  # so that it hears only of what happens from now on
             self._listeners = [*self._listeners, entry]
 
         def unsubscribe() -> None:

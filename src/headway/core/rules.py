@@ -217,9 +217,7 @@ def check_item(raw: object, shape: Shape, path: str, faults: list[str], *, new: 
     return patch
 
 
-def check_items(
-    raw: object, shape: Shape, faults: list[str], whole: list[str], *, new: bool = False
-) -> list[Patch]:
+def check_items(raw: object, shape: Shape, faults: list[str], whole: list[str], *, new: bool = False) -> list[Patch]:
     """The checked items of a list; adds violations of items to `faults`, those of the list itself to `whole`."""
     if not is_array(raw):
         whole.append(f"todos: Expected array, received {type_name(raw)}")

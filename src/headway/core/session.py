@@ -122,7 +122,9 @@ class Session:
 
     def watch(self, *, interval: float = 0.05, timeout: float | None = None) -> Iterator[list[Event]]:
         """Yields the new events whenever anyone, in any process, changed it; ends after `timeout` quiet seconds."""
-        seen = self.version
+        return self._watched(self.version, interval, timeout)
+
+    def _watched(self, seen: int, interval: float, timeout: float | None) -> Iterator[list[Event]]:
         quiet_since = time.monotonic()
         while timeout is None or time.monotonic() - quiet_since < timeout:
             if self._log.store.version(self.name) == seen:
@@ -166,19 +168,25 @@ class Session:
     def update(self, todo_id: str, *, actor: str | None = None, **fields: object) -> Todo:
         """Changes fields of one item. With an actor it is a worker's change, refused if the item is another's."""
         who = PERSON if actor is None else _name(actor, "actor")
-        self._change(lambda state: ask.Update(self._agent, who, self._clock(), todo_id, fields, actor is not None))
-        return self.todo_list.items[todo_id]
+        _, todos = self._change(
+            lambda state: ask.Update(self._agent, who, self._clock(), todo_id, fields, actor is not None)
+        )
+        return todos.items[todo_id]
 
     def add(self, content: str, *, after: str | None = None, actor: str = PERSON, **fields: object) -> Todo:
         """Adds an item at the end, or after another one."""
         fields = {**fields, "content": content}
-        events = self._change(lambda state: ask.Add(self._agent, _name(actor, "actor"), self._clock(), fields, after))
+        events, _ = self._change(
+            lambda state: ask.Add(self._agent, _name(actor, "actor"), self._clock(), fields, after)
+        )
         return _delta(events[0]).added[0]
 
     def move(self, todo_id: str, position: int, *, actor: str = PERSON) -> Todo:
         """Puts an item at a position, counted from 1."""
-        self._change(lambda state: ask.Move(self._agent, _name(actor, "actor"), self._clock(), todo_id, position))
-        return self.todo_list.items[todo_id]
+        _, todos = self._change(
+            lambda state: ask.Move(self._agent, _name(actor, "actor"), self._clock(), todo_id, position)
+        )
+        return todos.items[todo_id]
 
     def drop(self, todo_id: str, *, actor: str = PERSON) -> Written:
         """Removes an item, and the dependencies on it."""
@@ -201,32 +209,31 @@ class Session:
     def claim(self, actor: str, lease: float = 300) -> Todo | None:
         """The next runnable item, now in progress and this worker's for `lease` seconds; None if there is none."""
         who, seconds = _name(actor, "actor"), _lease(lease)
-        events = self._change(lambda state: ask.Claim(self._agent, who, self._clock(), seconds))
-        return self.todo_list.items.get(next(iter(_delta(events[0]).changed))) if events else None
+        events, todos = self._change(lambda state: ask.Claim(self._agent, who, self._clock(), seconds))
+        return todos.items[next(iter(_delta(events[0]).changed))] if events else None
 
     def renew(self, todo_id: str, actor: str, lease: float = 300) -> Todo:
         """Keeps a claim for `lease` seconds from now."""
         who, seconds = _name(actor, "actor"), _lease(lease)
-        self._change(lambda state: ask.Renew(self._agent, who, self._clock(), todo_id, seconds))
-        return self.todo_list.items[todo_id]
+        _, todos = self._change(lambda state: ask.Renew(self._agent, who, self._clock(), todo_id, seconds))
+        return todos.items[todo_id]
 
     def release(self, todo_id: str, actor: str) -> Todo:
         """Gives a claimed item back: it is pending again."""
-        self._change(lambda state: ask.Release(self._agent, _name(actor, "actor"), self._clock(), todo_id))
-        return self.todo_list.items[todo_id]
+        _, todos = self._change(lambda state: ask.Release(self._agent, _name(actor, "actor"), self._clock(), todo_id))
+        return todos.items[todo_id]
 
     # the plan
 
     def set_plan(self, plan: Mapping[str, object] | Plan, *, actor: str = PERSON) -> Plan:
         """Makes this the session's plan. Raises `InvalidPlan` with every fault, and then nothing has changed."""
-        self._change(lambda state: ask.SetPlan(self._agent, _name(actor, "actor"), self._clock(), plan))
-        current = self.plan
-        assert current is not None
-        return current
+        _, state = self._log.change(lambda state: ask.SetPlan(self._agent, _name(actor, "actor"), self._clock(), plan))
+        assert state.plan is not None
+        return state.plan
 
     def clear_plan(self, *, actor: str = PERSON) -> None:
         """Removes the plan, not the todos."""
-        self._change(lambda state: ask.SetPlan(self._agent, _name(actor, "actor"), self._clock(), None))
+        self._change(lambda state: ask.ClearPlan(self._agent, _name(actor, "actor"), self._clock()))
 
     def plan_to_todos(self, *, actor: str = PERSON) -> Written:
         """Replaces the list by the plan's steps."""
@@ -248,22 +255,29 @@ class Session:
     def close(self) -> None:
         self._log.store.close()
 
-    def _change(self, make: Callable[[State], ask.Change]) -> list[Event]:
-        return self._log.change(make)
+    def _change(self, make: Callable[[State], ask.Change]) -> tuple[list[Event], TodoList]:
+        events, state = self._log.change(make)
+        return events, state.list_of(self._agent)
 
     def _written(self, make: Callable[[State], ask.Change]) -> Written:
-        events = self._change(make)
+        events, todo_list = self._change(make)
+        todos = [*todo_list.items.values()]
         if not events:
-            return Written(self.todos, False, [], [])
+            return Written(todos, False, [], [])
         delta = _delta(events[0])
-        gone = {todo.id for todo in delta.removed}
-        still = {todo.content for todo in delta.added}
-        dropped = [todo for todo in delta.removed if todo.status not in FINISHED and todo.content not in still]
-        detached: list[tuple[str, str]] = []
-        for todo_id, fields in delta.changed.items():
-            before, after = fields.get("depends_on", ((), ()))
-            detached += [(todo_id, node) for node in _ids(before) if node in gone and node not in _ids(after)]
-        return Written(self.todos, True, dropped, detached)
+        successors = _successors(delta)
+        dropped = {todo.id: todo for todo in delta.removed if todo.id not in successors}
+        needed = {
+            todo_id: fields["depends_on"][0] for todo_id, fields in delta.changed.items() if "depends_on" in fields
+        }
+        needed |= {successors[old.id]: old.depends_on for old in delta.removed if old.id in successors}
+        detached = [
+            (todo_id, node)
+            for todo_id, nodes in needed.items()
+            for node in _ids(nodes)
+            if node in dropped and node not in todo_list.items[todo_id].depends_on
+        ]
+        return Written(todos, True, [todo for todo in dropped.values() if todo.status not in FINISHED], detached)
 
     def _revert(self, cause: str, n: int, actor: str) -> list[Todo]:
         if n < 1:
@@ -281,8 +295,16 @@ class Session:
                 raise NothingToUndo(f"Cannot {cause} {n} {'change' if n == 1 else 'changes'}: {there}.")
             return ask.Revert(self._agent, _name(actor, "actor"), self._clock(), cause, targets)
 
-        self._change(make)
-        return self.todos
+        _, todo_list = self._change(make)
+        return [*todo_list.items.values()]
+
+
+def _successors(delta: ListDelta) -> dict[str, str]:
+    """Removed id → added id for items that live on under another id: the nth of equal contents is the nth."""
+    added: dict[str, list[str]] = {}
+    for todo in reversed(delta.added):
+        added.setdefault(todo.content, []).append(todo.id)
+    return {todo.id: ids.pop() for todo in delta.removed if (ids := added.get(todo.content))}
 
 
 def _ids(value: object) -> tuple[str, ...]:

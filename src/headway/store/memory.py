@@ -22,10 +22,9 @@ class MemoryStore:
 
     def append(self, session: str, expected: int, events: list[Event], snapshot: str | None) -> None:
         with self._lock:
-            log = self._logs.setdefault(session, [])
-            if len(log) != expected:
-                raise StoreConflict(f"Expected version {expected}, the log is at {len(log)}.")
-            log.extend(events)
+            if self.version(session) != expected:
+                raise StoreConflict(f"Expected version {expected}, the log is at {self.version(session)}.")
+            self._logs.setdefault(session, []).extend(events)
 
     def events(self, session: str, after: int) -> list[Event]:
         return self._logs.get(session, [])[after:]
@@ -45,7 +44,7 @@ class MemoryStore:
     def sessions(self) -> list[SessionInfo]:
         from headway.core.store import SessionInfo
 
-        found = [SessionInfo(name, len(log), log[0].at, log[-1].at) for name, log in self._logs.items() if log]
+        found = [SessionInfo(name, len(log), log[0].at, log[-1].at) for name, log in sorted(self._logs.items())]
         return sorted(found, key=lambda info: info.updated_at, reverse=True)
 
     def delete(self, session: str) -> bool:

@@ -13,7 +13,7 @@ import time
 from contextlib import contextmanager, suppress
 
 from headway.core.codec import event_data, read_event
-from headway.core.errors import StoreConflict, StoreTooNew
+from headway.core.errors import StoreConflict, StoreError, StoreTooNew
 from headway.store import sqlite_errors
 from headway.store.migrations import APPLICATION_ID, NEWEST, migrate
 
@@ -140,7 +140,11 @@ class SqliteStore:
         return [SessionInfo(*row) for row in rows]
 
     def delete(self, session: str) -> bool:
+        with self._lock, self._translating():
+            if self._readable() is None:
+                return False
         with self._writing() as db:
+            self._seen.pop(session, None)
             db.execute("DELETE FROM settings WHERE key = 'current' AND value = ?", (session,))
             return db.execute("DELETE FROM sessions WHERE name = ?", (session,)).rowcount > 0
 
@@ -154,10 +158,7 @@ class SqliteStore:
 
     def close(self) -> None:
         with self._lock:
-            db, self._db = self._db, None
-            self._seen.clear()
-            if db is not None and self._opened[0] == os.getpid():
-                db.close()
+            self._forget()
 
     # connections
 
@@ -169,7 +170,7 @@ class SqliteStore:
         try:
             if not os.path.getsize(self.path):
                 return None
-        except OSError:
+        except (FileNotFoundError, NotADirectoryError):
             return None
         self._db = self._patiently(self._connected)
         return self._db
@@ -211,7 +212,8 @@ class SqliteStore:
         except sqlite3.Error as error:
             if not sqlite_errors.is_read_only(error):
                 raise
-            db = self._connected_read_only(error)
+            self._opened = (os.getpid(), 0, 0)  # never taken for the file: it sees no changes, so it serves once
+            return self._connected_read_only(error)
         found = os.stat(self.path)
         self._opened = (os.getpid(), found.st_dev, found.st_ino)
         return db
@@ -226,13 +228,20 @@ class SqliteStore:
         db = sqlite3.connect(
             f"file:{quote(self.path)}?immutable=1", uri=True, timeout=0, isolation_level=None, check_same_thread=False
         )
-        self._prepare(db)
+        try:
+            self._prepare(db)
+        except BaseException:
+            db.close()
+            raise
         return db
 
     def _prepare(self, db: sqlite3.Connection) -> None:
+        db.execute("BEGIN")  # one view of the file, which another process may be creating right now
         (schema,) = db.execute("PRAGMA user_version").fetchone()
         (application,) = db.execute("PRAGMA application_id").fetchone()
-        if application != APPLICATION_ID and (schema or db.execute("SELECT 1 FROM sqlite_master").fetchone()):
+        foreign = application or schema or db.execute("SELECT 1 FROM sqlite_master").fetchone()
+        db.execute("COMMIT")
+        if application != APPLICATION_ID and foreign:
             raise sqlite_errors.damaged(self.path, "it belongs to another program")
         if schema > NEWEST:
             raise StoreTooNew(
@@ -254,15 +263,10 @@ class SqliteStore:
     def _create(self) -> None:
         """Makes the folder, which git ignores as a whole, and the file in it."""
         folder = os.path.dirname(self.path)
-        try:
-            os.makedirs(folder, exist_ok=True)
-            with suppress(FileExistsError), open(os.path.join(folder, ".gitignore"), "x", encoding="utf-8") as ignore:
-                ignore.write("*\n")
-            self._db = self._patiently(self._connected)
-        except OSError as error:
-            if isinstance(error, sqlite3.Error):
-                raise
-            raise sqlite_errors.read_only(self.path, error.strerror or error) from error
+        os.makedirs(folder, exist_ok=True)
+        with suppress(FileExistsError), open(os.path.join(folder, ".gitignore"), "x", encoding="utf-8") as ignore:
+            ignore.write("*\n")
+        self._db = self._patiently(self._connected)
 
     # statements
 
@@ -289,7 +293,7 @@ class SqliteStore:
     def _event(self, row: tuple[Any, ...]) -> Event:
         try:
             return read_event(*row)
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, LookupError, TypeError, AttributeError) as error:
             raise sqlite_errors.damaged(self.path, f"event {row[0]} cannot be read") from error
 
     @staticmethod
@@ -315,5 +319,7 @@ class SqliteStore:
     def _translating(self) -> Generator[None]:
         try:
             yield
-        except sqlite3.Error as error:
+        except StoreError:
+            raise
+        except (sqlite3.Error, OSError) as error:
             raise sqlite_errors.translated(error, self.path) from error

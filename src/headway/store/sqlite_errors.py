@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sqlite3
 
 from headway.core.errors import StoreBusy, StoreCorrupt, StoreError, StoreFull, StoreReadOnly
@@ -9,6 +10,10 @@ from headway.core.errors import StoreBusy, StoreCorrupt, StoreError, StoreFull, 
 _BUSY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 _READ_ONLY = frozenset({sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_AUTH})
 _DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
+_FROM_SYSTEM = {
+    **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS, errno.EEXIST, errno.ENOTDIR), sqlite3.SQLITE_PERM),
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), sqlite3.SQLITE_FULL),
+}
 
 
 def _code(error: sqlite3.Error) -> int:
@@ -43,9 +48,9 @@ def read_only(path: str, detail: object) -> StoreReadOnly:
     )
 
 
-def translated(error: sqlite3.Error, path: str) -> StoreError:
+def translated(error: sqlite3.Error | OSError, path: str) -> StoreError:
     """The error as one that says what to do."""
-    code = _code(error)
+    code = _FROM_SYSTEM.get(error.errno or 0, 0) if isinstance(error, OSError) else _code(error)
     if code in _READ_ONLY:
         return read_only(path, error)
     if code == sqlite3.SQLITE_FULL:

@@ -10,7 +10,6 @@ import re
 
 from headway.core.model import Status, Todo
 from headway.core.recap import recap as recap_line
-from headway.core.text import cut
 from headway.views.terminal import visible
 
 TYPE_CHECKING = False
@@ -60,4 +59,6 @@ def escaped(text: str, limit: int) -> str:
     """The text as it may stand on a line of the block, in at most `limit` characters."""
     line = visible(text[: limit * 2]).translate(_BRACKETS)
     line = _MARKER.sub(r"(\1)", line)
-    return cut(line, limit) if len(text) <= limit * 2 else cut(line, limit - 1).removesuffix("…") + "…"
+    if len(line) <= limit and len(text) <= limit * 2:
+        return line
+    return line[: limit - 1].rstrip() + "…"

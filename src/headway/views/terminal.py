@@ -18,8 +18,8 @@ _MOST_PER_CELL = 8
 def visible(text: str) -> str:
     """The text on one line without characters that have no width on one terminal and some on another.
 
-    Of the invisible ones only the joiners inside emoji and the non-joiners inside words stay; elsewhere terminals do not
-    agree on what a joiner joins.
+    Of the invisible ones only joiners inside emoji and non-joiners inside words stay: elsewhere terminals do not agree
+    on what is joined.
     """
     line = neutral(text)
     if line.isprintable():
@@ -33,7 +33,7 @@ def _joins(line: str, index: int) -> bool:
     """Whether the joiner at `index` joins two pictures, or the non-joiner keeps two letters apart."""
     if line[index] != _JOINER:
         return line[index - 1 : index].isalpha() and line[index + 1 : index + 2].isalpha()
-    before = line[:index][-3:].rstrip("\ufe0f")
+    before = line[max(index - 3, 0) : index].rstrip("\ufe0f")
     after = line[index + 1 : index + 2]
     return category(before[-1:] or "a") in ("So", "Sk") and category(after or "a") in ("So", "Sm")
 

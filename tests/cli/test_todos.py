@@ -1,0 +1,198 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import headway as api
+from headway.core.model import Status
+
+from .conftest import Headway, data
+
+
+@pytest.fixture
+def three(headway: Headway) -> None:
+    """A list of three items, the second waiting for the first."""
+    headway("todos", "add", "First")
+    headway("todos", "add", "Second 第二", "--depends-on", "t1", "--priority", "high")
+    headway("todos", "add", "Third")
+
+
+def contents(headway: Headway) -> list[str]:
+    return [todo["content"] for todo in data(headway("todos", "list", "--json"))["todos"]]
+
+
+def test_an_empty_list_says_how_to_begin(headway: Headway, project: Path) -> None:
+    assert "headway todos add" in headway("todos", "list").stdout
+    assert not (project / ".headway").exists()
+
+
+def test_add_prints_the_item_and_the_counts(headway: Headway) -> None:
+    assert headway("todos", "add", "写测试").stdout == "✅ Added t1 “写测试”\n1 pending\n"
+
+
+def test_add_after_an_item_puts_it_there(headway: Headway, three: None) -> None:
+    headway("todos", "add", "Between", "--after", "t1")
+    assert contents(headway) == ["First", "Between", "Second 第二", "Third"]
+
+
+def test_add_with_an_unknown_dependency_names_it_and_adds_nothing(headway: Headway) -> None:
+    result = headway("todos", "add", "Alone", "--depends-on", "t1", code=1)
+    assert "Unknown id 't1'" in result.stderr
+    assert contents(headway) == []
+
+
+def test_blank_text_is_refused(headway: Headway) -> None:
+    assert "content: Required" in headway("todos", "add", "   ", code=1).stderr
+
+
+def test_list_shows_counts_priorities_and_dependencies(headway: Headway, three: None) -> None:
+    text = headway("todos", "list").stdout
+    assert text.startswith("📋 Todo List (3 total)\n3 pending\n")
+    assert "depends on: t1" in text
+
+
+def test_next_says_what_can_run_and_why_the_rest_cannot(headway: Headway, three: None) -> None:
+    record = data(headway("todos", "next", "--json"))
+    assert [todo["id"] for todo in record["ready"]] == ["t1", "t3"]
+    assert [(entry["todo"]["id"], entry["reason"]) for entry in record["waiting"]] == [("t2", "waits for t1 (pending)")]
+    assert "waits for t1" in headway("todos", "next").stdout
+
+
+def test_edit_changes_the_text(headway: Headway, three: None) -> None:
+    headway("todos", "edit", "t3", "Third, better")
+    assert contents(headway)[2] == "Third, better"
+
+
+def test_move_changes_the_order(headway: Headway, three: None) -> None:
+    headway("todos", "move", "t3", "1")
+    assert contents(headway) == ["Third", "First", "Second 第二"]
+
+
+@pytest.mark.parametrize("position", ["0", "4", "-1"])
+def test_move_out_of_range_says_what_the_range_is(headway: Headway, three: None, position: str) -> None:
+    assert "from 1 to 3" in headway("todos", "move", "t3", "--", position, code=1).stderr
+
+
+def test_drop_names_the_dependencies_it_removed(headway: Headway, three: None) -> None:
+    text = headway("todos", "drop", "t1").stdout
+    assert "t2 no longer depends on t1." in text
+    assert "Dropped unfinished: First." in text
+    assert contents(headway) == ["Second 第二", "Third"]
+
+
+@pytest.mark.parametrize("status", list(Status))
+def test_update_sets_any_status(headway: Headway, three: None, status: Status) -> None:
+    assert headway("todos", "update", "t1", status).stdout.startswith(f"✅ Updated t1 → {status}\n")
+    assert data(headway("todos", "list", "--json"))["todos"][0]["status"] == status
+
+
+def test_a_status_may_be_written_with_a_hyphen(headway: Headway, three: None) -> None:
+    headway("todos", "update", "t1", "in-progress", "--notes", "begun")
+    assert data(headway("todos", "list", "--json"))["todos"][0]["notes"] == "begun"
+
+
+def test_an_unknown_status_names_the_nearest(headway: Headway, three: None) -> None:
+    assert "did you mean 'completed'?" in headway("todos", "update", "t1", "complete", code=2).stderr
+
+
+def test_an_unknown_id_lists_the_ids_there_are(headway: Headway, three: None) -> None:
+    result = headway("todos", "update", "t9", "completed", code=1)
+    assert result.stderr == "Error: No todo has the id 't9'; the ids are: t1, t2, t3.\n"
+
+
+def test_an_unknown_command_names_the_nearest(headway: Headway) -> None:
+    assert "did you mean 'update'?" in headway("todos", "updat", code=2).stderr
+    assert "did you mean 'todos'?" in headway("todo", code=2).stderr
+
+
+def test_undo_and_redo_go_back_and_forth(headway: Headway, three: None) -> None:
+    assert headway("todos", "undo", "2").stdout.startswith("✅ Took back 2 changes")
+    assert contents(headway) == ["First"]
+    headway("todos", "redo")
+    assert contents(headway) == ["First", "Second 第二"]
+
+
+def test_undo_beyond_the_beginning_says_how_far_it_goes(headway: Headway, three: None) -> None:
+    assert "only 3 can be taken back" in headway("todos", "undo", "4", code=1).stderr
+    assert "there is none" in headway("todos", "redo", code=1).stderr
+    assert len(contents(headway)) == 3
+
+
+def test_clear_can_be_undone(headway: Headway, three: None) -> None:
+    assert "headway todos undo" in headway("todos", "clear").stdout
+    headway("todos", "undo")
+    assert len(contents(headway)) == 3
+
+
+def test_history_says_who_changed_what(headway: Headway, three: None, project: Path) -> None:
+    session = api.open(project)
+    session.update("t1", status="completed", actor="worker-1")
+    session.close()
+    text = headway("todos", "history").stdout
+    assert "worker-1" in text and "t1 pending → completed" in text
+    record = data(headway("todos", "history", "--json"))
+    assert [entry["version"] for entry in record] == [1, 2, 3, 4]
+    assert record[3]["changed"]["t1"]["status"] == ["pending", "completed"]
+    assert record[3]["type"] == "TodoListUpdated"
+
+
+def test_history_of_nothing_says_so(headway: Headway) -> None:
+    assert "Nothing has happened" in headway("todos", "history").stdout
+
+
+def test_an_error_as_json_has_its_violations(headway: Headway) -> None:
+    error = json.loads(headway("todos", "add", " ", "--json", code=1).stderr)["error"]
+    assert error["violations"] == ["todo.content: Required"]
+
+
+def test_every_change_answers_in_json_too(headway: Headway, three: None) -> None:
+    assert data(headway("todos", "add", "Fourth", "--json"))["todo"]["id"] == "t4"
+    assert data(headway("todos", "edit", "t4", "4th", "--json"))["todo"]["content"] == "4th"
+    assert data(headway("todos", "move", "t4", "1", "--json"))["version"] == 6
+    assert data(headway("todos", "update", "t4", "blocked", "--json"))["todo"]["status"] == "blocked"
+    assert [todo["id"] for todo in data(headway("todos", "drop", "t4", "--json"))["dropped"]] == ["t4"]
+    assert data(headway("todos", "undo", "--json"))["statistics"]["total"] == 4
+    assert data(headway("todos", "redo", "--json"))["statistics"]["total"] == 3
+    assert data(headway("todos", "clear", "--json"))["changed"] is True
+
+
+def test_debug_shows_where_an_error_came_from(headway: Headway) -> None:
+    with pytest.raises(AssertionError, match="exit"):
+        headway("todos", "update", "t1", "completed", "--debug")
+
+
+def test_a_session_that_is_named_must_exist_to_be_read(headway: Headway, three: None) -> None:
+    result = headway("todos", "list", "--session", "other", code=1)
+    assert result.stderr == "Error: There is no session 'other' in this project; the sessions are: default.\n"
+    headway("todos", "add", "Begins it", "--session", "other")
+    assert data(headway("todos", "list", "--session", "other", "--json"))["statistics"]["total"] == 1
+    assert len(contents(headway)) == 3
+
+
+def test_a_project_that_is_no_folder_is_named(headway: Headway) -> None:
+    assert "There is no folder" in headway("todos", "list", "--project", "nowhere", code=1).stderr
+
+
+def test_commands_in_a_folder_below_use_the_same_project(
+    headway: Headway, three: None, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (project / "a" / "b").mkdir(parents=True)
+    monkeypatch.chdir(project / "a" / "b")
+    assert len(contents(headway)) == 3
+
+
+def test_hostile_text_reaches_no_terminal(headway: Headway) -> None:
+    evil = "\x1b[2J\x1b]0;owned\x07 \u202egnp.exe\r\nnext"
+    shown = headway("todos", "add", evil).stdout + headway("todos", "list").stdout + headway("todos", "history").stdout
+    shown += headway("todos", "drop", "t1").stdout + headway("todos", "update", evil, "pending", code=1).stderr
+    assert not set("\x1b\x07\r\u202e") & set(shown)
+
+
+def test_ten_thousand_items_can_be_listed(headway: Headway, project: Path) -> None:
+    session = api.open(project)
+    session.write([{"content": f"Item {number}"} for number in range(10_000)])
+    session.close()
+    assert headway("todos", "list").stdout.count("\n") > 10_000
+    assert headway("todos", "add", "One more").stdout.startswith("✅ Added t10001")

@@ -1,0 +1,251 @@
+"""The file of the SQLite store: when it is made, how it is set up, what is in it, and reading it again."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+import headway
+from headway import StoreCorrupt
+from headway.core.codec import read_state
+from headway.store.migrations import APPLICATION_ID, MIGRATIONS, NEWEST, migrate
+from headway.store.sqlite import SqliteStore
+
+from .conftest import Opener
+from .samples import connection, contents, event, file_of, look, over, side_files
+
+
+def test_nothing_is_on_the_disk_before_the_first_write(tmp_path: Path) -> None:
+    session = headway.open(tmp_path)
+    assert (session.todos, session.version, session.history(), session.recap()) == (
+        [],
+        0,
+        [],
+        "[0/0] In progress: None.",
+    )
+    assert session.store.sessions() == []
+    assert session.store.current() is None
+    assert session.store.delete("default") is False
+    session.on("todos:update", print)
+    assert list(session.watch(interval=0.001, timeout=0.01)) == []
+    with pytest.raises(headway.TodoNotFound):
+        session.update("t1", status="completed")
+    session.clear()
+    assert os.listdir(tmp_path) == []
+    session.add("A")
+    assert os.listdir(tmp_path) == [".headway"]
+    session.close()
+
+
+def test_the_folder_ignores_itself_in_git(opened: Opener, path: Path) -> None:
+    over(opened()).add("A")
+    assert (path.parent / ".gitignore").read_text() == "*\n"
+
+
+def test_an_ignore_file_that_is_there_stays_as_it_is(opened: Opener, path: Path) -> None:
+    path.parent.mkdir()
+    (path.parent / ".gitignore").write_text("mine\n")
+    over(opened()).add("A")
+    assert (path.parent / ".gitignore").read_text() == "mine\n"
+
+
+def test_after_closing_there_is_one_file(opened: Opener, path: Path) -> None:
+    store = opened()
+    over(store).add("A")
+    store.close()
+    assert side_files(path) == [".gitignore", "headway.db"]
+
+
+def test_a_closed_store_opens_again_when_it_is_used(opened: Opener) -> None:
+    store = opened()
+    session = over(store)
+    session.add("A")
+    store.close()
+    store.close()
+    assert contents(session) == ["A"]
+    session.add("B")
+    assert contents(session) == ["A", "B"]
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_appends_are_durable_and_rows_stay_linked(opened: Opener, again: bool) -> None:
+    store = opened()
+    over(store).add("A")
+    if again:
+        store.close()
+        assert store.version("default") == 1
+    settings = ("journal_mode", "synchronous", "foreign_keys", "user_version", "application_id")
+    found = [connection(store).execute(f"PRAGMA {name}").fetchone()[0] for name in settings]
+    assert found == ["wal", 2, 1, NEWEST, APPLICATION_ID]
+
+
+def test_an_append_is_seen_by_others_when_it_returns(opened: Opener, path: Path) -> None:
+    over(opened()).add("A")
+    assert look(path, "SELECT name, version, actor FROM sessions JOIN events ON session_id = id") == [
+        ("default", 1, "user")
+    ]
+
+
+def test_deleting_a_session_leaves_none_of_its_rows(opened: Opener, path: Path) -> None:
+    store = opened()
+    store.append("s", 0, [event(1)], "{}")
+    store.delete("s")
+    for table in ("sessions", "events", "snapshots", "settings"):
+        assert look(path, f"SELECT count(*) FROM {table}") == [(0,)]
+
+
+def test_opening_again_gives_an_equal_state(tmp_path: Path) -> None:
+    session = headway.open(tmp_path, "work")
+    session.write(
+        [
+            {"content": "修复 😀\x00\x1b[0m", "status": "in_progress", "risks": ["a"], "notes": "line\nline"},
+            {"content": "B", "priority": "low", "evidence": {"level": "verified", "files": ["f"]}},
+        ],
+        title="T",
+        summary="S",
+    )
+    session.set_plan({"title": "P", "overview": "O", "steps": [{"id": "s", "description": "d"}]})
+    session.claim("ada")
+    session.renew("t2", "ada", 999)
+    session.agent("sub-1").add("C")
+    session.undo()
+    session.set_plan_mode(True)
+    state, events = session.state, list(session.events())
+    session.close()
+    again = headway.open(tmp_path, "work")
+    assert again.state == state
+    assert [todo.id for todo in again.todos] == ["t1", "t2"]
+    assert list(again.events()) == events
+    assert again.redo()[1].owner == "ada"
+    assert again.version == state.version + 1
+    again.close()
+
+
+def many_changes(store: SqliteStore, count: int) -> None:
+    session = over(store)
+    session.write([{"content": "A"}, {"content": "B"}])
+    for n in range(count - 1):
+        session.update("t1", notes=f"note {n}")
+
+
+def test_a_snapshot_is_written_about_every_hundred_events_and_used(opened: Opener, path: Path, tmp_path: Path) -> None:
+    store = opened()
+    many_changes(store, 99)
+    assert store.snapshot("default") is None
+    over(store).update("t2", status="completed")
+    over(store).agent("sub-1").add("C")
+    many = over(store)
+    for n in range(130):
+        many.update("t1", notes=f"later {n}")
+    snapshot = store.snapshot("default")
+    assert snapshot is not None
+    assert snapshot.version == 200
+    state = read_state(snapshot.text)
+    assert state is not None
+    assert state.version == 200
+    expected = many.state
+    store.close()
+    copy = file_of(tmp_path / "copy")
+    copy.parent.mkdir(parents=True)
+    shutil.copy(path, copy)
+    look(copy, "DELETE FROM events WHERE version <= 200")
+    reader = SqliteStore(str(copy))
+    assert over(reader).state == expected
+    with pytest.raises(StoreCorrupt, match="event 200 is missing"):
+        over(reader).undo(32)
+    reader.close()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"format":99,"lists":"other"}',
+        "{}",
+        "[]",
+        "null",
+        "",
+        "{",
+        '{"format":1}',
+        '{"format":1,"version":7,"lists":[]}',
+    ],
+)
+def test_a_snapshot_that_cannot_be_read_is_ignored(opened: Opener, path: Path, text: str) -> None:
+    store = opened()
+    many_changes(store, 103)
+    expected = over(store).state
+    store.close()
+    assert look(path, "UPDATE snapshots SET state = ? RETURNING version", text) == [(100,)]
+    assert over(opened()).state == expected
+
+
+def test_migrations_are_numbered_without_gaps() -> None:
+    assert NEWEST == len(MIGRATIONS) > 0
+    for number, step in enumerate(MIGRATIONS, start=1):
+        assert re.fullmatch(rf"m{number:03}_\w+", step.__name__)
+
+
+def test_a_migration_is_recorded_and_not_applied_twice() -> None:
+    db = sqlite3.connect(":memory:", isolation_level=None)
+    migrate(db)
+    assert db.execute("PRAGMA user_version").fetchone() == (NEWEST,)
+    migrate(db)
+    assert db.execute("SELECT count(*) FROM sqlite_master WHERE name = 'events'").fetchone() == (1,)
+    db.close()
+
+
+def test_a_file_of_zero_bytes_works(opened: Opener, path: Path) -> None:
+    path.parent.mkdir()
+    path.touch()
+    session = over(opened())
+    assert session.todos == []
+    assert path.stat().st_size == 0
+    session.add("A")
+    assert contents(over(opened())) == ["A"]
+
+
+def test_a_file_whose_creation_was_cut_off_works(opened: Opener, path: Path) -> None:
+    path.parent.mkdir()
+    look(path, "PRAGMA journal_mode = WAL")
+    assert path.stat().st_size > 0
+    session = over(opened())
+    assert session.todos == []
+    session.add("A")
+    assert contents(over(opened())) == ["A"]
+
+
+def test_a_file_deleted_while_open_is_made_anew(opened: Opener, path: Path) -> None:
+    session, other = over(opened()), over(opened())
+    session.add("A")
+    assert contents(other) == ["A"]
+    path.unlink()
+    assert session.todos == []
+    assert session.add("B").id == "t1"
+    assert contents(other) == ["B"]
+    other.add("C")
+    assert contents(session) == ["B", "C"]
+    assert look(path, "PRAGMA integrity_check") == [("ok",)]
+
+
+def test_a_folder_deleted_while_open_is_made_anew(opened: Opener, path: Path) -> None:
+    session = over(opened())
+    session.add("A")
+    shutil.rmtree(path.parent)
+    session.add("B")
+    assert contents(over(opened())) == ["B"]
+    assert (path.parent / ".gitignore").exists()
+
+
+def test_a_project_that_is_no_folder_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(headway.HeadwayError, match="There is no folder"):
+        headway.open(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize("name", ["", " ", "a\nb", "x" * 201])
+def test_a_session_needs_a_printable_name(tmp_path: Path, name: str) -> None:
+    with pytest.raises(headway.HeadwayError, match="A session needs a name"):
+        headway.open(tmp_path, name)
