@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 from headway import Session, Todo
@@ -84,11 +83,6 @@ def contents(session: Session) -> list[str]:
 
 def ids(session: Session) -> list[str]:
     return [todo.id for todo in session.todos]
-
-
-def unnamed(todo: Todo) -> Todo:
-    """The item but for its status, to see what a change of status left alone."""
-    return replace(todo, status=todo.status.PENDING, started_at=None, completed_at=None)
 
 
 def files_in(folder: Path) -> list[str]:

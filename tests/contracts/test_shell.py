@@ -303,7 +303,9 @@ def test_an_id_is_never_used_for_something_else(session: Session):
 
 
 def test_unfinished_items_that_are_dropped_are_named_in_a_second_line(session: Session):
-    shell(session, call(item("Keep"), item("Draw the box"), item("Old", "completed"), item("Write docs", "in_progress")))
+    shell(
+        session, call(item("Keep"), item("Draw the box"), item("Old", "completed"), item("Write docs", "in_progress"))
+    )
     assert shell(session, call(item("Keep"))).stdout == (
         "Todo list updated: 1 pending\nNote: 2 unfinished todos were dropped: Draw the box; Write docs"
     )

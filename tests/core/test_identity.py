@@ -170,6 +170,12 @@ def test_ids_of_any_size_never_meet_a_generated_one(session: Session, big: str) 
     assert len({*made, big}) == 7
 
 
+def test_an_id_passed_beside_generated_ones_of_its_size_is_not_given_again(session: Session) -> None:
+    session.add("A", id="t999999999")
+    session.write([*items("new 1", "new 2"), {"id": "t1000000000", "content": "B"}])
+    assert ids(session) == ["t1000000001", "t1000000002", "t1000000000"]
+
+
 def test_an_item_is_added_after_another_and_moved_to_a_position(session: Session) -> None:
     session.write(items("A", "B"))
     session.add("C", after="t1")

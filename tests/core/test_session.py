@@ -252,6 +252,22 @@ def test_a_deleted_session_reads_as_empty_and_can_be_written_again() -> None:
     assert session.add("B").id == "t1"
 
 
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_a_session_deleted_and_begun_again_is_told_from_the_one_before(count: int) -> None:
+    store = MemoryStore()
+    mine, other = in_memory(store=store), in_memory(store=store)
+    other.write(items("A"))
+    other.write(items("B"))
+    watch = mine.watch(interval=0.001, timeout=5)
+    assert len(mine.todos) == 1
+    store.delete("test")
+    for n in range(count):
+        other.add(f"new {n}")
+    assert [event.version for event in next(watch)] == list(range(1, count + 1))
+    assert [todo.content for todo in mine.todos] == [f"new {n}" for n in range(count)]
+    assert mine.state == other.state
+
+
 def test_two_threads_on_one_session_lose_nothing(session: Session) -> None:
     together = threading.Barrier(2)
     heard: list[int] = []

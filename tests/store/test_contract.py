@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from headway import Session, StoreConflict
+from headway import Event, Session, StoreConflict
 from headway.core.log import Log
 from headway.core.store import Store
 
@@ -82,6 +82,21 @@ def test_a_deleted_session_is_gone_and_can_begin_again(store: Store) -> None:
     assert store.version("a") == 1
 
 
+def test_a_log_is_told_from_another_of_the_same_name(store: Store) -> None:
+    assert (store.version("s"), store.identity("s")) == (0, None)
+    store.append("s", 0, [event(1)], None)
+    assert store.version("s") == 1
+    first = store.identity("s")
+    assert first is not None
+    store.append("s", 1, [event(2)], None)
+    assert (store.version("s"), store.identity("s")) == (2, first)
+    store.delete("s")
+    assert (store.version("s"), store.identity("s")) == (0, None)
+    store.append("s", 0, [event(1)], None)
+    assert store.version("s") == 1
+    assert store.identity("s") not in (None, first)
+
+
 def test_the_current_session_is_kept_until_it_is_deleted(store: Store) -> None:
     store.append("a", 0, [event(1)], None)
     store.set_current("a")
@@ -133,7 +148,11 @@ def test_a_turn_without_an_append_changes_nothing(store: Store) -> None:
 def test_two_sessions_over_one_store_lose_nothing(store: Store) -> None:
     first, second = Session(Log(store, "s")), Session(Log(store, "s"))
     heard: list[int] = []
-    first.on("TodoListUpdated", lambda event: heard.append(event.version))  # pyright: ignore
+
+    def note(event: Event) -> None:
+        heard.append(event.version)
+
+    first.on("TodoListUpdated", note)
     together = threading.Barrier(2)
 
     def work(session: Session, name: str) -> None:

@@ -231,6 +231,20 @@ def test_a_file_deleted_while_open_is_made_anew(opened: Opener, path: Path) -> N
     assert look(path, "PRAGMA integrity_check") == [("ok",)]
 
 
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_a_session_deleted_and_begun_again_elsewhere_is_told_from_the_one_before(opened: Opener, count: int) -> None:
+    mine, other = over(opened()), over(opened())
+    other.write([{"content": "A"}, {"content": "B"}])
+    other.update("t1", status="completed")
+    assert mine.version == 2
+    other.store.delete("default")
+    for n in range(count):
+        other.add(f"new {n}")
+    assert contents(mine) == [f"new {n}" for n in range(count)]
+    mine.add("mine")
+    assert mine.state == other.state
+
+
 def test_a_folder_deleted_while_open_is_made_anew(opened: Opener, path: Path) -> None:
     session = over(opened())
     session.add("A")

@@ -62,9 +62,10 @@ class LiveBox:
     def _size(self) -> os.terminal_size:
         """The size of the terminal as it is now, whatever the environment says."""
         try:
-            return os.get_terminal_size(self._stream.fileno())
+            size = os.get_terminal_size(self._stream.fileno())
         except (OSError, ValueError):
             return shutil.get_terminal_size()
+        return size if size.columns and size.lines else os.terminal_size((80, 24))
 
     def say(self, line: str) -> None:
         """Prints a line above the box."""

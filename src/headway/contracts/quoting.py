@@ -31,12 +31,13 @@ def split_words(line: str) -> Words:
     needs_shell = patterns = False
     first_end = len(line)
     at, size = 0, len(line)
+    blank = len(line.rstrip(" \t\n"))
     while at < size:
         char = line[at]
         if char in " \t" or line.startswith("\\\n", at):
             at += 1 if char in " \t" else 2
             continue
-        if char == "\n" and (not words or not line[at:].strip(" \t\n")):
+        if char == "\n" and (not words or at >= blank):
             at += 1
             continue
         if char in _OPERATORS or char == "#":
@@ -72,7 +73,7 @@ def _word(line: str, at: int) -> tuple[str, int, bool, bool]:
             if line[at + 1 : at + 2] != "\n":
                 parts.append(line[at + 1 : at + 2])
             special = special or at + 1 >= len(line)
-            at += 2
+            at = min(at + 2, len(line))
         elif char in " \t" or char in _OPERATORS:
             break
         else:

@@ -25,7 +25,7 @@ def envelope_parameters() -> dict[str, object]:
     """The input of `TodoWriteTool`."""
     item = _item(ENVELOPE, limits=False)
     todos = {"type": "array", "description": _LIST, "items": item}
-    return {"type": "object", "properties": {"summary": _SUMMARY, "todos": todos}, "required": ["summary", "todos"]}
+    return {"type": "object", "properties": {"summary": {**_SUMMARY}, "todos": todos}, "required": ["summary", "todos"]}
 
 
 def _item(shape: Shape, *, limits: bool) -> dict[str, object]:
@@ -38,7 +38,7 @@ def _item(shape: Shape, *, limits: bool) -> dict[str, object]:
             described.update(minLength=1, maxLength=shape.max_chars)
         properties[name] = described
     if "id" in shape.ignored:
-        properties["id"] = _ID
+        properties["id"] = {**_ID}
     return {
         "type": "object",
         "properties": properties,

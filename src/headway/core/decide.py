@@ -201,9 +201,12 @@ def _add(todo_list: TodoList, change: ask.Add) -> ListDelta:
     place = len(items)
     if change.after is not None:
         place = items.index(_found(todo_list, change.after)) + 1
-    items.insert(place, created(todo_id, patch, change.at))
-    if patch.get("depends_on"):
-        check_dependencies(items)
+    new = created(todo_id, patch, change.at)
+    if new.depends_on:
+        # An id that is given only now is one that nobody can have meant.
+        checked = new if wanted is not None else deltas.with_fields(new, {"id": ""})
+        check_dependencies([*items[:place], checked, *items[place:]])
+    items.insert(place, new)
     return deltas.difference(todo_list.items, items, "add")
 
 

@@ -36,6 +36,7 @@ class Log:
         self.name = name
         self._lock = threading.RLock()
         self._state: State | None = None
+        self._identity: object = None
         self._listeners: list[tuple[str, Callable[..., object]]] = []
         self._undelivered: deque[tuple[Event, list[Todo]]] = deque()
         self._delivering = False
@@ -51,13 +52,19 @@ class Log:
         state = self._state
         if state is None:
             state = self._state = self._loaded()
-        elif self.store.version(self.name) != state.version:
-            events = self.store.events(self.name, state.version)
-            if events:
-                state = fold(state, events)
-                self._adopt(state, events)
-            else:
-                state = self._state = self._loaded()
+            return state
+        version = self.store.version(self.name)
+        identity = self.store.identity(self.name)
+        continued = self._identity is None or identity == self._identity
+        if version == state.version and continued:
+            return state
+        events = self.store.events(self.name, state.version) if continued else []
+        if events:
+            state = fold(state, events)
+            self._adopt(state, events)
+            self._identity = identity
+        else:
+            state = self._state = self._loaded()
         return state
 
     def change(self, make: Callable[[State], Change]) -> tuple[list[Event], State]:
@@ -82,6 +89,7 @@ class Log:
         after = fold(state, events)
         self.store.append(self.name, state.version, events, self._snapshot_text(state, after))
         self._adopt(after, events)
+        self._identity = self.store.identity(self.name)
         return events, after
 
     def _snapshot_text(self, before: State, after: State) -> str | None:
@@ -91,6 +99,8 @@ class Log:
         return write_state(after) if after.version // every > before.version // every else None
 
     def _loaded(self) -> State:
+        self.store.version(self.name)
+        self._identity = self.store.identity(self.name)
         snapshot = self.store.snapshot(self.name)
         state = (read_state(snapshot.text) if snapshot else None) or State()
         return fold(state, self.store.events(self.name, state.version))

@@ -122,16 +122,21 @@ class Session:
 
     def watch(self, *, interval: float = 0.05, timeout: float | None = None) -> Iterator[list[Event]]:
         """Yields the new events whenever anyone, in any process, changed it; ends after `timeout` quiet seconds."""
-        return self._watched(self.version, interval, timeout)
+        return self._watched(self.version, self._log.store.identity(self.name), interval, timeout)
 
-    def _watched(self, seen: int, interval: float, timeout: float | None) -> Iterator[list[Event]]:
+    def _watched(self, seen: int, identity: object, interval: float, timeout: float | None) -> Iterator[list[Event]]:
+        store = self._log.store
         quiet_since = time.monotonic()
         while timeout is None or time.monotonic() - quiet_since < timeout:
-            if self._log.store.version(self.name) == seen:
+            version, before = store.version(self.name), identity
+            identity = store.identity(self.name)
+            if before not in (None, identity):
+                seen = 0  # deleted, and perhaps begun again
+            if version == seen:
                 time.sleep(interval)
                 continue
             self._log.state()
-            events = self._log.store.events(self.name, seen)
+            events = store.events(self.name, seen)
             seen = events[-1].version if events else 0
             quiet_since = time.monotonic()
             if events:

@@ -45,6 +45,11 @@ class Store(Protocol):
         """Version of the last event, 0 if there is none. Cheap when nothing changed since the last call."""
         ...
 
+    def identity(self, session: str) -> object:
+        """Tells the log whose version was last asked for from another one of that name, begun after it was deleted.
+        None where it is not known."""
+        ...
+
     def snapshot(self, session: str) -> Snapshot | None: ...
 
     def turn(self) -> AbstractContextManager[object]:

@@ -8,6 +8,8 @@ from __future__ import annotations
 _TO_SPACE = "\t\n\v\f\r\x85\u2028\u2029"
 _DIRECTION_AND_MARKS = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff"
 _REPLACEMENT = "\ufffd"
+_JOINERS = "\u200c\u200d"
+"""Invisible, but emoji and some scripts are written with them; other invisible characters only hide text."""
 _NEUTRAL: dict[int, str] = {
     **{code: chr(0x2400 + code) for code in range(0x20)},
     0x7F: "\u2421",
@@ -37,7 +39,12 @@ def neutral(text: str) -> str:
     """The text on one line, with nothing in it that a terminal or a reader's eye would obey."""
     if text.isprintable():
         return text
-    return storable(text.translate(_NEUTRAL))
+    line = text.translate(_NEUTRAL)
+    if line.isprintable():
+        return line
+    from unicodedata import category
+
+    return storable("".join(char for char in line if char in _JOINERS or category(char) != "Cf"))
 
 
 def cut(text: str, limit: int) -> str:

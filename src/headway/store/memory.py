@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 class MemoryStore:
     def __init__(self) -> None:
         self._logs: dict[str, list[Event]] = {}
+        self._identities: dict[str, object] = {}
         self._current: str | None = None
         self._lock = threading.RLock()
 
@@ -25,6 +26,7 @@ class MemoryStore:
             if self.version(session) != expected:
                 raise StoreConflict(f"Expected version {expected}, the log is at {self.version(session)}.")
             self._logs.setdefault(session, []).extend(events)
+            self._identities.setdefault(session, object())
 
     def events(self, session: str, after: int) -> list[Event]:
         return self._logs.get(session, [])[after:]
@@ -34,6 +36,9 @@ class MemoryStore:
 
     def version(self, session: str) -> int:
         return len(self._logs.get(session, ()))
+
+    def identity(self, session: str) -> object:
+        return self._identities.get(session)
 
     def snapshot(self, session: str) -> Snapshot | None:
         return None
@@ -51,6 +56,7 @@ class MemoryStore:
         with self._lock:
             if self._current == session:
                 self._current = None
+            self._identities.pop(session, None)
             return self._logs.pop(session, None) is not None
 
     def current(self) -> str | None:

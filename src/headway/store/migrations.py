@@ -15,7 +15,7 @@ APPLICATION_ID = 0x48445759
 
 
 def m001_log(db: Connection) -> None:
-    db.execute("CREATE TABLE sessions (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)")
+    db.execute("CREATE TABLE sessions (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE)")
     db.execute(
         """CREATE TABLE events (
              session_id INTEGER NOT NULL REFERENCES sessions(id) ON DELETE CASCADE,

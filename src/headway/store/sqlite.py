@@ -33,6 +33,11 @@ _inherited: list[sqlite3.Connection] = []
 """Connections of a parent process: neither used nor closed after a fork, since either would harm the parent's."""
 
 
+def _read_only() -> tuple[int, int, int]:
+    """Stands for a connection that sees no changes. It is never taken for the file itself, and so serves once."""
+    return (os.getpid(), 0, 0)
+
+
 class SqliteStore:
     def __init__(self, path: str, *, timeout: float = 5.0) -> None:
         self.path = path
@@ -40,8 +45,8 @@ class SqliteStore:
         self._lock = threading.RLock()
         self._db: sqlite3.Connection | None = None
         self._opened: tuple[int, int, int] = (0, 0, 0)
-        self._seen: dict[str, tuple[int, int]] = {}
-        """session → (data_version, version) when its version was last read."""
+        self._seen: dict[str, tuple[int, int, int | None]] = {}
+        """session → (data_version, version, id of its row) when its version was last read."""
 
     # the protocol
 
@@ -71,7 +76,7 @@ class SqliteStore:
                 raise
             seen = self._seen.get(session)
             if seen is not None:
-                self._seen[session] = (seen[0], events[-1].version)
+                self._seen[session] = (seen[0], events[-1].version, session_id)
 
     def events(self, session: str, after: int) -> list[Event]:
         rows = self._rows(
@@ -100,9 +105,14 @@ class SqliteStore:
             seen = self._seen.get(session)
             if seen is not None and seen[0] == token:
                 return seen[1]
-            _, version = self._patiently(lambda: self._position(db, session))
-            self._seen[session] = (token, version)
+            session_id, version = self._patiently(lambda: self._position(db, session))
+            self._seen[session] = (token, version, session_id)
             return version
+
+    def identity(self, session: str) -> object:
+        with self._lock:
+            seen = self._seen.get(session)
+            return (*self._opened[1:], seen[2]) if seen and seen[2] else None
 
     def snapshot(self, session: str) -> Snapshot | None:
         rows = self._rows(
@@ -116,12 +126,12 @@ class SqliteStore:
         return Snapshot(*rows[0])
 
     @contextmanager
-    def turn(self) -> Generator[None]:
+    def turn(self) -> Generator[sqlite3.Connection]:
         with self._lock, self._translating():
             db = self._writable()
             self._patiently(lambda: db.execute("BEGIN IMMEDIATE"))
             try:
-                yield
+                yield db
             finally:
                 if db.in_transaction:
                     self._roll_back(db)
@@ -181,6 +191,8 @@ class SqliteStore:
             self._create()
             db = self._readable()
             assert db is not None
+        if self._opened == _read_only():
+            raise sqlite_errors.read_only(self.path, "its folder is read-only")
         return db
 
     def _still_the_file(self) -> bool:
@@ -212,7 +224,7 @@ class SqliteStore:
         except sqlite3.Error as error:
             if not sqlite_errors.is_read_only(error):
                 raise
-            self._opened = (os.getpid(), 0, 0)  # never taken for the file: it sees no changes, so it serves once
+            self._opened = _read_only()
             return self._connected_read_only(error)
         found = os.stat(self.path)
         self._opened = (os.getpid(), found.st_dev, found.st_ino)
@@ -220,9 +232,9 @@ class SqliteStore:
 
     def _connected_read_only(self, error: sqlite3.Error) -> sqlite3.Connection:
         """For a file in a folder that may not be written, where SQLite cannot keep its side files."""
-        with suppress(OSError):
-            if os.path.getsize(self.path + "-wal"):
-                raise sqlite_errors.read_only(self.path, "changes in its -wal file wait to be taken over") from error
+        wal = self.path + "-wal"
+        if os.path.exists(wal) and os.path.getsize(wal):
+            raise sqlite_errors.read_only(self.path, "changes in its -wal file wait to be taken over") from error
         from urllib.parse import quote
 
         db = sqlite3.connect(
@@ -277,8 +289,7 @@ class SqliteStore:
 
     @contextmanager
     def _writing(self) -> Generator[sqlite3.Connection]:
-        with self.turn():
-            db = self._writable()
+        with self.turn() as db:
             yield db
             db.execute("COMMIT")
 

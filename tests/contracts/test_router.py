@@ -1,0 +1,178 @@
+"""Which command lines are answered by the agent itself, and which go to a real shell."""
+
+from __future__ import annotations
+
+import json
+import shlex
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headway import Session
+from headway.contracts.router import agent_command
+from headway.contracts.shell import INVALID, MISSING, help_text, run_todo_write
+
+from .samples import call, contents, item
+
+JSON = json.dumps(call(item("It's A; B && $C `D`\n# E")))
+QUOTED = shlex.quote(JSON)
+
+
+def test_a_plain_call_is_an_agent_command_and_does_what_it_says(session: Session):
+    args = agent_command(f"TodoWrite {QUOTED}")
+    assert args is not None
+    assert args == QUOTED
+    assert run_todo_write(session, args).stdout == "Todo list updated: 1 pending"
+    assert contents(session) == ["It's A; B && $C `D`\n# E"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "TodoWrite '{}'",
+        "  TodoWrite   '{}'  ",
+        "\nTodoWrite '{}'\n",
+        "\tTodoWrite\t'{}'\t\n\n",
+        "TodoWrite \\\n  '{}'",
+        "\"TodoWrite\" '{}'",
+        "'TodoWrite' '{}'",
+    ],
+)
+def test_space_lines_and_quotes_around_it_make_no_difference(session: Session, line: str):
+    args = agent_command(line)
+    assert args is not None
+    assert run_todo_write(session, args).stderr == "Error: Validation failed\n- todos: Required"
+
+
+@pytest.mark.parametrize(
+    ("line", "stderr"), [("TodoWrite", MISSING), ("TodoWrite ''", MISSING), ("TodoWrite x", INVALID)]
+)
+def test_a_call_without_json_is_still_an_agent_command(session: Session, line: str, stderr: str):
+    args = agent_command(line)
+    assert args is not None
+    assert run_todo_write(session, args).stderr == stderr
+
+
+@pytest.mark.parametrize("line", ["TodoWrite -h", "TodoWrite --help", "TodoWrite '-h'"])
+def test_help_is_an_agent_command(session: Session, line: str):
+    args = agent_command(line)
+    assert args is not None
+    assert run_todo_write(session, args).stdout == help_text()
+
+
+def test_json_over_several_lines_in_single_quotes_is_an_agent_command(session: Session):
+    line = """TodoWrite '{"todos":[
+  {"content":"Analyze requirements","activeForm":"Analyzing requirements","status":"completed"},
+  {"content":"Write implementation","activeForm":"Writing implementation","status":"in_progress"},
+  {"content":"Run tests","activeForm":"Running tests","status":"pending"}
+]}'
+"""
+    args = agent_command(line)
+    assert args is not None
+    assert run_todo_write(session, args).stdout == "Todo list updated: 1 completed, 1 in_progress, 1 pending"
+
+
+@pytest.mark.parametrize(
+    ("line", "answer"),
+    [
+        ('TodoWrite {"todos":[]}', "Todo list cleared"),
+        ('TodoWrite  {"todos": [ ]} \n', "Todo list cleared"),
+        (
+            'TodoWrite {"todos":[{"content":"A & B; it\'s", "activeForm":"*", "status":"pending"}]}',
+            "Todo list updated: 1 pending",
+        ),
+        ("TodoWrite [1]", "Error: Validation failed\n- (root): Expected object, received array"),
+    ],
+)
+def test_json_without_quotes_is_accepted_as_it_stands(session: Session, line: str, answer: str):
+    args = agent_command(line)
+    assert args is not None
+    result = run_todo_write(session, args)
+    assert (result.stdout or result.stderr) == answer
+
+
+OTHER_COMMANDS = [
+    "",
+    "   ",
+    "ls",
+    "TodoWriteX '{}'",
+    "TodoWrite2 '{}'",
+    "TodoWrite'{}'",
+    "todowrite '{}'",
+    "echo TodoWrite",
+    "echo 'TodoWrite {}'",
+    "./TodoWrite '{}'",
+    "/usr/bin/TodoWrite '{}'",
+    "A=1 TodoWrite '{}'",
+    "TodoWrite=1",
+    "env TodoWrite '{}'",
+    "! TodoWrite '{}'",
+    "# TodoWrite '{}'",
+    "TodoWrite\u00a0'{}'",
+    "TodoWrite\r",
+]
+COMPOUND = [
+    "TodoWrite '{}' && make test",
+    "TodoWrite '{}'&&make test",
+    "TodoWrite '{}' || true",
+    "TodoWrite '{}' | cat",
+    "cat x | TodoWrite -",
+    "TodoWrite - < todos.json",
+    "TodoWrite '{}' > out",
+    "TodoWrite '{}' 2>&1",
+    "TodoWrite '{}';",
+    "TodoWrite '{}' ; ls",
+    "TodoWrite '{}' &",
+    "TodoWrite '{}'\nls",
+    "TodoWrite\nls",
+    "cd src\nTodoWrite '{}'",
+    "(TodoWrite '{}')",
+    "{ TodoWrite '{}'; }",
+    "if true; then TodoWrite '{}'; fi",
+    "TodoWrite '{}' # done",
+    "TodoWrite - <<'EOF'\n{}\nEOF",
+    'TodoWrite {"todos":[]} && ls',
+    'TodoWrite {"todos":[]} | tee log',
+]
+EXPANDING = [
+    'TodoWrite "$(cat todos.json)"',
+    "TodoWrite \"$(cat <<'EOF'\n{}\nEOF\n)\"",
+    "TodoWrite `cat todos.json`",
+    'TodoWrite "`cat todos.json`"',
+    'TodoWrite "$TODOS"',
+    "TodoWrite $TODOS",
+    'TodoWrite "{\\"todos\\": $TODOS}"',
+    'TodoWrite {"todos":["$HOME"]}',
+    "TodoWrite $'{}'",
+    "TodoWrite *.json",
+    "TodoWrite todos?.json",
+    "TodoWrite todo[12]",
+    "TodoWrite x{a,b}",
+    "TodoWrite ~/todos.json",
+    "TodoWrite '{}' ~",
+]
+UNFINISHED = ["TodoWrite '{}", 'TodoWrite "{}', "TodoWrite '{}'\\", 'TodoWrite {"todos":["it\'s]}']
+
+
+@pytest.mark.parametrize("line", [*OTHER_COMMANDS, *COMPOUND, *EXPANDING, *UNFINISHED])
+def test_everything_else_goes_to_a_real_shell(line: str):
+    assert agent_command(line) is None
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"])))
+def test_any_text_as_one_quoted_word_is_an_agent_command(text: str):
+    args = agent_command(f"TodoWrite {shlex.quote(text)}")
+    assert args == shlex.quote(text)
+
+
+@given(st.text())
+def test_a_second_command_is_never_swallowed(text: str):
+    for operator in ("&&", "||", ";", "&", "|", "\n"):
+        assert agent_command(f"TodoWrite {shlex.quote(text)} {operator} ls") is None
+
+
+@given(st.text())
+def test_any_line_is_decided_without_an_error(text: str):
+    assert agent_command(text) is None or "TodoWrite" in text
+    agent_command("TodoWrite " + text)

@@ -1,0 +1,180 @@
+"""The names that others rely on, and what importing them does: nothing."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import headway
+from headway import Session
+from headway.core import errors
+
+
+def test_what_is_exported_is_what_is_public() -> None:
+    public = {
+        name
+        for name, value in vars(headway).items()
+        if not name.startswith("_") and name != "annotations" and not isinstance(value, ModuleType)
+    }
+    assert sorted(headway.__all__) == sorted(public)
+    assert headway.__all__ == sorted(headway.__all__)
+
+
+def test_every_error_but_the_internal_ones_is_exported() -> None:
+    raised = {
+        name
+        for name, value in vars(errors).items()
+        if inspect.isclass(value) and issubclass(value, errors.HeadwayError) and not name.startswith("_")
+    }
+    assert raised <= set(headway.__all__)
+
+
+IMPORT = """
+import json, os, sys
+before = set(sys.modules)
+import headway
+loaded = {name.partition(".")[0] for name in set(sys.modules) - before}
+deep = sorted(name for name in sys.modules if name.startswith("headway."))
+print(json.dumps({"foreign": sorted(loaded - sys.stdlib_module_names), "deep": deep, "files": os.listdir(".")}))
+"""
+
+
+def run_in(folder: Path, script: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", script], cwd=folder, capture_output=True, text=True, timeout=60
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+def test_importing_loads_only_the_standard_library_and_makes_no_file(tmp_path: Path) -> None:
+    found = json.loads(run_in(tmp_path, IMPORT))
+    assert found["foreign"] == ["headway"]
+    assert found["files"] == []
+    layers = {name.split(".")[1] for name in found["deep"]}
+    assert layers <= {"core", "project", "store"}
+
+
+def test_importing_prints_nothing_and_reads_no_setting(tmp_path: Path) -> None:
+    script = "import os; seen = []; os.environ.__class__.__getitem__ = lambda s, k: seen.append(k); import headway"
+    assert run_in(tmp_path, script + "; assert not [k for k in seen if 'HEADWAY' in k or 'TODO' in k], seen") == ""
+
+
+def test_using_the_list_loads_only_the_standard_library(tmp_path: Path) -> None:
+    script = IMPORT.replace(
+        "import headway\n",
+        "import headway\nsession = headway.open('.')\nsession.add('A')\nsession.close()\n",
+    )
+    assert json.loads(run_in(tmp_path, script))["foreign"] == ["headway"]
+
+
+@pytest.mark.parametrize(
+    ("error", "parents"),
+    [
+        (headway.InvalidTodos, (ValueError,)),
+        (headway.InvalidPlan, (ValueError,)),
+        (headway.TodoNotFound, (LookupError,)),
+        (headway.SessionNotFound, (LookupError,)),
+        (headway.NoPlan, ()),
+        (headway.NothingToUndo, ()),
+        (headway.ClaimRefused, ()),
+        (headway.StoreError, (OSError,)),
+        (headway.StoreConflict, (headway.StoreError, OSError)),
+        (headway.StoreBusy, (headway.StoreError, OSError)),
+        (headway.StoreReadOnly, (headway.StoreError, OSError)),
+        (headway.StoreFull, (headway.StoreError, OSError)),
+        (headway.StoreTooNew, (headway.StoreError, OSError)),
+        (headway.StoreCorrupt, (headway.StoreError, OSError)),
+    ],
+)
+def test_an_error_is_caught_as_headways_and_as_the_standard_one(
+    error: type[Exception], parents: tuple[type[Exception], ...]
+) -> None:
+    for parent in (headway.HeadwayError, *parents):
+        assert issubclass(error, parent)
+    assert not issubclass(error, KeyError)
+
+
+@pytest.fixture(params=["memory", "file"])
+def session(request: pytest.FixtureRequest, tmp_path: Path) -> Session:
+    if request.param == "memory":
+        return headway.open(memory=True)
+    opened = headway.open(project=tmp_path, session="default")
+    request.addfinalizer(opened.close)
+    return opened
+
+
+def test_the_example_of_the_design_works(session: Session) -> None:
+    heard: list[list[headway.Todo]] = []
+    unsubscribe = session.on("todos:update", heard.append)
+    session.write([{"content": "Fix the parser", "activeForm": "Fixing the parser", "status": "in_progress"}])
+    session.write([{"id": "t1", "status": "completed"}])
+    (todo,) = session.todos
+    assert (todo.id, todo.content, todo.active_form, todo.status) == (
+        "t1",
+        "Fix the parser",
+        "Fixing the parser",
+        headway.Status.COMPLETED,
+    )
+    changed = session.update("t1", status="completed", notes="shown by the tests")
+    assert changed.notes == "shown by the tests"
+    with pytest.raises(headway.TodoNotFound):
+        session.update("t9", status="completed")
+    assert (session.version, len(heard)) == (3, 3)
+    assert session.updated_at is not None
+    assert session.recap() == "[1/1] In progress: None."
+    unsubscribe()
+    session.undo(1)
+    assert session.todos[0].notes is None
+    session.redo()
+    assert session.todos[0].notes == "shown by the tests"
+    assert [event.version for event in session.events(after=3)] == [4, 5]
+    assert len(session.history()) == 5
+    assert len(heard) == 3
+    session.clear()
+    assert session.todos == []
+
+
+def test_claims_plans_and_sub_agents_of_the_design_work(session: Session) -> None:
+    assert session.claim("worker-1", lease=300) is None
+    assert session.plan is None
+    step = {"id": "step-1", "description": "Fix the parser", "estimatedTime": "1h"}
+    session.set_plan({"title": "Parser", "overview": "Make it work.", "steps": [step]})
+    (made,) = session.plan_to_todos().todos
+    assert (made.id, made.created_from, made.estimated_time) == ("step-1", "plan", "1h")
+    claimed = session.claim("worker-1", lease=300)
+    assert claimed is not None
+    assert claimed.owner == "worker-1"
+    assert session.renew("step-1", "worker-1").status is headway.Status.IN_PROGRESS
+    assert session.release("step-1", "worker-1").owner is None
+    session.agent("sub-1").write([{"content": "its own"}])
+    assert len(session.todos) == len(session.agent("sub-1").todos) == 1
+
+
+def test_a_rejected_write_names_every_violation(session: Session) -> None:
+    with pytest.raises(headway.InvalidTodos) as caught:
+        session.write([{"status": "done"}, {"content": ""}])
+    assert len(caught.value.violations) == 3
+    assert session.version == 0
+
+
+def test_sessions_in_memory_share_nothing() -> None:
+    first, second = headway.open(memory=True), headway.open(memory=True)
+    first.write([{"content": "A"}])
+    assert second.todos == []
+
+
+def test_a_session_is_found_again_by_project_and_name(tmp_path: Path) -> None:
+    first = headway.open(tmp_path, "work")
+    first.write([{"content": "A"}])
+    first.close()
+    again, other = headway.open(str(tmp_path), " work "), headway.open(tmp_path)
+    assert ([todo.content for todo in again.todos], other.todos) == (["A"], [])
+    again.close()
+    other.close()
