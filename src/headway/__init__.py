@@ -23,9 +23,13 @@ from headway.core.errors import (
     TodoNotFound,
 )
 from headway.core.events import Event
-from headway.core.model import Evidence, EvidenceLevel, Plan, PlanStep, Priority, Status, Todo
+from headway.core.model import Evidence, EvidenceLevel, Priority, Status, Todo
 from headway.core.session import Session, Written
 from headway.project import open_session as open
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from headway.core.plans import Plan, PlanStep
 
 __version__ = "0.1.0"
 
@@ -57,3 +61,12 @@ __all__ = [
     "Written",
     "open",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Loads what most programs never use when it is first asked for."""
+    if name in ("Plan", "PlanStep"):
+        from headway.core import plans
+
+        return getattr(plans, name)
+    raise AttributeError(f"module 'headway' has no attribute {name!r}")

@@ -187,6 +187,13 @@ def test_a_list_that_a_person_finished_is_logged_when_the_tool_is_next_called(to
     assert headings(logged(tool)) == [1]
 
 
+def test_a_list_that_a_person_made_different_since_the_last_block_is_logged(tool: TodoWriteTool):
+    finish(tool, "A")
+    tool.session.add("B", status="completed")
+    assert finish(tool, "A", "B")
+    assert headings(logged(tool)) == [1, 2]
+
+
 def test_the_log_is_made_anew_under_its_name_if_someone_deleted_it(tool: TodoWriteTool, project: Path):
     saved = finish(tool, "A")
     assert saved is not None

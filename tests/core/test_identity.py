@@ -102,6 +102,25 @@ def test_an_item_that_gets_another_id_keeps_its_record_and_is_not_called_dropped
     assert (written.dropped, written.detached) == ([], [])
 
 
+def test_an_id_reused_for_other_content_is_a_new_item_and_the_old_one_is_named(session: Session) -> None:
+    session.write([{"id": "step-1", "content": "A", "notes": "of A"}, {"content": "B", "depends_on": ["step-1"]}])
+    written = session.write([{"id": "step-1", "content": "Other"}, {"content": "B"}])
+    assert [(todo.id, todo.notes, todo.depends_on) for todo in written.todos] == [
+        ("step-1", None, ()),
+        ("t1", None, ()),
+    ]
+    assert [todo.content for todo in written.dropped] == ["A"]
+    assert written.detached == [("t1", "step-1")]
+    assert [todo.notes for todo in session.undo()] == ["of A", None]
+
+
+def test_a_passed_id_wins_over_the_item_that_had_it(session: Session) -> None:
+    session.write([{"content": "A"}, {"content": "B", "notes": "of B"}])
+    written = session.write([{"id": "t2", "content": "C"}, {"content": "B"}])
+    assert [(todo.id, todo.content, todo.notes) for todo in written.todos] == [("t2", "C", None), ("t3", "B", "of B")]
+    assert [todo.content for todo in written.dropped] == ["A"]
+
+
 def test_of_equal_contents_those_without_a_successor_are_named_as_dropped(session: Session) -> None:
     session.write(items("A", "A", "A"))
     written = session.write([{"content": "A"}, {"id": "x", "content": "A"}])

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import headway
-from headway.core.model import Plan, PlanStep, Status, Todo
+from headway.core.model import Status, Todo
+from headway.core.plans import Plan, PlanStep
 from headway.views.checklist import to_markdown
 from headway.views.export import from_json_export, import_items, to_csv, to_json_export
 

@@ -1,11 +1,10 @@
 """What someone may want of a session. Values only: `decide` turns a change into events, or refuses it.
 
-Every change says for which agent's list it is, who wants it, and when.
+Every change says for which agent's list it is, who wants it, and when. Plain classes: they live for one call, and are
+defined at every start of a command.
 """
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,98 +15,129 @@ if TYPE_CHECKING:
     from headway.core.rules import Shape
 
 
-@dataclass(slots=True, eq=False)
 class Change:
-    agent: str
-    actor: str
-    at: str
+    def __init__(self, agent: str, actor: str, at: str) -> None:
+        self.agent = agent
+        self.actor = actor
+        self.at = at
 
 
-@dataclass(slots=True, eq=False)
 class Write(Change):
-    """Items as they came; a replacement, or an update of some fields where every id is known and `replace` is off."""
+    """Items as they came; a replacement, or an update of some fields where every id is known and `replace` is off.
 
-    items: object
-    shape: Shape
-    replace: bool
-    cause: str
-    about: Mapping[str, str | None]
-    """New title or summary of the list; what is not named stays."""
+    `about` has a new title or summary of the list; what it does not name stays.
+    """
+
+    def __init__(
+        self,
+        agent: str,
+        actor: str,
+        at: str,
+        items: object,
+        shape: Shape,
+        replace: bool,
+        cause: str,
+        about: Mapping[str, str | None],
+    ) -> None:
+        super().__init__(agent, actor, at)
+        self.items = items
+        self.shape = shape
+        self.replace = replace
+        self.cause = cause
+        self.about = about
 
 
-@dataclass(slots=True, eq=False)
 class Update(Change):
-    todo_id: str
-    fields: Mapping[str, object]
-    as_worker: bool
-    """The actor speaks as a worker: the item must not belong to another one."""
+    """Fields of one item. `as_worker`: the actor speaks as a worker, and the item must not belong to another one."""
+
+    def __init__(
+        self, agent: str, actor: str, at: str, todo_id: str, fields: Mapping[str, object], as_worker: bool
+    ) -> None:
+        super().__init__(agent, actor, at)
+        self.todo_id = todo_id
+        self.fields = fields
+        self.as_worker = as_worker
 
 
-@dataclass(slots=True, eq=False)
 class Add(Change):
-    fields: Mapping[str, object]
-    after: str | None
+    def __init__(self, agent: str, actor: str, at: str, fields: Mapping[str, object], after: str | None) -> None:
+        super().__init__(agent, actor, at)
+        self.fields = fields
+        self.after = after
 
 
-@dataclass(slots=True, eq=False)
 class Move(Change):
-    todo_id: str
-    position: int
-    """Counted from 1."""
+    """To a position counted from 1."""
+
+    def __init__(self, agent: str, actor: str, at: str, todo_id: str, position: int) -> None:
+        super().__init__(agent, actor, at)
+        self.todo_id = todo_id
+        self.position = position
 
 
-@dataclass(slots=True, eq=False)
-class Drop(Change):
-    todo_id: str
+class OfItem(Change):
+    """A change that needs nothing but the item it is about."""
+
+    def __init__(self, agent: str, actor: str, at: str, todo_id: str) -> None:
+        super().__init__(agent, actor, at)
+        self.todo_id = todo_id
 
 
-@dataclass(slots=True, eq=False)
+class Drop(OfItem):
+    pass
+
+
+class Release(OfItem):
+    pass
+
+
 class Claim(Change):
-    lease: float
+    def __init__(self, agent: str, actor: str, at: str, lease: float) -> None:
+        super().__init__(agent, actor, at)
+        self.lease = lease
 
 
-@dataclass(slots=True, eq=False)
 class Renew(Change):
-    todo_id: str
-    lease: float
+    def __init__(self, agent: str, actor: str, at: str, todo_id: str, lease: float) -> None:
+        super().__init__(agent, actor, at)
+        self.todo_id = todo_id
+        self.lease = lease
 
 
-@dataclass(slots=True, eq=False)
-class Release(Change):
-    todo_id: str
-
-
-@dataclass(slots=True, eq=False)
 class Revert(Change):
     """Undo or redo: take back these events, newest first."""
 
-    cause: str
-    targets: Sequence[Event]
+    def __init__(self, agent: str, actor: str, at: str, cause: str, targets: Sequence[Event]) -> None:
+        super().__init__(agent, actor, at)
+        self.cause = cause
+        self.targets = targets
 
 
-@dataclass(slots=True, eq=False)
 class SetPlan(Change):
-    plan: object
-    """As it came."""
+    """The plan as it came."""
+
+    def __init__(self, agent: str, actor: str, at: str, plan: object) -> None:
+        super().__init__(agent, actor, at)
+        self.plan = plan
 
 
-@dataclass(slots=True, eq=False)
 class ClearPlan(Change):
     pass
 
 
-@dataclass(slots=True, eq=False)
 class PlanToTodos(Change):
     pass
 
 
-@dataclass(slots=True, eq=False)
 class SetPlanMode(Change):
-    on: bool
+    def __init__(self, agent: str, actor: str, at: str, on: bool) -> None:
+        super().__init__(agent, actor, at)
+        self.on = on
 
 
-@dataclass(slots=True, eq=False)
 class LogCompletion(Change):
     """A block was written to the completion log."""
 
-    log: CompletionLog
+    def __init__(self, agent: str, actor: str, at: str, log: CompletionLog) -> None:
+        super().__init__(agent, actor, at)
+        self.log = log

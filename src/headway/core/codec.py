@@ -15,19 +15,19 @@ from headway.core.model import (
     Evidence,
     EvidenceLevel,
     Origin,
-    Plan,
     Priority,
     State,
     Status,
     Todo,
     TodoList,
 )
-from headway.core.plans import checked_plan, plan_record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
+
+    from headway.core.plans import Plan
 
 SNAPSHOT_FORMAT = 1
 
@@ -139,8 +139,20 @@ def _read_delta(record: dict[str, Any]) -> ListDelta:
     )
 
 
+def _plan_record(plan: Plan | None) -> dict[str, object] | None:
+    if plan is None:
+        return None
+    from headway.core.plans import plan_record
+
+    return plan_record(plan)
+
+
 def _read_plan(record: dict[str, Any] | None) -> Plan | None:
-    return None if record is None else checked_plan(record)
+    if record is None:
+        return None
+    from headway.core.plans import checked_plan
+
+    return checked_plan(record)
 
 
 def _log_record(log: CompletionLog) -> dict[str, object]:
@@ -153,7 +165,7 @@ def data_record(data: ev.EventData) -> dict[str, object]:
     if isinstance(data, ev.LeaseRenewal):
         return {"id": data.todo_id, "until": data.until}
     if isinstance(data, ev.PlanChange):
-        return {"plan": data.plan and plan_record(data.plan)}
+        return {"plan": _plan_record(data.plan)}
     if isinstance(data, ev.PlanModeChange):
         return {"on": data.on}
     return _log_record(data)
@@ -207,7 +219,7 @@ def write_state(state: State) -> str:
         "format": SNAPSHOT_FORMAT,
         "version": state.version,
         "lists": lists,
-        "plan": state.plan and plan_record(state.plan),
+        "plan": _plan_record(state.plan),
         "plan_mode": state.plan_mode,
         "completion_log": state.completion_log and _log_record(state.completion_log),
     }

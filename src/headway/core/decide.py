@@ -14,9 +14,8 @@ from headway.core.errors import ClaimRefused, HeadwayError, InvalidTodos, NoPlan
 from headway.core.events import Event, ListDelta
 from headway.core.evolve import evolve
 from headway.core.graph import PRIORITY_ORDER, is_ready, is_unhindered
-from headway.core.model import DEFAULT_TITLE, Plan, State, Status, Todo, TodoList
-from headway.core.plans import checked_plan, todo_items
-from headway.core.replace import check_dependencies, created, detached, patched, replaced
+from headway.core.model import DEFAULT_TITLE, State, Status, Todo, TodoList
+from headway.core.replace import check_dependencies, created, patched, replaced, without
 from headway.core.rules import FULL, Fault, check_item, check_items, check_text, wire_name
 from headway.core.text import clean, shown
 
@@ -24,6 +23,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from headway.core.plans import Plan
     from headway.core.rules import Patch
 
 
@@ -33,6 +33,8 @@ def decide(state: State, change: ask.Change) -> list[Event]:
         case ask.Revert():
             return _revert(state, change)
         case ask.SetPlan():
+            from headway.core.plans import checked_plan
+
             plan = checked_plan(change.plan)
             return _unless(plan == state.plan, state, change, ev.PLAN_UPDATED, ev.PlanChange(plan))
         case ask.ClearPlan():
@@ -66,6 +68,8 @@ def _list_delta(todo_list: TodoList, change: ask.Change, plan: Plan | None) -> L
         case ask.PlanToTodos():
             if plan is None:
                 raise NoPlan
+            from headway.core.plans import todo_items
+
             write = ask.Write(change.agent, change.actor, change.at, todo_items(plan), FULL, True, "plan", {})
             return _write(todo_list, write)
         case ask.Update():
@@ -125,10 +129,8 @@ def _about(todo_list: TodoList, about: Mapping[str, str | None], faults: list[st
 
 
 def _replacement(todo_list: TodoList, patches: list[Patch], change: ask.Write) -> list[Todo]:
-    with_deps = [index for index, patch in enumerate(patches) if "depends_on" in patch]
     items = replaced(todo_list, patches, change.at)
-    items = detached(items, {items[index].id for index in with_deps})
-    if with_deps:
+    if any("depends_on" in patch for patch in patches):
         check_dependencies(items, wire_name(change.shape, "depends_on"))
     return items
 
@@ -140,7 +142,7 @@ def _smart_update(todo_list: TodoList, patches: list[Patch], change: ask.Write) 
         touched[todo_id] = patched(touched.get(todo_id, todo_list.items[todo_id]), patch, change.at)
     if any("depends_on" in patch for patch in patches):
         check_dependencies(list({**todo_list.items, **touched}.values()), wire_name(change.shape, "depends_on"))
-    return _changes(todo_list, touched.values(), change.cause)
+    return _changes(todo_list, touched.values(), "update" if change.cause == "write" else change.cause)
 
 
 def _changes(todo_list: TodoList, touched: Iterable[Todo], cause: str) -> ListDelta:
@@ -222,8 +224,7 @@ def _move(todo_list: TodoList, change: ask.Move) -> ListDelta:
 
 def _drop(todo_list: TodoList, change: ask.Drop) -> ListDelta:
     todo = _found(todo_list, change.todo_id)
-    items = [other for other in todo_list.items.values() if other is not todo]
-    return deltas.difference(todo_list.items, detached(items, set()), "drop")
+    return deltas.difference(todo_list.items, without(todo_list.items, todo), "drop")
 
 
 def _claim(todo_list: TodoList, change: ask.Claim) -> ListDelta | None:

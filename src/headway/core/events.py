@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from headway.core.value import Value
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import TypeAlias
 
-    from headway.core.model import CompletionLog, Plan, Todo
+    from headway.core.model import CompletionLog, Todo
+    from headway.core.plans import Plan
 
     EventData: TypeAlias = "ListDelta | LeaseRenewal | PlanChange | PlanModeChange | CompletionLog"
 
@@ -23,13 +26,37 @@ PLAN_MODE_CHANGED = "PlanModeChanged"
 COMPLETION_LOGGED = "CompletionLogged"
 
 
-@dataclass(frozen=True, slots=True)
-class Splice:
+class Splice(Value):
     """Change of the order: from `start`, the ids `removed` give way to the ids `inserted`."""
 
-    start: int
-    removed: tuple[str, ...]
-    inserted: tuple[str, ...]
+    __slots__ = ("inserted", "removed", "start")
+
+    def __init__(self, start: int, removed: tuple[str, ...], inserted: tuple[str, ...]) -> None:
+        self.start = start
+        self.removed = removed
+        self.inserted = inserted
+
+
+class LeaseRenewal(Value):
+    __slots__ = ("todo_id", "until")
+
+    def __init__(self, todo_id: str, until: str) -> None:
+        self.todo_id = todo_id
+        self.until = until
+
+
+class PlanChange(Value):
+    __slots__ = ("plan",)
+
+    def __init__(self, plan: Plan | None) -> None:
+        self.plan = plan
+
+
+class PlanModeChange(Value):
+    __slots__ = ("on",)
+
+    def __init__(self, on: bool) -> None:
+        self.on = on
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,22 +78,6 @@ class ListDelta:
     """Where undo (for an undo: redo) continues once this is taken back."""
     other: int = 0
     """For an undo: where undo continues. For a redo: where redo continues."""
-
-
-@dataclass(frozen=True, slots=True)
-class LeaseRenewal:
-    todo_id: str
-    until: str
-
-
-@dataclass(frozen=True, slots=True)
-class PlanChange:
-    plan: Plan | None
-
-
-@dataclass(frozen=True, slots=True)
-class PlanModeChange:
-    on: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ Validation (`rules`), JSON schemas, error texts and the log's codec are derived 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from enum import StrEnum
 
 from headway.core.model import Todo
@@ -25,13 +25,16 @@ class Kind(StrEnum):
     EVIDENCE = "evidence"
 
 
-@dataclass(frozen=True, slots=True)
 class Field:
-    name: str
-    kind: Kind
-    about: str
-    aliases: tuple[str, ...] = ()
-    """Other names under which the Python API and imports accept it."""
+    """One field; `aliases` are other names under which the Python API and imports accept it."""
+
+    __slots__ = ("about", "aliases", "kind", "name")
+
+    def __init__(self, name: str, kind: Kind, about: str, aliases: tuple[str, ...] = ()) -> None:
+        self.name = name
+        self.kind = kind
+        self.about = about
+        self.aliases = aliases
 
 
 FIELDS: tuple[Field, ...] = (

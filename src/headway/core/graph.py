@@ -5,10 +5,9 @@ Pure, linear in items and edges. Works on ids and statuses only, so that plans a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from headway.core.model import Priority, Status, Todo
 from headway.core.text import shown
+from headway.core.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,12 +48,14 @@ def find_cycle(edges: Mapping[str, Sequence[str]]) -> list[str]:
     return loops[0] if loops else []
 
 
-@dataclass(frozen=True, slots=True)
-class Waiting:
+class Waiting(Value):
     """An unfinished item that cannot start now, and why."""
 
-    todo: Todo
-    reason: str
+    __slots__ = ("reason", "todo")
+
+    def __init__(self, todo: Todo, reason: str) -> None:
+        self.todo = todo
+        self.reason = reason
 
 
 def _met(needed: str, items: Mapping[str, Todo]) -> bool:

@@ -5,7 +5,7 @@ Below it is a store, above it `Session`. It knows nothing of what a change means
 
 from __future__ import annotations
 
-import threading
+from _thread import RLock
 from collections import deque
 
 from headway.core.codec import read_state, write_state
@@ -34,7 +34,7 @@ class Log:
     def __init__(self, store: Store, name: str) -> None:
         self.store = store
         self.name = name
-        self._lock = threading.RLock()
+        self._lock = RLock()
         self._state: State | None = None
         self._identity: object = None
         self._listeners: list[tuple[str, Callable[..., object]]] = []

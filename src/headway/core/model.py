@@ -8,6 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from headway.core.plans import Plan
+
 MAIN_AGENT = "main"
 DEFAULT_TITLE = "Agent Tasks"
 
@@ -81,26 +85,6 @@ class Todo:
     def label(self) -> str:
         """What to show while the item is being worked on."""
         return self.active_form or self.content
-
-
-@dataclass(frozen=True, slots=True)
-class PlanStep:
-    id: str
-    description: str
-    module: str | None = None
-    dependencies: tuple[str, ...] = ()
-    risks: tuple[str, ...] = ()
-    estimated_time: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    title: str
-    overview: str
-    steps: tuple[PlanStep, ...]
-    risks: tuple[str, ...] = ()
-    testing_strategy: str | None = None
-    estimated_duration: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

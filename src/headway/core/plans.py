@@ -1,16 +1,42 @@
-"""Plans from outside: checked, every fault named, and turned into items."""
+"""Plans: what they hold, how those from outside are checked, and how they become items.
+
+Loaded only where a plan is; most commands never meet one.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from headway.core.errors import InvalidPlan
 from headway.core.graph import edge_faults
-from headway.core.model import Plan, PlanStep, Priority
+from headway.core.model import Priority
 from headway.core.rules import DuplicateKeys, Fault, check_text, check_texts, is_array, is_object
 from headway.core.text import shown, type_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+
+@dataclass(frozen=True, slots=True)
+class PlanStep:
+    id: str
+    description: str
+    module: str | None = None
+    dependencies: tuple[str, ...] = ()
+    risks: tuple[str, ...] = ()
+    estimated_time: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    title: str
+    overview: str
+    steps: tuple[PlanStep, ...]
+    risks: tuple[str, ...] = ()
+    testing_strategy: str | None = None
+    estimated_duration: str | None = None
+
 
 _PLAN_NAMES = {
     "title": "title",

@@ -7,22 +7,28 @@ from headway.core.errors import InvalidTodos
 from headway.core.evolve import id_number
 from headway.core.graph import edge_faults
 from headway.core.model import Status, Todo, TodoList
+from headway.core.rules import is_array
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
+    from headway.core.events import ListDelta
     from headway.core.rules import Patch
 
 
 def replaced(old: TodoList, patches: list[Patch], at: str) -> list[Todo]:
-    """The items of a replacement. An id that is passed names its item; else equal content is the same item."""
+    """The items of a replacement: equal content is the same item, the nth of equals the nth. Passed ids are kept."""
     given = _given_ids(patches)
-    matches = {index: old.items[todo_id] for index, todo_id in given.items() if todo_id in old.items}
+    matches = {
+        index: todo
+        for index, todo_id in given.items()
+        if (todo := old.items.get(todo_id)) is not None and todo.content == patches[index]["content"]
+    }
     same_content = _by_content(old, {todo.id for todo in matches.values()})
-    number = max([old.next_number, *(id_number(todo_id) + 1 for todo_id in given.values())])
-    used = {*old.items, *given.values()}
-    renamed: dict[str, str] = {}
+    taken = set(given.values())
+    free = _free_ids(old, taken)
+    moved: dict[str, str] = {}
     result: list[Todo] = []
     for index, patch in enumerate(patches):
         match = matches.get(index)
@@ -30,18 +36,14 @@ def replaced(old: TodoList, patches: list[Patch], at: str) -> list[Todo]:
             match = same.pop()
         todo_id = given.get(index)
         if match is None:
-            if todo_id is None:
-                while f"t{number}" in used:
-                    number += 1
-                todo_id = f"t{number}"
-                number += 1
-            result.append(created(todo_id, patch, at))
-        elif todo_id is None or todo_id == match.id:
-            result.append(patched(match, patch, at))
-        else:
-            renamed[match.id] = todo_id
-            result.append(with_fields(patched(match, patch, at), {"id": todo_id}))
-    return _attached(result, renamed)
+            result.append(created(todo_id or next(free), patch, at))
+            continue
+        if todo_id is None:
+            todo_id = next(free) if match.id in taken else match.id
+        moved[match.id] = todo_id
+        todo = patched(match, patch, at)
+        result.append(todo if todo_id == match.id else with_fields(todo, {"id": todo_id}))
+    return _with_kept_dependencies(result, patches, moved)
 
 
 def _given_ids(patches: list[Patch]) -> dict[int, str]:
@@ -56,6 +58,16 @@ def _given_ids(patches: list[Patch]) -> dict[int, str]:
     return given
 
 
+def _free_ids(old: TodoList, taken: set[str]) -> Iterator[str]:
+    """Ids that this list has not used for anything."""
+    number = max([old.next_number, *(id_number(todo_id) + 1 for todo_id in taken)])
+    while True:
+        todo_id = f"t{number}"
+        number += 1
+        if todo_id not in old.items and todo_id not in taken:
+            yield todo_id
+
+
 def _by_content(old: TodoList, taken: set[str]) -> dict[object, list[Todo]]:
     """content → old items that have it, the first one last, so that `pop` gives them in order."""
     found: dict[object, list[Todo]] = {}
@@ -65,29 +77,54 @@ def _by_content(old: TodoList, taken: set[str]) -> dict[object, list[Todo]]:
     return found
 
 
-def _attached(items: list[Todo], renamed: Mapping[str, str]) -> list[Todo]:
-    """The items with dependencies that follow renamed ids."""
-    if not renamed:
-        return items
+def _with_kept_dependencies(items: list[Todo], patches: list[Patch], moved: Mapping[str, str]) -> list[Todo]:
+    """The items with dependencies, where none were passed, on what is still there, under its present id."""
+    for index, todo in enumerate(items):
+        if todo.depends_on and "depends_on" not in patches[index]:
+            kept = tuple(moved[node] for node in todo.depends_on if node in moved)
+            if kept != todo.depends_on:
+                items[index] = with_fields(todo, {"depends_on": kept})
+    return items
+
+
+def without(items: Mapping[str, Todo], gone: Todo) -> list[Todo]:
+    """The items without one of them, and without dependencies on it."""
     return [
-        with_fields(todo, {"depends_on": tuple(renamed.get(node, node) for node in todo.depends_on)})
-        if any(node in renamed for node in todo.depends_on)
+        with_fields(todo, {"depends_on": tuple(node for node in todo.depends_on if node != gone.id)})
+        if gone.id in todo.depends_on
         else todo
-        for todo in items
+        for todo in items.values()
+        if todo is not gone
     ]
 
 
-def detached(items: list[Todo], passed: set[str]) -> list[Todo]:
-    """The items without dependencies on what is gone from the list; those of the ids in `passed` stay as they are."""
-    if not any(todo.depends_on for todo in items):
-        return items
-    there = {todo.id for todo in items}
-    return [
-        with_fields(todo, {"depends_on": tuple(node for node in todo.depends_on if node in there)})
-        if todo.id not in passed and not there.issuperset(todo.depends_on)
-        else todo
-        for todo in items
+def lost(delta: ListDelta, items: Mapping[str, Todo]) -> tuple[list[Todo], list[tuple[str, str]]]:
+    """What a replacement dropped: (items that are gone, (item, dependency) pairs that went with them).
+
+    `items` is the list after it. An item whose content came back under another id is not gone.
+    """
+    before = {todo.id: todo for todo in delta.removed}
+    came: dict[object, list[str]] = {}
+    for todo in reversed(delta.added):
+        came.setdefault(todo.content, []).append(todo.id)
+    for todo_id, fields in delta.changed.items():
+        if "content" in fields:
+            before[todo_id] = with_fields(items[todo_id], {name: side[0] for name, side in fields.items()})
+            came.setdefault(fields["content"][1], []).append(todo_id)
+    successors = {todo.id: ids.pop() for todo in before.values() if (ids := came.get(todo.content))}
+    gone = {todo_id: todo for todo_id, todo in before.items() if todo_id not in successors}
+    needed: dict[str, object] = {successors[old]: before[old].depends_on for old in successors}
+    for todo_id, fields in delta.changed.items():
+        if todo_id not in before and "depends_on" in fields:
+            needed[todo_id] = fields["depends_on"][0]
+    pairs = [
+        (todo_id, str(node))
+        for todo_id, nodes in needed.items()
+        if is_array(nodes)
+        for node in nodes
+        if node in gone and node not in items[todo_id].depends_on
     ]
+    return list(gone.values()), pairs
 
 
 def check_dependencies(items: list[Todo], name: str = "depends_on") -> None:

@@ -14,8 +14,9 @@ from headway.core.errors import HeadwayError, NothingToUndo
 from headway.core.events import ListDelta
 from headway.core.graph import ready, waiting
 from headway.core.log import TODOS_UPDATE, Log
-from headway.core.model import FINISHED, MAIN_AGENT, Plan, Todo, TodoList
+from headway.core.model import FINISHED, MAIN_AGENT, Todo, TodoList
 from headway.core.recap import recap
+from headway.core.replace import lost
 from headway.core.rules import FULL
 from headway.core.text import clean
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from headway.core.events import Event
     from headway.core.graph import Waiting
     from headway.core.model import CompletionLog, State
+    from headway.core.plans import Plan
     from headway.core.rules import Shape
     from headway.core.store import Store
 
@@ -270,19 +272,10 @@ class Session:
         if not events:
             return Written(todos, False, [], [])
         delta = _delta(events[0])
-        successors = _successors(delta)
-        dropped = {todo.id: todo for todo in delta.removed if todo.id not in successors}
-        needed = {
-            todo_id: fields["depends_on"][0] for todo_id, fields in delta.changed.items() if "depends_on" in fields
-        }
-        needed |= {successors[old.id]: old.depends_on for old in delta.removed if old.id in successors}
-        detached = [
-            (todo_id, node)
-            for todo_id, nodes in needed.items()
-            for node in _ids(nodes)
-            if node in dropped and node not in todo_list.items[todo_id].depends_on
-        ]
-        return Written(todos, True, [todo for todo in dropped.values() if todo.status not in FINISHED], detached)
+        if delta.cause == "update":
+            return Written(todos, True, [], [])
+        gone, detached = lost(delta, todo_list.items)
+        return Written(todos, True, [todo for todo in gone if todo.status not in FINISHED], detached)
 
     def _revert(self, cause: str, n: int, actor: str) -> list[Todo]:
         if n < 1:
@@ -302,18 +295,6 @@ class Session:
 
         _, todo_list = self._change(make)
         return [*todo_list.items.values()]
-
-
-def _successors(delta: ListDelta) -> dict[str, str]:
-    """Removed id → added id for items that live on under another id: the nth of equal contents is the nth."""
-    added: dict[str, list[str]] = {}
-    for todo in reversed(delta.added):
-        added.setdefault(todo.content, []).append(todo.id)
-    return {todo.id: ids.pop() for todo in delta.removed if (ids := added.get(todo.content))}
-
-
-def _ids(value: object) -> tuple[str, ...]:
-    return value if isinstance(value, tuple) else ()  # pyright: ignore[reportUnknownVariableType]
 
 
 def _delta(event: Event) -> ListDelta:

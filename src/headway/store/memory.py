@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import threading
+from _thread import RLock
 
 from headway.core.errors import StoreConflict
 
@@ -19,7 +19,7 @@ class MemoryStore:
         self._logs: dict[str, list[Event]] = {}
         self._identities: dict[str, object] = {}
         self._current: str | None = None
-        self._lock = threading.RLock()
+        self._lock = RLock()
 
     def append(self, session: str, expected: int, events: list[Event], snapshot: str | None) -> None:
         with self._lock:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import threading
 import time
+from _thread import RLock
 from contextlib import contextmanager, suppress
 
 from headway.core.codec import event_data, read_event
@@ -42,7 +42,7 @@ class SqliteStore:
     def __init__(self, path: str, *, timeout: float = 5.0) -> None:
         self.path = path
         self.timeout = timeout
-        self._lock = threading.RLock()
+        self._lock = RLock()
         self._db: sqlite3.Connection | None = None
         self._opened: tuple[int, int, int] = (0, 0, 0)
         self._seen: dict[str, tuple[int, int, int | None]] = {}

@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 
 from headway.core.errors import HeadwayError, InvalidTodos
-from headway.core.model import Plan, Status, Todo, counts
-from headway.core.plans import plan_record
+from headway.core.model import Status, Todo, counts
+from headway.core.plans import Plan, plan_record
 from headway.core.rules import FULL, DuplicateKeys, check_item, is_array, is_object
 from headway.core.text import neutral, shown, storable, type_name
 from headway.views.checklist import from_markdown, has_items
