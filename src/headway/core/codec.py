@@ -20,6 +20,8 @@ from headway.core.model import (
     Status,
     Todo,
     TodoList,
+    field_values,
+    new_todo,
 )
 
 TYPE_CHECKING = False
@@ -33,7 +35,7 @@ SNAPSHOT_FORMAT = 1
 
 
 def to_json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return _encode(value)
 
 
 def _evidence_record(evidence: Evidence) -> dict[str, object]:
@@ -59,6 +61,8 @@ _READ: dict[Kind, Callable[[Any], object]] = {
 }
 _READERS = {field.name: _READ[field.kind] for field in FIELDS if field.kind in _READ}
 _SHOWN = tuple(field.name for field in FIELDS)
+_DEFAULTS = tuple((name, DEFAULTS.get(name)) for name in _SHOWN)
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 def value_record(value: object) -> object:
@@ -73,12 +77,11 @@ def read_value(name: str, value: object) -> object:
 
 def todo_record(todo: Todo) -> dict[str, object]:
     """The item as the log keeps it: without what has its default value."""
-    record: dict[str, object] = {"id": todo.id, "content": todo.content}
-    for name, default in DEFAULTS.items():
-        value = getattr(todo, name)
-        if value != default:
-            record[name] = value_record(value)
-    return record
+    return {
+        name: _evidence_record(value) if name == "evidence" else value
+        for (name, default), value in zip(_DEFAULTS, field_values(todo), strict=True)
+        if value is not default and value != default
+    }
 
 
 def todo_dict(todo: Todo) -> dict[str, object]:
@@ -90,7 +93,7 @@ def read_todo(record: dict[str, Any]) -> Todo:
     for name, reader in _READERS.items():
         if (value := record.get(name)) is not None:
             record[name] = reader(value)
-    return Todo(**record)
+    return new_todo(**record)
 
 
 def _sides_record(fields: dict[str, tuple[object, object]]) -> dict[str, list[object]]:

@@ -14,7 +14,7 @@ from headway.core.errors import ClaimRefused, HeadwayError, InvalidTodos, NoPlan
 from headway.core.events import Event, ListDelta
 from headway.core.evolve import evolve
 from headway.core.graph import PRIORITY_ORDER, is_ready, is_unhindered
-from headway.core.model import DEFAULT_TITLE, State, Status, Todo, TodoList
+from headway.core.model import DEFAULT_TITLE, State, Status, Todo, TodoList, with_fields
 from headway.core.replace import check_dependencies, created, patched, replaced, without
 from headway.core.rules import FULL, Fault, check_item, check_items, check_text, wire_name
 from headway.core.text import clean, shown
@@ -206,7 +206,7 @@ def _add(todo_list: TodoList, change: ask.Add) -> ListDelta:
     new = created(todo_id, patch, change.at)
     if new.depends_on:
         # An id that is given only now is one that nobody can have meant.
-        checked = new if wanted is not None else deltas.with_fields(new, {"id": ""})
+        checked = new if wanted is not None else with_fields(new, {"id": ""})
         check_dependencies([*items[:place], checked, *items[place:]])
     items.insert(place, new)
     return deltas.difference(todo_list.items, items, "add")

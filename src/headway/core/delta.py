@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from headway.core.events import ListDelta, Splice
 from headway.core.fields import FIELDS
-from headway.core.model import Todo
+from headway.core.model import Todo, field_values, with_fields
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,21 +13,13 @@ if TYPE_CHECKING:
 _NAMES = tuple(field.name for field in FIELDS)
 
 
-def with_fields(todo: Todo, changes: Mapping[str, object]) -> Todo:
-    """The item with some fields changed."""
-    values = {name: getattr(todo, name) for name in _NAMES}
-    values.update(changes)
-    return Todo(**values)
-
-
 def field_changes(old: Todo, new: Todo) -> dict[str, tuple[object, object]]:
     """field → (before, after) for the fields that differ."""
-    found: dict[str, tuple[object, object]] = {}
-    for name in _NAMES:
-        before, after = getattr(old, name), getattr(new, name)
-        if before != after:
-            found[name] = (before, after)
-    return found
+    return {
+        name: (before, after)
+        for name, before, after in zip(_NAMES, field_values(old), field_values(new), strict=True)
+        if before is not after and before != after
+    }
 
 
 def splice(old: Sequence[str], new: Sequence[str]) -> Splice | None:

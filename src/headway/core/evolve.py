@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from headway.core import delta as deltas
 from headway.core.events import Event, LeaseRenewal, ListDelta, PlanChange, PlanModeChange
-from headway.core.model import State, TodoList
+from headway.core.model import State, TodoList, with_fields
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,5 +63,5 @@ def _changed(old: TodoList, event: Event, delta: ListDelta) -> TodoList:
 def _renewed(old: TodoList, data: LeaseRenewal) -> TodoList:
     items = dict(old.items)
     if todo := items.get(data.todo_id):
-        items[data.todo_id] = deltas.with_fields(todo, {"lease_until": data.until})
+        items[data.todo_id] = with_fields(todo, {"lease_until": data.until})
     return TodoList(items, old.title, old.summary, old.created_at, old.updated_at, old.next_number, old.undo, old.redo)

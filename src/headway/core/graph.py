@@ -5,7 +5,7 @@ Pure, linear in items and edges. Works on ids and statuses only, so that plans a
 
 from __future__ import annotations
 
-from headway.core.model import Priority, Status, Todo
+from headway.core.model import FINISHED, Priority, Status, Todo
 from headway.core.text import shown
 from headway.core.value import Value
 
@@ -13,6 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+_PENDING, _COMPLETED = Status.PENDING, Status.COMPLETED
 PRIORITY_ORDER = {Priority.HIGH: 0, Priority.MEDIUM: 1, None: 1, Priority.LOW: 2}
 """An item without a priority ranks as medium."""
 
@@ -58,19 +59,18 @@ class Waiting(Value):
         self.reason = reason
 
 
-def _met(needed: str, items: Mapping[str, Todo]) -> bool:
-    other = items.get(needed)
-    return other is not None and other.status is Status.COMPLETED
-
-
 def is_ready(todo: Todo, items: Mapping[str, Todo]) -> bool:
     """Pending, with every dependency completed."""
-    return todo.status is Status.PENDING and is_unhindered(todo, items)
+    return todo.status is _PENDING and is_unhindered(todo, items)
 
 
 def is_unhindered(todo: Todo, items: Mapping[str, Todo]) -> bool:
     """Every dependency is completed."""
-    return not todo.depends_on or all(_met(needed, items) for needed in todo.depends_on)
+    for needed in todo.depends_on:
+        other = items.get(needed)
+        if other is None or other.status is not _COMPLETED:
+            return False
+    return True
 
 
 def ready(items: Mapping[str, Todo]) -> list[Todo]:
@@ -84,7 +84,7 @@ def waiting(items: Mapping[str, Todo]) -> list[Waiting]:
     return [
         Waiting(todo, _reason(todo, items))
         for todo in items.values()
-        if todo.status in (Status.PENDING, Status.IN_PROGRESS, Status.BLOCKED) and not is_ready(todo, items)
+        if todo.status not in FINISHED and not is_ready(todo, items)
     ]
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from headway.core.delta import with_fields
 from headway.core.errors import InvalidTodos
 from headway.core.evolve import id_number
 from headway.core.graph import edge_faults
-from headway.core.model import Status, Todo, TodoList
+from headway.core.model import Status, Todo, TodoList, new_todo, with_fields
 from headway.core.rules import is_array
 
 TYPE_CHECKING = False
@@ -25,7 +24,9 @@ def replaced(old: TodoList, patches: list[Patch], at: str) -> list[Todo]:
         for index, todo_id in given.items()
         if (todo := old.items.get(todo_id)) is not None and todo.content == patches[index]["content"]
     }
-    same_content = _by_content(old, {todo.id for todo in matches.values()})
+    if not given:
+        matches = _in_place(old, patches)
+    same_content = _by_content(old, {todo.id for todo in matches.values()}) if len(matches) < len(patches) else {}
     taken = set(given.values())
     free = _free_ids(old, taken)
     moved: dict[str, str] = {}
@@ -66,6 +67,16 @@ def _free_ids(old: TodoList, taken: set[str]) -> Iterator[str]:
         number += 1
         if todo_id not in old.items and todo_id not in taken:
             yield todo_id
+
+
+def _in_place(old: TodoList, patches: list[Patch]) -> dict[int, Todo]:
+    """The items that stand where they stood, up to the first that does not."""
+    matches: dict[int, Todo] = {}
+    for index, todo in enumerate(old.items.values()):
+        if index == len(patches) or patches[index]["content"] != todo.content:
+            break
+        matches[index] = todo
+    return matches
 
 
 def _by_content(old: TodoList, taken: set[str]) -> dict[object, list[Todo]]:
@@ -143,7 +154,7 @@ def created(todo_id: str, patch: Patch, at: str) -> Todo:
         patch.setdefault("completed_at", at)
     if patch.get("created_at") is None:
         patch["created_at"] = at
-    return Todo(todo_id, **patch)  # type: ignore[arg-type]
+    return new_todo(todo_id, **patch)
 
 
 def patched(todo: Todo, patch: Patch, at: str) -> Todo:

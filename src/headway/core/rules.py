@@ -147,6 +147,7 @@ def check_evidence(value: object) -> Evidence:
     )
 
 
+_TEXT, _STATUS = Kind.TEXT, Kind.STATUS
 _STATUSES = {status.value: status for status in Status}
 _PRIORITIES = {priority.value: priority for priority in Priority}
 _ORIGINS = {origin.value: origin for origin in Origin}
@@ -217,12 +218,40 @@ def check_item(raw: object, shape: Shape, path: str, faults: list[str], *, new: 
     return patch
 
 
+def _plain(raw: object, shape: Shape) -> Patch | None:
+    """The patch of an item of sound texts and a status, which is what almost every item is; None for any other."""
+    if not is_object(raw):
+        return None
+    patch: Patch = {}
+    names, limit = shape.names, shape.max_chars
+    for key, value in raw.items():
+        field = names.get(key)
+        if field is None or type(value) is not str:
+            return None
+        if field.kind is _TEXT:
+            text = value.strip()
+            if not text or not text.isprintable() or (limit is not None and len(text) > limit):
+                return None
+            patch[field.name] = text
+        elif field.kind is _STATUS and (status := _STATUSES.get(value)) in shape.statuses:
+            patch[field.name] = status
+        else:
+            return None
+    sound = len(patch) == len(raw) and type(raw) is dict and all(key in raw for key in shape.required)
+    return patch if sound else None
+
+
 def check_items(raw: object, shape: Shape, faults: list[str], whole: list[str], *, new: bool = False) -> list[Patch]:
     """The checked items of a list; adds violations of items to `faults`, those of the list itself to `whole`."""
     if not is_array(raw):
         whole.append(f"todos: Expected array, received {type_name(raw)}")
         return []
-    patches = [check_item(item, shape, f"todos[{index}]", faults, new=new) for index, item in enumerate(raw)]
+    patches: list[Patch] = []
+    for index, item in enumerate(raw):
+        patch = _plain(item, shape)
+        if patch is None or (new and "content" not in patch):
+            patch = check_item(item, shape, f"todos[{index}]", faults, new=new)
+        patches.append(patch)
     if shape.max_items is not None and len(patches) > shape.max_items:
         whole.append(f"todos: Must have at most {shape.max_items} items, received {len(patches)}")
     if shape.one_active:

@@ -74,9 +74,7 @@ class SqliteStore:
                 if not held:
                     self._roll_back(db)
                 raise
-            seen = self._seen.get(session)
-            if seen is not None:
-                self._seen[session] = (seen[0], events[-1].version, session_id)
+            self._seen[session] = (self._seen[session][0], events[-1].version, session_id)
 
     def events(self, session: str, after: int) -> list[Event]:
         rows = self._rows(
@@ -101,13 +99,7 @@ class SqliteStore:
             db = self._readable()
             if db is None:
                 return 0
-            (token,) = self._patiently(lambda: db.execute("PRAGMA data_version").fetchone())
-            seen = self._seen.get(session)
-            if seen is not None and seen[0] == token:
-                return seen[1]
-            session_id, version = self._patiently(lambda: self._position(db, session))
-            self._seen[session] = (token, version, session_id)
-            return version
+            return self._patiently(lambda: self._position(db, session))[1]
 
     def identity(self, session: str) -> object:
         with self._lock:
@@ -293,13 +285,17 @@ class SqliteStore:
             yield db
             db.execute("COMMIT")
 
-    @staticmethod
-    def _position(db: sqlite3.Connection, session: str) -> tuple[int | None, int]:
-        row = db.execute(
-            "SELECT id, (SELECT max(version) FROM events WHERE session_id = id) FROM sessions WHERE name = ?",
-            (session,),
-        ).fetchone()
-        return (row[0], row[1] or 0) if row else (None, 0)
+    def _position(self, db: sqlite3.Connection, session: str) -> tuple[int | None, int]:
+        """(id of the session's row, version), read again only if someone else wrote to the file since."""
+        (token,) = db.execute("PRAGMA data_version").fetchone()
+        seen = self._seen.get(session)
+        if seen is None or seen[0] != token:
+            row = db.execute(
+                "SELECT id, (SELECT max(version) FROM events WHERE session_id = id) FROM sessions WHERE name = ?",
+                (session,),
+            ).fetchone()
+            seen = self._seen[session] = (token, row[1] or 0, row[0]) if row else (token, 0, None)
+        return seen[2], seen[1]
 
     def _event(self, row: tuple[Any, ...]) -> Event:
         try:
