@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from headway.core.value import Value
 
 _OPERATORS = frozenset("|&;<>()\n")
 _ESCAPABLE = frozenset('$`"\\')
 _PATTERNS = frozenset("*?[{")
 
 
-@dataclass(frozen=True, slots=True)
-class Words:
-    words: list[str]
-    needs_shell: bool
-    """The line has operators, expansions, comments or quotes left open: only a real shell can run it."""
-    patterns: bool
-    """Outside quotes there are characters that a shell may match with file names or take apart: `*`, `?`, `[`, `{`."""
-    first_end: int
-    """Where the first word ends in the line."""
+class Words(Value):
+    """A line taken apart.
+
+    `needs_shell`: it has operators, expansions, comments or quotes left open, and only a real shell can run it.
+    `patterns`: outside quotes there are characters that a shell may match with file names or take apart (`*`, `{`).
+    `first_end`: where the first word ends in the line.
+    """
+
+    __slots__ = ("first_end", "needs_shell", "patterns", "words")
+
+    def __init__(self, words: list[str], needs_shell: bool, patterns: bool, first_end: int) -> None:
+        self.words = words
+        self.needs_shell = needs_shell
+        self.patterns = patterns
+        self.first_end = first_end
 
 
 def is_bare_json(args: str) -> bool:

@@ -6,13 +6,13 @@ The same function serves the agent's own `bash` (through `router`) and the conso
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 
 from headway.contracts.calls import NAME, counts_line, notes, shell_shape, write
 from headway.contracts.limits import max_chars, max_items
 from headway.contracts.quoting import is_bare_json, split_words
 from headway.core.errors import HeadwayError, InvalidTodos
 from headway.core.json_text import BadJson, read_json
+from headway.core.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,11 +27,15 @@ INVALID = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ShellResult:
-    stdout: str
-    stderr: str
-    exit_code: int
+class ShellResult(Value):
+    """What the command answers; can be unpacked."""
+
+    __slots__ = ("exit_code", "stderr", "stdout")
+
+    def __init__(self, stdout: str, stderr: str, exit_code: int) -> None:
+        self.stdout = stdout
+        self.stderr = stderr
+        self.exit_code = exit_code
 
     def __iter__(self) -> Iterator[str | int]:
         return iter((self.stdout, self.stderr, self.exit_code))

@@ -13,7 +13,7 @@ def _written(moment: datetime) -> str:
 
 
 def now() -> str:
-    return _written(datetime.now(UTC))
+    return datetime.now(UTC).isoformat(timespec="milliseconds")[:-6] + "Z"
 
 
 def normal_time(text: str) -> str:

@@ -1,11 +1,13 @@
 """Events, items and states as JSON and back. What the log and the snapshots look like on disk is decided here.
 
-Compact: a field with its default value is left out. Nothing here validates; what is read was written by this module.
+Compact: most fields are left out where they have their default value. Nothing here validates: what is read was written
+by this module.
 """
 
 from __future__ import annotations
 
 import json
+from operator import attrgetter
 
 from headway.core import events as ev
 from headway.core.events import Event, ListDelta, Splice
@@ -20,7 +22,6 @@ from headway.core.model import (
     Status,
     Todo,
     TodoList,
-    field_values,
     new_todo,
 )
 
@@ -61,7 +62,11 @@ _READ: dict[Kind, Callable[[Any], object]] = {
 }
 _READERS = {field.name: _READ[field.kind] for field in FIELDS if field.kind in _READ}
 _SHOWN = tuple(field.name for field in FIELDS)
-_DEFAULTS = tuple((name, DEFAULTS.get(name)) for name in _SHOWN)
+_USUAL = ("id", "content", "active_form", "status", "created_at")
+"""Written for every item; of the rest, only what differs from its default."""
+_REST = tuple(name for name in _SHOWN if name not in _USUAL)
+_REST_DEFAULTS = tuple(DEFAULTS[name] for name in _REST)
+_usual, _rest = attrgetter(*_USUAL), attrgetter(*_REST)
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
@@ -76,12 +81,14 @@ def read_value(name: str, value: object) -> object:
 
 
 def todo_record(todo: Todo) -> dict[str, object]:
-    """The item as the log keeps it: without what has its default value."""
-    return {
-        name: _evidence_record(value) if name == "evidence" else value
-        for (name, default), value in zip(_DEFAULTS, field_values(todo), strict=True)
-        if value is not default and value != default
-    }
+    """The item as the log keeps it."""
+    usual, rest = _usual(todo), _rest(todo)
+    record: dict[str, object] = dict(zip(_USUAL, usual, strict=True))
+    if rest != _REST_DEFAULTS:
+        for name, value, default in zip(_REST, rest, _REST_DEFAULTS, strict=True):
+            if value != default:
+                record[name] = value_record(value)
+    return record
 
 
 def todo_dict(todo: Todo) -> dict[str, object]:

@@ -16,7 +16,7 @@ from headway.core.evolve import evolve
 from headway.core.graph import PRIORITY_ORDER, is_ready, is_unhindered
 from headway.core.model import DEFAULT_TITLE, State, Status, Todo, TodoList, with_fields
 from headway.core.replace import check_dependencies, created, patched, replaced, without
-from headway.core.rules import FULL, Fault, check_item, check_items, check_text, wire_name
+from headway.core.rules import FULL, Fault, check_item, check_items, check_text, have, wire_name
 from headway.core.text import clean, shown
 
 TYPE_CHECKING = False
@@ -100,7 +100,7 @@ def _write(todo_list: TodoList, change: ask.Write) -> ListDelta:
     whole: list[str] = []
     patches = check_items(change.items, change.shape, faults, whole)
     updating = not change.replace and patches and all(patch.get("id") in todo_list.items for patch in patches)
-    if not updating and not all("content" in patch for patch in patches):
+    if not updating and not all(have(patches, "content")):
         faults.clear()
         check_items(change.items, change.shape, faults, [], new=True)
     about = _about(todo_list, change.about, whole)
@@ -130,7 +130,7 @@ def _about(todo_list: TodoList, about: Mapping[str, str | None], faults: list[st
 
 def _replacement(todo_list: TodoList, patches: list[Patch], change: ask.Write) -> list[Todo]:
     items = replaced(todo_list, patches, change.at)
-    if any("depends_on" in patch for patch in patches):
+    if any(have(patches, "depends_on")):
         check_dependencies(items, wire_name(change.shape, "depends_on"))
     return items
 
@@ -140,7 +140,7 @@ def _smart_update(todo_list: TodoList, patches: list[Patch], change: ask.Write) 
     for patch in patches:
         todo_id = str(patch["id"])
         touched[todo_id] = patched(touched.get(todo_id, todo_list.items[todo_id]), patch, change.at)
-    if any("depends_on" in patch for patch in patches):
+    if any(have(patches, "depends_on")):
         check_dependencies(list({**todo_list.items, **touched}.values()), wire_name(change.shape, "depends_on"))
     return _changes(todo_list, touched.values(), "update" if change.cause == "write" else change.cause)
 

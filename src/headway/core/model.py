@@ -9,6 +9,8 @@ from dataclasses import dataclass, field, fields, make_dataclass
 from enum import StrEnum
 from operator import attrgetter
 
+from headway.core.value import Value
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -134,13 +136,15 @@ class TodoList:
     """Version of the undo that redo would take back, 0 if none."""
 
 
-@dataclass(frozen=True, slots=True)
-class CompletionLog:
+class CompletionLog(Value):
     """Where finished lists of this session are written, and what was written last."""
 
-    path: str
-    blocks: int
-    digest: str
+    __slots__ = ("blocks", "digest", "path")
+
+    def __init__(self, path: str, blocks: int, digest: str) -> None:
+        self.path = path
+        self.blocks = blocks
+        self.digest = digest
 
 
 EMPTY_LIST = TodoList()

@@ -6,7 +6,7 @@ from headway.core.errors import InvalidTodos
 from headway.core.evolve import id_number
 from headway.core.graph import edge_faults
 from headway.core.model import Status, Todo, TodoList, new_todo, with_fields
-from headway.core.rules import is_array
+from headway.core.rules import have, is_array
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,33 +18,48 @@ if TYPE_CHECKING:
 
 def replaced(old: TodoList, patches: list[Patch], at: str) -> list[Todo]:
     """The items of a replacement: equal content is the same item, the nth of equals the nth. Passed ids are kept."""
-    given = _given_ids(patches)
-    matches = {
-        index: todo
-        for index, todo_id in given.items()
-        if (todo := old.items.get(todo_id)) is not None and todo.content == patches[index]["content"]
-    }
-    if not given:
-        matches = _in_place(old, patches)
-    same_content = _by_content(old, {todo.id for todo in matches.values()}) if len(matches) < len(patches) else {}
+    given = _given_ids(patches) if any(have(patches, "id")) else {}
+    matches = _matches(old, patches, given)
     taken = set(given.values())
     free = _free_ids(old, taken)
-    moved: dict[str, str] = {}
     result: list[Todo] = []
-    for index, patch in enumerate(patches):
-        match = matches.get(index)
-        if match is None and (same := same_content.get(patch["content"])):
-            match = same.pop()
-        todo_id = given.get(index)
+    for index, (match, patch) in enumerate(zip(matches, patches, strict=True)):
         if match is None:
-            result.append(created(todo_id or next(free), patch, at))
+            result.append(created(given.get(index) or next(free), patch, at))
             continue
-        if todo_id is None:
-            todo_id = next(free) if match.id in taken else match.id
-        moved[match.id] = todo_id
         todo = patched(match, patch, at)
-        result.append(todo if todo_id == match.id else with_fields(todo, {"id": todo_id}))
-    return _with_kept_dependencies(result, patches, moved)
+        if given:
+            todo_id = given.get(index) or (next(free) if match.id in taken else match.id)
+            todo = todo if todo_id == match.id else with_fields(todo, {"id": todo_id})
+        result.append(todo)
+    if any(todo.depends_on for todo in result):
+        moved = {match.id: todo.id for match, todo in zip(matches, result, strict=True) if match is not None}
+        _keep_dependencies(result, patches, moved)
+    return result
+
+
+def _matches(old: TodoList, patches: list[Patch], given: Mapping[int, str]) -> list[Todo | None]:
+    """For each new item the old one that it is: by id and content, else in place, else the next of its content."""
+    found: list[Todo | None] = [None] * len(patches)
+    for index, todo_id in given.items():
+        todo = old.items.get(todo_id)
+        if todo is not None and todo.content == patches[index]["content"]:
+            found[index] = todo
+    if not given:
+        in_place = 0
+        for todo, patch in zip(old.items.values(), patches, strict=False):
+            if todo.content != patch["content"]:
+                break
+            found[in_place] = todo
+            in_place += 1
+        if in_place == len(patches):
+            return found
+    if old.items:
+        same = _by_content(old, {todo.id for todo in found if todo is not None})
+        for index, patch in enumerate(patches):
+            if found[index] is None and (todos := same.get(patch["content"])):
+                found[index] = todos.pop()
+    return found
 
 
 def _given_ids(patches: list[Patch]) -> dict[int, str]:
@@ -69,16 +84,6 @@ def _free_ids(old: TodoList, taken: set[str]) -> Iterator[str]:
             yield todo_id
 
 
-def _in_place(old: TodoList, patches: list[Patch]) -> dict[int, Todo]:
-    """The items that stand where they stood, up to the first that does not."""
-    matches: dict[int, Todo] = {}
-    for index, todo in enumerate(old.items.values()):
-        if index == len(patches) or patches[index]["content"] != todo.content:
-            break
-        matches[index] = todo
-    return matches
-
-
 def _by_content(old: TodoList, taken: set[str]) -> dict[object, list[Todo]]:
     """content → old items that have it, the first one last, so that `pop` gives them in order."""
     found: dict[object, list[Todo]] = {}
@@ -88,14 +93,13 @@ def _by_content(old: TodoList, taken: set[str]) -> dict[object, list[Todo]]:
     return found
 
 
-def _with_kept_dependencies(items: list[Todo], patches: list[Patch], moved: Mapping[str, str]) -> list[Todo]:
-    """The items with dependencies, where none were passed, on what is still there, under its present id."""
+def _keep_dependencies(items: list[Todo], patches: list[Patch], moved: Mapping[str, str]) -> None:
+    """Turns dependencies, where none were passed, into those on what is still there, under its present id."""
     for index, todo in enumerate(items):
         if todo.depends_on and "depends_on" not in patches[index]:
             kept = tuple(moved[node] for node in todo.depends_on if node in moved)
             if kept != todo.depends_on:
                 items[index] = with_fields(todo, {"depends_on": kept})
-    return items
 
 
 def without(items: Mapping[str, Todo], gone: Todo) -> list[Todo]:
@@ -159,9 +163,12 @@ def created(todo_id: str, patch: Patch, at: str) -> Todo:
 
 def patched(todo: Todo, patch: Patch, at: str) -> Todo:
     """The item with the passed fields; the same object if nothing differs."""
-    changes = {name: value for name, value in patch.items() if getattr(todo, name) != value}
-    if not changes:
+    for name, value in patch.items():
+        if getattr(todo, name) != value:
+            break
+    else:
         return todo
+    changes = {name: value for name, value in patch.items() if getattr(todo, name) != value}
     if "status" in changes:
         for name, value in _brought_by(todo, changes["status"], at).items():
             if name not in patch:

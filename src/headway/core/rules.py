@@ -6,7 +6,9 @@ those belong to the contracts. Texts of violations are part of the contracts (`p
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import sys
+from itertools import repeat
+from operator import contains
 
 from headway.core.fields import FIELDS, Field, Kind
 from headway.core.model import Evidence, EvidenceLevel, Origin, Priority, Status
@@ -14,7 +16,7 @@ from headway.core.text import clean, shown, type_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import TypeGuard
 
     Patch = dict[str, object]
@@ -31,20 +33,37 @@ class DuplicateKeys(dict[str, object]):
     repeated: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
 class Shape:
-    """What one kind of caller may send for a list of items."""
+    """What one kind of caller may send for a list of items.
 
-    names: dict[str, Field]
-    """Accepted name → field."""
-    required: tuple[str, ...] = ()
-    """Names that must be there, in the order in which they are reported."""
-    statuses: tuple[Status, ...] = tuple(Status)
-    max_items: int | None = None
-    max_chars: int | None = None
-    one_active: bool = False
-    ignored: frozenset[str] = frozenset()
-    """Names accepted and not used."""
+    `names` has the accepted names with their fields, `required` those that must be there, in the order in which they
+    are reported, `ignored` those that are accepted and not used. The rest are limits; None means there is none.
+    """
+
+    def __init__(
+        self,
+        names: dict[str, Field],
+        required: tuple[str, ...] = (),
+        statuses: tuple[Status, ...] = tuple(Status),
+        max_items: int | None = None,
+        max_chars: int | None = None,
+        one_active: bool = False,
+        ignored: frozenset[str] = frozenset(),
+    ) -> None:
+        self.names = names
+        self.required = required
+        self.statuses = statuses
+        self.max_items = max_items
+        self.max_chars = max_chars
+        self.one_active = one_active
+        self.ignored = ignored
+        by_name = {status.value: status for status in statuses}
+        self.usual: dict[object, tuple[str, dict[str, Status] | None]] = {
+            name: (field.name, by_name if field.kind is Kind.STATUS else None)
+            for name, field in names.items()
+            if field.kind in (Kind.TEXT, Kind.STATUS)
+        }
+        """Names of texts and of the status, which most items consist of: (field, statuses by name)."""
 
 
 FULL = Shape({name: field for field in FIELDS for name in (field.name, *field.aliases)})
@@ -63,6 +82,11 @@ def wire_name(shape: Shape, name: str) -> str:
 
 def is_object(value: object) -> TypeGuard[dict[str, object]]:
     return isinstance(value, dict)
+
+
+def have(patches: Iterable[Patch], name: str) -> Iterator[bool]:
+    """For each patch, whether it has the field."""
+    return map(contains, patches, repeat(name))
 
 
 def is_array(value: object) -> TypeGuard[list[object] | tuple[object, ...]]:
@@ -147,7 +171,6 @@ def check_evidence(value: object) -> Evidence:
     )
 
 
-_TEXT, _STATUS = Kind.TEXT, Kind.STATUS
 _STATUSES = {status.value: status for status in Status}
 _PRIORITIES = {priority.value: priority for priority in Priority}
 _ORIGINS = {origin.value: origin for origin in Origin}
@@ -220,25 +243,28 @@ def check_item(raw: object, shape: Shape, path: str, faults: list[str], *, new: 
 
 def _plain(raw: object, shape: Shape) -> Patch | None:
     """The patch of an item of sound texts and a status, which is what almost every item is; None for any other."""
-    if not is_object(raw):
+    if type(raw) is not dict:
         return None
+    item: dict[object, object] = raw  # pyright: ignore[reportUnknownVariableType]
     patch: Patch = {}
-    names, limit = shape.names, shape.max_chars
-    for key, value in raw.items():
-        field = names.get(key)
-        if field is None or type(value) is not str:
+    usual, limit = shape.usual, shape.max_chars or sys.maxsize
+    for key, value in item.items():
+        if type(value) is not str or key not in usual:
             return None
-        if field.kind is _TEXT:
+        name, statuses = usual[key]
+        if statuses is None:
             text = value.strip()
-            if not text or not text.isprintable() or (limit is not None and len(text) > limit):
+            if not 0 < len(text) <= limit or not text.isprintable():
                 return None
-            patch[field.name] = text
-        elif field.kind is _STATUS and (status := _STATUSES.get(value)) in shape.statuses:
-            patch[field.name] = status
+            patch[name] = text
+        elif value in statuses:
+            patch[name] = statuses[value]
         else:
             return None
-    sound = len(patch) == len(raw) and type(raw) is dict and all(key in raw for key in shape.required)
-    return patch if sound else None
+    for key in shape.required:
+        if key not in item:
+            return None
+    return patch if len(patch) == len(item) else None
 
 
 def check_items(raw: object, shape: Shape, faults: list[str], whole: list[str], *, new: bool = False) -> list[Patch]:

@@ -6,7 +6,6 @@ Composed by `headway.open`. Methods raise `HeadwayError`s, whose texts are fit t
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 
 from headway.core import changes as ask
 from headway.core.clock import now
@@ -19,6 +18,7 @@ from headway.core.recap import recap
 from headway.core.replace import lost
 from headway.core.rules import FULL
 from headway.core.text import clean
+from headway.core.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,16 +36,20 @@ PERSON = "user"
 _LONGEST_LEASE = 366 * 86_400
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
-    """What a write did."""
+class Written(Value):
+    """What a write did: the list as it now is, and whether it changed.
 
-    todos: list[Todo]
-    changed: bool
-    dropped: list[Todo]
-    """Unfinished items that are no longer in the list."""
-    detached: list[tuple[str, str]]
-    """(item, dependency) for each dependency that was removed because its item was dropped."""
+    `dropped` has the unfinished items that are no longer in it, `detached` an (item, dependency) pair for each
+    dependency that was removed because its item was dropped.
+    """
+
+    __slots__ = ("changed", "detached", "dropped", "todos")
+
+    def __init__(self, todos: list[Todo], changed: bool, dropped: list[Todo], detached: list[tuple[str, str]]) -> None:
+        self.todos = todos
+        self.changed = changed
+        self.dropped = dropped
+        self.detached = detached
 
 
 class Session:
