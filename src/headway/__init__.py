@@ -23,12 +23,13 @@ from headway.core.errors import (
     TodoNotFound,
 )
 from headway.core.events import Event
-from headway.core.model import Evidence, EvidenceLevel, Priority, Status, Todo
+from headway.core.model import Priority, Status, Todo
 from headway.core.session import Session, Written
 from headway.project import open_session as open
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from headway.core.evidence import Evidence, EvidenceLevel
     from headway.core.plans import Plan, PlanStep
 
 __version__ = "0.1.0"
@@ -63,10 +64,18 @@ __all__ = [
 ]
 
 
+_LATER = {
+    "Evidence": "headway.core.evidence",
+    "EvidenceLevel": "headway.core.evidence",
+    "Plan": "headway.core.plans",
+    "PlanStep": "headway.core.plans",
+}
+
+
 def __getattr__(name: str) -> object:
     """Loads what most programs never use when it is first asked for."""
-    if name in ("Plan", "PlanStep"):
-        from headway.core import plans
+    if name not in _LATER:
+        raise AttributeError(f"module 'headway' has no attribute {name!r}")
+    from importlib import import_module
 
-        return getattr(plans, name)
-    raise AttributeError(f"module 'headway' has no attribute {name!r}")
+    return getattr(import_module(_LATER[name]), name)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import headway
 from headway.core.clock import local_time
 from headway.core.events import Event, ListDelta, Splice
-from headway.core.model import Evidence, EvidenceLevel
+from headway.core.evidence import Evidence, EvidenceLevel
 from headway.views.history import history_lines
 
 from .samples import HOSTILE, hostile_text, todo

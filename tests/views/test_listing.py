@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import headway
-from headway.core.model import Evidence, EvidenceLevel, Priority, Status, Todo
+from headway.core.evidence import Evidence, EvidenceLevel
+from headway.core.model import Priority, Status, Todo
 from headway.views.listing import counts_line, list_lines, next_lines
 
 from .samples import STATUSES, hostile_text, todo, todos

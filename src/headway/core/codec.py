@@ -14,8 +14,6 @@ from headway.core.events import Event, ListDelta, Splice
 from headway.core.fields import DEFAULTS, FIELD, FIELDS, Kind
 from headway.core.model import (
     CompletionLog,
-    Evidence,
-    EvidenceLevel,
     Origin,
     Priority,
     State,
@@ -39,17 +37,10 @@ def to_json(value: object) -> str:
     return _encode(value)
 
 
-def _evidence_record(evidence: Evidence) -> dict[str, object]:
-    return {
-        "level": evidence.level,
-        "command": evidence.command,
-        "exit_code": evidence.exit_code,
-        "files": list(evidence.files),
-    }
+def _read_evidence(record: Any) -> object:
+    from headway.core.evidence import read_evidence
 
-
-def _evidence(record: Any) -> Evidence:
-    return Evidence(EvidenceLevel(record["level"]), record["command"], record["exit_code"], tuple(record["files"]))
+    return read_evidence(record)
 
 
 _READ: dict[Kind, Callable[[Any], object]] = {
@@ -58,7 +49,7 @@ _READ: dict[Kind, Callable[[Any], object]] = {
     Kind.ORIGIN: Origin,
     Kind.TEXTS: tuple,
     Kind.IDS: tuple,
-    Kind.EVIDENCE: _evidence,
+    Kind.EVIDENCE: _read_evidence,
 }
 _READERS = {field.name: _READ[field.kind] for field in FIELDS if field.kind in _READ}
 _SHOWN = tuple(field.name for field in FIELDS)
@@ -72,7 +63,11 @@ _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 def value_record(value: object) -> object:
     """A field's value as JSON."""
-    return _evidence_record(value) if isinstance(value, Evidence) else value
+    if type(value).__name__ != "Evidence":
+        return value
+    from headway.core.evidence import Evidence, evidence_record
+
+    return evidence_record(value) if isinstance(value, Evidence) else value
 
 
 def read_value(name: str, value: object) -> object:

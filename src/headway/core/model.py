@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from headway.core.evidence import Evidence
     from headway.core.plans import Plan
 
 MAIN_AGENT = "main"
@@ -43,21 +44,6 @@ class Priority(StrEnum):
 class Origin(StrEnum):
     PLAN = "plan"
     MANUAL = "manual"
-
-
-class EvidenceLevel(StrEnum):
-    REPORTED = "reported"
-    VERIFIED = "verified"
-
-
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """What shows that an item is done."""
-
-    level: EvidenceLevel
-    command: str | None = None
-    exit_code: int | None = None
-    files: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from itertools import repeat
 from operator import contains
 
 from headway.core.fields import FIELDS, Field, Kind
-from headway.core.model import Evidence, EvidenceLevel, Origin, Priority, Status
+from headway.core.model import Origin, Priority, Status
 from headway.core.text import clean, shown, type_name
 
 TYPE_CHECKING = False
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import TypeGuard
 
+    Usual = dict[object, tuple[str, dict[str, Status] | None]]
     Patch = dict[str, object]
     """Checked fields of one item, by their names in `Todo`."""
 
@@ -58,7 +59,7 @@ class Shape:
         self.one_active = one_active
         self.ignored = ignored
         by_name = {status.value: status for status in statuses}
-        self.usual: dict[object, tuple[str, dict[str, Status] | None]] = {
+        self.usual: Usual = {
             name: (field.name, by_name if field.kind is Kind.STATUS else None)
             for name, field in names.items()
             if field.kind in (Kind.TEXT, Kind.STATUS)
@@ -153,28 +154,15 @@ def check_flag(value: object) -> bool:
     return value
 
 
-def check_evidence(value: object) -> Evidence:
-    if isinstance(value, Evidence):
-        return value
-    if not is_object(value):
-        raise Fault(f"Expected object, received {type_name(value)}")
-    for key in value:
-        if key not in ("level", "command", "exit_code", "files"):
-            raise Fault(f"Unknown field '{shown(key)}'")
-    code = value.get("exit_code")
-    command = value.get("command")
-    return Evidence(
-        EvidenceLevel(str(check_choice(value.get("level"), _LEVELS, EvidenceLevel))),
-        None if command is None else check_text(command),
-        None if code is None else check_whole(code),
-        check_texts(value.get("files") or ()),
-    )
+def _check_evidence(value: object) -> object:
+    from headway.core.evidence import check_evidence
+
+    return check_evidence(value)
 
 
 _STATUSES = {status.value: status for status in Status}
 _PRIORITIES = {priority.value: priority for priority in Priority}
 _ORIGINS = {origin.value: origin for origin in Origin}
-_LEVELS = {level.value: level for level in EvidenceLevel}
 
 _CHECKS: dict[Kind, Callable[[object, Shape], object]] = {
     Kind.ID: lambda value, shape: check_text(value),
@@ -187,7 +175,7 @@ _CHECKS: dict[Kind, Callable[[object, Shape], object]] = {
     Kind.TIME: lambda value, shape: check_time(value),
     Kind.COUNT: lambda value, shape: check_whole(value, 0),
     Kind.FLAG: lambda value, shape: check_flag(value),
-    Kind.EVIDENCE: lambda value, shape: check_evidence(value),
+    Kind.EVIDENCE: lambda value, shape: _check_evidence(value),
 }
 _EMPTY: dict[Kind, object] = {Kind.TEXTS: (), Kind.IDS: (), Kind.FLAG: False}
 _NEVER_NULL = frozenset({"id", "content", "status", "tool_calls", "failed_calls"})
@@ -241,27 +229,26 @@ def check_item(raw: object, shape: Shape, path: str, faults: list[str], *, new: 
     return patch
 
 
-def _plain(raw: object, shape: Shape) -> Patch | None:
+def _plain(raw: object, usual: Usual, limit: int, required: tuple[str, ...]) -> Patch | None:
     """The patch of an item of sound texts and a status, which is what almost every item is; None for any other."""
     if type(raw) is not dict:
         return None
     item: dict[object, object] = raw  # pyright: ignore[reportUnknownVariableType]
     patch: Patch = {}
-    usual, limit = shape.usual, shape.max_chars or sys.maxsize
     for key, value in item.items():
         if type(value) is not str or key not in usual:
             return None
         name, statuses = usual[key]
         if statuses is None:
             text = value.strip()
-            if not 0 < len(text) <= limit or not text.isprintable():
+            if not 0 < len(text) <= limit or not (text.isascii() or text.isprintable()):
                 return None
             patch[name] = text
         elif value in statuses:
             patch[name] = statuses[value]
         else:
             return None
-    for key in shape.required:
+    for key in required:
         if key not in item:
             return None
     return patch if len(patch) == len(item) else None
@@ -272,9 +259,10 @@ def check_items(raw: object, shape: Shape, faults: list[str], whole: list[str], 
     if not is_array(raw):
         whole.append(f"todos: Expected array, received {type_name(raw)}")
         return []
+    usual, limit, required = shape.usual, shape.max_chars or sys.maxsize, shape.required
     patches: list[Patch] = []
     for index, item in enumerate(raw):
-        patch = _plain(item, shape)
+        patch = _plain(item, usual, limit, required)
         if patch is None or (new and "content" not in patch):
             patch = check_item(item, shape, f"todos[{index}]", faults, new=new)
         patches.append(patch)

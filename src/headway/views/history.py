@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from headway.core.clock import local_time
 from headway.core.events import LeaseRenewal, ListDelta, PlanChange, PlanModeChange
-from headway.core.model import Evidence
+from headway.core.evidence import Evidence
 from headway.core.text import shown
 from headway.views.terminal import visible
 

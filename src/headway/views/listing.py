@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from headway.core.model import FINISHED, EvidenceLevel, Priority, Status, Todo, counts
+from headway.core.evidence import EvidenceLevel
+from headway.core.model import FINISHED, Priority, Status, Todo, counts
 from headway.core.text import shown
 from headway.views.box import ICONS
 from headway.views.terminal import visible
