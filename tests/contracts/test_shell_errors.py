@@ -229,7 +229,7 @@ def test_any_json_is_either_applied_whole_or_refused_with_reasons(sent: object):
     before = session.todos
     heard: Updates = []
     session.on("todos:update", heard.append)
-    result = shell(session, sent)
+    result = shell(session, json.dumps(sent))
     if result.exit_code:
         first, *lines = result.stderr.split("\n")
         assert first == VALIDATION
