@@ -49,9 +49,12 @@ def session_name(name: str) -> str:
 
 def find_project(environ: Mapping[str, str], start: str = ".") -> str:
     """HEADWAY_PROJECT, else the nearest folder upward with `.headway`, else with `.git`, else the folder itself."""
-    if named := environ.get("HEADWAY_PROJECT"):
-        return os.path.abspath(named)
-    here = os.path.abspath(start)
+    try:
+        if named := environ.get("HEADWAY_PROJECT"):
+            return os.path.abspath(named)
+        here = os.path.abspath(start)
+    except FileNotFoundError:
+        raise HeadwayError("The folder you are in is gone; change to one that exists.") from None
     folders = [here]
     while (parent := os.path.dirname(folders[-1])) != folders[-1]:
         folders.append(parent)

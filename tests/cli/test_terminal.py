@@ -8,6 +8,7 @@ import select
 import signal
 import subprocess
 import sys
+import termios
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -37,6 +38,10 @@ class Terminal:
             encoding="utf-8",
             timeout=WAIT,
         )
+
+    def resize(self, columns: int, lines: int) -> None:
+        termios.tcsetwinsize(self.child.child_fd, (lines, columns))
+        self._screen.resize(lines, columns)
 
     @property
     def shown(self) -> str:
@@ -92,6 +97,41 @@ def test_watch_keeps_the_active_item_in_sight_on_a_small_screen(session: api.Ses
     assert "more" in shown
     terminal.child.sendintr()
     assert terminal.end() == 0
+
+
+def test_watch_draws_the_box_anew_when_the_terminal_changes_its_size(session: api.Session) -> None:
+    terminal = Terminal("watch", columns=100)
+    terminal.until(lambda shown: "● First 第一..." in shown)
+    terminal.resize(columns=40, lines=10)
+    shown = terminal.until(lambda shown: "┌─ Tasks ──────────────────────────────┐" in shown)
+    assert shown.count("┌") == shown.count("┘") == 1
+    terminal.resize(columns=120, lines=30)
+    terminal.until(lambda shown: "┌─ Tasks ─────────────────────────────────────────────┐" in shown)
+    assert terminal.shown.count("First") == 1
+    terminal.child.sendintr()
+    assert terminal.end() == 0
+
+
+def test_watch_shows_that_its_session_was_deleted(session: api.Session) -> None:
+    terminal = Terminal("watch")
+    terminal.until(lambda shown: "● First 第一..." in shown)
+    session.store.delete("default")
+    terminal.until(lambda shown: "No tasks yet" in shown)
+    terminal.child.sendintr()
+    assert terminal.end() == 0
+
+
+@pytest.mark.parametrize("words", [["todos", "list"], ["todos", "list", "--json"], ["--help"]])
+def test_an_answer_that_cannot_be_printed_is_said_in_one_sentence(
+    session: api.Session, project: Path, words: list[str]
+) -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [PROGRAM, *words], cwd=project, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60
+        )
+    assert done.returncode == 1
+    assert done.stderr.startswith("Error: the answer could not be printed (No space left on device)")
+    assert done.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize("env", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])

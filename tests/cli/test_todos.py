@@ -115,8 +115,8 @@ def test_undo_and_redo_go_back_and_forth(headway: Headway, three: None) -> None:
 
 
 def test_undo_beyond_the_beginning_says_how_far_it_goes(headway: Headway, three: None) -> None:
-    assert "only 3 can be taken back" in headway("todos", "undo", "4", code=1).stderr
-    assert "there is none" in headway("todos", "redo", code=1).stderr
+    assert "Only 3 of the last 4 changes" in headway("todos", "undo", "4", code=1).stderr
+    assert "There is nothing to redo" in headway("todos", "redo", code=1).stderr
     assert len(contents(headway)) == 3
 
 
@@ -196,3 +196,28 @@ def test_ten_thousand_items_can_be_listed(headway: Headway, project: Path) -> No
     session.close()
     assert headway("todos", "list").stdout.count("\n") > 10_000
     assert headway("todos", "add", "One more").stdout.startswith("✅ Added t10001")
+
+
+def test_a_sub_agents_list_can_be_seen_and_changed(headway: Headway, three: None) -> None:
+    headway("todos", "add", "Its own", "--agent", "sub-1")
+    assert [todo["content"] for todo in data(headway("todos", "list", "--agent", "sub-1", "--json"))["todos"]] == [
+        "Its own"
+    ]
+    assert len(contents(headway)) == 3
+
+
+def test_notes_are_listed(headway: Headway, three: None) -> None:
+    headway("todos", "update", "t1", "in_progress", "--notes", "看 parser.py")
+    assert "notes: 看 parser.py" in headway("todos", "list").stdout
+
+
+def test_a_folder_that_is_gone_is_said_in_one_sentence(
+    headway: Headway, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = project / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    assert (
+        headway("todos", "list", code=1).stderr == "Error: The folder you are in is gone; change to one that exists.\n"
+    )

@@ -105,3 +105,25 @@ def test_a_missing_file_and_a_folder_are_named(headway: Headway) -> None:
 def test_import_names_what_it_drops(headway: Headway, full: list[api.Todo]) -> None:
     Path("one.json").write_text(json.dumps({"todos": [{"description": "D"}]}), encoding="utf-8")
     assert "Dropped unfinished: B; C." in headway("todos", "import", "one.json").stdout
+
+
+def test_export_follows_a_link_and_keeps_the_mode(headway: Headway, full: list[api.Todo]) -> None:
+    Path("real.md").write_text("old", encoding="utf-8")
+    Path("real.md").chmod(0o600)
+    Path("link.md").symlink_to("real.md")
+    headway("todos", "export", "link.md", "--force")
+    assert Path("link.md").is_symlink()
+    assert "- [x]" in Path("real.md").read_text(encoding="utf-8")
+    assert Path("real.md").stat().st_mode & 0o777 == 0o600
+
+
+def test_export_never_replaces_what_is_not_a_file(headway: Headway, full: list[api.Todo]) -> None:
+    os.mkfifo("pipe")
+    assert "is not a file" in headway("todos", "export", "pipe", "--force", code=1).stderr
+    assert "is not a file" in headway("todos", "export", ".", "--force", code=1).stderr
+    assert Path("pipe").is_fifo()
+
+
+def test_a_list_as_printed_can_be_imported(headway: Headway, full: list[api.Todo]) -> None:
+    printed = headway("todos", "list", "--json").stdout
+    assert data(headway("todos", "import", "-", "--json", stdin=printed))["changed"] is False

@@ -86,7 +86,7 @@ def test_a_store_in_a_place_that_cannot_be_written_is_an_internal_error(
     (project / ".headway").write_text("a file where the folder should be", encoding="utf-8")
     with caplog.at_level(logging.ERROR, "headway"):
         found = answer(TodoWriteTool(project, headway.open(project)), params(todo("A")))
-    assert "may not be written" in failed_inside(found)
+    assert "is not a folder; move it away" in failed_inside(found)
     assert "Traceback" in caplog.text
 
 

@@ -291,7 +291,7 @@ def test_a_damaged_store_is_one_sentence_and_left_as_it_is(project: Path):
 
 def test_a_store_that_cannot_be_made_is_one_sentence(project: Path):
     (project / ".headway").write_text("a file where the folder should be", encoding="utf-8")
-    assert "may not be written" in one_sentence(run(JSON, cwd=project))
+    assert "is not a folder; move it away" in one_sentence(run(JSON, cwd=project))
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="everything may be written by this user")

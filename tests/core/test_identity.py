@@ -246,13 +246,13 @@ def test_title_and_summary_are_kept_changed_and_undone_with_the_list(session: Se
 
 
 def test_undo_and_redo_say_how_far_they_can_go(session: Session) -> None:
-    with pytest.raises(NothingToUndo, match="Cannot undo 1 change: there is none"):
+    with pytest.raises(NothingToUndo, match="There is nothing to undo in this list"):
         session.undo()
     session.write(items("A"))
     session.write(items("B"))
-    with pytest.raises(NothingToUndo, match="Cannot undo 3 changes: only 2 can be taken back"):
+    with pytest.raises(NothingToUndo, match="Only 2 of the last 3 changes can be taken back by undo"):
         session.undo(3)
-    with pytest.raises(NothingToUndo, match="Cannot redo 1 change: there is none"):
+    with pytest.raises(NothingToUndo, match="There is nothing to redo in this list"):
         session.redo()
     for n in (0, -1):
         with pytest.raises(Exception, match="that is 1 or more"):

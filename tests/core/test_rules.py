@@ -255,9 +255,9 @@ def test_an_update_names_the_item_in_its_violations(session: Session) -> None:
         ({"id": 4}, "todo.id: Expected a string that is not blank"),
         ({"content": " "}, "todo.content: Required"),
         ({"status": "done"}, "todo.status: Expected "),
-        ({"depends_on": ["t9"]}, "todos[1].depends_on: Unknown id 't9'"),
-        ({"depends_on": ["t2"]}, "todos[1].depends_on: Unknown id 't2'"),
-        ({"depends_on": ["x"], "id": "x"}, "todos[1].depends_on: 'x' depends on itself"),
+        ({"depends_on": ["t9"]}, "todo.depends_on: Unknown id 't9'"),
+        ({"depends_on": ["t2"]}, "todo.depends_on: Unknown id 't2'"),
+        ({"depends_on": ["x"], "id": "x"}, "todo.depends_on: 'x' depends on itself"),
     ],
 )
 def test_an_addition_that_breaks_a_rule_is_refused(session: Session, fields: dict[str, object], fault: str) -> None:

@@ -248,7 +248,7 @@ def test_a_deleted_session_reads_as_empty_and_can_be_written_again() -> None:
     watch = session.watch(interval=0.001, timeout=0.05)
     store.delete("test")
     assert (session.todos, session.version) == ([], 0)
-    assert list(watch) == []
+    assert list(watch) == [[]]
     assert session.add("B").id == "t1"
 
 

@@ -154,7 +154,7 @@ def test_a_file_in_the_place_of_the_folder_is_an_error(opened: Opener, path: Pat
     path.parent.write_text("not a folder")
     session = over(opened())
     assert session.todos == []
-    with pytest.raises(StoreError, match="may not be written"):
+    with pytest.raises(StoreError, match="is not a folder; move it away"):
         session.add("A")
     assert path.parent.read_text() == "not a folder"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import io
+import os
 import sys
 
 import click
@@ -56,4 +57,8 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
-    app()
+    try:
+        app(standalone_mode=True)
+    except OSError as error:
+        sys.stderr.write(f"Error: the answer could not be printed ({error.strerror}); what was asked for is done.\n")
+        os._exit(1)

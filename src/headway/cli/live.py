@@ -13,6 +13,7 @@ from headway.views.box import box_lines, draw
 
 if TYPE_CHECKING:
     from rich.live import Live
+    from rich.text import Text
 
 
 def has_unicode(stream: TextIO) -> bool:
@@ -29,10 +30,16 @@ def is_plain(stream: TextIO) -> bool:
 
 
 class LiveBox:
-    """Use as a context: `with LiveBox() as box: box.show(session.todos)`."""
+    """Use as a context: `with LiveBox() as box: box.show(session.todos)`.
 
-    def __init__(self, stream: TextIO | None = None) -> None:
+    With `screen` it has the terminal for itself, so that it can be drawn anew when the size changes; the last box stays
+    behind when it is left.
+    """
+
+    def __init__(self, stream: TextIO | None = None, *, screen: bool = False) -> None:
         self._stream = stream or sys.stdout
+        self._screen = screen
+        self._drawn: tuple[list[Todo], os.terminal_size] | None = None
         self._ascii = not has_unicode(self._stream)
         self._live: Live | None = None
         self._shown: list[str] | None = None
@@ -42,22 +49,27 @@ class LiveBox:
             from rich.console import Console
             from rich.live import Live
 
-            self._live = Live(console=Console(file=self._stream), auto_refresh=False, vertical_overflow="crop")
+            console = Console(file=self._stream)
+            self._live = Live(console=console, auto_refresh=False, vertical_overflow="crop", screen=self._screen)
             self._live.__enter__()
         return self
 
     def show(self, todos: list[Todo]) -> None:
         size = self._size()
         if self._live is not None:
-            self._live.console.size = (size.columns, size.lines)
-            height = max(size.lines - 2, 3)
-            self._live.update(draw(todos, width=size.columns, ascii=self._ascii, height=height), refresh=True)
+            if (todos, size) != self._drawn:
+                self._drawn = (todos, size)
+                self._live.console.size = (size.columns, size.lines)
+                self._live.update(self._box(todos, size), refresh=True)
             return
         lines = box_lines(todos, width=size.columns, ascii=self._ascii)
         if lines != self._shown:
             self._shown = lines
             self._stream.write("\n".join(lines) + "\n")
             self._stream.flush()
+
+    def _box(self, todos: list[Todo], size: os.terminal_size) -> Text:
+        return draw(todos, width=size.columns, ascii=self._ascii, height=max(size.lines - 2, 3))
 
     def _size(self) -> os.terminal_size:
         """The size of the terminal as it is now, whatever the environment says."""
@@ -80,3 +92,5 @@ class LiveBox:
     ) -> None:
         if self._live is not None:
             self._live.__exit__(kind, error, trace)
+            if self._screen and self._drawn is not None:
+                self._live.console.print(self._box(*self._drawn))

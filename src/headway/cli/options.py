@@ -22,6 +22,8 @@ from headway.core.text import shown
 from headway.project import chosen_session, find_project, open_store, session_name
 
 P = ParamSpec("P")
+_PROJECT = "The project's folder (default: found from here upward)."
+_SESSION = "The session (default: the project's current one)."
 
 
 @dataclass
@@ -30,6 +32,7 @@ class Chosen:
 
     project: str | None = None
     session: str | None = None
+    agent: str | None = None
     json: bool = False
     debug: bool = False
 
@@ -43,14 +46,14 @@ class Chosen:
         if must_exist and self.session and not store.version(name):
             there = ", ".join(shown(info.name) for info in store.sessions()) or "none yet"
             raise SessionNotFound(f"There is no session '{shown(name)}' in this project; the sessions are: {there}.")
-        return Session(Log(store, name))
+        session = Session(Log(store, name))
+        return session.agent(self.agent) if self.agent else session
 
 
-def common(command: Callable[Concatenate[Chosen, P], None]) -> Callable[P, None]:
-    """Adds the common flags to a command and turns its errors into a sentence and exit code 1."""
+def of_project(command: Callable[Concatenate[Chosen, P], None]) -> Callable[P, None]:
+    """Adds the flags that every command on a project has, and turns errors into a sentence and exit code 1."""
 
-    @click.option("--project", metavar="DIR", help="The project's folder (default: found from here upward).")
-    @click.option("--session", metavar="NAME", help="The session (default: the project's current one).")
+    @click.option("--project", metavar="DIR", type=click.Path(), help=_PROJECT)
     @click.option("--json", "as_json", is_flag=True, help="Print data as JSON.")
     @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
     @functools.wraps(command)
@@ -58,6 +61,7 @@ def common(command: Callable[Concatenate[Chosen, P], None]) -> Callable[P, None]
         chosen = Chosen(
             project=_text(kwargs.pop("project", None)),
             session=_text(kwargs.pop("session", None)),
+            agent=_text(kwargs.pop("agent", None)),
             json=bool(kwargs.pop("as_json", False)),
             debug=bool(kwargs.pop("debug", False)),
         )
@@ -70,6 +74,13 @@ def common(command: Callable[Concatenate[Chosen, P], None]) -> Callable[P, None]
             sys.exit(1)
 
     return run
+
+
+def common(command: Callable[Concatenate[Chosen, P], None]) -> Callable[P, None]:
+    """As `of_project`, with the flags that say which list of the project is meant."""
+    session = click.option("--session", metavar="NAME", shell_complete=complete_sessions, help=_SESSION)
+    agent = click.option("--agent", metavar="NAME", help="The list of a sub-agent (default: the main agent's).")
+    return session(agent(of_project(command)))
 
 
 def _text(value: object) -> str | None:

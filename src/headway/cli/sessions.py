@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from headway.cli.options import Chosen, HelpfulGroup, common, complete_sessions
+from headway.cli.options import Chosen, HelpfulGroup, complete_sessions, of_project
 from headway.cli.output import print_json
 from headway.core.clock import local_time
 from headway.core.errors import HeadwayError, SessionNotFound
@@ -27,7 +27,7 @@ def sessions(ctx: click.Context) -> None:
 
 
 @sessions.command("list")
-@common
+@of_project
 def list_sessions(chosen: Chosen) -> None:
     """Show all sessions, the most recent first; * marks the current one."""
     store = chosen.store()
@@ -69,7 +69,7 @@ def _known(store: Store, name: str) -> str:
 
 @sessions.command()
 @click.argument("name", shell_complete=complete_sessions)
-@common
+@of_project
 def resume(chosen: Chosen, name: str) -> None:
     """Make a session the current one, which all other commands use."""
     store = chosen.store()
@@ -83,7 +83,7 @@ def resume(chosen: Chosen, name: str) -> None:
 @sessions.command()
 @click.argument("name", shell_complete=complete_sessions)
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@common
+@of_project
 def delete(chosen: Chosen, name: str, yes: bool) -> None:
     """Delete a session with its whole history. This cannot be undone."""
     store = chosen.store()

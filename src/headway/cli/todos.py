@@ -28,6 +28,7 @@ def todos() -> None:
 todos.add_command(export_todos)
 todos.add_command(import_todos)
 
+PRIORITIES = [str(level) for level in Priority]
 _id_argument = click.argument("todo_id", metavar="ID", shell_complete=complete_ids)
 
 
@@ -57,7 +58,7 @@ def next_todos(chosen: Chosen) -> None:
 @todos.command()
 @click.argument("text")
 @click.option("--after", metavar="ID", shell_complete=complete_ids, help="Put it after this item, not at the end.")
-@click.option("--priority", type=click.Choice([str(level) for level in Priority]), help="How urgent it is.")
+@click.option("--priority", type=click.Choice(PRIORITIES, case_sensitive=False), help="How urgent it is.")
 @click.option("--depends-on", metavar="ID", multiple=True, shell_complete=complete_ids, help="What must be done first.")
 @common
 def add(chosen: Chosen, text: str, after: str | None, priority: str | None, depends_on: tuple[str, ...]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import sys
 import tempfile
 
@@ -55,17 +56,20 @@ def _exported(session: Session, kind: str) -> str:
 
 
 def _write(path: str, text: str, force: bool) -> None:
-    """Writes the file as a whole or not at all."""
-    if os.path.lexists(path) and not force:
+    """Writes the file as a whole or not at all; a link is followed, and the mode of a file that exists is kept."""
+    target = os.path.realpath(path)
+    exists = os.path.lexists(target)
+    if exists and not os.path.isfile(target):
+        raise HeadwayError(f"'{neutral(path)}' is not a file; choose another name.")
+    if exists and not force:
         raise HeadwayError(f"'{neutral(path)}' exists; choose another name, or replace it with --force.")
-    folder = os.path.dirname(path) or "."
     try:
-        handle, draft = tempfile.mkstemp(dir=folder, prefix=".export-")
+        handle, draft = tempfile.mkstemp(dir=os.path.dirname(target), prefix=".export-")
         try:
             with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
                 file.write(text)
-            os.chmod(draft, 0o644)
-            os.replace(draft, path)
+            os.chmod(draft, stat.S_IMODE(os.stat(target).st_mode) if exists else 0o644)
+            os.replace(draft, target)
         except BaseException:
             os.unlink(draft)
             raise

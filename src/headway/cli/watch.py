@@ -13,6 +13,9 @@ from headway.core.codec import event_dict
 from headway.core.events import Event
 from headway.core.session import Session
 
+RESIZE_CHECK = 0.25
+"""Seconds after which the size of the terminal is looked at even if nothing changed."""
+
 
 @click.command()
 @common
@@ -34,10 +37,10 @@ def watch(chosen: Chosen) -> None:
 def _show(session: Session) -> None:
     from headway.cli.live import LiveBox
 
-    with LiveBox() as box:
-        box.show(session.todos)
-        for _ in session.watch():
+    with LiveBox(screen=True) as box:
+        while True:
             box.show(session.todos)
+            next(session.watch(timeout=RESIZE_CHECK), None)
 
 
 def _print_events(events: list[Event]) -> None:

@@ -207,7 +207,7 @@ def _add(todo_list: TodoList, change: ask.Add) -> ListDelta:
     if new.depends_on:
         # An id that is given only now is one that nobody can have meant.
         checked = new if wanted is not None else with_fields(new, {"id": ""})
-        check_dependencies([*items[:place], checked, *items[place:]])
+        check_dependencies([*items[:place], checked, *items[place:]], path={checked.id: "todo.depends_on"})
     items.insert(place, new)
     return deltas.difference(todo_list.items, items, "add")
 

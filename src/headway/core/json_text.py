@@ -5,25 +5,33 @@ from __future__ import annotations
 import json
 
 from headway.core.rules import DuplicateKeys
+from headway.core.text import storable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NoReturn
 
 
-class BadJson(ValueError):
-    """The text is not JSON."""
+class BadJson(Exception):
+    """The text is not JSON; the message says why, to go into a sentence."""
 
 
 def read_json(text: str) -> object:
     """The value of a JSON text. NaN is refused; an object with a repeated key becomes `DuplicateKeys`."""
     try:
-        return json.loads(text.removeprefix("\ufeff"), object_pairs_hook=_object, parse_constant=_refuse)
-    except (ValueError, RecursionError) as error:
-        raise BadJson(str(error)) from None
+        return json.loads(
+            storable(text.removeprefix("\ufeff")), object_pairs_hook=_object, parse_constant=_refuse_constant
+        )
+    except json.JSONDecodeError as error:
+        raise BadJson(f"{error.msg[:1].lower()}{error.msg[1:]} at line {error.lineno}, column {error.colno}") from None
+    except RecursionError:
+        raise BadJson("it is nested too deeply") from None
+    except ValueError:
+        raise BadJson("it has a number with too many digits") from None
 
 
 def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """The object; one in which a key came twice remembers it, so that the check can name it."""
     found = dict(pairs)
     if len(found) == len(pairs):
         return found
@@ -33,5 +41,5 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return odd
 
 
-def _refuse(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not JSON")
+def _refuse_constant(name: str) -> NoReturn:
+    raise BadJson(f"{name} is no JSON value")

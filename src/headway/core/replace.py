@@ -142,11 +142,11 @@ def lost(delta: ListDelta, items: Mapping[str, Todo]) -> tuple[list[Todo], list[
     return list(gone.values()), pairs
 
 
-def check_dependencies(items: list[Todo], name: str = "depends_on") -> None:
-    """Raises every fault of the dependencies of a list."""
+def check_dependencies(items: list[Todo], name: str = "depends_on", path: Mapping[str, str] | None = None) -> None:
+    """Raises every fault of the dependencies of a list. `path` has ids whose faults are reported under another path."""
     edges = {todo.id: todo.depends_on for todo in items}
     paths = {todo.id: f"todos[{index}].{name}" for index, todo in enumerate(items)}
-    if faults := edge_faults(edges, paths, "todos"):
+    if faults := edge_faults(edges, {**paths, **(path or {})}, "todos"):
         raise InvalidTodos(faults)
 
 

@@ -127,7 +127,10 @@ class Session:
         return self._log.listen(name, listener)
 
     def watch(self, *, interval: float = 0.05, timeout: float | None = None) -> Iterator[list[Event]]:
-        """Yields the new events whenever anyone, in any process, changed it; ends after `timeout` quiet seconds."""
+        """Yields the new events whenever anyone, in any process, changed it; ends after `timeout` quiet seconds.
+
+        No events are yielded when the session was deleted; those of its successor, if it is begun again.
+        """
         return self._watched(self.version, self._log.store.identity(self.name), interval, timeout)
 
     def _watched(self, seen: int, identity: object, interval: float, timeout: float | None) -> Iterator[list[Event]]:
@@ -136,17 +139,17 @@ class Session:
         while timeout is None or time.monotonic() - quiet_since < timeout:
             version, before = store.version(self.name), identity
             identity = store.identity(self.name)
-            if before not in (None, identity):
-                seen = 0  # deleted, and perhaps begun again
-            if version == seen:
+            begun_again = before not in (None, identity)
+            if begun_again:
+                seen = 0
+            if version == seen and not begun_again:
                 time.sleep(interval)
                 continue
             self._log.state()
             events = store.events(self.name, seen)
             seen = events[-1].version if events else 0
             quiet_since = time.monotonic()
-            if events:
-                yield events
+            yield events
 
     def agent(self, agent_id: str) -> Session:
         """The list of a sub-agent of this session."""
@@ -293,8 +296,8 @@ class Session:
                 targets.append(self._log.store.event(self.name, version))
                 version = _delta(targets[-1]).previous
             if len(targets) < n:
-                there = f"only {len(targets)} can be taken back" if targets else "there is none"
-                raise NothingToUndo(f"Cannot {cause} {n} {'change' if n == 1 else 'changes'}: {there}.")
+                some = f"Only {len(targets)} of the last {n} changes can be taken back by {cause}; ask for fewer."
+                raise NothingToUndo(some if targets else f"There is nothing to {cause} in this list.")
             return ask.Revert(self._agent, _name(actor, "actor"), self._clock(), cause, targets)
 
         _, todo_list = self._change(make)

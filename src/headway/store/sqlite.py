@@ -267,7 +267,10 @@ class SqliteStore:
     def _create(self) -> None:
         """Makes the folder, which git ignores as a whole, and the file in it."""
         folder = os.path.dirname(self.path)
-        os.makedirs(folder, exist_ok=True)
+        try:
+            os.makedirs(folder, exist_ok=True)
+        except (FileExistsError, NotADirectoryError) as error:
+            raise StoreError(f"'{folder}' is not a folder; move it away and try again.") from error
         with suppress(FileExistsError), open(os.path.join(folder, ".gitignore"), "x", encoding="utf-8") as ignore:
             ignore.write("*\n")
         self._db = self._patiently(self._connected)

@@ -5,13 +5,12 @@ What is read may be hostile: every fault becomes one `HeadwayError` with a sente
 
 from __future__ import annotations
 
-import json
-
 from headway.core.errors import HeadwayError, InvalidTodos
+from headway.core.json_text import BadJson, read_json
 from headway.core.model import Status, Todo, counts
 from headway.core.plans import Plan, plan_record
 from headway.core.rules import FULL, DuplicateKeys, check_item, is_array, is_object
-from headway.core.text import neutral, shown, storable, type_name
+from headway.core.text import neutral, shown, type_name
 from headway.views.checklist import from_markdown, has_items
 
 TYPE_CHECKING = False
@@ -89,8 +88,8 @@ def import_items(text: str, name: str = "The file") -> list[dict[str, object]]:
         raise HeadwayError(f"{_named(name)} is empty; expected a JSON export or a Markdown checklist.")
     if start in "{[" or (name.lower().endswith(".json") and not has_items(body)):
         try:
-            data = _parsed(body)
-        except _NotJson as problem:
+            data = read_json(body)
+        except BadJson as problem:
             if not has_items(body):
                 raise HeadwayError(f"{_named(name)} is not valid JSON: {problem}.") from None
         else:
@@ -123,7 +122,8 @@ def from_json_export(data: object) -> list[dict[str, object]]:
 def _raw_items(data: object) -> Sequence[object]:
     if is_object(data):
         version = data.get("version", VERSION)
-        if not (isinstance(version, str) and version.partition(".")[0] == "1"):
+        known = isinstance(version, str) and version.partition(".")[0] == "1"
+        if not known and "session" not in data:  # a session's list as printed has the version of the session
             raise HeadwayError(f"This export has version {shown(version)}; this Headway reads version {VERSION}.")
         if "todos" not in data:
             raise InvalidTodos(["todos: Required"])
@@ -131,36 +131,6 @@ def _raw_items(data: object) -> Sequence[object]:
     if not is_array(data):
         raise InvalidTodos([f"todos: Expected array, received {type_name(data)}"])
     return data
-
-
-class _NotJson(Exception):
-    """The text is no JSON; the message says why, to go into a sentence."""
-
-
-def _parsed(text: str) -> object:
-    try:
-        return json.loads(storable(text), object_pairs_hook=_object, parse_constant=_constant)
-    except json.JSONDecodeError as error:
-        raise _NotJson(f"{error.msg[:1].lower()}{error.msg[1:]} at line {error.lineno}, column {error.colno}") from None
-    except RecursionError:
-        raise _NotJson("it is nested too deeply") from None
-    except ValueError:
-        raise _NotJson("it has a number with too many digits") from None
-
-
-def _constant(name: str) -> object:
-    raise _NotJson(f"{name} is no JSON value")
-
-
-def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    """The object; one in which a key came twice remembers it, so that the check can name it."""
-    plain = dict(pairs)
-    if len(plain) == len(pairs):
-        return plain
-    seen: set[str] = set()
-    repeated = DuplicateKeys(plain)
-    repeated.repeated = tuple(dict.fromkeys(key for key, _ in pairs if key in seen or seen.add(key)))
-    return repeated
 
 
 def _named(name: str) -> str:

@@ -94,7 +94,7 @@ def _active_lines(todo: Todo) -> list[str]:
         lines.append(f"      {' · '.join(facts)}")
     if todo.risks:
         lines.append(f"      risks: {_listed(todo.risks, MAX_TEXT, '; ')}")
-    if todo.notes and todo.status is Status.BLOCKED:
+    if todo.notes:
         lines.append(f"      notes: {_text(todo.notes)}")
     return lines
 
