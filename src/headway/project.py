@@ -7,7 +7,7 @@ import os
 from headway.core.errors import HeadwayError
 from headway.core.log import Log
 from headway.core.session import Session
-from headway.core.text import clean
+from headway.core.text import clean, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,8 +36,14 @@ def open_store(project: str | os.PathLike[str] = ".", *, memory: bool = False) -
 
     root: str = os.path.abspath(project)
     if not os.path.isdir(root):
-        raise HeadwayError(f"There is no folder '{root}'; create it or name another project.")
-    return SqliteStore(os.path.join(root, FOLDER, FILE))
+        raise HeadwayError(f"There is no folder '{shown(root, 300)}'; create it or name another project.")
+    folder = os.path.join(root, FOLDER)
+    real = os.path.realpath(root)
+    if os.path.islink(folder) and os.path.commonpath([real, os.path.realpath(folder)]) != real:
+        raise HeadwayError(
+            f"'{shown(folder, 300)}' is a link that leads out of the project; put a folder in its place."
+        )
+    return SqliteStore(os.path.join(folder, FILE))
 
 
 def session_name(name: str) -> str:

@@ -17,6 +17,13 @@ def test_sessions_are_listed_with_progress_and_the_current_one_marked(headway: H
     assert "* default" in headway("sessions").stdout
 
 
+def test_sessions_alone_takes_the_flags_of_sessions_list(headway: Headway) -> None:
+    headway("todos", "add", "A")
+    assert [entry["name"] for entry in data(headway("sessions", "--json"))] == ["default"]
+    assert data(headway("sessions", "--json", "list")) == data(headway("sessions", "list", "--json"))
+    assert headway("sessions", "--project", "nowhere", "list", code=1).stderr.startswith("Error: There is no folder")
+
+
 def test_resume_makes_a_session_the_one_that_commands_use(headway: Headway) -> None:
     headway("todos", "add", "A")
     headway("todos", "add", "B", "--session", "other")

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -221,3 +223,35 @@ def test_a_folder_that_is_gone_is_said_in_one_sentence(
     assert (
         headway("todos", "list", code=1).stderr == "Error: The folder you are in is gone; change to one that exists.\n"
     )
+
+
+@pytest.mark.parametrize("words", [["todos", "list"], ["todos", "export"], ["todos", "history"]])
+def test_json_has_nothing_that_a_terminal_obeys(headway: Headway, words: list[str]) -> None:
+    evil = "a\x9b2J\x7f\u202eb"
+    headway("todos", "add", evil)
+    flag = [] if words[1] == "export" else ["--json"]
+    printed = headway(*words, *flag).stdout
+    assert not set("\x9b\x7f\u202e") & set(printed)
+    assert evil in json.dumps(json.loads(printed), ensure_ascii=False)
+
+
+def test_a_hostile_path_in_an_error_is_made_harmless(headway: Headway) -> None:
+    assert "\x1b" not in headway("todos", "list", "--project", "no\x1b[31mwhere", code=1).stderr
+
+
+def test_a_link_that_leads_out_of_the_project_is_not_followed(headway: Headway, project: Path) -> None:
+    outside = project.parent / f"{project.name}-outside"
+    outside.mkdir()
+    (project / ".headway").symlink_to(outside)
+    assert "leads out of the project" in headway("todos", "add", "A", code=1).stderr
+    assert list(outside.iterdir()) == []
+
+
+def test_debug_shows_the_traceback_of_a_damaged_store(headway: Headway, project: Path) -> None:
+    (project / ".headway").mkdir()
+    (project / ".headway" / "headway.db").write_text("no database", encoding="utf-8")
+    program = Path(sys.executable).with_name("headway")
+    done = subprocess.run(
+        [program, "todos", "list", "--debug"], cwd=project, capture_output=True, text=True, timeout=60
+    )
+    assert "Traceback" in done.stderr and "StoreCorrupt" in done.stderr

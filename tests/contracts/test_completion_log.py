@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
 import re
 import subprocess
 import sys
@@ -17,7 +19,8 @@ from hypothesis import strategies as st
 
 import headway
 from headway import Session, Status, Todo
-from headway.contracts.completion_log import block_text
+from headway.contracts.completion_log import block_text, log_completion
+from headway.core.model import CompletionLog
 from headway.tools.todo_write import TodoWriteTool
 
 from .envelopes import accepted, params, todo
@@ -404,3 +407,51 @@ def test_processes_that_finish_at_once_in_two_sessions_leave_two_files(project: 
     texts = [path.read_text(encoding="utf-8") for path in (project / "memory" / "todos").iterdir()]
     assert [headings(text) for text in texts] == [[1], [1]]
     assert sorted(text.split("\n")[5] for text in texts) == ["- a", "- b"]
+
+
+def test_a_stored_path_that_leads_elsewhere_is_not_used(project: Path):
+    session = headway.open(project)
+    session.log_completion(CompletionLog("../escape.md", 1, {}))
+    saved = accepted(TodoWriteTool(project, session), todo("A", "completed"))["data"]["persisted_to"]
+    assert saved.startswith("memory/todos/todoList-")
+    assert not (project.parent / "escape.md").exists()
+    session.close()
+
+
+def test_a_folder_that_is_kept_locked_makes_the_answer_partial(project: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("headway.contracts.completion_log.PATIENCE", 0.1)
+    (project / "memory" / "todos").mkdir(parents=True)
+    handle = os.open(project / "memory" / "todos", os.O_RDONLY)
+    fcntl.flock(handle, fcntl.LOCK_EX)
+    try:
+        found = json.loads(TodoWriteTool(project).run(params(todo("A", "completed"))))
+    finally:
+        os.close(handle)
+    assert found["status"] == "partial"
+    assert "keeps memory/todos locked" in found["text"]
+
+
+def test_a_project_that_does_not_exist_is_not_made(project: Path):
+    found = json.loads(TodoWriteTool(project / "nowhere").run(params(todo("A", "completed"))))
+    assert found["status"] == "partial"
+    assert not (project / "nowhere").exists()
+
+
+def test_a_list_that_another_process_sent_meanwhile_is_logged_once(project: Path):
+    first, second = headway.open(project), headway.open(project)
+    done = [todo("A", "completed")]
+    first.write(done, replace=True, summary="S")
+    second.write(done, replace=True, summary="S")
+    assert log_completion(second, str(project), "S", second.todos) is not None
+    assert log_completion(first, str(project), "S", first.todos) is None
+    first.close()
+    second.close()
+
+
+def test_the_lists_of_sub_agents_are_told_apart(project: Path):
+    session = headway.open(project)
+    main, sub = TodoWriteTool(project, session), TodoWriteTool(project, session.agent("sub"))
+    assert "persisted_to" in accepted(sub, todo("B", "completed"))["data"]
+    assert "persisted_to" in accepted(main, todo("A", "completed"))["data"]
+    assert "persisted_to" not in accepted(sub, todo("B", "completed"))["data"]
+    session.close()

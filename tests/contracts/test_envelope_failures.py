@@ -108,10 +108,17 @@ class Unreadable:
     __str__ = __repr__
 
 
+class Broken(dict[str, object]):
+    """An object that cannot be taken apart."""
+
+    def items(self):
+        raise RuntimeError("secret detail")
+
+
 def test_an_unexpected_error_says_nothing_of_its_inside(session: Session, caplog: pytest.LogCaptureFixture):
     tool = TodoWriteTool(".", session)
     with caplog.at_level(logging.ERROR, "headway"):
-        found = answer(tool, {Unreadable(): 1, **params(todo("A"))})
+        found = answer(tool, Broken(params(todo("A"))))
     assert failed_inside(found) == "Unexpected internal error."
     assert "secret" not in json.dumps(found)
     assert "RuntimeError: secret detail" in caplog.text

@@ -5,10 +5,11 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-from headway import Event, Session, Todo, TodoNotFound
+from headway import Event, HeadwayError, Session, Todo, TodoNotFound
 from headway.core.events import TODO_LIST_UPDATED, ListDelta
 from headway.core.model import CompletionLog
 from headway.store.memory import MemoryStore
@@ -49,7 +50,7 @@ def test_a_listener_is_not_told_of_what_is_no_change_of_the_list(session: Sessio
     session.renew("t1", "ada", 900)
     session.set_plan(PLAN)
     session.set_plan_mode(True)
-    session.log_completion(CompletionLog("a.md", 1, "d"))
+    session.log_completion(CompletionLog("a.md", 1, {"main": "d"}))
     with pytest.raises(TodoNotFound):
         session.update("t9", notes="n")
     assert heard == []
@@ -288,10 +289,88 @@ def test_two_threads_on_one_session_lose_nothing(session: Session) -> None:
 
 
 def test_the_completion_log_is_remembered(session: Session) -> None:
-    log = CompletionLog("memory/todos/a.md", 2, "digest")
+    log = CompletionLog("memory/todos/a.md", 2, {"main": "digest"})
     session.log_completion(log)
     assert session.state.completion_log == log
 
 
 def test_a_session_says_which_it_is(session: Session) -> None:
     assert repr(session.agent("sub-1")) == "<headway.Session 'test' agent='sub-1'>"
+
+
+def test_a_listener_runs_without_the_lock_so_that_other_threads_go_on() -> None:
+    session = in_memory()
+    seen: list[int] = []
+
+    def listener(todos: list[Todo]) -> None:
+        reader = threading.Thread(target=lambda: seen.append(len(session.todos)))
+        reader.start()
+        reader.join(10)
+        assert not reader.is_alive()
+
+    session.on("todos:update", listener)
+    session.write(items("A"))
+    assert seen == [1]
+
+
+def test_a_subscriber_to_a_list_change_gets_the_whole_list() -> None:
+    session = in_memory()
+    heard: list[Event] = []
+    session.on("TodoListUpdated", heard.append)
+    session.write(items("A", "B"))
+    session.agent("sub").write(items("C"))
+    assert [(event.agent, [todo.content for todo in event.todos or ()]) for event in heard] == [
+        ("main", ["A", "B"]),
+        ("sub", ["C"]),
+    ]
+
+
+def test_a_sub_agent_hears_only_of_its_own_list() -> None:
+    session = in_memory()
+    heard: list[Event] = []
+    session.agent("sub").on("TodoListUpdated", heard.append)
+    session.write(items("A"))
+    session.agent("sub").write(items("B"))
+    assert [event.agent for event in heard] == ["sub"]
+
+
+def test_an_event_that_does_not_exist_is_refused_with_the_nearest_name() -> None:
+    with pytest.raises(HeadwayError, match="did you mean 'todos:update'"):
+        in_memory().on("todos:updated", print)
+
+
+def test_events_are_read_page_by_page_in_order() -> None:
+    session = in_memory()
+    for number in range(1_203):
+        session.add(f"{number}")
+    assert [event.version for event in session.events(after=2)] == list(range(3, 1_204))
+
+
+def test_items_of_a_list_can_be_written_back_as_they_are() -> None:
+    session = in_memory()
+    session.write([{"content": "A", "priority": "high", "evidence": {"level": "reported"}}, {"content": "B"}])
+    before = session.todos
+    assert not session.write(before).changed
+    other = in_memory()
+    other.write(before)
+    assert other.todos == before
+
+
+MISUSES: list[Callable[[Any], object]] = [
+    lambda session: session.claim(5),
+    lambda session: session.claim("w", lease="5"),
+    lambda session: session.move("t1", "1"),
+    lambda session: session.undo("x"),
+    lambda session: session.add("B", actor=5),
+    lambda session: session.write([{10**5000: 1}]),
+    lambda session: session.write(todo for todo in ()),
+]
+
+
+@pytest.mark.parametrize("misuse", MISUSES)
+def test_misuse_is_an_error_with_a_sentence_and_changes_nothing(misuse: Callable[[Any], object]) -> None:
+    session = in_memory()
+    session.write(items("A"))
+    with pytest.raises(HeadwayError):
+        misuse(session)
+    assert session.version == 1

@@ -83,18 +83,18 @@ def test_a_deleted_session_is_gone_and_can_begin_again(store: Store) -> None:
 
 
 def test_a_log_is_told_from_another_of_the_same_name(store: Store) -> None:
-    assert (store.version("s"), store.identity("s")) == (0, None)
+    assert (store.version("s"), store.position("s")[0]) == (0, None)
     store.append("s", 0, [event(1)], None)
     assert store.version("s") == 1
-    first = store.identity("s")
+    first = store.position("s")[0]
     assert first is not None
     store.append("s", 1, [event(2)], None)
-    assert (store.version("s"), store.identity("s")) == (2, first)
+    assert (store.version("s"), store.position("s")[0]) == (2, first)
     store.delete("s")
-    assert (store.version("s"), store.identity("s")) == (0, None)
+    assert (store.version("s"), store.position("s")[0]) == (0, None)
     store.append("s", 0, [event(1)], None)
     assert store.version("s") == 1
-    assert store.identity("s") not in (None, first)
+    assert store.position("s")[0] not in (None, first)
 
 
 def test_the_current_session_is_kept_until_it_is_deleted(store: Store) -> None:
@@ -123,7 +123,7 @@ def test_in_a_turn_nobody_else_appends(store: Store) -> None:
         done.set()
 
     thread = threading.Thread(target=rival)
-    with store.turn():
+    with store.turn("s"):
         thread.start()
         assert waiting.wait(10)
         assert not done.wait(0.05)
@@ -137,9 +137,9 @@ def test_in_a_turn_nobody_else_appends(store: Store) -> None:
 
 def test_a_turn_without_an_append_changes_nothing(store: Store) -> None:
     store.append("s", 0, [event(1)], None)
-    with store.turn():
+    with store.turn("s"):
         assert store.events("s", 0) == [event(1)]
-    with pytest.raises(RuntimeError), store.turn():
+    with pytest.raises(RuntimeError), store.turn("s"):
         raise RuntimeError
     store.append("s", 1, [event(2)], None)
     assert store.version("s") == 2

@@ -105,7 +105,6 @@ def test_a_file_from_a_newer_version_is_left_alone(opened: Opener, full: Path) -
         '{"cause":"write","previous":0,"changed":{"t1":{"nope":[1,2]}}}',
         '{"cause":"write","previous":0,"changed":{"t1":{"status":["pending","lost"]}}}',
         '{"cause":"write","previous":0,"added":[{"id":"t1"}]}',
-        '{"cause":"write","previous":0,"added":[{"id":"t1","content":"a","nope":1}]}',
         '{"cause":"write","previous":0,"added":[{"id":"t1","content":"a","evidence":"x"}]}',
         '{"cause":"write","previous":0,"order":[1]}',
     ],
@@ -120,9 +119,20 @@ def test_a_plan_that_cannot_be_read_is_named(opened: Opener, full: Path) -> None
     assert "event 101 cannot be read" in refused(opened, full, StoreCorrupt)
 
 
-def test_an_event_of_an_unknown_kind_is_named(opened: Opener, full: Path) -> None:
+def test_an_event_of_an_unknown_kind_comes_from_a_newer_headway(opened: Opener, full: Path) -> None:
     look(full, "UPDATE events SET type = 'SomethingElse' WHERE version = 101")
-    assert "event 101 cannot be read" in refused(opened, full, StoreCorrupt)
+    assert "event 101 is a 'SomethingElse'" in refused(opened, full, StoreTooNew)
+
+
+def test_an_unknown_field_of_an_item_comes_from_a_newer_headway(opened: Opener, full: Path) -> None:
+    data = '{"cause":"write","previous":0,"added":[{"id":"t1","content":"a","labels":1}]}'
+    look(full, "UPDATE events SET data = ? WHERE version = 101", data)
+    assert "the field 'labels'" in refused(opened, full, StoreTooNew)
+
+
+def test_a_gap_in_the_log_is_an_error_that_says_so(opened: Opener, full: Path) -> None:
+    look(full, "UPDATE events SET version = 102 WHERE version = 101")
+    assert "events are missing after version 100" in refused(opened, full, StoreCorrupt)
 
 
 def test_text_that_is_no_utf8_is_an_error_that_says_so(opened: Opener, full: Path) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import headway
-from headway import StoreCorrupt
+from headway import Event, StoreCorrupt
 from headway.core.codec import read_state
 from headway.store.migrations import APPLICATION_ID, MIGRATIONS, NEWEST, migrate
 from headway.store.sqlite import SqliteStore
@@ -263,3 +263,21 @@ def test_a_project_that_is_no_folder_is_refused(tmp_path: Path) -> None:
 def test_a_session_needs_a_printable_name(tmp_path: Path, name: str) -> None:
     with pytest.raises(headway.HeadwayError, match="A session needs a name"):
         headway.open(tmp_path, name)
+
+
+def test_a_growing_list_is_not_written_out_again_and_again(tmp_path: Path) -> None:
+    store = SqliteStore(str(tmp_path / ".headway" / "headway.db"))
+    kept: list[int] = []
+    append = store.append
+
+    def counted(session: str, expected: int, events: list[Event], snapshot: str | None) -> None:
+        if snapshot is not None:
+            kept.append(expected)
+        append(session, expected, events, snapshot)
+
+    store.append = counted
+    session = over(store)
+    for number in range(3_000):
+        session.add(f"Item {number}")
+    session.close()
+    assert len(kept) < 25

@@ -116,7 +116,9 @@ def test_what_a_file_does_not_say_is_unset():
     session = headway.open(memory=True)
     session.write([{"content": "a", "priority": "high", "notes": "n", "risks": ["r"], "status": "blocked"}])
     session.write(import_items('[{"id": "t1", "content": "a"}]', "a.json"), replace=True)
-    assert kept(session.todos) == [["t1", "a", None, Status.PENDING, None, None, (), (), *[None] * 5]]
+    made = session.todos[0].created_at
+    assert made is not None
+    assert kept(session.todos) == [["t1", "a", None, Status.PENDING, None, None, (), (), None, None, None, made, None]]
 
 
 def test_every_fault_of_a_file_is_named():

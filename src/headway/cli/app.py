@@ -11,6 +11,7 @@ import click
 
 from headway import __version__
 from headway.cli.options import HelpfulGroup
+from headway.core.errors import HeadwayError
 
 COMMANDS = {
     "completion": ("headway.cli.completion", "completion", "Let the shell complete commands, ids and statuses."),
@@ -59,6 +60,8 @@ def main() -> None:
             stream.reconfigure(errors="replace")
     try:
         app(standalone_mode=True)
+    except HeadwayError:
+        raise
     except OSError as error:
         sys.stderr.write(f"Error: the answer could not be printed ({error.strerror}); what was asked for is done.\n")
         os._exit(1)

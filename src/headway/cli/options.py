@@ -43,11 +43,18 @@ class Chosen:
         """The session meant; one that was named must be there unless the command may begin it."""
         store = self.store()
         name = session_name(chosen_session(store, os.environ, self.session))
-        if must_exist and self.session and not store.version(name):
-            there = ", ".join(shown(info.name) for info in store.sessions()) or "none yet"
-            raise SessionNotFound(f"There is no session '{shown(name)}' in this project; the sessions are: {there}.")
+        if must_exist and self.session:
+            known_session(store, name)
         session = Session(Log(store, name))
         return session.agent(self.agent) if self.agent else session
+
+
+def known_session(store: Store, name: str) -> str:
+    """The name, if the project has a session of it."""
+    if not store.version(name):
+        there = ", ".join(shown(info.name) for info in store.sessions()) or "none yet"
+        raise SessionNotFound(f"There is no session '{shown(name)}' in this project; the sessions are: {there}.")
+    return name
 
 
 def of_project(command: Callable[Concatenate[Chosen, P], None]) -> Callable[P, None]:
@@ -58,12 +65,13 @@ def of_project(command: Callable[Concatenate[Chosen, P], None]) -> Callable[P, N
     @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
     @functools.wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
+        outer = click.get_current_context().find_object(Chosen) or Chosen()
         chosen = Chosen(
-            project=_text(kwargs.pop("project", None)),
+            project=_text(kwargs.pop("project", None)) or outer.project,
             session=_text(kwargs.pop("session", None)),
             agent=_text(kwargs.pop("agent", None)),
-            json=bool(kwargs.pop("as_json", False)),
-            debug=bool(kwargs.pop("debug", False)),
+            json=bool(kwargs.pop("as_json", False)) or outer.json,
+            debug=bool(kwargs.pop("debug", False)) or outer.debug,
         )
         try:
             command(chosen, *args, **kwargs)

@@ -10,12 +10,19 @@ from headway.cli.options import Chosen
 from headway.core.codec import todo_dict
 from headway.core.model import Todo, counts
 from headway.core.session import Session, Written
-from headway.core.text import cut, neutral, shown
+from headway.core.text import UNSAFE, brief, shown
 from headway.views.listing import counts_line
 
+_UNSEEN = {code: f"\\u{code:04x}" for code in (*range(0x7F, 0xA0), *map(ord, UNSAFE))}
 
-def print_json(value: object) -> None:
-    click.echo(json.dumps(value, ensure_ascii=False, indent=2))
+
+def json_text(value: object, indent: int | None = 2) -> str:
+    """JSON in which nothing stands that a terminal would obey: such characters are written as escapes."""
+    return json.dumps(value, ensure_ascii=False, indent=indent).translate(_UNSEEN)
+
+
+def print_json(value: object, indent: int | None = 2) -> None:
+    click.echo(json_text(value, indent))
 
 
 def list_record(session: Session) -> dict[str, object]:
@@ -50,10 +57,10 @@ def print_written(chosen: Chosen, session: Session, written: Written, line: str)
     for item, needed in written.detached:
         click.echo(f"{shown(item)} no longer depends on {shown(needed)}.")
     if written.dropped:
-        names = "; ".join(cut(neutral(todo.content[:400]), 60) for todo in written.dropped[:5])
+        names = "; ".join(brief(todo.content) for todo in written.dropped[:5])
         more = f"; and {len(written.dropped) - 5} more" if len(written.dropped) > 5 else ""
         click.echo(f"Dropped unfinished: {names}{more}. Take it back with: headway todos undo")
 
 
 def quoted(todo: Todo) -> str:
-    return f"{shown(todo.id, 40)} “{cut(neutral(todo.content[:400]), 60)}”"
+    return f"{shown(todo.id, 40)} “{brief(todo.content)}”"

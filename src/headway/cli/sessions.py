@@ -6,30 +6,35 @@ import sys
 
 import click
 
-from headway.cli.options import Chosen, HelpfulGroup, complete_sessions, of_project
+from headway.cli.options import Chosen, HelpfulGroup, complete_sessions, known_session, of_project
 from headway.cli.output import print_json
 from headway.core.clock import local_time
-from headway.core.errors import HeadwayError, SessionNotFound
+from headway.core.errors import HeadwayError
 from headway.core.log import Log
 from headway.core.model import FINISHED
 from headway.core.session import Session
-from headway.core.store import Store
 from headway.core.text import cut, neutral, shown
 from headway.project import DEFAULT_SESSION
 
 
 @click.group(cls=HelpfulGroup, invoke_without_command=True)
 @click.pass_context
-def sessions(ctx: click.Context) -> None:
+@of_project
+def sessions(chosen: Chosen, ctx: click.Context) -> None:
     """List, resume and delete the sessions of this project."""
+    ctx.obj = chosen
     if ctx.invoked_subcommand is None:
-        ctx.invoke(list_sessions)
+        _print_sessions(chosen)
 
 
 @sessions.command("list")
 @of_project
 def list_sessions(chosen: Chosen) -> None:
     """Show all sessions, the most recent first; * marks the current one."""
+    _print_sessions(chosen)
+
+
+def _print_sessions(chosen: Chosen) -> None:
     store = chosen.store()
     current = store.current() or DEFAULT_SESSION
     found: list[dict[str, object]] = []
@@ -59,21 +64,13 @@ def list_sessions(chosen: Chosen) -> None:
         )
 
 
-def _known(store: Store, name: str) -> str:
-    names = [info.name for info in store.sessions()]
-    if name not in names:
-        there = ", ".join(shown(other) for other in names) or "none yet"
-        raise SessionNotFound(f"There is no session '{shown(name)}' in this project; the sessions are: {there}.")
-    return name
-
-
 @sessions.command()
 @click.argument("name", shell_complete=complete_sessions)
 @of_project
 def resume(chosen: Chosen, name: str) -> None:
     """Make a session the current one, which all other commands use."""
     store = chosen.store()
-    store.set_current(_known(store, name))
+    store.set_current(known_session(store, name))
     if chosen.json:
         print_json({"current": name})
     else:
@@ -87,7 +84,7 @@ def resume(chosen: Chosen, name: str) -> None:
 def delete(chosen: Chosen, name: str, yes: bool) -> None:
     """Delete a session with its whole history. This cannot be undone."""
     store = chosen.store()
-    _known(store, name)
+    known_session(store, name)
     if not yes:
         if not sys.stdin.isatty():
             raise HeadwayError(f"Deleting '{shown(name)}' cannot be undone; say that you mean it with --yes.")

@@ -145,9 +145,10 @@ def _print_reverted(chosen: Chosen, session: Session, did: str, n: int, opposite
 @common
 def history(chosen: Chosen) -> None:
     """Show who changed what, and when."""
-    events = chosen.open().history()
+    session = chosen.open()
+    events = session.history()
     if chosen.json:
-        print_json([event_dict(event) for event in events])
+        print_json([event_dict(event, session.name) for event in events])
         return
     from headway.views.history import history_lines
 

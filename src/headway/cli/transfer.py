@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import stat
 import sys
@@ -11,7 +10,7 @@ import tempfile
 import click
 
 from headway.cli.options import Chosen, common
-from headway.cli.output import print_json, print_written
+from headway.cli.output import json_text, print_json, print_written
 from headway.core.clock import now
 from headway.core.errors import HeadwayError
 from headway.core.session import Session
@@ -52,7 +51,7 @@ def _exported(session: Session, kind: str) -> str:
 
     if kind == "csv":
         return to_csv(items)
-    return json.dumps(to_json_export(items, session.plan, now()), ensure_ascii=False, indent=2) + "\n"
+    return json_text(to_json_export(items, session.plan, now())) + "\n"
 
 
 def _write(path: str, text: str, force: bool) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
+from dataclasses import replace
 
 import click
 
 from headway.cli.options import Chosen, common
+from headway.cli.output import print_json
 from headway.core.codec import event_dict
 from headway.core.events import Event
 from headway.core.session import Session
@@ -25,7 +26,7 @@ def watch(chosen: Chosen) -> None:
     try:
         if chosen.json:
             for events in session.watch():
-                _print_events(events)
+                _print_events(session, events)
         else:
             _show(session)
     except KeyboardInterrupt:
@@ -39,11 +40,17 @@ def _show(session: Session) -> None:
 
     with LiveBox(screen=True) as box:
         while True:
+            changes = session.watch(timeout=RESIZE_CHECK)
             box.show(session.todos)
-            next(session.watch(timeout=RESIZE_CHECK), None)
+            next(changes, None)
 
 
-def _print_events(events: list[Event]) -> None:
+def _print_events(session: Session, events: list[Event]) -> None:
+    """Prints the events; the last change of each list has the list as it now is."""
+    lists = {event.agent: session.state.list_of(event.agent) for event in events}
     for event in events:
-        click.echo(json.dumps(event_dict(event), ensure_ascii=False))
+        todo_list = lists[event.agent]
+        if todo_list.changed_in == event.version:
+            event = replace(event, todos=tuple(todo_list.items.values()))
+        print_json(event_dict(event, session.name), indent=None)
     sys.stdout.flush()

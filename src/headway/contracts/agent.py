@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from headway.contracts.calls import NAME, counts_line, notes, shell_shape, write
+from headway.contracts.calls import NAME, correction, counts_line, notes, shell_shape, write
 from headway.contracts.schema import agent_parameters
 from headway.core.errors import HeadwayError, InvalidTodos
 
@@ -48,8 +48,7 @@ def run(session: Session, call: object) -> Answer:
             return Answer(_PLAN_MODE, session.todos, False)
         written = write(session, call, shell_shape())
     except InvalidTodos as error:
-        lines = [f"{NAME} changed nothing. Correct this and send the complete list again:"]
-        return Answer("\n".join([*lines, *(f"- {line}" for line in error.violations)]), session.todos, False)
+        return Answer(correction(error), session.todos, False)
     except HeadwayError as error:
         return Answer(f"{NAME} changed nothing: {error}", [], False)
     return Answer("\n".join([counts_line(written), *notes(written)]), written.todos, True)

@@ -6,7 +6,7 @@ from headway.contracts.limits import max_chars, max_items
 from headway.core.errors import InvalidTodos
 from headway.core.model import Status
 from headway.core.rules import DuplicateKeys, Fault, Shape, check_items, check_text, is_object, named
-from headway.core.text import cut, neutral, shown, type_name
+from headway.core.text import brief, shown, type_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -83,6 +83,12 @@ def _fault(key: str, value: object, with_summary: bool) -> str | None:
         return str(fault)
 
 
+def correction(error: InvalidTodos) -> str:
+    """What a model is told of a call that was refused."""
+    lines = [f"{NAME} changed nothing. Correct this and send the complete list again:"]
+    return "\n".join([*lines, *(f"- {line}" for line in error.violations)])
+
+
 def counts_line(written: Written) -> str:
     """`Todo list updated: 1 completed, 2 pending`, or that it was cleared."""
     if not written.todos:
@@ -107,5 +113,5 @@ def notes(written: Written) -> list[str]:
 
 
 def _named(texts: list[str]) -> str:
-    first = "; ".join(cut(neutral(text[:400]), 60) for text in texts[:5])
+    first = "; ".join(brief(text) for text in texts[:5])
     return first if len(texts) <= 5 else f"{first}; and {len(texts) - 5} more"

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import time
 from contextlib import contextmanager
 
 from headway.contracts.calls import MODEL
@@ -29,6 +30,9 @@ _LABELS = {
     False: ("总任务概述：", "完成的任务", "取消的任务"),
     True: ("Overall task: ", "finished tasks", "cancelled tasks"),
 }
+_NAME = re.compile(r"memory/todos/todoList-\d{8}-\d{6}\.md")
+PATIENCE = 5.0
+"""Seconds to wait for another process that is writing."""
 _LEADING_MARKUP = re.compile(r"^(?:[#>+*=|`_\[\-]|\d+[.)]|~~~)")
 _HTML = re.compile(r"(\\*)(<)")
 _HTML_OR_STROKE = re.compile(r"(\\*)([<~])")
@@ -38,25 +42,25 @@ def is_finished(todos: Sequence[Todo]) -> bool:
     return bool(todos) and all(todo.status in FINISHED for todo in todos)
 
 
-def log_completion(
-    session: Session, project_root: str, summary: str, todos: Sequence[Todo], *, changed: bool
-) -> str | None:
+def log_completion(session: Session, project_root: str, summary: str, todos: Sequence[Todo]) -> str | None:
     """Adds a block for a finished list of the session; returns the file's path in the project.
 
     None if this very list was logged already and has not changed since. Raises OSError if the file cannot be written.
     """
-    digest = _digest(summary, todos)
     folder = _folder(project_root)
     with _one_writer(folder):
         logged = session.state.completion_log
-        if logged is not None and logged.digest == digest and not changed:
+        this = f"{session.todo_list.changed_in}-{_digest(summary, todos)}"
+        last = logged.last if logged else {}
+        if last.get(session.agent_id) == this:
             return None
         moment = now()
-        path = logged.path if logged else _free_name(project_root, moment)
+        named = logged.path if logged and _NAME.fullmatch(logged.path) else None
+        path = named or _free_name(project_root, moment)
         blocks = (logged.blocks if logged else 0) + 1
         text = block_text(blocks, moment, summary, todos)
         with _appended(os.path.join(project_root, *path.split("/")), text):
-            session.log_completion(CompletionLog(path, blocks, digest), actor=MODEL)
+            session.log_completion(CompletionLog(path, blocks, {**last, session.agent_id: this}), actor=MODEL)
         return path
 
 
@@ -90,6 +94,8 @@ def _digest(summary: str, todos: Sequence[Todo]) -> str:
 
 def _folder(project_root: str) -> str:
     """The log's folder, made if it is missing; never one that a link leads out of the project."""
+    if not os.path.isdir(project_root):
+        raise OSError("the project's folder does not exist")
     folder = os.path.join(project_root, *FOLDER)
     root = os.path.realpath(project_root)
     if os.path.commonpath([os.path.realpath(folder), root]) != root:
@@ -109,7 +115,7 @@ def _free_name(project_root: str, moment: str) -> str:
 
 @contextmanager
 def _one_writer(folder: str) -> Generator[None]:
-    """Holds a lock on the folder, where the system has one."""
+    """Holds a lock on the folder, where the system has one. Raises OSError if another process keeps it."""
     try:
         import fcntl
     except ImportError:
@@ -117,7 +123,15 @@ def _one_writer(folder: str) -> Generator[None]:
         return
     handle = os.open(folder, os.O_RDONLY)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    raise OSError("another process keeps memory/todos locked") from None
+                time.sleep(0.01)
         yield
     finally:
         os.close(handle)

@@ -10,14 +10,14 @@ import math
 import os
 import time
 
-from headway.contracts.calls import ENVELOPE, NAME, notes, write
+from headway.contracts.calls import ENVELOPE, NAME, correction, notes, write
 from headway.contracts.completion_log import is_finished, log_completion
 from headway.contracts.schema import envelope_parameters
 from headway.core.errors import HeadwayError, InvalidTodos
 from headway.core.model import Status, counts
 from headway.core.recap import recap
 from headway.core.rules import is_array, is_object
-from headway.core.text import clean, cut, neutral, shown
+from headway.core.text import clean, cut, neutral, shown, type_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,9 +63,7 @@ def run(session: Session, project_root: str, params: object) -> str:
         todos = written.todos
         answer = _applied(session, project_root, written, _summary(params))
     except InvalidTodos as error:
-        lines = [f"{NAME} changed nothing. Correct this and send the complete list again:"]
-        text = "\n".join([*lines, *(f"- {line}" for line in error.violations)])
-        answer = _failed("INVALID_PARAM", "; ".join(error.violations), text)
+        answer = _failed("INVALID_PARAM", "; ".join(error.violations), correction(error))
     except HeadwayError as error:
         _logged("TodoWrite could not use the store")
         answer = _failed("INTERNAL_ERROR", str(error), f"{NAME} changed nothing. {error}")
@@ -100,7 +98,7 @@ def _applied(session: Session, project_root: str, written: Written, summary: str
     status = "success"
     if is_finished(written.todos):
         try:
-            saved = log_completion(session, project_root, summary, written.todos, changed=written.changed)
+            saved = log_completion(session, project_root, summary, written.todos)
         except (OSError, HeadwayError, ValueError) as error:
             _logged("The completion log could not be written")
             status = "partial"
@@ -156,7 +154,7 @@ def _json(answer: dict[str, object]) -> str:
             text = json.dumps(answer, ensure_ascii=in_ascii, allow_nan=False)
             text.encode()
             return text
-        except (ValueError, TypeError, RecursionError):
+        except Exception:  # the input came from anywhere: its own methods may raise anything
             continue
     return json.dumps(_plain(answer, _DEEPEST, ()))
 
@@ -172,17 +170,15 @@ def _plain(value: object, depth: int, above: tuple[int, ...]) -> object:
     if id(value) in above or not depth:
         return "…"
     within = (*above, id(value))
-    if is_object(value):
-        return {_text(key): _plain(entry, depth - 1, within) for key, entry in value.items()}
-    if is_array(value):
-        return [_plain(entry, depth - 1, within) for entry in value]
+    try:
+        if is_object(value):
+            return {_text(key): _plain(entry, depth - 1, within) for key, entry in value.items()}
+        if is_array(value):
+            return [_plain(entry, depth - 1, within) for entry in value]
+    except Exception:
+        return type_name(value)
     return _text(value)
 
 
 def _text(value: object) -> str:
-    if isinstance(value, str):
-        return value
-    try:
-        return shown(value, 200)
-    except Exception:
-        return f"<{type(value).__name__}>"
+    return value if isinstance(value, str) else shown(value, 200)

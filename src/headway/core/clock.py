@@ -27,10 +27,6 @@ def after(moment: str, seconds: float) -> str:
     return _written(datetime.fromisoformat(moment) + timedelta(seconds=seconds))
 
 
-def seconds_between(start: str, end: str) -> float:
-    return (datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds()
-
-
 def local_stamp(moment: str) -> str:
     """`YYYYMMDD-HHMMSS` in local time, as file names and headings use it."""
     return datetime.fromisoformat(moment).astimezone().strftime("%Y%m%d-%H%M%S")

@@ -22,6 +22,7 @@ from headway.core.model import (
     TodoList,
     new_todo,
 )
+from headway.core.text import shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ _READ: dict[Kind, Callable[[Any], object]] = {
 }
 _READERS = {field.name: _READ[field.kind] for field in FIELDS if field.kind in _READ}
 _SHOWN = tuple(field.name for field in FIELDS)
+_KNOWN = frozenset(_SHOWN)
 _USUAL = ("id", "content", "active_form", "status", "created_at")
 """Written for every item; of the rest, only what differs from its default."""
 _REST = tuple(name for name in _SHOWN if name not in _USUAL)
@@ -91,7 +93,13 @@ def todo_dict(todo: Todo) -> dict[str, object]:
     return {name: value_record(getattr(todo, name)) for name in _SHOWN}
 
 
+class NewerRecord(ValueError):
+    """Something that this version of Headway does not know."""
+
+
 def read_todo(record: dict[str, Any]) -> Todo:
+    if not _KNOWN.issuperset(record):
+        raise NewerRecord(f"an item has the field '{shown(min(record.keys() - _KNOWN))}'")
     for name, reader in _READERS.items():
         if (value := record.get(name)) is not None:
             record[name] = reader(value)
@@ -155,13 +163,13 @@ def _plan_record(plan: Plan | None) -> dict[str, object] | None:
 def _read_plan(record: dict[str, Any] | None) -> Plan | None:
     if record is None:
         return None
-    from headway.core.plans import checked_plan
+    from headway.core.plans import read_plan
 
-    return checked_plan(record)
+    return read_plan(record)
 
 
 def _log_record(log: CompletionLog) -> dict[str, object]:
-    return {"path": log.path, "blocks": log.blocks, "digest": log.digest}
+    return {"path": log.path, "blocks": log.blocks, "last": log.last}
 
 
 def data_record(data: ev.EventData) -> dict[str, object]:
@@ -191,19 +199,26 @@ def event_data(event: Event) -> str:
 
 
 def read_event(version: int, at: str, agent: str, actor: str, name: str, data: str) -> Event:
+    if name not in _READ_DATA:
+        raise NewerRecord(f"event {version} is a '{shown(name)}'")
     return Event(version, at, agent, actor, name, _READ_DATA[name](json.loads(data)))
 
 
-def event_dict(event: Event) -> dict[str, object]:
-    """The event as programs get it: one JSON object, its name in `type`."""
-    head: dict[str, object] = {
+def event_dict(event: Event, session: str) -> dict[str, object]:
+    """The event as programs get it: one JSON object, its name in `type`; a list change with the whole list if known."""
+    record: dict[str, object] = {
         "type": event.type,
-        "version": event.version,
-        "at": event.at,
+        "session_id": session,
         "agent_id": event.agent,
+        "version": event.version,
+        "timestamp": event.at,
         "actor": event.actor,
     }
-    return {**head, **data_record(event.data)}
+    data = data_record(event.data)
+    record.update({name: value for name, value in data.items() if name not in ("order", "previous", "other")})
+    if event.todos is not None:
+        record["todos"] = [todo_dict(todo) for todo in event.todos]
+    return record
 
 
 def write_state(state: State) -> str:
@@ -217,6 +232,7 @@ def write_state(state: State) -> str:
             "next_number": todos.next_number,
             "undo": todos.undo,
             "redo": todos.redo,
+            "workers": sorted(todos.workers),
         }
         for agent, todos in state.lists.items()
     }
@@ -244,6 +260,7 @@ def _read_state(record: dict[str, Any]) -> State:
     lists: dict[str, TodoList] = {}
     for agent, fields in record["lists"].items():
         todos = [read_todo(todo) for todo in fields.pop("items")]
+        fields["workers"] = frozenset(fields["workers"])
         lists[agent] = TodoList({todo.id: todo for todo in todos}, **fields)
     log = record["completion_log"]
     plan = _read_plan(record["plan"])

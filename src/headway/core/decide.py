@@ -11,10 +11,10 @@ from headway.core import delta as deltas
 from headway.core import events as ev
 from headway.core.clock import after
 from headway.core.errors import ClaimRefused, HeadwayError, InvalidTodos, NoPlan, StoreConflict, TodoNotFound
-from headway.core.events import Event, ListDelta
+from headway.core.events import Event, ListDelta, Splice
 from headway.core.evolve import evolve
 from headway.core.graph import PRIORITY_ORDER, is_ready, is_unhindered
-from headway.core.model import DEFAULT_TITLE, State, Status, Todo, TodoList, with_fields
+from headway.core.model import DEFAULT_TITLE, PERSON, State, Status, Todo, TodoList, with_fields
 from headway.core.replace import check_dependencies, created, patched, replaced, without
 from headway.core.rules import FULL, Fault, check_item, check_items, check_text, have, wire_name
 from headway.core.text import clean, shown
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
     from headway.core.plans import Plan
     from headway.core.rules import Patch
+
+RESUMED_LEASE = 300.0
+"""Seconds for which a worker holds an item of its own that it takes up again."""
 
 
 def decide(state: State, change: ask.Change) -> list[Event]:
@@ -139,10 +142,12 @@ def _smart_update(todo_list: TodoList, patches: list[Patch], change: ask.Write) 
     touched: dict[str, Todo] = {}
     for patch in patches:
         todo_id = str(patch["id"])
+        if change.actor != PERSON:
+            _refuse_other_worker(todo_list, todo_list.items[todo_id], patch, change)
         touched[todo_id] = patched(touched.get(todo_id, todo_list.items[todo_id]), patch, change.at)
     if any(have(patches, "depends_on")):
         check_dependencies(list({**todo_list.items, **touched}.values()), wire_name(change.shape, "depends_on"))
-    return _changes(todo_list, touched.values(), "update" if change.cause == "write" else change.cause)
+    return _changes(todo_list, touched.values(), "update")
 
 
 def _changes(todo_list: TodoList, touched: Iterable[Todo], cause: str) -> ListDelta:
@@ -155,7 +160,9 @@ def _update(todo_list: TodoList, change: ask.Update) -> ListDelta:
     todo = _found(todo_list, change.todo_id)
     patch = _checked(change.fields, shown(change.todo_id, 40))
     if change.as_worker:
-        _refuse_other_worker(todo, change)
+        _refuse_other_worker(todo_list, todo, patch, change)
+        if todo.owner == change.actor and patch.get("status") is Status.IN_PROGRESS:
+            patch = {"owner": change.actor, "lease_until": after(change.at, RESUMED_LEASE), **patch}
     touched = patched(todo, patch, change.at)
     if "depends_on" in patch:
         check_dependencies(list({**todo_list.items, todo.id: touched}.values()))
@@ -172,11 +179,13 @@ def _checked(fields: Mapping[str, object], path: str) -> Patch:
     return patch
 
 
-def _refuse_other_worker(todo: Todo, change: ask.Change) -> None:
-    """A worker may not change what another one holds or finished, nor finish after its own lease ran out."""
-    if todo.owner is None:
-        return
+def _refuse_other_worker(todo_list: TodoList, todo: Todo, patch: Patch, change: ask.Change) -> None:
+    """A worker may not change what another one holds or finished, nor finish what it does not hold, or no longer."""
     name = shown(todo.id, 40)
+    if todo.owner is None:
+        if change.actor in todo_list.workers and patch.get("status") in (Status.COMPLETED, Status.BLOCKED):
+            raise ClaimRefused(f"'{name}' is not claimed by '{shown(change.actor)}'; claim it before finishing it.")
+        return
     if todo.owner != change.actor:
         held = "is claimed by" if todo.status is Status.IN_PROGRESS else "was last worked on by"
         raise ClaimRefused(f"'{name}' {held} '{shown(todo.owner)}', not '{shown(change.actor)}'; claim another item.")
@@ -199,24 +208,22 @@ def _add(todo_list: TodoList, change: ask.Add) -> ListDelta:
         if not todo_id or todo_id in todo_list.items:
             problem = "Already in the list" if todo_id else "Expected a string that is not blank"
             raise InvalidTodos([f"todo.id: {problem}"])
-    items = list(todo_list.items.values())
-    place = len(items)
+    place = len(todo_list.items)
     if change.after is not None:
-        place = items.index(_found(todo_list, change.after)) + 1
+        place = list(todo_list.items).index(_found(todo_list, change.after).id) + 1
     new = created(todo_id, patch, change.at)
     if new.depends_on:
         # An id that is given only now is one that nobody can have meant.
         checked = new if wanted is not None else with_fields(new, {"id": ""})
-        check_dependencies([*items[:place], checked, *items[place:]], path={checked.id: "todo.depends_on"})
-    items.insert(place, new)
-    return deltas.difference(todo_list.items, items, "add")
+        check_dependencies([*todo_list.items.values(), checked], path={checked.id: "todo.depends_on"})
+    return ListDelta("add", (new,), order=Splice(place, (), (new.id,)))
 
 
 def _move(todo_list: TodoList, change: ask.Move) -> ListDelta:
     todo = _found(todo_list, change.todo_id)
     total = len(todo_list.items)
-    if not 1 <= change.position <= total:
-        raise InvalidTodos([f"position: Must be from 1 to {total}, received {change.position}"])
+    if type(change.position) is not int or not 1 <= change.position <= total:
+        raise InvalidTodos([f"position: Must be from 1 to {total}, received {shown(change.position)}"])
     items = [other for other in todo_list.items.values() if other is not todo]
     items.insert(change.position - 1, todo)
     return deltas.difference(todo_list.items, items, "move")

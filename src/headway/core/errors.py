@@ -28,17 +28,12 @@ class HeadwayError(Exception):
     """Base of all errors raised on purpose."""
 
 
-class Violation(str):
-    """One broken rule as `path: what is wrong`."""
-
-    __slots__ = ()
-
-
 class _Invalid(HeadwayError, ValueError):
     subject = "input"
 
     def __init__(self, violations: Sequence[str]) -> None:
-        self.violations = [Violation(line) for line in violations]
+        self.violations = list(violations)
+        """Each as `path: what is wrong`."""
         lines = "\n".join(f"- {line}" for line in self.violations)
         super().__init__(f"Invalid {self.subject}; correct this and send it again:\n{lines}")
 

@@ -24,6 +24,7 @@ LEASE_RENEWED = "LeaseRenewed"
 PLAN_UPDATED = "PlanUpdated"
 PLAN_MODE_CHANGED = "PlanModeChanged"
 COMPLETION_LOGGED = "CompletionLogged"
+EVENT_NAMES = (TODO_LIST_UPDATED, LEASE_RENEWED, PLAN_UPDATED, PLAN_MODE_CHANGED, COMPLETION_LOGGED)
 
 
 class Splice(Value):
@@ -90,3 +91,5 @@ class Event:
     actor: str
     type: str
     data: EventData
+    todos: tuple[Todo, ...] | None = field(default=None, compare=False, repr=False)
+    """For subscribers to a list change: the whole list after it. Not in the log."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from headway.core import delta as deltas
 from headway.core.events import Event, LeaseRenewal, ListDelta, PlanChange, PlanModeChange
 from headway.core.model import State, TodoList, with_fields
@@ -57,11 +59,12 @@ def _changed(old: TodoList, event: Event, delta: ListDelta) -> TodoList:
     items = deltas.apply(old.items, delta)
     while f"t{number}" in items:
         number += 1
-    return TodoList(items, title, summary, old.created_at or event.at, event.at, number, undo, redo)
+    workers = old.workers | {event.actor} if delta.cause == "claim" else old.workers
+    return TodoList(items, title, summary, old.created_at or event.at, event.at, number, undo, redo, workers)
 
 
 def _renewed(old: TodoList, data: LeaseRenewal) -> TodoList:
     items = dict(old.items)
     if todo := items.get(data.todo_id):
         items[data.todo_id] = with_fields(todo, {"lease_until": data.until})
-    return TodoList(items, old.title, old.summary, old.created_at, old.updated_at, old.next_number, old.undo, old.redo)
+    return replace(old, items=items)

@@ -18,6 +18,10 @@ PRIORITY_ORDER = {Priority.HIGH: 0, Priority.MEDIUM: 1, None: 1, Priority.LOW: 2
 """An item without a priority ranks as medium."""
 
 
+MOST_CYCLES = 10
+"""How many cycles are named at once."""
+
+
 def edge_faults(edges: Mapping[str, Sequence[str]], path_of: Mapping[str, str], whole: str) -> list[str]:
     """Every fault of a dependency graph as `path: text`; a cycle is shown as a path and reported on `whole`."""
     faults: list[str] = []
@@ -27,26 +31,27 @@ def edge_faults(edges: Mapping[str, Sequence[str]], path_of: Mapping[str, str], 
                 faults.append(f"{path_of[node]}: '{shown(node)}' depends on itself")
             elif other not in edges:
                 faults.append(f"{path_of[node]}: Unknown id '{shown(other)}'")
-    cycle = find_cycle(edges)
-    if cycle and len(cycle) > 2:
+    rest = {node: [other for other in needed if other != node] for node, needed in edges.items()}
+    for _ in range(MOST_CYCLES):
+        cycle = find_cycle(rest)
+        if not cycle:
+            break
         faults.append(f"{whole}: Dependency cycle {' → '.join(shown(node) for node in cycle)}")
+        for node in cycle:
+            rest.pop(node, None)
     return faults
 
 
 def find_cycle(edges: Mapping[str, Sequence[str]]) -> list[str]:
-    """A cycle as a path that begins and ends with the same node, each depending on the next; [] if there is none.
-
-    Self-dependencies count only where nothing longer is found first.
-    """
+    """A cycle as a path that begins and ends with the same node, each depending on the next; [] if there is none."""
     from graphlib import CycleError, TopologicalSorter
 
-    sorter = TopologicalSorter({node: [n for n in needed if n != node] for node, needed in edges.items() if needed})
+    sorter = TopologicalSorter({node: needed for node, needed in edges.items() if needed})
     try:
         sorter.prepare()
     except CycleError as error:
         return list(reversed(error.args[1]))
-    loops = [[node, node] for node, needed in edges.items() if node in needed]
-    return loops[0] if loops else []
+    return []
 
 
 class Waiting(Value):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from _thread import RLock
 from collections import deque
+from dataclasses import replace
 
 from headway.core.codec import read_state, write_state
 from headway.core.decide import decide
@@ -21,10 +22,8 @@ if TYPE_CHECKING:
 
     from headway.core.changes import Change
     from headway.core.events import Event
-    from headway.core.model import Todo
     from headway.core.store import Store
 
-    Listener = Callable[[list[Todo]], object] | Callable[[Event], object]
 
 TODOS_UPDATE = "todos:update"
 _SNAPSHOT_EVERY = 100
@@ -37,8 +36,8 @@ class Log:
         self._lock = RLock()
         self._state: State | None = None
         self._identity: object = None
-        self._listeners: list[tuple[str, Callable[..., object]]] = []
-        self._undelivered: deque[tuple[Event, list[Todo]]] = deque()
+        self._listeners: list[tuple[str, Callable[..., object], str | None]] = []
+        self._undelivered: deque[Event] = deque()
         self._delivering = False
 
     def state(self) -> State:
@@ -51,20 +50,17 @@ class Log:
     def _fresh(self) -> State:
         state = self._state
         if state is None:
-            state = self._state = self._loaded()
-            return state
-        version = self.store.version(self.name)
-        identity = self.store.identity(self.name)
+            return self._loaded()
+        identity, version = self.store.position(self.name)
         continued = self._identity is None or identity == self._identity
         if version == state.version and continued:
             return state
         events = self.store.events(self.name, state.version) if continued else []
-        if events:
-            state = fold(state, events)
-            self._adopt(state, events)
-            self._identity = identity
-        else:
-            state = self._state = self._loaded()
+        if not events:
+            return self._loaded()
+        state = fold(state, events)
+        self._adopt(state, events)
+        self._identity = identity
         return state
 
     def change(self, make: Callable[[State], Change]) -> tuple[list[Event], State]:
@@ -76,7 +72,7 @@ class Log:
             try:
                 made = self._attempt(make)
             except StoreConflict:
-                with self.store.turn():
+                with self.store.turn(self.name):
                     made = self._attempt(make)
         self._deliver()
         return made
@@ -89,32 +85,39 @@ class Log:
         after = fold(state, events)
         self.store.append(self.name, state.version, events, self._snapshot_text(state, after))
         self._adopt(after, events)
-        self._identity = self.store.identity(self.name)
+        if self._identity is None:
+            self._identity = self.store.position(self.name)[0]
         return events, after
 
     def _snapshot_text(self, before: State, after: State) -> str | None:
-        """A snapshot each time the version passes a multiple of an interval that grows with the size of the state."""
+        """A snapshot each time the version passes a multiple of an interval that doubles with the size of the state."""
+        if not self.store.keeps_snapshots:
+            return None
         items = sum(len(todos.items) for todos in after.lists.values())
-        every = max(_SNAPSHOT_EVERY, items // 10)
+        every = _SNAPSHOT_EVERY
+        while every < items // 10:
+            every *= 2
         return write_state(after) if after.version // every > before.version // every else None
 
     def _loaded(self) -> State:
-        self.store.version(self.name)
-        self._identity = self.store.identity(self.name)
+        self._identity = self.store.position(self.name)[0]
         snapshot = self.store.snapshot(self.name)
         state = (read_state(snapshot.text) if snapshot else None) or State()
-        return fold(state, self.store.events(self.name, state.version))
+        self._state = fold(state, self.store.events(self.name, state.version))
+        return self._state
 
     def _adopt(self, state: State, events: list[Event]) -> None:
         self._state = state
         if self._listeners:
             for event in events:
-                self._undelivered.append((event, list(state.list_of(event.agent).items.values())))
+                todos = tuple(state.list_of(event.agent).items.values())
+                self._undelivered.append(replace(event, todos=todos))
 
-    def listen(self, name: str, listener: Callable[..., object]) -> Callable[[], None]:
-        entry = (name, listener)
+    def listen(self, name: str, listener: Callable[..., object], agent: str | None) -> Callable[[], None]:
+        """Calls the listener for an event's name, of one agent or of all, from now on."""
+        entry = (name, listener, agent)
         with self._lock:
-            self.state()  # so that it hears only of what happens from now on
+            self._fresh()
             self._listeners = [*self._listeners, entry]
 
         def unsubscribe() -> None:
@@ -124,23 +127,25 @@ class Log:
         return unsubscribe
 
     def _deliver(self) -> None:
-        """Tells the listeners, in the order of the log; a change made by a listener is told after the one it heard."""
-        if not self._undelivered:
-            return
-        with self._lock:
-            if self._delivering:
-                return
-            self._delivering = True
+        """Tells the listeners, in the order of the log. The lock is not held meanwhile: a listener may be slow, or
+        change the list itself, which is told after what it heard."""
+        while True:
+            with self._lock:
+                if self._delivering or not self._undelivered:
+                    return
+                self._delivering = True
+                event, listeners = self._undelivered.popleft(), self._listeners
             try:
-                while self._undelivered:
-                    event, todos = self._undelivered.popleft()
-                    for name, listener in self._listeners:
-                        if name == event.type:
-                            self._call(listener, event)
-                        elif name == TODOS_UPDATE and event.type == TODO_LIST_UPDATED and event.agent == MAIN_AGENT:
-                            self._call(listener, list(todos))
+                for name, listener, agent in listeners:
+                    if agent is not None and agent != event.agent:
+                        continue
+                    if name == event.type:
+                        self._call(listener, event)
+                    elif name == TODOS_UPDATE and event.type == TODO_LIST_UPDATED and event.agent == MAIN_AGENT:
+                        self._call(listener, list(event.todos or ()))
             finally:
-                self._delivering = False
+                with self._lock:
+                    self._delivering = False
 
     def _call(self, listener: Callable[..., object], argument: object) -> None:
         try:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from headway.core.plans import Plan
 
 MAIN_AGENT = "main"
+PERSON = "user"
+"""The actor of a change for which nobody else is named."""
 DEFAULT_TITLE = "Agent Tasks"
 
 
@@ -120,17 +122,24 @@ class TodoList:
     """Version of the event that undo would take back, 0 if none."""
     redo: int = 0
     """Version of the undo that redo would take back, 0 if none."""
+    workers: frozenset[str] = frozenset()
+    """Who ever claimed an item of it."""
+
+    @property
+    def changed_in(self) -> int:
+        """Version of the last change of the list."""
+        return max(self.undo, self.redo)
 
 
 class CompletionLog(Value):
-    """Where finished lists of this session are written, and what was written last."""
+    """Where finished lists of this session are written, how many blocks there are, and the last of each agent."""
 
-    __slots__ = ("blocks", "digest", "path")
+    __slots__ = ("blocks", "last", "path")
 
-    def __init__(self, path: str, blocks: int, digest: str) -> None:
+    def __init__(self, path: str, blocks: int, last: dict[str, str]) -> None:
         self.path = path
         self.blocks = blocks
-        self.digest = digest
+        self.last = last
 
 
 EMPTY_LIST = TodoList()

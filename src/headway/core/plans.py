@@ -16,6 +16,7 @@ from headway.core.text import shown, type_name
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +165,29 @@ def plan_record(plan: Plan) -> dict[str, object]:
         "estimatedDuration": plan.estimated_duration,
     }
     return {**record, **_without_empty(rest)}
+
+
+def read_plan(record: dict[str, Any]) -> Plan:
+    """The plan that `plan_record` wrote; not checked again, so that rules may become stricter."""
+    steps = [
+        PlanStep(
+            step["id"],
+            step["description"],
+            step.get("module"),
+            tuple(step.get("dependencies", ())),
+            tuple(step.get("risks", ())),
+            step.get("estimatedTime"),
+        )
+        for step in record["steps"]
+    ]
+    return Plan(
+        record["title"],
+        record["overview"],
+        tuple(steps),
+        tuple(record.get("risks", ())),
+        record.get("testingStrategy"),
+        record.get("estimatedDuration"),
+    )
 
 
 def _without_empty(record: Mapping[str, object]) -> dict[str, object]:

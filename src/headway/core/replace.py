@@ -152,12 +152,12 @@ def check_dependencies(items: list[Todo], name: str = "depends_on", path: Mappin
 
 def created(todo_id: str, patch: Patch, at: str) -> Todo:
     status = patch.get("status")
+    if patch.get("created_at") is None:
+        patch["created_at"] = at
     if status is Status.IN_PROGRESS:
         patch.setdefault("started_at", at)
     elif status is Status.COMPLETED:
         patch.setdefault("completed_at", at)
-    if patch.get("created_at") is None:
-        patch["created_at"] = at
     return new_todo(todo_id, **patch)
 
 

@@ -11,7 +11,7 @@ from itertools import repeat
 from operator import contains
 
 from headway.core.fields import FIELDS, Field, Kind
-from headway.core.model import Origin, Priority, Status
+from headway.core.model import Origin, Priority, Status, Todo, field_values
 from headway.core.text import clean, shown, type_name
 
 TYPE_CHECKING = False
@@ -263,6 +263,8 @@ def check_items(raw: object, shape: Shape, faults: list[str], whole: list[str], 
     patches: list[Patch] = []
     for index, item in enumerate(raw):
         patch = _plain(item, usual, limit, required)
+        if isinstance(item, Todo):
+            item = {field.name: value for field, value in zip(FIELDS, field_values(item), strict=True)}
         if patch is None or (new and "content" not in patch):
             patch = check_item(item, shape, f"todos[{index}]", faults, new=new)
         patches.append(patch)

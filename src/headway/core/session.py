@@ -10,14 +10,14 @@ import time
 from headway.core import changes as ask
 from headway.core.clock import now
 from headway.core.errors import HeadwayError, NothingToUndo
-from headway.core.events import ListDelta
+from headway.core.events import EVENT_NAMES, ListDelta
 from headway.core.graph import ready, waiting
 from headway.core.log import TODOS_UPDATE, Log
-from headway.core.model import FINISHED, MAIN_AGENT, Todo, TodoList
+from headway.core.model import FINISHED, MAIN_AGENT, PERSON, Todo, TodoList
 from headway.core.recap import recap
 from headway.core.replace import lost
 from headway.core.rules import FULL
-from headway.core.text import clean
+from headway.core.text import clean, shown
 from headway.core.value import Value
 
 TYPE_CHECKING = False
@@ -31,9 +31,10 @@ if TYPE_CHECKING:
     from headway.core.rules import Shape
     from headway.core.store import Store
 
-PERSON = "user"
-"""The actor of a change for which nobody else is named."""
 _LONGEST_LEASE = 366 * 86_400
+_PAGE = 500
+NAMES = frozenset({TODOS_UPDATE, *EVENT_NAMES})
+"""What `Session.on` can be asked for."""
 
 
 class Written(Value):
@@ -113,8 +114,10 @@ class Session:
         return ready(items), waiting(items)
 
     def events(self, after: int = 0) -> Iterator[Event]:
-        """The session's log after a version."""
-        return iter(self._log.store.events(self.name, after))
+        """The session's log after a version, read as it is needed."""
+        while page := self._log.store.events(self.name, after, _PAGE):
+            yield from page
+            after = page[-1].version
 
     def history(self) -> list[Event]:
         """The changes of this list, oldest first: who changed what, when."""
@@ -122,23 +125,30 @@ class Session:
 
     def on(self, name: str, listener: Callable[..., object]) -> Callable[[], None]:
         """Calls `listener(todos)` for `todos:update`, `listener(event)` for an event's name; returns an off switch."""
+        if name not in NAMES:
+            from difflib import get_close_matches
+
+            near = get_close_matches(name, NAMES, n=1)
+            hint = f"did you mean '{near[0]}'?" if near else f"the names are: {', '.join(sorted(NAMES))}."
+            raise HeadwayError(f"No event is called '{shown(name)}'; {hint}")
         if name == TODOS_UPDATE and self._agent != MAIN_AGENT:
             return lambda: None
-        return self._log.listen(name, listener)
+        return self._log.listen(name, listener, None if self._agent == MAIN_AGENT else self._agent)
 
     def watch(self, *, interval: float = 0.05, timeout: float | None = None) -> Iterator[list[Event]]:
         """Yields the new events whenever anyone, in any process, changed it; ends after `timeout` quiet seconds.
 
         No events are yielded when the session was deleted; those of its successor, if it is begun again.
         """
-        return self._watched(self.version, self._log.store.identity(self.name), interval, timeout)
+        identity, seen = self._log.store.position(self.name)
+        return self._watched(seen, identity, interval, timeout)
 
     def _watched(self, seen: int, identity: object, interval: float, timeout: float | None) -> Iterator[list[Event]]:
         store = self._log.store
         quiet_since = time.monotonic()
         while timeout is None or time.monotonic() - quiet_since < timeout:
-            version, before = store.version(self.name), identity
-            identity = store.identity(self.name)
+            before = identity
+            identity, version = store.position(self.name)
             begun_again = before not in (None, identity)
             if begun_again:
                 seen = 0
@@ -285,8 +295,8 @@ class Session:
         return Written(todos, True, [todo for todo in gone if todo.status not in FINISHED], detached)
 
     def _revert(self, cause: str, n: int, actor: str) -> list[Todo]:
-        if n < 1:
-            raise HeadwayError(f"Give a number of changes to {cause} that is 1 or more, not {n}.")
+        if type(n) is not int or n < 1:
+            raise HeadwayError(f"Give a number of changes to {cause} that is 1 or more, not {shown(n)}.")
 
         def make(state: State) -> ask.Change:
             todos = state.list_of(self._agent)
@@ -309,15 +319,15 @@ def _delta(event: Event) -> ListDelta:
     return event.data
 
 
-def _name(text: str, what: str) -> str:
+def _name(text: object, what: str) -> str:
     """A name from outside: one clean, non-blank line of at most 200 characters."""
-    name = " ".join(clean(text).split())
+    name = " ".join(clean(text).split()) if isinstance(text, str) else ""
     if not name or len(name) > 200:
         raise HeadwayError(f"The {what} needs a name of 1 to 200 characters.")
     return name
 
 
-def _lease(seconds: float) -> float:
-    if not 0 < seconds <= _LONGEST_LEASE:
-        raise HeadwayError(f"A lease lasts more than 0 and at most {_LONGEST_LEASE} seconds, not {seconds}.")
+def _lease(seconds: object) -> float:
+    if not isinstance(seconds, int | float) or not 0 < seconds <= _LONGEST_LEASE:
+        raise HeadwayError(f"A lease lasts more than 0 and at most {_LONGEST_LEASE} seconds, not {shown(seconds)}.")
     return float(seconds)

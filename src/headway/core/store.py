@@ -30,13 +30,16 @@ class Snapshot:
 
 
 class Store(Protocol):
+    keeps_snapshots: bool
+    """Whether it is worth making one."""
+
     def append(self, session: str, expected: int, events: list[Event], snapshot: str | None) -> None:
         """Adds the events after version `expected`, all or none, durable on return; a snapshot of the state after them
         may come along. Raises `StoreConflict` if the log has another version."""
         ...
 
-    def events(self, session: str, after: int) -> list[Event]:
-        """The events with a version above `after`, in order."""
+    def events(self, session: str, after: int, limit: int | None = None) -> list[Event]:
+        """The events with a version above `after`, in order; at most `limit` of them."""
         ...
 
     def event(self, session: str, version: int) -> Event: ...
@@ -45,15 +48,15 @@ class Store(Protocol):
         """Version of the last event, 0 if there is none. Cheap when nothing changed since the last call."""
         ...
 
-    def identity(self, session: str) -> object:
-        """Tells the log whose version was last asked for from another one of that name, begun after it was deleted.
-        None where it is not known."""
+    def position(self, session: str) -> tuple[object, int]:
+        """(identity, version). The identity, None where there is no log, tells a log from another one of the same name
+        that was begun after it was deleted."""
         ...
 
     def snapshot(self, session: str) -> Snapshot | None: ...
 
-    def turn(self) -> AbstractContextManager[object]:
-        """While it is held, nobody else appends; reads and one append in it see one state of the log."""
+    def turn(self, session: str) -> AbstractContextManager[object]:
+        """While it is held, nobody else appends to this log; reads and one append in it see one state of it."""
         ...
 
     def sessions(self) -> list[SessionInfo]:

@@ -6,15 +6,19 @@ Pure functions on strings. Knows nothing of todos, terminals or Markdown; the vi
 from __future__ import annotations
 
 _TO_SPACE = "\t\n\v\f\r\x85\u2028\u2029"
-_DIRECTION_AND_MARKS = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff"
+UNSAFE = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff"
+"""Invisible characters that change the direction of text, or mark its beginning."""
 _REPLACEMENT = "\ufffd"
 _JOINERS = "\u200c\u200d"
 """Invisible, but emoji and some scripts are written with them; other invisible characters only hide text."""
+_HIDDEN = frozenset({*map(chr, range(0xE0100, 0xE01F0)), *"\u115f\u1160\u3164\uffa0"})
+"""Printable to Python, but nothing to see: variation selectors and fillers, in which text can be hidden."""
 _NEUTRAL: dict[int, str] = {
+    **{ord(char): "" for char in _HIDDEN},
     **{code: chr(0x2400 + code) for code in range(0x20)},
     0x7F: "\u2421",
     **dict.fromkeys(range(128, 160), _REPLACEMENT),
-    **{ord(char): _REPLACEMENT for char in _DIRECTION_AND_MARKS},
+    **{ord(char): _REPLACEMENT for char in UNSAFE},
     **{ord(char): " " for char in _TO_SPACE},
 }
 
@@ -37,7 +41,7 @@ def clean(text: str) -> str:
 
 def neutral(text: str) -> str:
     """The text on one line, with nothing in it that a terminal or a reader's eye would obey."""
-    if text.isprintable():
+    if text.isprintable() and (text.isascii() or _HIDDEN.isdisjoint(text)):
         return text
     line = text.translate(_NEUTRAL)
     if line.isprintable():
@@ -52,9 +56,17 @@ def cut(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: max(limit - 1, 0)].rstrip() + "…"
 
 
+def brief(text: str) -> str:
+    """The beginning of an item's text, for a line that names several."""
+    return shown(text, 60)
+
+
 def shown(value: object, limit: int = 60) -> str:
     """A value from outside as it may stand in an error message."""
-    text = value if isinstance(value, str) else repr(value)
+    try:
+        text = value if isinstance(value, str) else repr(value)
+    except Exception:
+        text = type_name(value)
     return cut(neutral(text[: limit * 4]), limit) if len(text) > limit else neutral(text)
 
 
@@ -68,4 +80,6 @@ def type_name(value: object) -> str:
         return "number"
     if isinstance(value, str):
         return "string"
-    return "object" if isinstance(value, dict) else "array"
+    if isinstance(value, dict):
+        return "object"
+    return "array" if isinstance(value, list | tuple) else type(value).__name__

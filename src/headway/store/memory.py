@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 
 class MemoryStore:
+    keeps_snapshots = False
+
     def __init__(self) -> None:
         self._logs: dict[str, list[Event]] = {}
         self._identities: dict[str, object] = {}
@@ -28,8 +30,8 @@ class MemoryStore:
             self._logs.setdefault(session, []).extend(events)
             self._identities.setdefault(session, object())
 
-    def events(self, session: str, after: int) -> list[Event]:
-        return self._logs.get(session, [])[after:]
+    def events(self, session: str, after: int, limit: int | None = None) -> list[Event]:
+        return self._logs.get(session, [])[after : None if limit is None else after + limit]
 
     def event(self, session: str, version: int) -> Event:
         return self._logs[session][version - 1]
@@ -37,13 +39,14 @@ class MemoryStore:
     def version(self, session: str) -> int:
         return len(self._logs.get(session, ()))
 
-    def identity(self, session: str) -> object:
-        return self._identities.get(session)
+    def position(self, session: str) -> tuple[object, int]:
+        with self._lock:
+            return self._identities.get(session), self.version(session)
 
     def snapshot(self, session: str) -> Snapshot | None:
         return None
 
-    def turn(self) -> AbstractContextManager[object]:
+    def turn(self, session: str) -> AbstractContextManager[object]:
         return self._lock
 
     def sessions(self) -> list[SessionInfo]:

@@ -12,8 +12,9 @@ import time
 from _thread import RLock
 from contextlib import contextmanager, suppress
 
-from headway.core.codec import event_data, read_event
-from headway.core.errors import StoreConflict, StoreError, StoreTooNew
+from headway.core.codec import NewerRecord, event_data, read_event
+from headway.core.errors import StoreConflict, StoreError
+from headway.core.text import neutral
 from headway.store import sqlite_errors
 from headway.store.migrations import APPLICATION_ID, NEWEST, migrate
 
@@ -39,6 +40,8 @@ def _read_only() -> tuple[int, int, int]:
 
 
 class SqliteStore:
+    keeps_snapshots = True
+
     def __init__(self, path: str, *, timeout: float = 5.0) -> None:
         self.path = path
         self.timeout = timeout
@@ -76,12 +79,14 @@ class SqliteStore:
                 raise
             self._seen[session] = (self._seen[session][0], events[-1].version, session_id)
 
-    def events(self, session: str, after: int) -> list[Event]:
+    def events(self, session: str, after: int, limit: int | None = None) -> list[Event]:
         rows = self._rows(
             f"SELECT {_COLUMNS} FROM events WHERE session_id = (SELECT id FROM sessions WHERE name = ?)"
-            " AND version > ? ORDER BY version",
-            (session, after),
+            " AND version > ? ORDER BY version LIMIT ?",
+            (session, after, -1 if limit is None else limit),
         )
+        if rows and rows[-1][0] != after + len(rows):
+            raise sqlite_errors.damaged(self.path, f"events are missing after version {after}")
         return [self._event(row) for row in rows]
 
     def event(self, session: str, version: int) -> Event:
@@ -95,16 +100,15 @@ class SqliteStore:
         return self._event(rows[0])
 
     def version(self, session: str) -> int:
+        return self.position(session)[1]
+
+    def position(self, session: str) -> tuple[object, int]:
         with self._lock, self._translating():
             db = self._readable()
             if db is None:
-                return 0
-            return self._patiently(lambda: self._position(db, session))[1]
-
-    def identity(self, session: str) -> object:
-        with self._lock:
-            seen = self._seen.get(session)
-            return (*self._opened[1:], seen[2]) if seen and seen[2] else None
+                return None, 0
+            row, version = self._patiently(lambda: self._position(db, session))
+            return (*self._opened[1:], row) if row else None, version
 
     def snapshot(self, session: str) -> Snapshot | None:
         rows = self._rows(
@@ -118,15 +122,9 @@ class SqliteStore:
         return Snapshot(*rows[0])
 
     @contextmanager
-    def turn(self) -> Generator[sqlite3.Connection]:
-        with self._lock, self._translating():
-            db = self._writable()
-            self._patiently(lambda: db.execute("BEGIN IMMEDIATE"))
-            try:
-                yield db
-            finally:
-                if db.in_transaction:
-                    self._roll_back(db)
+    def turn(self, session: str) -> Generator[None]:
+        with self._held():
+            yield
 
     def sessions(self) -> list[SessionInfo]:
         from headway.core.store import SessionInfo
@@ -248,10 +246,7 @@ class SqliteStore:
         if application != APPLICATION_ID and foreign:
             raise sqlite_errors.damaged(self.path, "it belongs to another program")
         if schema > NEWEST:
-            raise StoreTooNew(
-                f"'{self.path}' was written by a newer Headway (schema {schema}, this one knows {NEWEST});"
-                " it was left as it is. Upgrade Headway to use it."
-            )
+            raise sqlite_errors.too_new(self.path, f"schema {schema}, this one knows {NEWEST}")
         db.execute("PRAGMA synchronous = FULL")
         db.execute("PRAGMA foreign_keys = ON")
         if schema < NEWEST:
@@ -270,7 +265,7 @@ class SqliteStore:
         try:
             os.makedirs(folder, exist_ok=True)
         except (FileExistsError, NotADirectoryError) as error:
-            raise StoreError(f"'{folder}' is not a folder; move it away and try again.") from error
+            raise StoreError(f"'{neutral(folder)}' is not a folder; move it away and try again.") from error
         with suppress(FileExistsError), open(os.path.join(folder, ".gitignore"), "x", encoding="utf-8") as ignore:
             ignore.write("*\n")
         self._db = self._patiently(self._connected)
@@ -283,8 +278,20 @@ class SqliteStore:
             return [] if db is None else self._patiently(lambda: db.execute(sql, values).fetchall())
 
     @contextmanager
+    def _held(self) -> Generator[sqlite3.Connection]:
+        """A write transaction; what is not committed in it is taken back."""
+        with self._lock, self._translating():
+            db = self._writable()
+            self._patiently(lambda: db.execute("BEGIN IMMEDIATE"))
+            try:
+                yield db
+            finally:
+                if db.in_transaction:
+                    self._roll_back(db)
+
+    @contextmanager
     def _writing(self) -> Generator[sqlite3.Connection]:
-        with self.turn() as db:
+        with self._held() as db:
             yield db
             db.execute("COMMIT")
 
@@ -303,6 +310,8 @@ class SqliteStore:
     def _event(self, row: tuple[Any, ...]) -> Event:
         try:
             return read_event(*row)
+        except NewerRecord as error:
+            raise sqlite_errors.too_new(self.path, error) from error
         except (ValueError, LookupError, TypeError, AttributeError) as error:
             raise sqlite_errors.damaged(self.path, f"event {row[0]} cannot be read") from error
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import errno
 import sqlite3
 
-from headway.core.errors import StoreBusy, StoreCorrupt, StoreError, StoreFull, StoreReadOnly
+from headway.core.errors import StoreBusy, StoreCorrupt, StoreError, StoreFull, StoreReadOnly, StoreTooNew
+from headway.core.text import neutral
 
 _BUSY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 _READ_ONLY = frozenset({sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_AUTH})
@@ -33,21 +34,27 @@ def is_read_only(error: sqlite3.Error) -> bool:
 
 def busy(path: str, seconds: float) -> StoreBusy:
     return StoreBusy(
-        f"Another process has kept '{path}' locked for over {seconds:g} seconds; nothing was changed."
+        f"Another process has kept '{neutral(path)}' locked for over {seconds:g} seconds; nothing was changed."
         " Try again, or stop the process that holds it."
     )
 
 
 def damaged(path: str, detail: object) -> StoreCorrupt:
     return StoreCorrupt(
-        f"'{path}' is damaged or is not a Headway file ({detail}); it was left as it is."
+        f"'{neutral(path)}' is damaged or is not a Headway file ({detail}); it was left as it is."
         " Restore it from a copy, or move it away to start anew."
     )
 
 
 def read_only(path: str, detail: object) -> StoreReadOnly:
     return StoreReadOnly(
-        f"'{path}' may not be written ({detail}); nothing was changed. Make the file and its folder writable."
+        f"'{neutral(path)}' may not be written ({detail}); nothing was changed. Make the file and its folder writable."
+    )
+
+
+def too_new(path: str, detail: object) -> StoreTooNew:
+    return StoreTooNew(
+        f"'{neutral(path)}' was written by a newer Headway ({detail}); it was left as it is. Upgrade Headway to use it."
     )
 
 
@@ -58,10 +65,10 @@ def translated(error: sqlite3.Error | OSError, path: str) -> StoreError:
         return read_only(path, error)
     if code == sqlite3.SQLITE_FULL:
         return StoreFull(
-            f"There is no room left to write '{path}'; nothing was changed. Free some space and try again."
+            f"There is no room left to write '{neutral(path)}'; nothing was changed. Free some space and try again."
         )
     if code in _DAMAGED:
         return damaged(path, error)
     return StoreError(
-        f"'{path}' could not be read or written ({error}); nothing was changed. Check the disk and try again."
+        f"'{neutral(path)}' could not be read or written ({error}); nothing was changed. Check the disk and try again."
     )

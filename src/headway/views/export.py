@@ -34,7 +34,9 @@ COLUMNS = {
     "completedAt": "completed_at",
 }
 """Name in the export → field."""
-_IMPORTED = tuple(name for name in COLUMNS.values() if name not in ("id", "content", "status"))
+_KEPT = ("id", "content", "status", "created_at", "completed_at")
+"""Fields that stay as they are where an export does not have them; the others are then unset."""
+_IMPORTED = tuple(name for name in COLUMNS.values() if name not in _KEPT)
 _STATISTICS = (Status.PENDING, Status.IN_PROGRESS, Status.COMPLETED, Status.CANCELLED, Status.BLOCKED)
 _FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
 
