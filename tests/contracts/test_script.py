@@ -294,19 +294,6 @@ def test_a_store_that_cannot_be_made_is_one_sentence(project: Path):
     assert "is not a folder; move it away" in one_sentence(run(JSON, cwd=project))
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="everything may be written by this user")
-def test_a_store_that_may_not_be_written_is_one_sentence(project: Path):
-    run(JSON, cwd=project)
-    folder = project / ".headway"
-    for path in (*folder.iterdir(), folder):
-        path.chmod(path.stat().st_mode & ~0o222)
-    try:
-        assert "may not be written" in one_sentence(run(CHINESE, cwd=project))
-    finally:
-        folder.chmod(0o755)
-    assert written(project) == ["A", "B"]
-
-
 def test_a_working_folder_that_is_gone_is_one_sentence(project: Path):
     gone = project / "gone"
     gone.mkdir()
