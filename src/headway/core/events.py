@@ -25,6 +25,12 @@ PLAN_UPDATED = "PlanUpdated"
 PLAN_MODE_CHANGED = "PlanModeChanged"
 COMPLETION_LOGGED = "CompletionLogged"
 EVENT_NAMES = (TODO_LIST_UPDATED, LEASE_RENEWED, PLAN_UPDATED, PLAN_MODE_CHANGED, COMPLETION_LOGGED)
+RUN_EVENT_NAMES = (
+    *("TodoListItemProgress", "TodoListCompleted", "TodoListContextInjected"),
+    *("TodoEvaluationStarted", "TodoEvaluationCompleted", "RunStarted", "RoundStarted", "TextDelta"),
+    *("ToolStarted", "ToolFinished", "ApprovalAsked", "ApprovalAnswered", "Usage", "RunError", "RunFinished"),
+)
+"""Reserved for runs of an agent: they can be subscribed to, and are silent as long as no agent runs."""
 
 
 class Splice(Value):

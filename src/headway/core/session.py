@@ -10,7 +10,7 @@ import time
 from headway.core import changes as ask
 from headway.core.clock import now
 from headway.core.errors import HeadwayError, NothingToUndo
-from headway.core.events import EVENT_NAMES, ListDelta
+from headway.core.events import EVENT_NAMES, RUN_EVENT_NAMES, ListDelta
 from headway.core.graph import ready, waiting
 from headway.core.log import TODOS_UPDATE, Log
 from headway.core.model import FINISHED, MAIN_AGENT, PERSON, Todo, TodoList
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 _LONGEST_LEASE = 366 * 86_400
 _PAGE = 500
-NAMES = frozenset({TODOS_UPDATE, *EVENT_NAMES})
+NAMES = frozenset({TODOS_UPDATE, *EVENT_NAMES, *RUN_EVENT_NAMES})
 """What `Session.on` can be asked for."""
 
 
