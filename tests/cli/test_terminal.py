@@ -231,3 +231,12 @@ def test_the_command_loads_neither_rich_nor_views_it_does_not_use() -> None:
     code = "import sys, headway.cli.app, headway.cli.todo_write; print(sorted(m for m in sys.modules if 'rich' in m))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(("answer", "left"), [("n", ["default"]), ("y", [])])
+def test_deleting_a_session_is_asked_for_on_a_terminal(session: api.Session, answer: str, left: list[str]) -> None:
+    terminal = Terminal("sessions", "delete", "default")
+    terminal.until(lambda shown: "Delete 'default' with its whole history?" in shown)
+    terminal.child.sendline(answer)
+    assert terminal.end() == 0
+    assert [info.name for info in session.store.sessions()] == left
