@@ -76,17 +76,36 @@ class BareLog:
         self._db.close()
 
 
-def durable(folder: Path) -> Measured:
-    project = folder / "durable"
+def _on_disk(project: Path, lists: list[list[Item]]) -> Measured:
     project.mkdir()
     session = headway.open(project)
-    lists = [_items("first"), _items("second")]
-    session.write(lists[1])
+    session.write(lists[-1])
     bare = BareLog(project / FOLDER)
-    measured = side_by_side(lambda number: session.write(lists[number % 2]), bare.write, 400, between=bare.read)
+    measured = side_by_side(
+        lambda number: session.write(lists[number % len(lists)]), bare.write, 400, between=bare.read
+    )
     bare.close()
     session.close()
     return measured
+
+
+def durable_all_new(folder: Path) -> Measured:
+    return _on_disk(folder / "all-new", [_items("first"), _items("second")])
+
+
+def durable_two_changed(folder: Path) -> Measured:
+    return _on_disk(folder / "two-changed", _two_changed_in_each(100))
+
+
+def _two_changed_in_each(steps: int) -> list[list[Item]]:
+    """Lists in each of which two of the fifty items have another status than in the one before."""
+    items = _items("stays")
+    lists: list[list[Item]] = []
+    for step in range(steps):
+        for place in (2 * step % SIZE, (2 * step + 1) % SIZE):
+            items[place] = {**items[place], "status": STATUSES[(1 + 2 * step // SIZE) % 3]}
+        lists.append([dict(item) for item in items])
+    return lists
 
 
 def _against_validation(session: headway.Session, lists: list[list[Item]]) -> Measured:
@@ -98,16 +117,9 @@ def _against_validation(session: headway.Session, lists: list[list[Item]]) -> Me
 
 
 def mostly_unchanged(folder: Path) -> Measured:
-    """In each step, two of the fifty get another status."""
     session = headway.open(memory=True)
-    items = _items("stays")
-    session.write(items)
-    lists: list[list[Item]] = []
-    for step in range(1000):
-        for place in (2 * step % SIZE, (2 * step + 1) % SIZE):
-            items[place] = {**items[place], "status": STATUSES[(1 + 2 * step // SIZE) % 3]}
-        lists.append([dict(item) for item in items])
-    return _against_validation(session, lists)
+    session.write(_items("stays"))
+    return _against_validation(session, _two_changed_in_each(1000))
 
 
 def all_new(folder: Path) -> Measured:
@@ -115,9 +127,11 @@ def all_new(folder: Path) -> Measured:
     return _against_validation(session, [_items(step) for step in range(500)])
 
 
+BARE = "the same rows in a bare SQLite transaction"
 VALIDATION = "pydantic validates the same input"
 ROWS = [
-    Row("replace 50 items, durable", "the same rows in a bare SQLite transaction", 2, durable),
+    Row("replace 50 items, durable, 2 changed", BARE, 2, durable_two_changed),
+    Row("replace 50 items, durable, all new", BARE, 2, durable_all_new),
     Row("replace 50 items in memory, 2 changed", VALIDATION, 3, mostly_unchanged),
     Row("replace 50 items in memory, all new", VALIDATION, 6, all_new),
 ]
