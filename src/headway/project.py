@@ -34,7 +34,7 @@ def open_store(project: str | os.PathLike[str] = ".", *, memory: bool = False) -
         return MemoryStore()
     from headway.store.sqlite import SqliteStore
 
-    root: str = os.path.abspath(project)
+    root = _absolute(project)
     if not os.path.isdir(root):
         raise HeadwayError(f"There is no folder '{shown(root, 300)}'; create it or name another project.")
     folder = os.path.join(root, FOLDER)
@@ -43,7 +43,18 @@ def open_store(project: str | os.PathLike[str] = ".", *, memory: bool = False) -
         raise HeadwayError(
             f"'{shown(folder, 300)}' is a link that leads out of the project; put a folder in its place."
         )
-    return SqliteStore(os.path.join(folder, FILE))
+    file = os.path.join(folder, FILE)
+    for name in (file, f"{file}-wal", f"{file}-shm"):
+        if os.path.islink(name):
+            raise HeadwayError(f"'{shown(name, 300)}' is a link; put the file itself in its place.")
+    return SqliteStore(file)
+
+
+def _absolute(path: str | os.PathLike[str]) -> str:
+    try:
+        return os.path.abspath(os.fspath(path))
+    except FileNotFoundError:
+        raise HeadwayError("The folder you are in is gone; change to one that exists.") from None
 
 
 def session_name(name: str) -> str:
@@ -55,12 +66,9 @@ def session_name(name: str) -> str:
 
 def find_project(environ: Mapping[str, str], start: str = ".") -> str:
     """HEADWAY_PROJECT, else the nearest folder upward with `.headway`, else with `.git`, else the folder itself."""
-    try:
-        if named := environ.get("HEADWAY_PROJECT"):
-            return os.path.abspath(named)
-        here = os.path.abspath(start)
-    except FileNotFoundError:
-        raise HeadwayError("The folder you are in is gone; change to one that exists.") from None
+    if named := environ.get("HEADWAY_PROJECT"):
+        return _absolute(named)
+    here = _absolute(start)
     folders = [here]
     while (parent := os.path.dirname(folders[-1])) != folders[-1]:
         folders.append(parent)
@@ -73,4 +81,6 @@ def find_project(environ: Mapping[str, str], start: str = ".") -> str:
 
 def chosen_session(store: Store, environ: Mapping[str, str], named: str | None = None) -> str:
     """The session named, else HEADWAY_SESSION, else the project's current one, else `default`."""
-    return named or environ.get("HEADWAY_SESSION") or store.current() or DEFAULT_SESSION
+    if named is not None:
+        return named
+    return environ.get("HEADWAY_SESSION") or store.current() or DEFAULT_SESSION

@@ -60,8 +60,8 @@ def main() -> None:
             stream.reconfigure(errors="replace")
     try:
         app(standalone_mode=True)
-    except HeadwayError:
-        raise
     except OSError as error:
-        sys.stderr.write(f"Error: the answer could not be printed ({error.strerror}); what was asked for is done.\n")
+        if isinstance(error, HeadwayError) or error.filename is not None:
+            raise
+        sys.stderr.write(f"Error: the answer could not be printed ({error.strerror}).\n")
         os._exit(1)

@@ -18,7 +18,7 @@ from headway.core.log import Log
 from headway.core.model import Status
 from headway.core.session import Session
 from headway.core.store import Store
-from headway.core.text import shown
+from headway.core.text import UNSAFE, shown
 from headway.project import chosen_session, find_project, open_store, session_name
 
 P = ParamSpec("P")
@@ -43,10 +43,10 @@ class Chosen:
         """The session meant; one that was named must be there unless the command may begin it."""
         store = self.store()
         name = session_name(chosen_session(store, os.environ, self.session))
-        if must_exist and self.session:
+        if must_exist and self.session is not None:
             known_session(store, name)
         session = Session(Log(store, name))
-        return session.agent(self.agent) if self.agent else session
+        return session if self.agent is None else session.agent(self.agent)
 
 
 def known_session(store: Store, name: str) -> str:
@@ -95,6 +95,18 @@ def _text(value: object) -> str | None:
     return value if isinstance(value, str) else None
 
 
+_UNSEEN = {code: f"\\u{code:04x}" for code in (*range(0x7F, 0xA0), *map(ord, UNSAFE))}
+
+
+def json_text(value: object, indent: int | None = 2) -> str:
+    """JSON in which nothing stands that a terminal would obey: such characters are written as escapes."""
+    return json.dumps(value, ensure_ascii=False, indent=indent).translate(_UNSEEN)
+
+
+def print_json(value: object, indent: int | None = 2) -> None:
+    click.echo(json_text(value, indent))
+
+
 def print_error(error: HeadwayError, *, as_json: bool) -> None:
     if as_json:
         record: dict[str, object] = {"message": str(error)}
@@ -102,16 +114,16 @@ def print_error(error: HeadwayError, *, as_json: bool) -> None:
             record["violations"] = list(error.violations)
         if isinstance(error, TodoNotFound):
             record["ids"] = error.known
-        click.echo(json.dumps({"error": record}, ensure_ascii=False), err=True)
+        click.echo(json_text({"error": record}, None), err=True)
     else:
         click.echo(f"Error: {error}", err=True)
 
 
 def complete_ids(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """Ids of the list, for the shell's completion."""
-    named = [ctx.params.get("project"), ctx.params.get("session")]
+    named = [_text(ctx.params.get(flag)) for flag in ("project", "session", "agent")]
     try:
-        session = Chosen(_text(named[0]), _text(named[1])).open(must_exist=False)
+        session = Chosen(named[0], named[1], named[2]).open(must_exist=False)
         return [todo.id for todo in session.todos if todo.id.startswith(incomplete)]
     except HeadwayError:
         return []

@@ -2,36 +2,24 @@
 
 from __future__ import annotations
 
-import json
-
 import click
 
-from headway.cli.options import Chosen
+from headway.cli.options import Chosen, print_json
 from headway.core.codec import todo_dict
 from headway.core.model import Todo, counts
 from headway.core.session import Session, Written
-from headway.core.text import UNSAFE, brief, shown
+from headway.core.text import shown
 from headway.views.listing import counts_line
-
-_UNSEEN = {code: f"\\u{code:04x}" for code in (*range(0x7F, 0xA0), *map(ord, UNSAFE))}
-
-
-def json_text(value: object, indent: int | None = 2) -> str:
-    """JSON in which nothing stands that a terminal would obey: such characters are written as escapes."""
-    return json.dumps(value, ensure_ascii=False, indent=indent).translate(_UNSEEN)
-
-
-def print_json(value: object, indent: int | None = 2) -> None:
-    click.echo(json_text(value, indent))
 
 
 def list_record(session: Session) -> dict[str, object]:
-    todo_list = session.todo_list
+    state = session.state
+    todo_list = state.list_of(session.agent_id)
     items = list(todo_list.items.values())
     statistics = {"total": len(items), **{str(status): count for status, count in counts(items).items()}}
     return {
         "session": session.name,
-        "version": session.version,
+        "version": state.version,
         "title": todo_list.title,
         "summary": todo_list.summary,
         "updated_at": todo_list.updated_at,
@@ -57,10 +45,10 @@ def print_written(chosen: Chosen, session: Session, written: Written, line: str)
     for item, needed in written.detached:
         click.echo(f"{shown(item)} no longer depends on {shown(needed)}.")
     if written.dropped:
-        names = "; ".join(brief(todo.content) for todo in written.dropped[:5])
+        names = "; ".join(shown(todo.content) for todo in written.dropped[:5])
         more = f"; and {len(written.dropped) - 5} more" if len(written.dropped) > 5 else ""
         click.echo(f"Dropped unfinished: {names}{more}. Take it back with: headway todos undo")
 
 
 def quoted(todo: Todo) -> str:
-    return f"{shown(todo.id, 40)} “{brief(todo.content)}”"
+    return f"{shown(todo.id, 40)} “{shown(todo.content)}”"

@@ -6,8 +6,7 @@ import sys
 
 import click
 
-from headway.cli.options import Chosen, HelpfulGroup, complete_sessions, known_session, of_project
-from headway.cli.output import print_json
+from headway.cli.options import Chosen, HelpfulGroup, complete_sessions, known_session, of_project, print_json
 from headway.core.clock import local_time
 from headway.core.errors import HeadwayError
 from headway.core.log import Log

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from headway.cli.options import Chosen, HelpfulGroup, StatusType, common, complete_ids
-from headway.cli.output import list_record, print_json, print_todo, print_written, quoted
+from headway.cli.options import Chosen, HelpfulGroup, StatusType, common, complete_ids, print_json
+from headway.cli.output import list_record, print_todo, print_written, quoted
 from headway.cli.transfer import export_todos, import_todos
 from headway.core.codec import event_dict, todo_dict
 from headway.core.model import Priority, Status

@@ -9,8 +9,8 @@ import tempfile
 
 import click
 
-from headway.cli.options import Chosen, common
-from headway.cli.output import json_text, print_json, print_written
+from headway.cli.options import Chosen, common, json_text, print_json
+from headway.cli.output import print_written
 from headway.core.clock import now
 from headway.core.errors import HeadwayError
 from headway.core.session import Session
@@ -56,7 +56,10 @@ def _exported(session: Session, kind: str) -> str:
 
 def _write(path: str, text: str, force: bool) -> None:
     """Writes the file as a whole or not at all; a link is followed, and the mode of a file that exists is kept."""
-    target = os.path.realpath(path)
+    try:
+        target = os.path.realpath(path)
+    except OSError as error:
+        raise HeadwayError(f"'{neutral(path)}' cannot be found from here: {error.strerror}.") from error
     exists = os.path.lexists(target)
     if exists and not os.path.isfile(target):
         raise HeadwayError(f"'{neutral(path)}' is not a file; choose another name.")
@@ -67,13 +70,19 @@ def _write(path: str, text: str, force: bool) -> None:
         try:
             with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
                 file.write(text)
-            os.chmod(draft, stat.S_IMODE(os.stat(target).st_mode) if exists else 0o644)
+            os.chmod(draft, stat.S_IMODE(os.stat(target).st_mode) if exists else 0o666 & ~_umask())
             os.replace(draft, target)
         except BaseException:
             os.unlink(draft)
             raise
     except OSError as error:
         raise HeadwayError(f"'{neutral(path)}' could not be written: {error.strerror}; name another file.") from error
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
 
 
 @click.command("import")

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import replace
 
 import click
 
-from headway.cli.options import Chosen, common
-from headway.cli.output import print_json
+from headway.cli.options import Chosen, common, print_json
 from headway.core.codec import event_dict
-from headway.core.events import Event
+from headway.core.events import EVENT_NAMES, Event
 from headway.core.session import Session
 
 RESIZE_CHECK = 0.25
@@ -25,8 +23,7 @@ def watch(chosen: Chosen) -> None:
     session = chosen.open(must_exist=False)
     try:
         if chosen.json:
-            for events in session.watch():
-                _print_events(session, events)
+            _print_events(session)
         else:
             _show(session)
     except KeyboardInterrupt:
@@ -45,12 +42,12 @@ def _show(session: Session) -> None:
             next(changes, None)
 
 
-def _print_events(session: Session, events: list[Event]) -> None:
-    """Prints the events; the last change of each list has the list as it now is."""
-    lists = {event.agent: session.state.list_of(event.agent) for event in events}
-    for event in events:
-        todo_list = lists[event.agent]
-        if todo_list.changed_in == event.version:
-            event = replace(event, todos=tuple(todo_list.items.values()))
+def _print_events(session: Session) -> None:
+    def print_event(event: Event) -> None:
         print_json(event_dict(event, session.name), indent=None)
-    sys.stdout.flush()
+        sys.stdout.flush()
+
+    for name in EVENT_NAMES:
+        session.on(name, print_event)
+    for _ in session.watch():
+        pass

@@ -50,5 +50,13 @@ def run(session: Session, call: object) -> Answer:
     except InvalidTodos as error:
         return Answer(correction(error), session.todos, False)
     except HeadwayError as error:
-        return Answer(f"{NAME} changed nothing: {error}", [], False)
+        return Answer(f"{NAME} changed nothing: {error}", _still_there(session), False)
     return Answer("\n".join([counts_line(written), *notes(written)]), written.todos, True)
+
+
+def _still_there(session: Session) -> list[Todo]:
+    """The list, if it can be read."""
+    try:
+        return session.todos
+    except HeadwayError:
+        return []

@@ -6,7 +6,7 @@ from headway.contracts.limits import max_chars, max_items
 from headway.core.errors import InvalidTodos
 from headway.core.model import Status
 from headway.core.rules import DuplicateKeys, Fault, Shape, check_items, check_text, is_object, named
-from headway.core.text import brief, shown, type_name
+from headway.core.text import shown, type_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -113,5 +113,5 @@ def notes(written: Written) -> list[str]:
 
 
 def _named(texts: list[str]) -> str:
-    first = "; ".join(brief(text) for text in texts[:5])
+    first = "; ".join(shown(text) for text in texts[:5])
     return first if len(texts) <= 5 else f"{first}; and {len(texts) - 5} more"

@@ -15,6 +15,8 @@ from headway.contracts.calls import MODEL
 from headway.contracts.limits import log_in_english
 from headway.core.clock import after, local_stamp, now
 from headway.core.codec import to_json
+from headway.core.errors import HeadwayError
+from headway.core.events import ListDelta
 from headway.core.model import FINISHED, CompletionLog, Status
 from headway.core.text import neutral
 
@@ -50,9 +52,9 @@ def log_completion(session: Session, project_root: str, summary: str, todos: Seq
     folder = _folder(project_root)
     with _one_writer(folder):
         logged = session.state.completion_log
-        this = f"{session.todo_list.changed_in}-{_digest(summary, todos)}"
+        digest = _digest(summary, todos)
         last = logged.last if logged else {}
-        if last.get(session.agent_id) == this:
+        if _is_logged(session, last.get(session.agent_id, ""), digest):
             return None
         moment = now()
         named = logged.path if logged and _NAME.fullmatch(logged.path) else None
@@ -60,8 +62,25 @@ def log_completion(session: Session, project_root: str, summary: str, todos: Seq
         blocks = (logged.blocks if logged else 0) + 1
         text = block_text(blocks, moment, summary, todos)
         with _appended(os.path.join(project_root, *path.split("/")), text):
-            session.log_completion(CompletionLog(path, blocks, {**last, session.agent_id: this}), actor=MODEL)
+            session.log_completion(
+                CompletionLog(path, blocks, {**last, session.agent_id: f"{session.todo_list.changed_in}-{digest}"}),
+                actor=MODEL,
+            )
         return path
+
+
+def _is_logged(session: Session, last: str, digest: str) -> bool:
+    """Whether this list was the last one logged, and no item was touched since in what the log shows of it."""
+    version, _, logged = last.partition("-")
+    if logged != digest:
+        return False
+    deltas = [event.data for event in session.events(int(version)) if event.agent == session.agent_id]
+    return not any(isinstance(delta, ListDelta) and _touches(delta) for delta in deltas)
+
+
+def _touches(delta: ListDelta) -> bool:
+    fields = [*delta.changed.values()]
+    return bool(delta.added or delta.removed) or any("content" in sides or "status" in sides for sides in fields)
 
 
 def block_text(number: int, moment: str, summary: str, todos: Sequence[Todo]) -> str:
@@ -137,6 +156,12 @@ def _one_writer(folder: str) -> Generator[None]:
         os.close(handle)
 
 
+def _take_back(handle: int, path: str, size: int) -> None:
+    os.ftruncate(handle, size)
+    if not size:
+        os.unlink(path)
+
+
 @contextmanager
 def _appended(path: str, text: str) -> Generator[None]:
     """Adds the text as a whole: if it does not fit, or what is done with it fails, the file is as before."""
@@ -148,11 +173,13 @@ def _appended(path: str, text: str) -> Generator[None]:
             while data:
                 data = data[os.write(handle, data) :]
             os.fsync(handle)
-            yield
         except BaseException:
-            os.ftruncate(handle, size)
-            if not size:
-                os.unlink(path)
+            _take_back(handle, path, size)
+            raise
+        try:
+            yield
+        except HeadwayError:  # not recorded; after anything else it may be, and a block that stands twice is no loss
+            _take_back(handle, path, size)
             raise
     finally:
         os.close(handle)

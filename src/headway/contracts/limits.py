@@ -30,7 +30,7 @@ def _positive(name: str, default: int) -> int:
     if text is None:
         return default
     digits = text.strip()
-    if digits.isascii() and digits.isdigit() and len(digits) <= 9 and int(digits) > 0:
+    if digits.isascii() and digits.isdigit() and len(digits) <= 18 and int(digits) > 0:
         return int(digits)
     if (name, text) not in _reported:
         _reported.add((name, text))

@@ -55,6 +55,8 @@ _READ: dict[Kind, Callable[[Any], object]] = {
 _READERS = {field.name: _READ[field.kind] for field in FIELDS if field.kind in _READ}
 _SHOWN = tuple(field.name for field in FIELDS)
 _KNOWN = frozenset(_SHOWN)
+_SIDES = _KNOWN | {"title", "summary"}
+_DELTA = frozenset({"cause", "added", "removed", "changed", "order", "about", "previous", "other"})
 _USUAL = ("id", "content", "active_form", "status", "created_at")
 """Written for every item; of the rest, only what differs from its default."""
 _REST = tuple(name for name in _SHOWN if name not in _USUAL)
@@ -111,6 +113,8 @@ def _sides_record(fields: dict[str, tuple[object, object]]) -> dict[str, list[ob
 
 
 def _read_sides(record: dict[str, Any]) -> dict[str, tuple[object, object]]:
+    if not _SIDES.issuperset(record):
+        raise NewerRecord(f"an event changes the field '{shown(min(record.keys() - _SIDES))}'")
     return {name: (read_value(name, before), read_value(name, after)) for name, (before, after) in record.items()}
 
 
@@ -139,6 +143,8 @@ def _read_changes(record: dict[str, Any]) -> dict[str, tuple[object, object]]:
 
 
 def _read_delta(record: dict[str, Any]) -> ListDelta:
+    if not _DELTA.issuperset(record):
+        raise NewerRecord(f"an event has the field '{shown(min(record.keys() - _DELTA))}'")
     order = record.get("order")
     return ListDelta(
         record["cause"],
@@ -243,6 +249,7 @@ def write_state(state: State) -> str:
         "plan": _plan_record(state.plan),
         "plan_mode": state.plan_mode,
         "completion_log": state.completion_log and _log_record(state.completion_log),
+        "weight": state.weight,
     }
     return to_json(record)
 
@@ -264,4 +271,4 @@ def _read_state(record: dict[str, Any]) -> State:
         lists[agent] = TodoList({todo.id: todo for todo in todos}, **fields)
     log = record["completion_log"]
     plan = _read_plan(record["plan"])
-    return State(record["version"], lists, plan, record["plan_mode"], log and CompletionLog(**log))
+    return State(record["version"], lists, plan, record["plan_mode"], log and CompletionLog(**log), record["weight"])

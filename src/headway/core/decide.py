@@ -13,8 +13,8 @@ from headway.core.clock import after
 from headway.core.errors import ClaimRefused, HeadwayError, InvalidTodos, NoPlan, StoreConflict, TodoNotFound
 from headway.core.events import Event, ListDelta, Splice
 from headway.core.evolve import evolve
-from headway.core.graph import PRIORITY_ORDER, is_ready, is_unhindered
-from headway.core.model import DEFAULT_TITLE, PERSON, State, Status, Todo, TodoList, with_fields
+from headway.core.graph import PRIORITY_ORDER, is_ready
+from headway.core.model import DEFAULT_TITLE, FINISHED, PERSON, State, Status, Todo, TodoList, with_fields
 from headway.core.replace import check_dependencies, created, patched, replaced, without
 from headway.core.rules import FULL, Fault, check_item, check_items, check_text, have, wire_name
 from headway.core.text import clean, shown
@@ -46,7 +46,7 @@ def decide(state: State, change: ask.Change) -> list[Event]:
             same = change.on == state.plan_mode
             return _unless(same, state, change, ev.PLAN_MODE_CHANGED, ev.PlanModeChange(change.on))
         case ask.LogCompletion():
-            return _unless(False, state, change, ev.COMPLETION_LOGGED, change.log)
+            return [_event(state, change, ev.COMPLETION_LOGGED, change.log)]
         case ask.Renew():
             return _renew(state, todo_list, change)
         case _:
@@ -54,14 +54,18 @@ def decide(state: State, change: ask.Change) -> list[Event]:
             return [] if delta is None else _listed(state, todo_list, change, delta)
 
 
+def _event(state: State, change: ask.Change, name: str, data: ev.EventData) -> Event:
+    return Event(state.version + 1, change.at, change.agent, change.actor, name, data)
+
+
 def _unless(same: bool, state: State, change: ask.Change, name: str, data: ev.EventData) -> list[Event]:
-    return [] if same else [Event(state.version + 1, change.at, change.agent, change.actor, name, data)]
+    return [] if same else [_event(state, change, name, data)]
 
 
 def _listed(state: State, todo_list: TodoList, change: ask.Change, delta: ListDelta) -> list[Event]:
     if deltas.is_empty(delta):
         return []
-    return _unless(False, state, change, ev.TODO_LIST_UPDATED, deltas.linked(delta, todo_list.undo))
+    return [_event(state, change, ev.TODO_LIST_UPDATED, deltas.linked(delta, todo_list.undo))]
 
 
 def _list_delta(todo_list: TodoList, change: ask.Change, plan: Plan | None) -> ListDelta | None:
@@ -113,6 +117,7 @@ def _write(todo_list: TodoList, change: ask.Write) -> ListDelta:
         delta = _smart_update(todo_list, patches, change)
     else:
         delta = deltas.difference(todo_list.items, _replacement(todo_list, patches, change), change.cause)
+        delta = _guarded(todo_list, delta, change)
     return deltas.titled(delta, about) if about else delta
 
 
@@ -142,9 +147,10 @@ def _smart_update(todo_list: TodoList, patches: list[Patch], change: ask.Write) 
     touched: dict[str, Todo] = {}
     for patch in patches:
         todo_id = str(patch["id"])
+        todo = touched.get(todo_id, todo_list.items[todo_id])
         if change.actor != PERSON:
-            _refuse_other_worker(todo_list, todo_list.items[todo_id], patch, change)
-        touched[todo_id] = patched(touched.get(todo_id, todo_list.items[todo_id]), patch, change.at)
+            patch = _as_worker(todo_list, todo, patch, change)
+        touched[todo_id] = patched(todo, patch, change.at)
     if any(have(patches, "depends_on")):
         check_dependencies(list({**todo_list.items, **touched}.values()), wire_name(change.shape, "depends_on"))
     return _changes(todo_list, touched.values(), "update")
@@ -160,9 +166,7 @@ def _update(todo_list: TodoList, change: ask.Update) -> ListDelta:
     todo = _found(todo_list, change.todo_id)
     patch = _checked(change.fields, shown(change.todo_id, 40))
     if change.as_worker:
-        _refuse_other_worker(todo_list, todo, patch, change)
-        if todo.owner == change.actor and patch.get("status") is Status.IN_PROGRESS:
-            patch = {"owner": change.actor, "lease_until": after(change.at, RESUMED_LEASE), **patch}
+        patch = _as_worker(todo_list, todo, patch, change)
     touched = patched(todo, patch, change.at)
     if "depends_on" in patch:
         check_dependencies(list({**todo_list.items, todo.id: touched}.values()))
@@ -179,21 +183,43 @@ def _checked(fields: Mapping[str, object], path: str) -> Patch:
     return patch
 
 
-def _refuse_other_worker(todo_list: TodoList, todo: Todo, patch: Patch, change: ask.Change) -> None:
-    """A worker may not change what another one holds or finished, nor finish what it does not hold, or no longer."""
-    name = shown(todo.id, 40)
+def _as_worker(todo_list: TodoList, todo: Todo, patch: Patch, change: ask.Change) -> Patch:
+    """The patch as a worker may apply it: nothing of another's, nor a finish of what it does not hold, or no longer."""
+    name, actor = shown(todo.id, 40), shown(change.actor)
+    if "owner" in patch or "lease_until" in patch:
+        raise ClaimRefused(f"'{name}' cannot be given an owner by '{actor}'; claim it instead.")
+    status = patch.get("status")
     if todo.owner is None:
-        if change.actor in todo_list.workers and patch.get("status") in (Status.COMPLETED, Status.BLOCKED):
-            raise ClaimRefused(f"'{name}' is not claimed by '{shown(change.actor)}'; claim it before finishing it.")
-        return
-    if todo.owner != change.actor:
-        held = "is claimed by" if todo.status is Status.IN_PROGRESS else "was last worked on by"
-        raise ClaimRefused(f"'{name}' {held} '{shown(todo.owner)}', not '{shown(change.actor)}'; claim another item.")
+        if change.actor in todo_list.workers and (status in FINISHED or status is Status.BLOCKED):
+            raise ClaimRefused(f"'{name}' is not claimed by '{actor}'; claim it before finishing it.")
+        return patch
+    _refuse_others(todo, change)
     if todo.lease_until and todo.lease_until <= change.at:
         raise ClaimRefused(
-            f"The lease of '{shown(change.actor)}' on '{name}' ran out at {todo.lease_until};"
+            f"The lease of '{actor}' on '{name}' ran out at {todo.lease_until};"
             " renew it or claim it again before changing it."
         )
+    if status is Status.IN_PROGRESS and todo.status is not Status.IN_PROGRESS:
+        return {**patch, "owner": change.actor, "lease_until": after(change.at, RESUMED_LEASE)}
+    return patch
+
+
+def _refuse_others(todo: Todo, change: ask.Change) -> None:
+    """A worker may not change what another one holds or finished."""
+    if todo.owner is not None and todo.owner != change.actor:
+        held = "is claimed by" if todo.status is Status.IN_PROGRESS else "was last worked on by"
+        raise ClaimRefused(
+            f"'{shown(todo.id, 40)}' {held} '{shown(todo.owner)}', not '{shown(change.actor)}'; claim another item."
+        )
+
+
+def _guarded(todo_list: TodoList, delta: ListDelta, change: ask.Change) -> ListDelta:
+    """The delta, unless a worker would drop with it, or set the state of, what another one has."""
+    if change.actor in todo_list.workers:
+        states = [todo_id for todo_id, fields in delta.changed.items() if "status" in fields or "content" in fields]
+        for todo in (*delta.removed, *(todo_list.items[todo_id] for todo_id in states)):
+            _refuse_others(todo, change)
+    return delta
 
 
 def _add(todo_list: TodoList, change: ask.Add) -> ListDelta:
@@ -231,15 +257,15 @@ def _move(todo_list: TodoList, change: ask.Move) -> ListDelta:
 
 def _drop(todo_list: TodoList, change: ask.Drop) -> ListDelta:
     todo = _found(todo_list, change.todo_id)
-    return deltas.difference(todo_list.items, without(todo_list.items, todo), "drop")
+    delta = deltas.difference(todo_list.items, without(todo_list.items, todo), "drop")
+    return _guarded(todo_list, delta, change)
 
 
 def _claim(todo_list: TodoList, change: ask.Claim) -> ListDelta | None:
     """The next runnable item, highest priority first; an item whose lease ran out counts as runnable."""
     best: Todo | None = None
     for todo in todo_list.items.values():
-        lapsed = todo.status is Status.IN_PROGRESS and todo.lease_until and todo.lease_until <= change.at
-        if not (is_unhindered(todo, todo_list.items) if lapsed else is_ready(todo, todo_list.items)):
+        if not is_ready(todo, todo_list.items, change.at):
             continue
         if best is None or PRIORITY_ORDER[todo.priority] < PRIORITY_ORDER[best.priority]:
             best = todo
@@ -283,7 +309,7 @@ def _revert(state: State, change: ask.Revert) -> list[Event]:
             raise StoreConflict("The list changed meanwhile; try again.")
         back = deltas.inverse(target.data, todo_list.items, change.cause)
         mine, other = (todo_list.redo, target.data.previous) if undoing else (todo_list.undo, target.data.previous)
-        event = _unless(False, state, change, ev.TODO_LIST_UPDATED, deltas.linked(back, mine, other))[0]
+        event = _event(state, change, ev.TODO_LIST_UPDATED, deltas.linked(back, mine, other))
         made.append(event)
         state = evolve(state, event)
     return made

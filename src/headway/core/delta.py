@@ -99,5 +99,11 @@ def titled(delta: ListDelta, about: dict[str, tuple[object, object]]) -> ListDel
     return ListDelta(delta.cause, delta.added, delta.removed, delta.changed, delta.order, about)
 
 
+def weight(delta: ListDelta) -> int:
+    """About how many items' worth of text the delta is."""
+    ids = len(delta.order.removed) + len(delta.order.inserted) if delta.order else 0
+    return 1 + len(delta.added) + len(delta.removed) + len(delta.changed) // 2 + ids // 12
+
+
 def is_empty(delta: ListDelta) -> bool:
     return not (delta.added or delta.removed or delta.changed or delta.order or delta.about)

@@ -26,7 +26,8 @@ def evolve(state: State, event: Event) -> State:
         plan_mode = data.on
     else:
         log = data
-    return State(event.version, lists, plan, plan_mode, log)
+    weight = state.weight + (deltas.weight(data) if isinstance(data, ListDelta) else 1)
+    return State(event.version, lists, plan, plan_mode, log, weight)
 
 
 def fold(state: State, events: Iterable[Event]) -> State:

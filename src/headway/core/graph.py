@@ -64,13 +64,12 @@ class Waiting(Value):
         self.reason = reason
 
 
-def is_ready(todo: Todo, items: Mapping[str, Todo]) -> bool:
-    """Pending, with every dependency completed."""
-    return todo.status is _PENDING and is_unhindered(todo, items)
-
-
-def is_unhindered(todo: Todo, items: Mapping[str, Todo]) -> bool:
-    """Every dependency is completed."""
+def is_ready(todo: Todo, items: Mapping[str, Todo], now: str = "") -> bool:
+    """Pending, or claimed with a lease that ran out before `now`; with every dependency completed."""
+    if todo.status is not _PENDING:
+        lapsed = todo.status is Status.IN_PROGRESS and todo.lease_until and todo.lease_until <= now
+        if not lapsed:
+            return False
     for needed in todo.depends_on:
         other = items.get(needed)
         if other is None or other.status is not _COMPLETED:
@@ -78,18 +77,18 @@ def is_unhindered(todo: Todo, items: Mapping[str, Todo]) -> bool:
     return True
 
 
-def ready(items: Mapping[str, Todo]) -> list[Todo]:
+def ready(items: Mapping[str, Todo], now: str = "") -> list[Todo]:
     """Items that can start now: highest priority first, in list order among equals."""
-    found = [todo for todo in items.values() if is_ready(todo, items)]
+    found = [todo for todo in items.values() if is_ready(todo, items, now)]
     return sorted(found, key=lambda todo: PRIORITY_ORDER[todo.priority])
 
 
-def waiting(items: Mapping[str, Todo]) -> list[Waiting]:
+def waiting(items: Mapping[str, Todo], now: str = "") -> list[Waiting]:
     """Unfinished items that cannot start now, in list order, each with its reason."""
     return [
         Waiting(todo, _reason(todo, items))
         for todo in items.values()
-        if todo.status not in FINISHED and not is_ready(todo, items)
+        if todo.status not in FINISHED and not is_ready(todo, items, now)
     ]
 
 

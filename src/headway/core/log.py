@@ -5,7 +5,7 @@ Below it is a store, above it `Session`. It knows nothing of what a change means
 
 from __future__ import annotations
 
-from _thread import RLock
+import os
 from collections import deque
 from dataclasses import replace
 
@@ -13,7 +13,8 @@ from headway.core.codec import read_state, write_state
 from headway.core.decide import decide
 from headway.core.errors import StoreConflict
 from headway.core.events import TODO_LIST_UPDATED
-from headway.core.evolve import fold
+from headway.core.evolve import evolve, fold
+from headway.core.lock import ForkLock
 from headway.core.model import MAIN_AGENT, State
 
 TYPE_CHECKING = False
@@ -22,23 +23,32 @@ if TYPE_CHECKING:
 
     from headway.core.changes import Change
     from headway.core.events import Event
+    from headway.core.model import Todo
     from headway.core.store import Store
 
 
 TODOS_UPDATE = "todos:update"
-_SNAPSHOT_EVERY = 100
+_SNAPSHOT_EVENTS = 100
+_SNAPSHOT_WEIGHT = 500
+
+
+def _doubled(number: int, least: int) -> int:
+    while number < least:
+        number *= 2
+    return number
 
 
 class Log:
     def __init__(self, store: Store, name: str) -> None:
         self.store = store
         self.name = name
-        self._lock = RLock()
+        self._lock = ForkLock()
         self._state: State | None = None
         self._identity: object = None
         self._listeners: list[tuple[str, Callable[..., object], str | None]] = []
-        self._undelivered: deque[Event] = deque()
-        self._delivering = False
+        self._undelivered: deque[tuple[Event, dict[str, Todo]]] = deque()
+        self._delivering = 0
+        """Process that is telling the listeners."""
 
     def state(self) -> State:
         """The state as the store has it now; listeners hear of what others changed."""
@@ -58,10 +68,8 @@ class Log:
         events = self.store.events(self.name, state.version) if continued else []
         if not events:
             return self._loaded()
-        state = fold(state, events)
-        self._adopt(state, events)
         self._identity = identity
-        return state
+        return self._adopted(state, events)
 
     def change(self, make: Callable[[State], Change]) -> tuple[list[Event], State]:
         """Decides and appends; the events and the state right after them, whatever others, or listeners, do next.
@@ -84,20 +92,20 @@ class Log:
             return events, state
         after = fold(state, events)
         self.store.append(self.name, state.version, events, self._snapshot_text(state, after))
-        self._adopt(after, events)
+        self._adopted(state, events)
         if self._identity is None:
             self._identity = self.store.position(self.name)[0]
         return events, after
 
     def _snapshot_text(self, before: State, after: State) -> str | None:
-        """A snapshot each time the version passes a multiple of an interval that doubles with the size of the state."""
+        """A snapshot after some events, sooner if they are large; what "some" is doubles with the size of the state."""
         if not self.store.keeps_snapshots:
             return None
         items = sum(len(todos.items) for todos in after.lists.values())
-        every = _SNAPSHOT_EVERY
-        while every < items // 10:
-            every *= 2
-        return write_state(after) if after.version // every > before.version // every else None
+        events = _doubled(_SNAPSHOT_EVENTS, items // 10)
+        weight = _doubled(_SNAPSHOT_WEIGHT, items)
+        due = after.version // events > before.version // events or after.weight // weight > before.weight // weight
+        return write_state(after) if due else None
 
     def _loaded(self) -> State:
         self._identity = self.store.position(self.name)[0]
@@ -106,12 +114,14 @@ class Log:
         self._state = fold(state, self.store.events(self.name, state.version))
         return self._state
 
-    def _adopt(self, state: State, events: list[Event]) -> None:
+    def _adopted(self, state: State, events: list[Event]) -> State:
+        """The state after the events, now this log's own; each is queued for the listeners with the list after it."""
+        for event in events:
+            state = evolve(state, event)
+            if self._listeners:
+                self._undelivered.append((event, state.list_of(event.agent).items))
         self._state = state
-        if self._listeners:
-            for event in events:
-                todos = tuple(state.list_of(event.agent).items.values())
-                self._undelivered.append(replace(event, todos=todos))
+        return state
 
     def listen(self, name: str, listener: Callable[..., object], agent: str | None) -> Callable[[], None]:
         """Calls the listener for an event's name, of one agent or of all, from now on."""
@@ -131,10 +141,12 @@ class Log:
         change the list itself, which is told after what it heard."""
         while True:
             with self._lock:
-                if self._delivering or not self._undelivered:
+                if self._delivering == os.getpid() or not self._undelivered:
                     return
-                self._delivering = True
-                event, listeners = self._undelivered.popleft(), self._listeners
+                self._delivering = os.getpid()
+                event, items = self._undelivered.popleft()
+                listeners = self._listeners
+            event = replace(event, todos=tuple(items.values()))
             try:
                 for name, listener, agent in listeners:
                     if agent is not None and agent != event.agent:
@@ -145,7 +157,7 @@ class Log:
                         self._call(listener, list(event.todos or ()))
             finally:
                 with self._lock:
-                    self._delivering = False
+                    self._delivering = 0
 
     def _call(self, listener: Callable[..., object], argument: object) -> None:
         try:

@@ -154,6 +154,8 @@ class State:
     plan: Plan | None = None
     plan_mode: bool = False
     completion_log: CompletionLog | None = None
+    weight: int = 0
+    """How much the log holds, counted in items; says when a snapshot is due."""
 
     def list_of(self, agent: str) -> TodoList:
         return self.lists.get(agent, EMPTY_LIST)

@@ -111,7 +111,8 @@ class Session:
     def next_todos(self) -> tuple[list[Todo], list[Waiting]]:
         """What can start now, and what cannot with the reason."""
         items = self.todo_list.items
-        return ready(items), waiting(items)
+        now = self._clock()
+        return ready(items, now), waiting(items, now)
 
     def events(self, after: int = 0) -> Iterator[Event]:
         """The session's log after a version, read as it is needed."""

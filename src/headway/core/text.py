@@ -56,11 +56,6 @@ def cut(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: max(limit - 1, 0)].rstrip() + "…"
 
 
-def brief(text: str) -> str:
-    """The beginning of an item's text, for a line that names several."""
-    return shown(text, 60)
-
-
 def shown(value: object, limit: int = 60) -> str:
     """A value from outside as it may stand in an error message."""
     try:

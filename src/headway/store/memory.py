@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from _thread import RLock
-
 from headway.core.errors import StoreConflict
+from headway.core.lock import ForkLock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ class MemoryStore:
         self._logs: dict[str, list[Event]] = {}
         self._identities: dict[str, object] = {}
         self._current: str | None = None
-        self._lock = RLock()
+        self._lock = ForkLock()
 
     def append(self, session: str, expected: int, events: list[Event], snapshot: str | None) -> None:
         with self._lock:

@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from _thread import RLock
 from contextlib import contextmanager, suppress
 
 from headway.core.codec import NewerRecord, event_data, read_event
 from headway.core.errors import StoreConflict, StoreError
+from headway.core.lock import ForkLock
 from headway.core.text import neutral
 from headway.store import sqlite_errors
 from headway.store.migrations import APPLICATION_ID, NEWEST, migrate
@@ -45,7 +45,7 @@ class SqliteStore:
     def __init__(self, path: str, *, timeout: float = 5.0) -> None:
         self.path = path
         self.timeout = timeout
-        self._lock = RLock()
+        self._lock = ForkLock()
         self._db: sqlite3.Connection | None = None
         self._opened: tuple[int, int, int] = (0, 0, 0)
         self._seen: dict[str, tuple[int, int, int | None]] = {}
@@ -58,9 +58,9 @@ class SqliteStore:
         with self._lock, self._translating():
             db = self._writable()
             held = db.in_transaction
-            if not held:
-                self._patiently(lambda: db.execute("BEGIN IMMEDIATE"))
             try:
+                if not held:
+                    self._patiently(lambda: db.execute("BEGIN IMMEDIATE"))
                 session_id, version = self._position(db, session)
                 if version != expected:
                     raise StoreConflict(f"Expected version {expected}, the log is at {version}.")
@@ -72,12 +72,13 @@ class SqliteStore:
                 if snapshot is not None:
                     last = events[-1].version
                     db.execute("INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?)", (session_id, last, snapshot))
+                token = self._seen.pop(session)[0]  # an interrupt may come when the commit is done
                 db.execute("COMMIT")
             except BaseException:
                 if not held:
                     self._roll_back(db)
                 raise
-            self._seen[session] = (self._seen[session][0], events[-1].version, session_id)
+            self._seen[session] = (token, events[-1].version, session_id)
 
     def events(self, session: str, after: int, limit: int | None = None) -> list[Event]:
         rows = self._rows(
@@ -282,8 +283,8 @@ class SqliteStore:
         """A write transaction; what is not committed in it is taken back."""
         with self._lock, self._translating():
             db = self._writable()
-            self._patiently(lambda: db.execute("BEGIN IMMEDIATE"))
             try:
+                self._patiently(lambda: db.execute("BEGIN IMMEDIATE"))
                 yield db
             finally:
                 if db.in_transaction:
