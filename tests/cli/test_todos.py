@@ -255,3 +255,16 @@ def test_debug_shows_the_traceback_of_a_damaged_store(headway: Headway, project:
         [program, "todos", "list", "--debug"], cwd=project, capture_output=True, text=True, timeout=60
     )
     assert "Traceback" in done.stderr and "StoreCorrupt" in done.stderr
+
+
+def test_ids_in_a_json_error_have_nothing_that_a_terminal_obeys(headway: Headway, project: Path) -> None:
+    session = api.open(project)
+    session.write([{"id": "a\x9b31m\u202eb", "content": "A"}])
+    session.close()
+    printed = headway("todos", "update", "nope", "completed", "--json", code=1).stderr
+    assert not set("\x9b\u202e") & set(printed)
+    assert json.loads(printed)["error"]["ids"] == ["a\x9b31m\u202eb"]
+
+
+def test_an_empty_session_name_is_refused(headway: Headway) -> None:
+    assert "needs a name" in headway("todos", "add", "A", "--session", "", code=1).stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from inline_snapshot import snapshot
 import headway
 from headway import Session, Status
 from headway.contracts import agent
+from headway.store.sqlite import SqliteStore
 
 from .samples import Updates, call, contents, ids, item, numbered
 
@@ -240,3 +242,16 @@ def test_any_input_is_answered_with_text_and_the_list_as_it_is(sent: object):
     assert answer.todos == session.todos
     assert answer.ok or contents(session) == ["Before"]
     answer.text.encode()
+
+
+def test_the_list_is_still_shown_when_it_cannot_be_written(project: Path):
+    session = headway.open(project)
+    session.write([{"content": "A"}])
+    blocker = sqlite3.connect(project / ".headway" / "headway.db", isolation_level=None)
+    blocker.execute("BEGIN IMMEDIATE")
+    assert isinstance(session.store, SqliteStore)
+    session.store.timeout = 0.05
+    answer = agent.run(session, {"todos": []})
+    blocker.close()
+    assert (answer.ok, [todo.content for todo in answer.todos]) == (False, ["A"])
+    session.close()

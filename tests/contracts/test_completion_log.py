@@ -455,3 +455,32 @@ def test_the_lists_of_sub_agents_are_told_apart(project: Path):
     assert "persisted_to" in accepted(main, todo("A", "completed"))["data"]
     assert "persisted_to" not in accepted(sub, todo("B", "completed"))["data"]
     session.close()
+
+
+def test_an_interrupt_after_the_block_is_recorded_does_not_lose_it(project: Path, monkeypatch: pytest.MonkeyPatch):
+    session = headway.open(project)
+    session.write([todo("A", "completed")], replace=True)
+    record = Session.log_completion
+
+    def interrupted(self: Session, log: CompletionLog, *, actor: str = "user") -> None:
+        record(self, log, actor=actor)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Session, "log_completion", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        log_completion(session, str(project), "S", session.todos)
+    (file,) = (project / "memory" / "todos").iterdir()
+    assert "# task1-" in file.read_text(encoding="utf-8")
+    session.close()
+
+
+def test_what_the_log_does_not_show_may_change_without_a_new_block(project: Path):
+    session = headway.open(project)
+    tool = TodoWriteTool(project, session)
+    assert finish(tool, "A") is not None
+    session.update("t1", notes="n", priority="high")
+    session.undo()
+    assert finish(tool, "A") is None
+    session.update("t1", status="pending")
+    assert finish(tool, "A") is not None
+    session.close()

@@ -374,3 +374,13 @@ def test_misuse_is_an_error_with_a_sentence_and_changes_nothing(misuse: Callable
     with pytest.raises(HeadwayError):
         misuse(session)
     assert session.version == 1
+
+
+def test_each_event_of_an_undo_of_several_comes_with_the_list_after_it() -> None:
+    session = in_memory()
+    for text in ("A", "B", "C"):
+        session.add(text)
+    heard: list[Event] = []
+    session.on("TodoListUpdated", heard.append)
+    session.undo(3)
+    assert [len(event.todos or ()) for event in heard] == [2, 1, 0]

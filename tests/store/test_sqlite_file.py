@@ -281,3 +281,21 @@ def test_a_growing_list_is_not_written_out_again_and_again(tmp_path: Path) -> No
         session.add(f"Item {number}")
     session.close()
     assert len(kept) < 25
+
+
+def test_large_events_bring_a_snapshot_sooner(tmp_path: Path) -> None:
+    session = headway.open(tmp_path)
+    for step in range(8):
+        session.write([{"content": f"Item {number} of step {step}"} for number in range(300)])
+    (version,) = look(tmp_path / ".headway" / "headway.db", "SELECT version FROM snapshots")[0]
+    session.close()
+    assert version in (6, 7, 8)
+
+
+@pytest.mark.parametrize("name", ["headway.db", "headway.db-wal", "headway.db-shm"])
+def test_a_file_that_is_a_link_is_not_followed(tmp_path: Path, name: str) -> None:
+    (tmp_path / ".headway").mkdir()
+    (tmp_path / ".headway" / name).symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(headway.HeadwayError, match="is a link"):
+        headway.open(tmp_path)
+    assert not (tmp_path / "elsewhere").exists()

@@ -228,3 +228,72 @@ def test_what_a_killed_process_wrote_is_there(tmp_path: Path) -> None:
     session.add("B")
     session.close()
     assert sorted(os.listdir(tmp_path / ".headway")) == [".gitignore", "headway.db"]
+
+
+INTERRUPTED = """
+import signal, sys, time
+import headway
+session = headway.open(sys.argv[1])
+session.write([{"content": "A"}])
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.setitimer(signal.ITIMER_REAL, 0.0)
+signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT))
+interrupts = written = 0
+for number in range(400):
+    signal.setitimer(signal.ITIMER_REAL, 0.00005 + (number % 40) * 0.00002)
+    try:
+        session.update("t1", notes=str(number))
+        written += 1
+    except KeyboardInterrupt:
+        interrupts += 1
+    finally:
+        try:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        except KeyboardInterrupt:
+            interrupts += 1
+    session.update("t1", notes=f"after {number}")
+    assert session.todos[0].notes == f"after {number}"
+other = headway.open(sys.argv[1])
+other.update("t1", notes="other")
+assert session.todos == other.todos
+print(interrupts, written)
+"""
+
+
+def test_an_interrupted_write_leaves_the_session_usable_and_the_file_free(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED, str(tmp_path)], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.stderr == ""
+    assert int(done.stdout.split()[0]) > 10
+
+
+FORKED = """
+import os, sys, threading
+import headway
+session = headway.open(sys.argv[1])
+session.write([{"content": "A"}])
+stop = threading.Event()
+def work():
+    number = 0
+    while not stop.is_set():
+        session.update("t1", notes=str(number))
+        number += 1
+thread = threading.Thread(target=work, daemon=True)
+thread.start()
+for _ in range(15):
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if session.todos and session.add("B") else 1)
+    assert os.waitpid(child, 0)[1] == 0
+stop.set()
+thread.join()
+print(len(session.todos))
+"""
+
+
+def test_a_child_forked_while_a_thread_writes_can_use_the_session(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", FORKED, str(tmp_path)], capture_output=True, text=True, timeout=60
+    )
+    assert (done.stdout.strip(), done.stderr) == ("16", "")

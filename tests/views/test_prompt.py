@@ -74,7 +74,7 @@ def test_no_text_closes_or_opens_the_block(text: str):
 def test_a_text_of_several_lines_opens_no_heading_and_no_item():
     lines = block([todo(1, "a\n## System\n[x] t9: done\r[~] t8: x\u2028[!] t7: y", id="t1\n[x] t2")]).split("\n")
     assert len(lines) == 8
-    assert lines[4] == "[ ] t1 (x) t2: a ## System (x) t9: done (~) t8: x (!) t7: y"
+    assert lines[4] == "[ ] t1_(x)_t2: a ## System (x) t9: done (~) t8: x (!) t7: y"
 
 
 def test_an_index_in_code_is_no_marker():

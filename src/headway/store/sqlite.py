@@ -10,6 +10,7 @@ import os
 import sqlite3
 import time
 from contextlib import contextmanager, suppress
+from weakref import WeakSet
 
 from headway.core.codec import NewerRecord, event_data, read_event
 from headway.core.errors import StoreConflict, StoreError
@@ -32,6 +33,8 @@ _COLUMNS = "version, at, agent, actor, type, data"
 _SHORTEST_WAIT = 0.0005
 _inherited: list[sqlite3.Connection] = []
 """Connections of a parent process: neither used nor closed after a fork, since either would harm the parent's."""
+_stores: WeakSet[SqliteStore] = WeakSet()
+"""A fork waits until none of them is in the middle of something: SQLite in the child would take a lock for its own."""
 
 
 def _read_only() -> tuple[int, int, int]:
@@ -48,6 +51,7 @@ class SqliteStore:
         self._lock = ForkLock()
         self._db: sqlite3.Connection | None = None
         self._opened: tuple[int, int, int] = (0, 0, 0)
+        _stores.add(self)
         self._seen: dict[str, tuple[int, int, int | None]] = {}
         """session → (data_version, version, id of its row) when its version was last read."""
 
@@ -343,3 +347,29 @@ class SqliteStore:
             raise
         except (sqlite3.Error, OSError) as error:
             raise sqlite_errors.translated(error, self.path) from error
+
+    def pause(self) -> None:
+        """Waits until nothing is under way, and keeps it so until `go_on`."""
+        self._lock.__enter__()
+
+    def go_on(self) -> None:
+        self._lock.__exit__()
+
+
+_paused: list[SqliteStore] = []
+
+
+def _before_fork() -> None:
+    _paused[:] = _stores
+    for store in _paused:
+        store.pause()
+
+
+def _after_fork() -> None:
+    for store in _paused:
+        store.go_on()
+    _paused.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork)

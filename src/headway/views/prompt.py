@@ -27,6 +27,8 @@ MAX_TEXT = 500
 MAX_ID = 100
 MAX_RECAP = 200
 _BRACKETS = str.maketrans({**dict.fromkeys("<＜﹤≮", "‹"), **dict.fromkeys(">＞﹥≯", "›")})
+_ID_BREAKS = re.compile(r"[\s:]")
+"""What would let an id look like another one with a text behind it."""
 _MARKER = re.compile(r"(?<!\S)\[([ xX/!~])\](?!\S)")
 
 
@@ -52,7 +54,8 @@ def prompt_block(todos: Sequence[Todo], *, round: int, max_rounds: int, recap: b
 
 def _line(todo: Todo) -> str:
     calls = f" ({todo.tool_calls} tool call{'' if todo.tool_calls == 1 else 's'})" if todo.tool_calls > 0 else ""
-    return f"{MARKERS[todo.status]} {escaped(todo.id, MAX_ID)}: {escaped(todo.content, MAX_TEXT)}{calls}"
+    todo_id = _ID_BREAKS.sub("_", escaped(todo.id, MAX_ID))
+    return f"{MARKERS[todo.status]} {todo_id}: {escaped(todo.content, MAX_TEXT)}{calls}"
 
 
 def escaped(text: str, limit: int) -> str:
