@@ -70,6 +70,12 @@ class Terminal:
         return self.child.exitstatus
 
 
+def one_box(shown: str, rows: int) -> bool:
+    """The screen has one whole box of that many rows, and no remains of another."""
+    lines = [line for line in shown.splitlines() if line.startswith(("┌", "│", "└"))]
+    return len(lines) == rows and lines[0].endswith("┐") and lines[-1].endswith("┘")
+
+
 @pytest.fixture
 def session(project: Path) -> Iterator[api.Session]:
     session = api.open(project)
@@ -82,10 +88,7 @@ def test_watch_redraws_in_place_when_another_process_changes_the_list(session: a
     terminal = Terminal("watch")
     terminal.until(lambda shown: "● First 第一..." in shown)
     session.update("t1", status="completed")
-    shown = terminal.until(lambda shown: "✓ First 第一" in shown)
-    assert shown.count("Second") == 1
-    borders = [line for line in shown.splitlines() if line.startswith(("┌", "│", "└"))]
-    assert len(borders) == 4
+    terminal.until(lambda shown: "✓ First 第一" in shown and one_box(shown, rows=4) and shown.count("Second") == 1)
     terminal.child.sendintr()
     assert terminal.end() == 0
 
@@ -103,11 +106,10 @@ def test_watch_draws_the_box_anew_when_the_terminal_changes_its_size(session: ap
     terminal = Terminal("watch", columns=100)
     terminal.until(lambda shown: "● First 第一..." in shown)
     terminal.resize(columns=40, lines=10)
-    shown = terminal.until(lambda shown: "┌─ Tasks ──────────────────────────────┐" in shown)
-    assert shown.count("┌") == shown.count("┘") == 1
+    terminal.until(lambda shown: "┌─ Tasks ──────────────────────────────┐" in shown and one_box(shown, rows=4))
     terminal.resize(columns=120, lines=30)
-    terminal.until(lambda shown: "┌─ Tasks ─────────────────────────────────────────────┐" in shown)
-    assert terminal.shown.count("First") == 1
+    wide = "┌─ Tasks ─────────────────────────────────────────────┐"
+    terminal.until(lambda shown: wide in shown and one_box(shown, rows=4) and shown.count("First") == 1)
     terminal.child.sendintr()
     assert terminal.end() == 0
 
