@@ -168,3 +168,8 @@ def test_two_sessions_over_one_store_lose_nothing(store: Store) -> None:
     assert sorted(contents(first)) == sorted(f"{name} {n}" for name in "ab" for n in range(25))
     assert contents(first) == contents(second)
     assert heard == list(range(1, 51))
+
+
+def test_an_event_of_a_log_that_is_gone_is_a_conflict(store: Store) -> None:
+    with pytest.raises(StoreConflict):
+        store.event("s", 1)

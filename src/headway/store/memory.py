@@ -33,7 +33,10 @@ class MemoryStore:
         return self._logs.get(session, [])[after : None if limit is None else after + limit]
 
     def event(self, session: str, version: int) -> Event:
-        return self._logs[session][version - 1]
+        with self._lock:
+            if version > self.version(session):
+                raise StoreConflict(f"There is no event {version} any more.")
+            return self._logs[session][version - 1]
 
     def version(self, session: str) -> int:
         return len(self._logs.get(session, ()))

@@ -101,6 +101,8 @@ class SqliteStore:
             (session, version),
         )
         if not rows:
+            if version > self.version(session):
+                raise StoreConflict(f"There is no event {version} any more.")
             raise sqlite_errors.damaged(self.path, f"event {version} is missing")
         return self._event(rows[0])
 
