@@ -5,7 +5,7 @@ Below it is a store, above it `Session`. It knows nothing of what a change means
 
 from __future__ import annotations
 
-import os
+from _thread import RLock
 from collections import deque
 from dataclasses import replace
 
@@ -14,7 +14,7 @@ from headway.core.decide import decide
 from headway.core.errors import StoreConflict
 from headway.core.events import TODO_LIST_UPDATED
 from headway.core.evolve import evolve, fold
-from headway.core.lock import ForkLock
+from headway.core.forks import renew_in_children
 from headway.core.model import MAIN_AGENT, State
 
 TYPE_CHECKING = False
@@ -42,13 +42,18 @@ class Log:
     def __init__(self, store: Store, name: str) -> None:
         self.store = store
         self.name = name
-        self._lock = ForkLock()
+        self._lock = RLock()
         self._state: State | None = None
         self._identity: object = None
         self._listeners: list[tuple[str, Callable[..., object], str | None]] = []
         self._undelivered: deque[tuple[Event, dict[str, Todo]]] = deque()
-        self._delivering = 0
-        """Process that is telling the listeners."""
+        self._delivering = False
+        renew_in_children(self)
+
+    def renew(self) -> None:
+        self._lock = RLock()
+        self._undelivered.clear()
+        self._delivering = False
 
     def state(self) -> State:
         """The state as the store has it now; listeners hear of what others changed."""
@@ -69,7 +74,7 @@ class Log:
         if not events:
             return self._loaded()
         self._identity = identity
-        return self._adopted(state, events)
+        return self._adopted(state, events, fold(state, events))
 
     def change(self, make: Callable[[State], Change]) -> tuple[list[Event], State]:
         """Decides and appends; the events and the state right after them, whatever others, or listeners, do next.
@@ -92,7 +97,7 @@ class Log:
             return events, state
         after = fold(state, events)
         self.store.append(self.name, state.version, events, self._snapshot_text(state, after))
-        self._adopted(state, events)
+        self._adopted(state, events, after)
         if self._identity is None:
             self._identity = self.store.position(self.name)[0]
         return events, after
@@ -114,14 +119,14 @@ class Log:
         self._state = fold(state, self.store.events(self.name, state.version))
         return self._state
 
-    def _adopted(self, state: State, events: list[Event]) -> State:
+    def _adopted(self, before: State, events: list[Event], after: State) -> State:
         """The state after the events, now this log's own; each is queued for the listeners with the list after it."""
-        for event in events:
-            state = evolve(state, event)
-            if self._listeners:
-                self._undelivered.append((event, state.list_of(event.agent).items))
-        self._state = state
-        return state
+        if self._listeners:
+            for event in events:
+                before = evolve(before, event)
+                self._undelivered.append((event, before.list_of(event.agent).items))
+        self._state = after
+        return after
 
     def listen(self, name: str, listener: Callable[..., object], agent: str | None) -> Callable[[], None]:
         """Calls the listener for an event's name, of one agent or of all, from now on."""
@@ -141,9 +146,9 @@ class Log:
         change the list itself, which is told after what it heard."""
         while True:
             with self._lock:
-                if self._delivering == os.getpid() or not self._undelivered:
+                if self._delivering or not self._undelivered:
                     return
-                self._delivering = os.getpid()
+                self._delivering = True
                 event, items = self._undelivered.popleft()
                 listeners = self._listeners
             event = replace(event, todos=tuple(items.values()))
@@ -157,7 +162,7 @@ class Log:
                         self._call(listener, list(event.todos or ()))
             finally:
                 with self._lock:
-                    self._delivering = 0
+                    self._delivering = False
 
     def _call(self, listener: Callable[..., object], argument: object) -> None:
         try:

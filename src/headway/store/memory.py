@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from _thread import RLock
+
 from headway.core.errors import StoreConflict
-from headway.core.lock import ForkLock
+from headway.core.forks import renew_in_children
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +22,11 @@ class MemoryStore:
         self._logs: dict[str, list[Event]] = {}
         self._identities: dict[str, object] = {}
         self._current: str | None = None
-        self._lock = ForkLock()
+        self._lock = RLock()
+        renew_in_children(self)
+
+    def renew(self) -> None:
+        self._lock = RLock()
 
     def append(self, session: str, expected: int, events: list[Event], snapshot: str | None) -> None:
         with self._lock:

@@ -9,12 +9,13 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
+from _thread import RLock
 from contextlib import contextmanager, suppress
 from weakref import WeakSet
 
 from headway.core.codec import NewerRecord, event_data, read_event
 from headway.core.errors import StoreConflict, StoreError
-from headway.core.lock import ForkLock
+from headway.core.forks import renew_in_children
 from headway.core.text import neutral
 from headway.store import sqlite_errors
 from headway.store.migrations import APPLICATION_ID, NEWEST, migrate
@@ -48,12 +49,16 @@ class SqliteStore:
     def __init__(self, path: str, *, timeout: float = 5.0) -> None:
         self.path = path
         self.timeout = timeout
-        self._lock = ForkLock()
+        self._lock = RLock()
+        renew_in_children(self)
         self._db: sqlite3.Connection | None = None
         self._opened: tuple[int, int, int] = (0, 0, 0)
         _stores.add(self)
         self._seen: dict[str, tuple[int, int, int | None]] = {}
         """session → (data_version, version, id of its row) when its version was last read."""
+
+    def renew(self) -> None:
+        self._lock = RLock()
 
     # the protocol
 
@@ -352,10 +357,10 @@ class SqliteStore:
 
     def pause(self) -> None:
         """Waits until nothing is under way, and keeps it so until `go_on`."""
-        self._lock.__enter__()
+        self._lock.acquire()
 
     def go_on(self) -> None:
-        self._lock.__exit__()
+        self._lock.release()
 
 
 _paused: list[SqliteStore] = []
