@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 
 from headway.contracts.shell import INVALID, ShellResult, help_text, run_words, wants_help
 from headway.core.errors import HeadwayError
@@ -24,7 +25,10 @@ def main() -> None:
         code = run(sys.argv[1:])
     except KeyboardInterrupt:
         code = 130
-    sys.exit(code)
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(AttributeError, OSError, ValueError):
+            stream.flush()
+    os._exit(code)  # the file is closed and the answer is written: Python's own tidying up would only take time
 
 
 def run(words: list[str]) -> int:

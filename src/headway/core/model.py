@@ -82,7 +82,12 @@ class Todo:
 
 
 _Draft = make_dataclass(
-    "_Draft", [(f.name, f.type, field(default=f.default)) for f in fields(Todo)], slots=True, eq=False
+    "_Draft",
+    [(f.name, f.type, field(default=f.default)) for f in fields(Todo)],
+    slots=True,
+    eq=False,
+    repr=False,
+    match_args=False,
 )
 
 

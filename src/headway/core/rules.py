@@ -263,9 +263,9 @@ def check_items(raw: object, shape: Shape, faults: list[str], whole: list[str], 
     patches: list[Patch] = []
     for index, item in enumerate(raw):
         patch = _plain(item, usual, limit, required)
-        if isinstance(item, Todo):
-            item = {field.name: value for field, value in zip(FIELDS, field_values(item), strict=True)}
         if patch is None or (new and "content" not in patch):
+            if isinstance(item, Todo):
+                item = {field.name: value for field, value in zip(FIELDS, field_values(item), strict=True)}
             patch = check_item(item, shape, f"todos[{index}]", faults, new=new)
         patches.append(patch)
     if shape.max_items is not None and len(patches) > shape.max_items:
