@@ -109,3 +109,10 @@ def test_next_and_claim_agree_on_an_item_whose_lease_ran_out() -> None:
     clock.forward(2)
     assert [todo.id for todo in session.next_todos()[0]] == ["t1"]
     assert session.claim("w2") is not None
+
+
+def test_a_worker_may_send_its_item_back_whole() -> None:
+    session = in_memory()
+    session.write([{"content": "A"}])
+    session.claim("w1")
+    assert not session.write(session.todos, actor="w1").changed

@@ -8,7 +8,7 @@ from headway.cli.options import Chosen, print_json
 from headway.core.codec import todo_dict
 from headway.core.model import Todo, counts
 from headway.core.session import Session, Written
-from headway.core.text import shown
+from headway.core.text import shown, some
 from headway.views.listing import counts_line
 
 
@@ -45,9 +45,8 @@ def print_written(chosen: Chosen, session: Session, written: Written, line: str)
     for item, needed in written.detached:
         click.echo(f"{shown(item)} no longer depends on {shown(needed)}.")
     if written.dropped:
-        names = "; ".join(shown(todo.content) for todo in written.dropped[:5])
-        more = f"; and {len(written.dropped) - 5} more" if len(written.dropped) > 5 else ""
-        click.echo(f"Dropped unfinished: {names}{more}. Take it back with: headway todos undo")
+        names = some([todo.content for todo in written.dropped])
+        click.echo(f"Dropped unfinished: {names}. Take it back with: headway todos undo")
 
 
 def quoted(todo: Todo) -> str:

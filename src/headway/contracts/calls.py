@@ -6,7 +6,7 @@ from headway.contracts.limits import max_chars, max_items
 from headway.core.errors import InvalidTodos
 from headway.core.model import Status
 from headway.core.rules import DuplicateKeys, Fault, Shape, check_items, check_text, is_object, named
-from headway.core.text import shown, type_name
+from headway.core.text import shown, some, type_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -104,14 +104,9 @@ def notes(written: Written) -> list[str]:
     lines: list[str] = []
     if dropped := written.dropped:
         what = "todo was" if len(dropped) == 1 else "todos were"
-        lines.append(f"Note: {len(dropped)} unfinished {what} dropped: {_named([t.content for t in dropped])}")
+        lines.append(f"Note: {len(dropped)} unfinished {what} dropped: {some([t.content for t in dropped])}")
     if detached := written.detached:
         what = "dependency" if len(detached) == 1 else "dependencies"
         pairs = [f"{item} on {needed}" for item, needed in detached]
-        lines.append(f"Note: {len(detached)} {what} on dropped todos removed: {_named(pairs)}")
+        lines.append(f"Note: {len(detached)} {what} on dropped todos removed: {some(pairs)}")
     return lines
-
-
-def _named(texts: list[str]) -> str:
-    first = "; ".join(shown(text) for text in texts[:5])
-    return first if len(texts) <= 5 else f"{first}; and {len(texts) - 5} more"

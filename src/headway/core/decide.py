@@ -186,7 +186,7 @@ def _checked(fields: Mapping[str, object], path: str) -> Patch:
 def _as_worker(todo_list: TodoList, todo: Todo, patch: Patch, change: ask.Change) -> Patch:
     """The patch as a worker may apply it: nothing of another's, nor a finish of what it does not hold, or no longer."""
     name, actor = shown(todo.id, 40), shown(change.actor)
-    if "owner" in patch or "lease_until" in patch:
+    if any(patch.get(field, getattr(todo, field)) != getattr(todo, field) for field in ("owner", "lease_until")):
         raise ClaimRefused(f"'{name}' cannot be given an owner by '{actor}'; claim it instead.")
     status = patch.get("status")
     if todo.owner is None:

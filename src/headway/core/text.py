@@ -5,6 +5,10 @@ Pure functions on strings. Knows nothing of todos, terminals or Markdown; the vi
 
 from __future__ import annotations
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 _TO_SPACE = "\t\n\v\f\r\x85\u2028\u2029"
 UNSAFE = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff"
 """Invisible characters that change the direction of text, or mark its beginning."""
@@ -60,9 +64,15 @@ def shown(value: object, limit: int = 60) -> str:
     """A value from outside as it may stand in an error message."""
     try:
         text = value if isinstance(value, str) else repr(value)
-    except Exception:
+    except Exception:  # a value from outside may raise anything when it is asked how it looks
         text = type_name(value)
     return cut(neutral(text[: limit * 4]), limit) if len(text) > limit else neutral(text)
+
+
+def some(texts: Sequence[str]) -> str:
+    """The first few texts in one line, and how many more there are."""
+    first = "; ".join(shown(text) for text in texts[:5])
+    return first if len(texts) <= 5 else f"{first}; and {len(texts) - 5} more"
 
 
 def type_name(value: object) -> str:
