@@ -270,3 +270,31 @@ def test_a_read_only_project_shows_what_others_write_and_is_written_once_it_may_
 
 def test_an_error_of_the_store_is_also_an_os_error() -> None:
     assert issubclass(StoreError, OSError)
+
+
+NO_ROOM = """
+import resource, sys
+import headway
+resource.setrlimit(resource.RLIMIT_FSIZE, (1024, 1024))
+session = headway.open(sys.argv[1])
+print([todo.content for todo in session.todos])
+try:
+    session.add("B")
+except headway.StoreFull as error:
+    print(error)
+print([todo.content for todo in session.todos])
+"""
+
+
+def test_a_list_can_be_read_where_there_is_no_room_even_for_the_files_beside_it(tmp_path: Path) -> None:
+    session = headway.open(tmp_path)
+    session.add("A")
+    session.close()
+    done = subprocess.run([sys.executable, "-c", NO_ROOM, str(tmp_path)], capture_output=True, text=True, timeout=60)
+    assert done.stderr == ""
+    before, said, after = done.stdout.splitlines()
+    assert before == after == "['A']"
+    assert said.startswith("There is no room left to write")
+    session.add("B")
+    assert [todo.content for todo in session.todos] == ["A", "B"]
+    session.close()

@@ -53,6 +53,8 @@ class SqliteStore:
         renew_in_children(self)
         self._db: sqlite3.Connection | None = None
         self._opened: tuple[int, int, int] = (0, 0, 0)
+        self._unwritable: StoreError | None = None
+        """Why the file can only be read, when that is so."""
         _stores.add(self)
         self._seen: dict[str, tuple[int, int, int | None]] = {}
         """session → (data_version, version, id of its row) when its version was last read."""
@@ -193,8 +195,8 @@ class SqliteStore:
             self._create()
             db = self._readable()
             assert db is not None
-        if self._opened == _read_only():
-            raise sqlite_errors.read_only(self.path, "its folder is read-only")
+        if self._opened == _read_only() and self._unwritable is not None:
+            raise self._unwritable
         return db
 
     def _still_the_file(self) -> bool:
@@ -224,18 +226,21 @@ class SqliteStore:
                 db.close()
                 raise
         except sqlite3.Error as error:
-            if not sqlite_errors.is_read_only(error):
+            if not sqlite_errors.is_unwritable(error) or not os.path.exists(self.path):
                 raise
             self._opened = _read_only()
+            self._unwritable = sqlite_errors.translated(error, self.path)
             return self._connected_read_only(error)
         found = os.stat(self.path)
         self._opened = (os.getpid(), found.st_dev, found.st_ino)
         return db
 
     def _connected_read_only(self, error: sqlite3.Error) -> sqlite3.Connection:
-        """For a file in a folder that may not be written, where SQLite cannot keep its side files."""
+        """For a folder that may not be written or has no room, where SQLite cannot keep its side files."""
         wal = self.path + "-wal"
         if os.path.exists(wal) and os.path.getsize(wal):
+            if sqlite_errors.is_full(error):
+                raise error
             raise sqlite_errors.read_only(self.path, "changes in its -wal file wait to be taken over") from error
         from urllib.parse import quote
 

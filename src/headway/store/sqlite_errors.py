@@ -21,15 +21,22 @@ _FROM_SYSTEM = {
 def _code(error: sqlite3.Error) -> int:
     # Python raises an OperationalError of its own, without a code, for text that is not UTF-8.
     own = sqlite3.SQLITE_CORRUPT if isinstance(error, sqlite3.OperationalError) else 0
-    return getattr(error, "sqlite_errorcode", own) & 0xFF
+    code = getattr(error, "sqlite_errorcode", own)
+    # There was no room for the file that connections share.
+    return sqlite3.SQLITE_FULL if code == sqlite3.SQLITE_IOERR_SHMSIZE else code & 0xFF
 
 
 def is_busy(error: sqlite3.Error) -> bool:
     return _code(error) in _BUSY
 
 
-def is_read_only(error: sqlite3.Error) -> bool:
-    return _code(error) in _READ_ONLY
+def is_full(error: sqlite3.Error) -> bool:
+    return _code(error) == sqlite3.SQLITE_FULL
+
+
+def is_unwritable(error: sqlite3.Error) -> bool:
+    """The file, or the files that SQLite keeps beside it, cannot be written; it can perhaps be read."""
+    return _code(error) in _READ_ONLY or is_full(error)
 
 
 def busy(path: str, seconds: float) -> StoreBusy:
