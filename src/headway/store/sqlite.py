@@ -16,8 +16,8 @@ from weakref import WeakSet
 from headway.core.codec import NewerRecord, event_data, read_event
 from headway.core.errors import StoreConflict, StoreError
 from headway.core.forks import renew_in_children
-from headway.core.text import neutral
 from headway.store import sqlite_errors
+from headway.store.folder import make_private_folder
 from headway.store.migrations import APPLICATION_ID, NEWEST, migrate
 
 TYPE_CHECKING = False
@@ -278,13 +278,7 @@ class SqliteStore:
 
     def _create(self) -> None:
         """Makes the folder, which git ignores as a whole, and the file in it."""
-        folder = os.path.dirname(self.path)
-        try:
-            os.makedirs(folder, exist_ok=True)
-        except (FileExistsError, NotADirectoryError) as error:
-            raise StoreError(f"'{neutral(folder)}' is not a folder; move it away and try again.") from error
-        with suppress(FileExistsError), open(os.path.join(folder, ".gitignore"), "x", encoding="utf-8") as ignore:
-            ignore.write("*\n")
+        make_private_folder(os.path.dirname(self.path))
         self._db = self._patiently(self._connected)
 
     # statements

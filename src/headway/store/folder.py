@@ -1,0 +1,24 @@
+"""The folder `.headway` of a project: private to its owner, and ignored by git as a whole."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+
+from headway.core.errors import StoreError
+from headway.core.text import neutral
+
+PRIVATE = 0o700
+
+
+def make_private_folder(folder: str) -> None:
+    """Makes the folder, or closes one that is open to others."""
+    try:
+        os.makedirs(folder, mode=PRIVATE, exist_ok=True)
+    except (FileExistsError, NotADirectoryError) as error:
+        raise StoreError(f"'{neutral(folder)}' is not a folder; move it away and try again.") from error
+    if os.stat(folder).st_mode & 0o077:
+        with suppress(OSError):  # someone else's folder: it is theirs to close
+            os.chmod(folder, PRIVATE)
+    with suppress(FileExistsError), open(os.path.join(folder, ".gitignore"), "x", encoding="utf-8") as ignore:
+        ignore.write("*\n")

@@ -1,0 +1,60 @@
+"""`builtin_tools(".")`: the tools that come with Headway, for one folder, always in the same order."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from headway.core.errors import HeadwayError
+from headway.core.text import shown
+from headway.tools.tool import Tool
+
+
+def builtin_tools(
+    project: str | os.PathLike[str] = ".",
+    *,
+    todo_tools: str = "full",
+    env: Sequence[str] = (),
+    private_hosts: Sequence[str] = (),
+    web_search: str | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> list[Tool[Any]]:
+    """File tools, `bash`, web tools and todo tools that work in this folder and nowhere else.
+
+    `env` names further variables that commands get, `private_hosts` what may be fetched although it is private,
+    `web_search` a search provider ("brave", "tavily", "searxng:URL"); without one there is no such tool.
+    """
+    if os.name != "posix":
+        raise HeadwayError("The built-in tools need Linux or macOS; on Windows, run Headway inside WSL.")
+    if not os.path.isdir(project):
+        raise HeadwayError(f"There is no folder '{shown(os.fspath(project), 300)}'; create it or name another one.")
+    from headway.tools.files.edit import Edit
+    from headway.tools.files.glob import Glob
+    from headway.tools.files.grep import Grep
+    from headway.tools.files.ls import Ls
+    from headway.tools.files.read_file import ReadFile
+    from headway.tools.files.read_many_files import ReadManyFiles
+    from headway.tools.files.workspace import Workspace
+    from headway.tools.files.write_file import WriteFile
+    from headway.tools.shell.bash import Bash
+    from headway.tools.todos import todo_tools as todos
+    from headway.tools.web.web_fetch import WebFetch
+
+    workspace = Workspace(project)
+    tools: list[Tool[Any]] = [
+        ReadFile(workspace),
+        ReadManyFiles(workspace),
+        Ls(workspace),
+        Glob(workspace),
+        Grep(workspace),
+        WriteFile(workspace),
+        Edit(workspace),
+        Bash(workspace, env),
+        WebFetch(private_hosts),
+    ]
+    if web_search is not None:
+        from headway.tools.web.web_search import WebSearch, search_provider
+
+        tools.append(WebSearch(search_provider(web_search, os.environ if environ is None else environ)))
+    return [*tools, *todos(todo_tools)]

@@ -1,0 +1,31 @@
+"""What calling a tool does to the world, and how much of that a person wants to be asked about."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Effect(StrEnum):
+    READ = "read"
+    WRITE = "write"
+    EXECUTE = "execute"
+    NETWORK = "network"
+    PLAN = "plan"
+    TODO = "todo"
+
+
+IN_PLAN_MODE = frozenset({Effect.READ, Effect.NETWORK, Effect.PLAN})
+"""What may run while a plan is being made; everything else is refused then."""
+UNASKED = frozenset({Effect.READ, Effect.PLAN, Effect.TODO})
+"""What no one is ever asked about."""
+
+
+class Mode(StrEnum):
+    """How much a person wants to be asked."""
+
+    DEFAULT = "default"
+    """Before every write, command and new host."""
+    AUTO_EDIT = "auto_edit"
+    """As default, but file edits inside the project are made at once."""
+    YOLO = "yolo"
+    """Never."""

@@ -1,0 +1,125 @@
+"""The one place where calls of a model are run: checked, refused or approved by their effect, timed, and cut to size.
+
+One executor per run. `call` always answers with a result, whatever the model sent and whatever a tool does; only being
+cancelled goes through. Nothing else in Headway runs a tool.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+import logging
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from headway.core.errors import HeadwayError
+from headway.core.text import shown
+from headway.tools.approvals import Approvals, Denied
+from headway.tools.effects import IN_PLAN_MODE, Effect
+from headway.tools.files.seen import Seen
+from headway.tools.functions import Function, as_tools
+from headway.tools.limits import Limits
+from headway.tools.outputs import Outputs
+from headway.tools.tool import Context, Tool, ToolFault, ToolResult
+
+if TYPE_CHECKING:
+    from headway.core.session import Session
+
+
+class Executor:
+    """Runs the calls of one run."""
+
+    def __init__(
+        self,
+        tools: Iterable[Tool[Any] | Function],
+        session: Session | None = None,
+        *,
+        project: str | os.PathLike[str] = ".",
+        approvals: Approvals | None = None,
+        limits: Limits | None = None,
+        on_output: Callable[[str | None, str], None] = lambda call_id, text: None,
+    ) -> None:
+        self.tools = as_tools(tools)
+        self.approvals = approvals or Approvals()
+        self._names = {name: tool for tool in self.tools for name in (tool.name, *tool.aliases)}
+        self._session = session
+        self._project = os.path.abspath(project)
+        self._limits = limits or Limits()
+        self._seen = Seen()
+        self._outputs = Outputs(self._project, kept_bytes=self._limits.kept_bytes)
+        self._on_output = on_output
+
+    def offered(self) -> list[Tool[Any]]:
+        """The tools a model is told of now, always in the same order."""
+        if not self._planning():
+            return list(self.tools)
+        return [tool for tool in self.tools if tool.effect in IN_PLAN_MODE]
+
+    def is_read_only(self, name: str) -> bool:
+        """Whether calls of this tool may run side by side."""
+        tool = self._names.get(name)
+        return tool is not None and tool.effect in (Effect.READ, Effect.NETWORK)
+
+    async def call(self, name: str, arguments: object, call_id: str | None = None) -> ToolResult:
+        """Runs one call. `arguments`: an object, or its JSON."""
+        tool = self._names.get(name)
+        if tool is None:
+            return ToolResult(self._unknown(name), ok=False)
+        ran: Effect | None = None
+        try:
+            call = tool.read(arguments)
+            effect = tool.effect_of(call)
+            self._refuse_in_plan_mode(tool, effect)
+            context = self._context(call_id)
+            await self.approvals.require(tool, call, effect, context, call_id)
+            self._refuse_in_plan_mode(tool, effect)
+            ran = effect
+            result = await _timed(tool, call, context)
+        except HeadwayError as error:
+            result = ToolResult(str(error), ok=False)
+        except (Exception, SystemExit) as error:
+            logging.getLogger("headway").exception("The tool %s failed", tool.name)
+            result = ToolResult(f"{tool.name} failed: {type(error).__name__}: {shown(str(error), 500)}", ok=False)
+        return self._fitted(tool, replace(result, effect=ran))
+
+    def _context(self, call_id: str | None) -> Context:
+        return Context(
+            project=self._project,
+            session=self._session,
+            limits=self._limits,
+            seen=self._seen,
+            outputs=self._outputs,
+            report=lambda text: self._on_output(call_id, text),
+        )
+
+    def _planning(self) -> bool:
+        return self._session is not None and self._session.plan_mode
+
+    def _refuse_in_plan_mode(self, tool: Tool[Any], effect: Effect) -> None:
+        if effect not in IN_PLAN_MODE and self._planning():
+            raise Denied(
+                f"{tool.name} was not run: in plan mode nothing is changed and no command is run."
+                " Look around with the tools that read, then finish the plan with create_plan."
+            )
+
+    def _fitted(self, tool: Tool[Any], result: ToolResult) -> ToolResult:
+        text, kept = self._outputs.fitted(tool.name, result.text, tool.limits.output_chars or self._limits.output_chars)
+        return replace(result, text=text, kept=kept or result.kept)
+
+    def _unknown(self, name: str) -> str:
+        near = difflib.get_close_matches(name, self._names, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(self._names) or 'none'}."
+        return f"There is no tool '{shown(name)}'; {hint}"
+
+
+async def _timed(tool: Tool[Any], call: Any, context: Context) -> ToolResult:
+    limit = asyncio.timeout(tool.limits.seconds)
+    try:
+        async with limit:
+            return await tool.run(call, context)
+    except TimeoutError:
+        if limit.expired():
+            raise ToolFault(f"{tool.name} took longer than {tool.limits.seconds:g} s and was stopped.") from None
+        raise

@@ -1,0 +1,99 @@
+"""`edit`: one exact stretch of text in a file gives way to another; the rest keeps its bytes, line ends and mode."""
+
+from __future__ import annotations
+
+import asyncio
+from bisect import bisect_left
+
+from pydantic import Field
+
+from headway.core.text import storable
+from headway.tools.effects import Effect
+from headway.tools.files.changes import FileChange
+from headway.tools.files.content import decoded, encoded, read_bytes, write_bytes
+from headway.tools.files.near import no_match, several_matches
+from headway.tools.files.workspace import Place, Workspace
+from headway.tools.tool import Context, Preview, Tool, ToolFault, ToolInput, ToolResult, description_beside
+
+
+class EditInput(ToolInput):
+    path: str = Field(min_length=1, description="File, relative to the project's folder.")
+    old_string: str = Field(min_length=1, description="The text to replace, exactly as it is in the file.")
+    new_string: str = Field(description="The text to put in its place.")
+    replace_all: bool = Field(default=False, description="Replace every occurrence instead of the only one.")
+
+
+class Edit(Tool[EditInput]):
+    name = "edit"
+    description = description_beside(__file__)
+    input = EditInput
+    effect = Effect.WRITE
+    edits_project = True
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+
+    def subject(self, call: EditInput) -> str:
+        return self._workspace.relative(call.path)
+
+    async def preview(self, call: EditInput, context: Context) -> Preview:
+        return await asyncio.to_thread(self._preview, call, context)
+
+    async def run(self, call: EditInput, context: Context) -> ToolResult:
+        return await asyncio.to_thread(self._edit, call, context)
+
+    def _preview(self, call: EditInput, context: Context) -> Preview:
+        with self._workspace.place(call.path, write=True) as place:
+            return _change(place, call, context)[0].preview()
+
+    def _edit(self, call: EditInput, context: Context) -> ToolResult:
+        with self._workspace.place(call.path, write=True) as place:
+            change, count = _change(place, call, context)
+            write_bytes(place, change.after, change.before)
+            context.seen.note(place.path, change.after)
+        places = "1 place" if count == 1 else f"{count:,} places"
+        return ToolResult(f"Changed {place.path} in {places}.", files=(place.path,), diff=change.diff())
+
+
+def _change(place: Place, call: EditInput, context: Context) -> tuple[FileChange, int]:
+    before = read_bytes(place, context.limits.file_bytes)
+    context.seen.check(place.path, before)
+    text, encoding = decoded(before, place.path)
+    after, count = replaced(text, storable(call.old_string), storable(call.new_string), call.replace_all, place.path)
+    return FileChange(place.path, before, encoded(after, encoding)), count
+
+
+def replaced(text: str, old: str, new: str, every: bool, path: str) -> tuple[str, int]:
+    """The text with `old` replaced, and how often. Line ends match whatever their kind; new ones are as the file's."""
+    plain = text.replace("\r\n", "\n")
+    old, new = old.replace("\r\n", "\n"), new.replace("\r\n", "\n")
+    if old == new:
+        raise ToolFault("old_string and new_string are the same; nothing was changed.")
+    first = plain.find(old)
+    if first < 0:
+        raise no_match(plain, old, path)
+    if not every and plain.find(old, first + 1) >= 0:
+        raise several_matches(plain, old, path)
+    ends = _two_byte_ends(text)
+    if ends and 2 * len(ends) >= plain.count("\n"):
+        new = new.replace("\n", "\r\n")
+    pieces: list[str] = []
+    count = done = 0
+    while first >= 0:
+        start = first + bisect_left(ends, first)
+        after = first + len(old)
+        pieces += [text[done:start], new]
+        done = after + bisect_left(ends, after)
+        count += 1
+        first = plain.find(old, after) if every else -1
+    return "".join([*pieces, text[done:]]), count
+
+
+def _two_byte_ends(text: str) -> list[int]:
+    """Where the line ends of two characters would be if they were of one."""
+    found: list[int] = []
+    at = text.find("\r\n")
+    while at >= 0:
+        found.append(at - len(found))
+        at = text.find("\r\n", at + 2)
+    return found

@@ -1,0 +1,77 @@
+"""What is near a text that `edit` did not find, or found more than once, so that the next try hits."""
+
+from __future__ import annotations
+
+import re
+from difflib import get_close_matches
+
+from headway.core.text import cut, shown
+from headway.tools.tool import ToolFault
+
+_NUMBERED = re.compile(r"^ *\d+\t", re.MULTILINE)
+_MOST_LINES = 5_000
+_LONGEST = 300
+_SHOWN = 6
+
+
+def several_matches(text: str, old: str, path: str) -> ToolFault:
+    at, lines, count = text.find(old), list[str](), 0
+    while at >= 0:
+        count += 1
+        if len(lines) < 5:
+            lines.append(str(text.count("\n", 0, at) + 1))
+        at = text.find(old, at + 1) if count < 1_000 else -1
+    more = ", …" if count > len(lines) else ""
+    times = f"{count}" if count < 1_000 else "1,000 or more"
+    return ToolFault(
+        f"old_string is {times} times in '{shown(path, 200)}' (lines {', '.join(lines)}{more}); nothing was changed."
+        " Add lines around it until it is unique, or set replace_all."
+    )
+
+
+def no_match(text: str, old: str, path: str) -> ToolFault:
+    start = f"old_string is not in '{shown(path, 200)}'; nothing was changed."
+    if _NUMBERED.search(old) and _NUMBERED.sub("", old) in text:
+        return ToolFault(f"{start} Leave out the line numbers and tabs that read_file puts before each line.")
+    lines = text.split("\n")
+    wanted = old.strip("\n").split("\n")
+    if (at := _spaced_differently(lines, wanted)) is not None:
+        return ToolFault(f"{start} It differs only in spaces from this:\n{_excerpt(lines, at, len(wanted))}")
+    if (at := _closest(lines, wanted)) is not None:
+        return ToolFault(f"{start} The nearest is:\n{_excerpt(lines, at, len(wanted))}")
+    return ToolFault(f"{start} Nothing in the file is near it; read the file again.")
+
+
+def _spaced_differently(lines: list[str], wanted: list[str]) -> int | None:
+    """Where the same words are, with other spaces between or around them."""
+    bare = ["".join(line.split()) for line in wanted]
+    if not any(bare):
+        return None
+    there = ["".join(line.split()) for line in lines]
+    for at in range(len(there) - len(bare) + 1):
+        if there[at] == bare[0] and there[at : at + len(bare)] == bare:
+            return at
+    return None
+
+
+def _closest(lines: list[str], wanted: list[str]) -> int | None:
+    """The line most like the longest one that is wanted, put where the first would be."""
+    place = max(range(len(wanted)), key=lambda index: len(wanted[index].strip()))
+    text = wanted[place].strip()[:_LONGEST]
+    if not text:
+        return None
+    for at, line in enumerate(lines):
+        if line.strip() == wanted[place].strip():
+            return max(at - place, 0)
+    letters = set(text)
+    likely = [at for at, line in enumerate(lines) if 2 * len(letters & set(line[:_LONGEST])) >= len(letters)]
+    candidates: dict[str, int] = {}
+    for at in likely[:_MOST_LINES]:
+        candidates.setdefault(lines[at].strip()[:_LONGEST], at)
+    found = get_close_matches(text, candidates, n=1, cutoff=0.5)
+    return max(candidates[found[0]] - place, 0) if found else None
+
+
+def _excerpt(lines: list[str], at: int, count: int) -> str:
+    some = lines[at : at + min(max(count, 1), _SHOWN)]
+    return "\n".join(f"{number:>6}\t{cut(line, _LONGEST)}" for number, line in enumerate(some, start=at + 1))

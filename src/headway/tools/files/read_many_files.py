@@ -1,0 +1,53 @@
+"""`read_many_files`: several files in one call. A file that cannot be read is told as such among the others."""
+
+from __future__ import annotations
+
+import asyncio
+
+from pydantic import Field
+
+from headway.core.errors import HeadwayError
+from headway.core.text import shown
+from headway.tools.effects import Effect
+from headway.tools.files.read_file import numbered, read_part
+from headway.tools.files.workspace import Workspace
+from headway.tools.tool import Context, Tool, ToolInput, ToolResult, description_beside
+
+MOST_FILES = 100
+
+
+class ReadManyFilesInput(ToolInput):
+    paths: list[str] = Field(
+        min_length=1, max_length=MOST_FILES, description="Files, relative to the project's folder, in the order wanted."
+    )
+
+
+class ReadManyFiles(Tool[ReadManyFilesInput]):
+    name = "read_many_files"
+    description = description_beside(__file__)
+    input = ReadManyFilesInput
+    effect = Effect.READ
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+
+    async def run(self, call: ReadManyFilesInput, context: Context) -> ToolResult:
+        answers: list[str] = []
+        unread = 0
+        for path in dict.fromkeys(call.paths):
+            try:
+                text = await asyncio.to_thread(self._read, path, len(call.paths), context)
+            except HeadwayError as error:
+                unread += 1
+                text = f"({error})"
+            answers.append(f"==> {shown(path, 200)} <==\n{text}")
+        return ToolResult("\n\n".join(answers), ok=unread < len(answers))
+
+    def _read(self, path: str, files: int, context: Context) -> str:
+        """As much of the file as leaves room for the others."""
+        with self._workspace.place(path) as place:
+            part = read_part(place, 1, context.limits.read_lines, context)
+        room = max(context.limits.output_chars // files - 200, 500)
+        while len(part.lines) > 1 and sum(map(len, part.lines)) + 7 * len(part.lines) > room:
+            part.lines = part.lines[: len(part.lines) * 3 // 4]
+        return numbered(part, place.path)

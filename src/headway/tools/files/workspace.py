@@ -1,0 +1,209 @@
+"""The folder a model works in, and the only one: every path is walked step by step from its root, never leaving it.
+
+Each step opens one folder without following links, relative to the folder before; links are read and followed by hand,
+and only inside. So a folder that is swapped for a link meanwhile cannot lead out. POSIX only.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+
+from headway.core.text import shown
+from headway.project import FOLDER
+from headway.tools.outputs import FOLDER as OUTPUTS
+from headway.tools.tool import ToolFault
+
+_MOST_LINKS = 40
+_FOLDER_FLAGS = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_LONGEST = 4_000
+_DEEPEST = 100
+
+
+class NotThere(ToolFault):
+    """Nothing has that path."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a path leads: an open folder and a name in it that is no link. `.` is the folder itself."""
+
+    folder: int
+    name: str
+    path: str
+    """Relative to the root, with links resolved; for people and models."""
+
+    def status(self) -> os.stat_result | None:
+        """None if nothing is there."""
+        try:
+            return os.stat(self.name, dir_fd=self.folder, follow_symlinks=False)
+        except FileNotFoundError:
+            return None
+
+    def open(self, flags: int, mode: int = 0o666) -> int:
+        return os.open(self.name, flags | os.O_NOFOLLOW | os.O_CLOEXEC, mode, dir_fd=self.folder)
+
+
+class Workspace:
+    """A folder whose files tools may read and write."""
+
+    def __init__(self, root: str | os.PathLike[str]) -> None:
+        self.root = os.path.realpath(root)
+        self._given = os.path.abspath(root)
+
+    @contextmanager
+    def place(self, path: str, *, write: bool = False, make_folders: bool = False) -> Generator[Place]:
+        """The place of a path, with its folder held open. Raises `ToolFault` for a path that leads out."""
+        walk = _Walk(self.root, path, write, make_folders)
+        try:
+            walk.go(self._steps(path))
+            reached = "/".join(walk.names) or "."
+            if _is_own(walk.names) and not reached.startswith(f"{FOLDER}/{OUTPUTS}/"):
+                raise _closed(path)
+            yield Place(walk.folders[-1], walk.last, reached)
+        except OSError as error:
+            raise (NotThere if error.errno == errno.ENOENT else ToolFault)(_sentence(error, path)) from None
+        finally:
+            walk.close()
+
+    def relative(self, path: str) -> str:
+        """The path as it is written relative to the root, links not looked at; for patterns and previews."""
+        try:
+            return os.path.normpath("/".join(self._steps(path)) or ".")
+        except ToolFault:
+            return path
+
+    def _steps(self, path: str) -> list[str]:
+        if "\0" in path or len(path) > _LONGEST:
+            raise ToolFault(f"'{shown(path)}' is no usable path; give one inside the project, relative to its folder.")
+        if os.path.isabs(path):
+            for root in (self.root, self._given):
+                if path == root or path.startswith(root.rstrip("/") + "/"):
+                    path = path[len(root.rstrip("/")) :]
+                    break
+            else:
+                raise _outside(path)
+        return [step for step in path.split("/") if step not in ("", ".")]
+
+
+class _Walk:
+    """One way from the root: the folders held open, and the names that led to them."""
+
+    def __init__(self, root: str, path: str, write: bool, make_folders: bool) -> None:
+        self._path = path
+        self._write = write
+        self._make = make_folders
+        self._links = 0
+        self.folders = [os.open(root, _FOLDER_FLAGS)]
+        self.names: list[str] = []
+        self.last = "."
+
+    def close(self) -> None:
+        for folder in self.folders:
+            os.close(folder)
+
+    def go(self, steps: list[str]) -> None:
+        ahead = steps[::-1]
+        while ahead:
+            step = ahead.pop()
+            if step == "..":
+                self._up()
+            elif (target := self._link(step)) is not None:
+                self._links += 1
+                if self._links > _MOST_LINKS:
+                    raise ToolFault(f"'{shown(self._path)}' goes round in circles of links; use the real path.")
+                if os.path.isabs(target):
+                    raise _outside(self._path)
+                ahead.extend(part for part in target.split("/")[::-1] if part not in ("", "."))
+            else:
+                self.names.append(step)
+                if self._write and (_is_own(self.names) or step.casefold() == ".git"):
+                    raise _closed(self._path)
+                if ahead:
+                    self._down(step, ahead)
+                else:
+                    self.last = step
+
+    def _up(self) -> None:
+        if len(self.folders) == 1:
+            raise _outside(self._path)
+        os.close(self.folders.pop())
+        self.names.pop()
+
+    def _link(self, step: str) -> str | None:
+        try:
+            return os.readlink(step, dir_fd=self.folders[-1])
+        except OSError as error:
+            if error.errno in (errno.EINVAL, errno.ENOENT):
+                return None
+            raise
+
+    def _down(self, step: str, ahead: list[str]) -> None:
+        """Into a folder. Where the way may be made, missing folders are; but not on the way back up."""
+        here = self.folders[-1]
+        if len(self.folders) > _DEEPEST:
+            raise ToolFault(f"'{shown(self._path)}' is too deep; use a path of at most {_DEEPEST} folders.")
+        try:
+            self.folders.append(os.open(step, _FOLDER_FLAGS, dir_fd=here))
+        except FileNotFoundError:
+            if not self._make or ".." in ahead:
+                raise
+            with suppress(FileExistsError):  # someone else was quicker
+                os.mkdir(step, dir_fd=here)
+            self.folders.append(os.open(step, _FOLDER_FLAGS, dir_fd=here))
+
+
+def _is_own(names: list[str]) -> bool:
+    return bool(names) and names[0].casefold() == FOLDER
+
+
+def _closed(path: str) -> ToolFault:
+    return ToolFault(
+        f"'{shown(path)}' is closed to file tools, since Headway or git keeps its own records there; use another path."
+    )
+
+
+def _outside(path: str) -> ToolFault:
+    return ToolFault(f"'{shown(path)}' leads out of the project; give a path inside it, relative to its folder.")
+
+
+def _sentence(error: OSError, path: str) -> str:
+    name = shown(path, 200)
+    match error.errno:
+        case errno.ENOENT:
+            return f"There is no '{name}'; look with ls or glob what there is."
+        case errno.ENOTDIR:
+            return f"'{name}' goes through something that is no folder; look with ls what there is."
+        case errno.ELOOP:
+            return f"'{name}' was replaced by a link meanwhile; try again."
+        case errno.EACCES | errno.EPERM:
+            return f"'{name}' may not be touched: no permission; leave it, or ask the user to allow it."
+        case errno.EISDIR:
+            return f"'{name}' is a folder; name a file in it."
+        case errno.ENAMETOOLONG:
+            return f"'{name}' is too long for a path; use a shorter one."
+        case errno.ENOSPC | errno.EDQUOT:
+            return f"'{name}' was not written: there is no room left on the disk; nothing was changed."
+        case errno.EROFS:
+            return f"'{name}' is on a disk that can only be read; nothing was changed."
+        case _:
+            return f"'{name}' cannot be used: {shown(error.strerror or str(error), 200)}."
+
+
+def kind_of(status: os.stat_result) -> str:
+    """What a file is, if it is no ordinary one."""
+    mode = status.st_mode
+    for test, name in (
+        (stat.S_ISREG, ""),
+        (stat.S_ISDIR, "a folder"),
+        (stat.S_ISFIFO, "a pipe"),
+        (stat.S_ISSOCK, "a socket"),
+        (stat.S_ISLNK, "a link"),
+    ):
+        if test(mode):
+            return name
+    return "a device"

@@ -1,0 +1,190 @@
+"""`Tool`: the one type of everything a model may call. It declares its input and its effect; the executor decides.
+
+Below are the tools themselves, one module each with its description in a Markdown file beside it. Functions become
+tools in `functions`. Nothing here knows of models, providers or terminals.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic.json_schema import GenerateJsonSchema
+
+from headway.core.errors import HeadwayError
+from headway.core.json_text import BadJson, read_json
+from headway.core.text import shown
+from headway.tools.effects import Effect
+from headway.tools.limits import Limits
+
+if TYPE_CHECKING:
+    from pydantic_core import CoreSchema
+
+    from headway.core.session import Session
+    from headway.tools.files.seen import Seen
+    from headway.tools.outputs import Outputs
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
+
+
+class ToolFault(HeadwayError):
+    """A call that cannot be done. Its text is the answer to the model: what is wrong and what to do."""
+
+
+class ToolInput(BaseModel):
+    """Base of the built-in tools' inputs: an unknown field is an error."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+Input = TypeVar("Input", bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What a call came to."""
+
+    text: str
+    """For the model."""
+    ok: bool = True
+    effect: Effect | None = None
+    """What the call did to the world; None if it never ran."""
+    exit_code: int | None = None
+    """Of a command."""
+    files: tuple[str, ...] = ()
+    """Files that it changed, relative to the project."""
+    diff: str | None = None
+    """What it changed in them, for people."""
+    kept: str | None = None
+    """Where the whole text is, if `text` was cut."""
+    agent_command: bool = False
+    """The call was the agent's own `TodoWrite` on a command line: no work, and never recorded as such."""
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What a person needs to see before they say yes."""
+
+    line: str
+    """What is about to happen, in one line."""
+    command: str | None = None
+    path: str | None = None
+    diff: str | None = None
+    host: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolLimits:
+    seconds: float | None = None
+    """Longest run; None: the tool keeps time itself, or needs none."""
+    output_chars: int | None = None
+    """Longest answer; None: the run's own limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What a call can use: one per call, made by the executor from what its run has."""
+
+    project: str
+    """Folder whose `.headway` the run belongs to."""
+    session: Session | None
+    limits: Limits
+    seen: Seen
+    """Files as this run last read or wrote them."""
+    outputs: Outputs
+    report: Callable[[str], None] = field(default=lambda text: None)
+    """Takes output while it is produced, for whoever watches."""
+
+
+class Tool(ABC, Generic[Input]):
+    """Something a model may call. Make one from a function with `@tool`, or derive a class."""
+
+    name: str
+    description: str
+    input: type[Input]
+    effect: Effect = Effect.EXECUTE
+    aliases: tuple[str, ...] = ()
+    """Other names under which calls are accepted; a model is told only of the first."""
+    limits: ToolLimits = ToolLimits()
+    edits_project: bool = False
+    """All it can write are files of the project, so `auto_edit` need not ask."""
+
+    @abstractmethod
+    async def run(self, call: Input, context: Context) -> ToolResult: ...
+
+    def effect_of(self, call: Input) -> Effect:
+        """What this very call would do."""
+        return self.effect
+
+    async def preview(self, call: Input, context: Context) -> Preview:
+        """What a person is asked about. Raises `ToolFault` where the call cannot work anyway."""
+        arguments = ", ".join(f"{name}={shown(value)}" for name, value in call.model_dump().items())
+        return Preview(f"{self.name}({arguments})")
+
+    def subject(self, call: Input) -> str | None:
+        """What allow-list patterns are compared with: a path, a host; None if only the tool's name counts."""
+        return None
+
+    def host(self, call: Input) -> str | None:
+        """The host that a network call reaches."""
+        return None
+
+    def matches(self, pattern: str, call: Input) -> bool:
+        """Whether an allow-list pattern covers this call."""
+        subject = self.subject(call)
+        return subject is not None and fnmatchcase(subject, pattern)
+
+    def parameters(self) -> dict[str, Any]:
+        """The input's JSON schema, as a model is told of it."""
+        return schema_of(self.input)
+
+    def read(self, arguments: object) -> Input:
+        """The input, checked. Raises `ToolFault` with every violation."""
+        if isinstance(arguments, str):
+            try:
+                arguments = read_json(arguments) if arguments.strip() else {}
+            except BadJson:
+                raise ToolFault(
+                    f"{self.name} was not run: its arguments are no valid JSON; send one JSON object."
+                ) from None
+        try:
+            return self.input.model_validate(arguments)
+        except ValidationError as error:
+            from headway.tools.violations import violations
+
+            lines = "\n".join(f"- {line}" for line in violations(error))
+            raise ToolFault(f"{self.name} was not run. Correct this and call it again:\n{lines}") from None
+
+
+class _Untitled(GenerateJsonSchema):
+    """Titles repeat the names of fields and cost tokens in every request."""
+
+    def field_title_should_be_set(self, schema: CoreSchema | Any) -> bool:
+        return False
+
+
+def schema_of(model: type[BaseModel]) -> dict[str, Any]:
+    schema = model.model_json_schema(schema_generator=_Untitled)
+    for part in (schema, *schema.get("$defs", {}).values()):
+        part.pop("title", None)
+        part.pop("description", None)
+    return schema
+
+
+def checked_name(name: str) -> str:
+    if not _NAME.fullmatch(name):
+        raise HeadwayError(
+            f"A tool cannot be called '{shown(name)}'; use 1 to 64 of the characters A-Z, a-z, 0-9, _ and -."
+        )
+    return name
+
+
+def description_beside(module_file: str) -> str:
+    """The description in the Markdown file of the same name."""
+    return Path(module_file).with_suffix(".md").read_text(encoding="utf-8").strip()
