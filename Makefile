@@ -3,10 +3,10 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 BIN := .venv/bin
 
-.PHONY: help demo test check bench soak picture clean
+.PHONY: help demo test test-model check bench soak picture clean
 
 help: ## Show this list
-	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .venv/.runs: pyproject.toml constraints.txt scripts/setup
 	@scripts/setup run
@@ -19,6 +19,9 @@ demo: .venv/.runs ## A tour: a list is written, worked through and completed (of
 
 test: .venv/.tests ## Run the tests
 	@$(BIN)/python -m pytest -n 2
+
+test-model: .venv/.tests ## Ask a small real model, served on this machine, through the provider path
+	@scripts/test-model
 
 check: .venv/.tests ## Lint, types, layers and file sizes
 	@$(BIN)/ruff check src tests bench scripts

@@ -53,9 +53,9 @@ def ids(session: Session) -> list[str]:
     return [todo.id for todo in session.todos]
 
 
-def visible(todos: TodoList) -> tuple[list[Todo], str, str | None]:
-    """What undo must bring back: items in order, title, summary."""
-    return list(todos.items.values()), todos.title, todos.summary
+def visible(todos: TodoList) -> tuple[list[Todo], str, str | None, bool]:
+    """What undo must bring back: items in order, title, summary, and who keeps the list."""
+    return list(todos.items.values()), todos.title, todos.summary, todos.kept_by_loop
 
 
 # Changes for properties: small alphabets, so that ids and contents meet again and again.
@@ -103,6 +103,14 @@ def _write(todos: list[dict[str, object]], title: str | None, summary: str | Non
     )
 
 
+def _create(todos: list[dict[str, object]], title: str) -> Named:
+    return Named("create", (todos, title), lambda s: s.write(todos, title=title, replace=True, cause="create"))
+
+
+def _advance(actor: str, parts: dict[str, Any]) -> Named:
+    return Named("advance", (actor, parts), lambda s: s.advance(actor=actor, **parts))
+
+
 def _update(todo_id: str, actor: str | None, fields: dict[str, Any]) -> Named:
     return Named("update", (todo_id, actor, fields), lambda s: s.update(todo_id, actor=actor, **fields))
 
@@ -140,9 +148,25 @@ WRITES = st.builds(
     st.booleans(),
 )
 SEEDS = st.builds(_write, st.lists(NEW_ITEMS, min_size=2, max_size=6), st.none(), st.none(), st.just(True))
+ADVANCES = st.builds(
+    _advance,
+    st.one_of(st.just("user"), st.just("model"), WORKERS),
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "done": st.lists(IDS, max_size=2),
+            "start": IDS,
+            "block": st.dictionaries(IDS, CONTENTS, max_size=1),
+            "add": st.lists(CONTENTS, max_size=2),
+            "drop": st.lists(IDS, max_size=1),
+        },
+    ),
+)
 CHANGES: st.SearchStrategy[Named] = st.one_of(
     SEEDS,
     WRITES,
+    ADVANCES,
+    st.builds(_create, st.lists(NEW_ITEMS, max_size=4), st.sampled_from(["", "Plan of the day"])),
     st.builds(_update, IDS, st.one_of(st.none(), WORKERS), SOME_FIELDS),
     st.builds(_add, NEW_ITEMS, st.one_of(st.none(), IDS)),
     st.builds(_move, IDS, st.integers(0, 6)),

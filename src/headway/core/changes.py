@@ -75,6 +75,28 @@ class Move(Change):
         self.position = position
 
 
+class Advance(Change):
+    """Several steps through the list, together or not at all, as they came. `block` has id → why."""
+
+    def __init__(
+        self,
+        agent: str,
+        actor: str,
+        at: str,
+        done: object,
+        start: object,
+        block: object,
+        add: object,
+        drop: object,
+    ) -> None:
+        super().__init__(agent, actor, at)
+        self.done = done
+        self.start = start
+        self.block = block
+        self.add = add
+        self.drop = drop
+
+
 class OfItem(Change):
     """A change that needs nothing but the item it is about."""
 

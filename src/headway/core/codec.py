@@ -55,7 +55,7 @@ _READ: dict[Kind, Callable[[Any], object]] = {
 _READERS = {field.name: _READ[field.kind] for field in FIELDS if field.kind in _READ}
 _SHOWN = tuple(field.name for field in FIELDS)
 _KNOWN = frozenset(_SHOWN)
-_SIDES = _KNOWN | {"title", "summary"}
+_SIDES = _KNOWN | {"title", "summary", "kept_by_loop"}
 _DELTA = frozenset({"cause", "added", "removed", "changed", "order", "about", "previous", "other"})
 _USUAL = ("id", "content", "active_form", "status", "created_at")
 """Written for every item; of the rest, only what differs from its default."""
@@ -239,6 +239,7 @@ def write_state(state: State) -> str:
             "undo": todos.undo,
             "redo": todos.redo,
             "workers": sorted(todos.workers),
+            "kept_by_loop": todos.kept_by_loop,
         }
         for agent, todos in state.lists.items()
     }

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from headway.core.plans import Plan
     from headway.core.rules import Patch
 
+KEPT_BY_LOOP = frozenset({"create", "plan"})
+"""Replacements after which an agent's loop keeps the list; after any other, whoever wrote it says what is done."""
 RESUMED_LEASE = 300.0
 """Seconds for which a worker holds an item of its own that it takes up again."""
 
@@ -81,6 +83,8 @@ def _list_delta(todo_list: TodoList, change: ask.Change, plan: Plan | None) -> L
             return _write(todo_list, write)
         case ask.Update():
             return _update(todo_list, change)
+        case ask.Advance():
+            return _advance(todo_list, change)
         case ask.Add():
             return _add(todo_list, change)
         case ask.Move():
@@ -118,6 +122,10 @@ def _write(todo_list: TodoList, change: ask.Write) -> ListDelta:
     else:
         delta = deltas.difference(todo_list.items, _replacement(todo_list, patches, change), change.cause)
         delta = _guarded(todo_list, delta, change)
+        kept, keep = todo_list.kept_by_loop, change.cause in KEPT_BY_LOOP
+        # A list that is only sent again stays whose it was; one that is created again is the loop's from then on.
+        if kept != keep and (keep or about or not deltas.is_empty(delta)):
+            about["kept_by_loop"] = (kept, keep)
     return deltas.titled(delta, about) if about else delta
 
 
@@ -171,6 +179,16 @@ def _update(todo_list: TodoList, change: ask.Update) -> ListDelta:
     if "depends_on" in patch:
         check_dependencies(list({**todo_list.items, todo.id: touched}.values()))
     return _changes(todo_list, [touched], "update")
+
+
+def _advance(todo_list: TodoList, change: ask.Advance) -> ListDelta:
+    from headway.core.advance import advanced
+
+    def allowed(todo: Todo, patch: Patch) -> Patch:
+        return patch if change.actor == PERSON else _as_worker(todo_list, todo, patch, change)
+
+    delta = deltas.difference(todo_list.items, advanced(todo_list, change, allowed), "advance")
+    return _guarded(todo_list, delta, change)
 
 
 def _checked(fields: Mapping[str, object], path: str) -> Patch:
@@ -257,7 +275,7 @@ def _move(todo_list: TodoList, change: ask.Move) -> ListDelta:
 
 def _drop(todo_list: TodoList, change: ask.Drop) -> ListDelta:
     todo = _found(todo_list, change.todo_id)
-    delta = deltas.difference(todo_list.items, without(todo_list.items, todo), "drop")
+    delta = deltas.difference(todo_list.items, without(todo_list.items, {todo.id}), "drop")
     return _guarded(todo_list, delta, change)
 
 

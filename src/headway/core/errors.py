@@ -3,11 +3,16 @@
 HeadwayError
 ├── InvalidTodos      (ValueError)    a list or item that breaks the rules; lists every violation
 ├── InvalidPlan       (ValueError)    a plan that breaks the rules; lists every violation
+├── SettingsError     (ValueError)    a setting that cannot be used
 ├── TodoNotFound      (LookupError)   no item has that id
 ├── SessionNotFound   (LookupError)   no session has that name
 ├── NoPlan                            the session has no plan
 ├── NothingToUndo                     undo or redo went further than the history does
 ├── ClaimRefused                      the item belongs to another worker, or the lease ran out
+├── ModelError                        the model cannot be used, or a request to it failed
+│   ├── ModelNotReady                 something must be set, installed, started or corrected first
+│   ├── ModelBusy                     the same request may work later
+│   └── ContextTooLong                the request does not fit into the model's context window
 └── StoreError        (OSError)       the log cannot be read or written
     ├── StoreConflict                 someone else appended first (retried by the session)
     ├── StoreBusy                     another process holds the file for too long
@@ -46,6 +51,13 @@ class InvalidPlan(_Invalid):
     subject = "plan"
 
 
+class SettingsError(HeadwayError, ValueError):
+    def __init__(self, message: str, violations: Sequence[str] = ()) -> None:
+        self.violations = list(violations)
+        """Each as `key: what is wrong`."""
+        super().__init__("\n".join([message, *(f"- {line}" for line in self.violations)]))
+
+
 class TodoNotFound(HeadwayError, LookupError):
     def __init__(self, todo_id: str, known: Iterable[str]) -> None:
         from headway.core.text import shown
@@ -72,6 +84,25 @@ class NothingToUndo(HeadwayError):
 
 
 class ClaimRefused(HeadwayError):
+    pass
+
+
+class ModelError(HeadwayError):
+    pass
+
+
+class ModelNotReady(ModelError):
+    pass
+
+
+class ModelBusy(ModelError):
+    def __init__(self, message: str, retry_after: float | None = None) -> None:
+        self.retry_after = retry_after
+        """Seconds that the provider asked to wait, where it said."""
+        super().__init__(message)
+
+
+class ContextTooLong(ModelError):
     pass
 
 

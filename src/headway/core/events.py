@@ -71,7 +71,8 @@ class ListDelta:
     """A change of one list."""
 
     cause: str
-    """What was asked for: write, update, add, move, drop, clear, claim, release, plan, import, undo, redo."""
+    """What was asked for: write, create, update, advance, add, move, drop, clear, claim, release, plan, import, undo,
+    redo."""
     added: tuple[Todo, ...] = ()
     removed: tuple[Todo, ...] = ()
     changed: dict[str, dict[str, tuple[object, object]]] = field(
@@ -80,7 +81,7 @@ class ListDelta:
     """id → field → (before, after)."""
     order: Splice | None = None
     about: dict[str, tuple[object, object]] = field(default_factory=dict[str, "tuple[object, object]"])
-    """Title and summary of the list: (before, after)."""
+    """Title and summary of the list, and whether the loop keeps it: (before, after)."""
     previous: int = 0
     """Where undo (for an undo: redo) continues once this is taken back."""
     other: int = 0

@@ -44,11 +44,12 @@ def id_number(todo_id: str) -> int:
 
 
 def _changed(old: TodoList, event: Event, delta: ListDelta) -> TodoList:
-    title, summary = old.title, old.summary
+    title, summary, kept_by_loop = old.title, old.summary, old.kept_by_loop
     if delta.about:
         title = str(delta.about.get("title", (None, title))[1])
         after = delta.about.get("summary", (None, summary))[1]
         summary = None if after is None else str(after)
+        kept_by_loop = bool(delta.about.get("kept_by_loop", (None, kept_by_loop))[1])
     number = old.next_number
     for todo in delta.added:
         number = max(number, id_number(todo.id) + 1)
@@ -61,7 +62,8 @@ def _changed(old: TodoList, event: Event, delta: ListDelta) -> TodoList:
     while f"t{number}" in items:
         number += 1
     workers = old.workers | {event.actor} if delta.cause == "claim" else old.workers
-    return TodoList(items, title, summary, old.created_at or event.at, event.at, number, undo, redo, workers)
+    created_at = old.created_at or event.at
+    return TodoList(items, title, summary, created_at, event.at, number, undo, redo, workers, kept_by_loop)
 
 
 def _renewed(old: TodoList, data: LeaseRenewal) -> TodoList:

@@ -129,6 +129,8 @@ class TodoList:
     """Version of the undo that redo would take back, 0 if none."""
     workers: frozenset[str] = frozenset()
     """Who ever claimed an item of it."""
+    kept_by_loop: bool = False
+    """An agent's loop may set the states of its items. The last replacement decided that."""
 
     @property
     def changed_in(self) -> int:

@@ -21,7 +21,7 @@ def replaced(old: TodoList, patches: list[Patch], at: str) -> list[Todo]:
     given = _given_ids(patches) if any(have(patches, "id")) else {}
     matches = _matches(old, patches, given)
     taken = set(given.values())
-    free = _free_ids(old, taken)
+    free = free_ids(old, taken)
     result: list[Todo] = []
     for index, (match, patch) in enumerate(zip(matches, patches, strict=True)):
         if match is None:
@@ -74,7 +74,7 @@ def _given_ids(patches: list[Patch]) -> dict[int, str]:
     return given
 
 
-def _free_ids(old: TodoList, taken: set[str]) -> Iterator[str]:
+def free_ids(old: TodoList, taken: set[str]) -> Iterator[str]:
     """Ids that this list has not used for anything."""
     number = max([old.next_number, *(id_number(todo_id) + 1 for todo_id in taken)])
     while True:
@@ -102,14 +102,14 @@ def _keep_dependencies(items: list[Todo], patches: list[Patch], moved: Mapping[s
                 items[index] = with_fields(todo, {"depends_on": kept})
 
 
-def without(items: Mapping[str, Todo], gone: Todo) -> list[Todo]:
-    """The items without one of them, and without dependencies on it."""
+def without(items: Mapping[str, Todo], gone: set[str]) -> list[Todo]:
+    """The items without some of them, and without dependencies on those."""
     return [
-        with_fields(todo, {"depends_on": tuple(node for node in todo.depends_on if node != gone.id)})
-        if gone.id in todo.depends_on
-        else todo
+        todo
+        if gone.isdisjoint(todo.depends_on)
+        else with_fields(todo, {"depends_on": tuple(node for node in todo.depends_on if node not in gone)})
         for todo in items.values()
-        if todo is not gone
+        if todo.id not in gone
     ]
 
 

@@ -22,7 +22,7 @@ from headway.core.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from headway.core.events import Event
     from headway.core.graph import Waiting
@@ -197,6 +197,24 @@ class Session:
             lambda state: ask.Update(self._agent, who, self._clock(), todo_id, fields, actor is not None)
         )
         return todos.items[todo_id]
+
+    def advance(
+        self,
+        *,
+        done: Sequence[str] = (),
+        start: str | None = None,
+        block: Mapping[str, str] | None = None,
+        add: Sequence[str] = (),
+        drop: Sequence[str] = (),
+        actor: str = PERSON,
+    ) -> Written:
+        """Finishes, starts, blocks (id → why), adds and drops items as one change, all of it or nothing.
+
+        Where finishing leaves no item in progress and none is started, the next runnable one is.
+        """
+        return self._written(
+            lambda state: ask.Advance(self._agent, _name(actor, "actor"), self._clock(), done, start, block, add, drop)
+        )
 
     def add(self, content: str, *, after: str | None = None, actor: str = PERSON, **fields: object) -> Todo:
         """Adds an item at the end, or after another one."""

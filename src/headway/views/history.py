@@ -54,7 +54,7 @@ def _details(data: EventData) -> Iterator[str]:
     if not isinstance(data, ListDelta):
         return
     for name, (before, after) in data.about.items():
-        yield f"{name} {_value(name, before)} → {_value(name, after)}"
+        yield f"{name.replace('_', ' ')} {_value(name, before)} → {_value(name, after)}"
     for todo in data.added:
         yield f"added {_text(todo.id)} {_quoted(todo.content)}"
     for todo in data.removed:

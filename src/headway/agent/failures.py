@@ -1,0 +1,190 @@
+"""What went wrong with a request to a model, as one sentence that says what to set, start or try.
+
+pydantic-ai sorts the errors of all providers into kinds; here each kind gets its sentence. Raises nothing, decides
+nothing: whether a request is sent again is the loop's to say, by the class of the error.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+from urllib.parse import urlsplit
+
+from headway.agent.providers import PROVIDERS, Provider, is_elsewhere, shown_url
+from headway.core.errors import ContextTooLong, ModelBusy, ModelError, ModelNotReady
+from headway.core.text import shown
+from headway.tools.secrets import redacted
+
+if TYPE_CHECKING:
+    from pydantic_ai import exceptions
+    from pydantic_ai.models import Model
+
+_OTHER = "or choose another model with --model"
+_TOO_LONG = ("exceed_context_size", "context size", "context length", "context window")
+"""How llama.cpp and others word it that a request is too long; pydantic-ai knows the wording of the large providers."""
+
+
+def explain(error: BaseException, model: Model) -> ModelError:
+    """The failure of a request in Headway's words. What is already a `ModelError` stays as it is."""
+    from pydantic_ai import exceptions
+
+    if isinstance(error, ModelError):
+        return error
+    if isinstance(error, exceptions.FallbackExceptionGroup):
+        return explain(error.exceptions[-1], model)
+    asked = _Asked.of(model)
+    match error:
+        case exceptions.ModelConnectionError():
+            return _unconnected(error, asked)
+        case exceptions.ModelRequestTimeout() | TimeoutError():
+            return ModelBusy(f"{asked.subject} did not answer in time: try again, {_OTHER}.")
+        case exceptions.ModelAPIError():
+            return _answered(error, asked)
+        case exceptions.ContentFilterError():
+            return ModelError(f"A content filter of {asked.who} stopped the answer: ask in other words, {_OTHER}.")
+        case exceptions.UnexpectedModelBehavior():
+            return _unreadable(error, asked)
+        case _:
+            name = type(error).__name__
+            return ModelError(f"The request to {asked.who} failed ({name}{_message(error)}): try again, {_OTHER}.")
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """Who was asked for what, as the sentences name it."""
+
+    name: str
+    provider: Provider | None
+    url: str | None
+    who: str
+    is_own_server: bool
+    """Whether it is a server that the user runs or named, and not a provider's own."""
+
+    @classmethod
+    def of(cls, model: Model) -> _Asked:
+        provider = PROVIDERS.get(model.system)
+        url = shown_url(model.base_url) if model.base_url else None
+        own = bool(provider and url and provider.takes_base_url and (provider.start or is_elsewhere(provider, url)))
+        who = f"the server at {url}" if own else provider.label if provider else shown(model.system or model.model_name)
+        return cls(shown(model.model_name, 100), provider, url, who, own)
+
+    @property
+    def subject(self) -> str:
+        """At the beginning of a sentence."""
+        return self.who[:1].upper() + self.who[1:] if self.is_own_server else self.who
+
+    @property
+    def where_to_set(self) -> str:
+        """What the address was, or can be, set with."""
+        variable = self.provider.url_variable if self.provider else None
+        return variable or "base_url"
+
+    @property
+    def keys(self) -> str:
+        return " or ".join(self.provider.keys) if self.provider and self.provider.keys else "its key"
+
+
+def _unconnected(error: exceptions.ModelConnectionError, asked: _Asked) -> ModelError:
+    from pydantic_ai.exceptions import ModelTimeoutError
+
+    if error.phase in ("connect", "pool", None) and not error.in_stream:
+        if asked.is_own_server:
+            start = asked.provider.start if asked.provider else None
+            how = f"start it with '{start.replace('NAME', asked.name)}'" if start else "start it"
+            return ModelNotReady(f"No server answers at {asked.url}: {how}, or set {asked.where_to_set}.")
+        at = f" at {asked.url}" if asked.url else ""
+        return ModelBusy(f"{asked.subject} cannot be reached{at}: check the network connection, {_OTHER}.")
+    if isinstance(error, ModelTimeoutError):
+        return ModelBusy(f"{asked.subject} did not answer in time: try again, {_OTHER}.")
+    return ModelBusy(f"The connection to {asked.who} broke off before the answer was complete: try again.")
+
+
+def _answered(error: exceptions.ModelAPIError, asked: _Asked) -> ModelError:
+    """For what the provider itself said, before or during an answer."""
+    from pydantic_ai import exceptions
+
+    said = _message(error)
+    match error:
+        case exceptions.ModelAuthenticationError():
+            return _refused(error, asked)
+        case exceptions.ModelNotFoundError():
+            return _not_found(error, asked)
+        case exceptions.ModelContextWindowExceededError():
+            return _too_long(asked)
+        case exceptions.ModelQuotaExceededError():
+            return ModelNotReady(f"The account at {asked.who} has no credit left{said}: add some there, {_OTHER}.")
+        case exceptions.ModelRateLimitError():
+            when = f"in {error.retry_after:g} seconds" if error.retry_after else "later"
+            return ModelBusy(
+                f"{asked.subject} limits how often it is asked{said}: try again {when}.", error.retry_after
+            )
+        case exceptions.ModelUnavailableError() | exceptions.ModelServerError():
+            return ModelBusy(
+                f"{asked.subject} has trouble of its own{said}: try again later, {_OTHER}.", error.retry_after
+            )
+        case exceptions.ModelRequestRejectedError():
+            if any(words in said.lower() for words in _TOO_LONG):
+                return _too_long(asked)
+            return ModelError(f"{asked.subject} rejected the request{said}: change what is asked, {_OTHER}.")
+        case _:
+            return _unreadable(error, asked)
+
+
+def _refused(error: exceptions.ModelAPIError, asked: _Asked) -> ModelError:
+    """What the provider said is left out: it tends to repeat the key."""
+    if asked.is_own_server and not (asked.provider and asked.provider.needs_key):
+        return ModelNotReady(f"{asked.subject} refused the request{_status(error)}: set {asked.keys} to its key.")
+    return ModelNotReady(
+        f"{asked.subject} refused the key{_status(error)}: set {asked.keys} to one that is valid for '{asked.name}', "
+        f"{_OTHER}."
+    )
+
+
+def _not_found(error: exceptions.ModelAPIError, asked: _Asked) -> ModelError:
+    no_model = f"{asked.subject} has no model '{asked.name}'"
+    if asked.is_own_server and not urlsplit(asked.url or "").path.strip("/"):
+        return ModelNotReady(
+            f"{no_model}, or nothing at that address: such addresses usually end in /v1; correct {asked.where_to_set}."
+        )
+    if asked.provider and asked.provider.name == "ollama":
+        return ModelNotReady(f"{no_model}: run 'ollama pull {asked.name}', {_OTHER}.")
+    nearest = getattr(error, "suggested_model_id", None)
+    return ModelNotReady(f"{no_model}: choose another with --model{f', perhaps {nearest}' if nearest else ''}.")
+
+
+def _too_long(asked: _Asked) -> ModelError:
+    return ContextTooLong(
+        f"The conversation does not fit into the context window of '{asked.name}': start a new session, {_OTHER}."
+    )
+
+
+def _unreadable(error: BaseException, asked: _Asked) -> ModelError:
+    if asked.is_own_server:
+        return ModelError(
+            f"What answers at {asked.url} does not speak OpenAI's protocol{_message(error)}: "
+            f"correct {asked.where_to_set}."
+        )
+    return ModelError(f"The answer of {asked.who} cannot be used{_message(error)}: try again, {_OTHER}.")
+
+
+def _status(error: BaseException) -> str:
+    status = getattr(error, "status_code", None)
+    return f" ({status})" if status else ""
+
+
+def _message(error: BaseException) -> str:
+    """What the provider said, in brackets: without keys and tokens, on one line, at most 300 characters."""
+    status = getattr(error, "status_code", None)
+    body: object = getattr(error, "body", None)
+    text = _text_of(body) or ("" if status else str(error))
+    said = shown(redacted(text[:2_000].strip()).rstrip("."), 300)
+    both = ": ".join(part for part in (str(status or ""), said) if part)
+    return f" ({both})" if both else ""
+
+
+def _text_of(body: object) -> str:
+    """The sentence inside the body of an error, wherever the provider puts it."""
+    for name in ("error", "message"):
+        if isinstance(body, dict) and name in body:
+            body = cast("dict[str, object]", body)[name]
+    return body if isinstance(body, str) else ""

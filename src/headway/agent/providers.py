@@ -1,0 +1,233 @@
+"""The providers a model can come from, as a table, and what a model's name means by it.
+
+Imports no provider's library: whether one is there is looked up, not tried. `models.py` makes the model.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from urllib.parse import urlsplit
+
+from headway.core.errors import ModelNotReady
+from headway.core.text import shown
+from headway.tools.secrets import HIDDEN
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provider:
+    name: str
+    """What stands before the colon of a model's name."""
+    label: str
+    """What people call it, in sentences."""
+    package: str | None = None
+    """The module its library is imported as."""
+    extra: str | None = None
+    """What `pip install 'headway[…]'` needs for it."""
+    keys: tuple[str, ...] = ()
+    """Environment variables that can hold its key; the first that is set counts."""
+    needs_key: bool = False
+    url: str | None = None
+    """Where it is when nothing else is said."""
+    url_variable: str | None = None
+    """The environment variable that says where it is."""
+    takes_base_url: bool = True
+    """Whether the setting `base_url` is meant for it."""
+    start: str | None = None
+    """How its server is started, where that is the user's to do; NAME stands for the model."""
+
+
+PROVIDERS: Mapping[str, Provider] = {
+    row.name: row
+    for row in (
+        Provider(
+            name="openai",
+            label="OpenAI",
+            package="openai",
+            extra="openai",
+            keys=("OPENAI_API_KEY",),
+            needs_key=True,
+            url="https://api.openai.com/v1",
+            url_variable="OPENAI_BASE_URL",
+        ),
+        Provider(
+            name="anthropic",
+            label="Anthropic",
+            package="anthropic",
+            extra="anthropic",
+            keys=("ANTHROPIC_API_KEY",),
+            needs_key=True,
+            url="https://api.anthropic.com",
+            url_variable="ANTHROPIC_BASE_URL",
+            takes_base_url=False,
+        ),
+        Provider(
+            name="google",
+            label="Google",
+            package="google.genai",
+            extra="google",
+            keys=("GOOGLE_API_KEY", "GEMINI_API_KEY"),
+            needs_key=True,
+            url="https://generativelanguage.googleapis.com",
+            url_variable="GOOGLE_GEMINI_BASE_URL",
+            takes_base_url=False,
+        ),
+        Provider(
+            name="ollama",
+            label="Ollama",
+            package="openai",
+            extra="openai",
+            keys=("OLLAMA_API_KEY",),
+            url="http://localhost:11434/v1",
+            url_variable="OLLAMA_BASE_URL",
+            start="ollama serve",
+        ),
+        Provider(
+            name="vllm",
+            label="vLLM",
+            package="openai",
+            extra="openai",
+            keys=("VLLM_API_KEY",),
+            url="http://localhost:8000/v1",
+            url_variable="VLLM_BASE_URL",
+            start="vllm serve NAME",
+        ),
+        Provider(
+            name="llamacpp",
+            label="llama.cpp",
+            package="openai",
+            extra="openai",
+            keys=("LLAMACPP_API_KEY",),
+            url="http://localhost:8080/v1",
+            url_variable="LLAMACPP_BASE_URL",
+            start="llama-server -m FILE.gguf",
+        ),
+        # A key for OpenAI must not reach a server that is not OpenAI's: only a key given for this purpose is sent.
+        Provider(
+            name="compatible",
+            label="the compatible server",
+            package="openai",
+            extra="openai",
+            keys=("HEADWAY_API_KEY",),
+        ),
+        Provider(name="scripted", label="the scripted model", takes_base_url=False),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A model's name, understood: all that is needed to make the model."""
+
+    provider: Provider
+    name: str
+    url: str | None
+    key: str | None
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether it is asked at another address than the provider's own."""
+        return is_elsewhere(self.provider, self.url)
+
+
+def choose(model: str, base_url: str | None = None, environ: Mapping[str, str] = os.environ) -> Choice:
+    """What a model's name stands for. Raises `ModelNotReady` when something is missing for it."""
+    provider, name = _parsed(model)
+    if provider.name == "scripted":
+        if not os.path.isfile(name):
+            raise ModelNotReady(f"There is no script '{shown(name, 200)}': name a JSON file as scripted:FILE.json.")
+        return Choice(provider, name, None, None)
+    url = _address(provider, base_url, environ)
+    if provider.package and not _installed(provider.package):
+        package = provider.package.replace("google.genai", "google-genai")
+        raise ModelNotReady(f"The package '{package}' is not installed: run pip install 'headway[{provider.extra}]'.")
+    key = next((value for variable in provider.keys if (value := environ.get(variable, "").strip())), None)
+    if key is None and provider.needs_key and not (provider.takes_base_url and is_elsewhere(provider, url)):
+        raise ModelNotReady(
+            f"No key for {provider.label}: set {' or '.join(provider.keys)}, or choose another model with --model."
+        )
+    return Choice(provider, name, url, key)
+
+
+def readiness(model: str, base_url: str | None = None, environ: Mapping[str, str] = os.environ) -> str | None:
+    """What keeps the model from being used, as a sentence, or nothing. Loads no provider's library, sends nothing."""
+    try:
+        choose(model, base_url, environ)
+    except ModelNotReady as error:
+        return str(error)
+    return None
+
+
+def is_elsewhere(provider: Provider, url: str | None) -> bool:
+    """Whether the address is not the one the provider itself has."""
+    if provider.url is None or url is None:
+        return True
+    own = urlsplit(provider.url).hostname
+    return not f".{urlsplit(url).hostname}".endswith(f".{own}")
+
+
+def shown_url(url: str) -> str:
+    """The address as it may stand in a message: without the name and password it may have, and without a last slash."""
+    before, at, after = url.rpartition("@")
+    if at:
+        url = f"{before.partition('://')[0]}://{HIDDEN}@{after}"
+    return shown(url.rstrip("/"), 200)
+
+
+def _parsed(model: str) -> tuple[Provider, str]:
+    before, colon, after = (part.strip() for part in model.partition(":"))
+    names = ", ".join(PROVIDERS)
+    if not colon:
+        raise ModelNotReady(
+            f"The model '{shown(model)}' does not say who provides it: write provider:name, "
+            f"for example openai:{shown(model.strip()) or 'NAME'}; the providers are {names}."
+        )
+    if before not in PROVIDERS:
+        from difflib import get_close_matches
+
+        near = get_close_matches(before.lower(), PROVIDERS, n=1, cutoff=0.5)
+        meant = f"did you mean '{near[0]}'? The" if near else "the"
+        raise ModelNotReady(f"No provider is called '{shown(before)}'; {meant} providers are {names}.")
+    if not after:
+        raise ModelNotReady(f"The model '{shown(model)}' has no name: write it after the colon, as {before}:NAME.")
+    return PROVIDERS[before], after
+
+
+def _address(provider: Provider, base_url: str | None, environ: Mapping[str, str]) -> str | None:
+    """The setting, else the provider's variable, else where the provider usually is."""
+    given = (base_url or "").strip()
+    if given and not provider.takes_base_url:
+        raise ModelNotReady(
+            f"The setting base_url is not for {provider.label}: remove it, or set {provider.url_variable} instead."
+        )
+    source = "base_url"
+    if not given and provider.url_variable:
+        given = environ.get(provider.url_variable, "").strip()
+        source = provider.url_variable
+    if not given:
+        if provider.url is None:
+            raise ModelNotReady(f"For {provider.name}:NAME the server's address is needed: set base_url.")
+        return provider.url
+    if not _is_address(given):
+        raise ModelNotReady(
+            f"{source} is '{shown_url(given)}', which is no address: write it as http://HOST:PORT/v1 or https://HOST/v1."
+        )
+    return given
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        parts.port  # noqa: B018  (reading it is what checks it)
+    except ValueError:
+        return False
+    return parts.scheme in ("http", "https") and bool(parts.hostname) and url.isprintable() and " " not in url
+
+
+def _installed(package: str) -> bool:
+    try:
+        return find_spec(package) is not None
+    except ModuleNotFoundError:  # the part before the dot is missing
+        return False

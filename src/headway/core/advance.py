@@ -1,0 +1,142 @@
+"""Several steps through a list as one change: items are finished, started, blocked, added and dropped together.
+
+Pure. `decide` loads it when it is asked for, and says who may change what.
+"""
+
+from __future__ import annotations
+
+from headway.core.errors import InvalidTodos
+from headway.core.graph import ready
+from headway.core.model import Status, Todo, TodoList
+from headway.core.replace import created, free_ids, patched, without
+from headway.core.rules import Fault, check_text, is_array, is_object
+from headway.core.text import shown, type_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from headway.core.changes import Advance
+    from headway.core.rules import Patch
+
+    Texts = list[tuple[str, str]]
+    """Each with the path under which it came."""
+
+_ORDER = ("done", "start", "block", "add", "drop", "todos")
+_MOST_IDS = 20
+"""How many of the ids that there are an error names."""
+
+
+def advanced(todo_list: TodoList, change: Advance, allowed: Callable[[Todo, Patch], Patch]) -> list[Todo]:
+    """The items after the change. Raises `InvalidTodos` with every violation.
+
+    `allowed` gives the patch of an item as the actor may apply it, or refuses it.
+    """
+    patches, added, dropped = _checked(todo_list, change)
+    items = {todo.id: todo for todo in without(todo_list.items, dropped)}
+    finished = False
+    for todo_id, patch in patches.items():
+        todo = items[todo_id]
+        if todo.status is Status.COMPLETED and patch["status"] is Status.COMPLETED:
+            continue
+        finished = finished or patch["status"] is Status.COMPLETED
+        items[todo_id] = patched(todo, allowed(todo, patch), change.at)
+    for todo_id, content in zip(free_ids(todo_list, set()), added, strict=False):
+        items[todo_id] = created(todo_id, {"content": content}, change.at)
+    # A worker claims its next item.
+    if finished and change.start is None and change.actor not in todo_list.workers:
+        todo = _next(items, change.actor)
+        if todo is not None:
+            patch = allowed(todo, {"status": Status.IN_PROGRESS})
+            items[todo.id] = patched(todo, patch, change.at)
+    return list(items.values())
+
+
+def _next(items: dict[str, Todo], actor: str) -> Todo | None:
+    """What to start when something was finished: nothing while the actor, or nobody in particular, is at an item."""
+    mine = (None, actor)
+    if any(todo.status is Status.IN_PROGRESS and todo.owner in mine for todo in items.values()):
+        return None
+    return next((todo for todo in ready(items) if todo.owner is None), None)
+
+
+def _checked(todo_list: TodoList, change: Advance) -> tuple[dict[str, Patch], list[str], set[str]]:
+    """What each item becomes, the contents of new ones, and the ids of those to drop."""
+    if change.start is None and not (change.done or change.block or change.add or change.drop):
+        raise InvalidTodos(["(root): Expected at least one of done, start, block, add, drop"])
+    faults: list[str] = []
+    done, drop = _texts(change.done, "done", faults), _texts(change.drop, "drop", faults)
+    start = "" if change.start is None else _text(change.start, "start", faults)
+    block = _reasons(change.block, faults)
+    added = [text for _, text in _texts(change.add, "add", faults)]
+    at_once = [("start", start)] if start else []
+    named = [*done, *at_once, *(("block", todo_id) for todo_id in block), *drop]
+    faults.extend(_misnamed(todo_list, named))
+    if faults:
+        raise InvalidTodos(sorted(faults, key=lambda line: _ORDER.index(_place(line))))
+    patches: dict[str, Patch] = {todo_id: {"status": Status.COMPLETED} for _, todo_id in done}
+    patches.update({todo_id: {"status": Status.BLOCKED, "notes": why} for todo_id, why in block.items()})
+    if start:
+        patches[start] = {"status": Status.IN_PROGRESS}
+    return patches, added, {todo_id for _, todo_id in drop}
+
+
+def _place(path: str) -> str:
+    """The field that a path, or the violation that it begins, is about."""
+    return path.partition(":")[0].partition("[")[0]
+
+
+def _misnamed(todo_list: TodoList, named: Texts) -> Iterator[str]:
+    """Faults of ids that are not in the list, or that are to become two things at once."""
+    places: dict[str, str] = {}
+    unknown = False
+    for path, todo_id in named:
+        place = _place(path)
+        first = places.setdefault(todo_id, place)
+        if todo_id not in todo_list.items:
+            unknown = True
+            yield f"{path}: Unknown id '{shown(todo_id, 40)}'"
+        elif first != place:
+            yield f"{path}: '{shown(todo_id, 40)}' is also in {first}; name it in one of them"
+    if unknown:
+        ids = [shown(todo_id, 40) for todo_id in list(todo_list.items)[:_MOST_IDS]]
+        more = len(todo_list.items) - len(ids)
+        there = ", ".join(ids) + (f" and {more} more" if more else "")
+        yield f"todos: The ids are: {there}" if ids else "todos: The list is empty"
+
+
+def _texts(raw: object, path: str, faults: list[str]) -> Texts:
+    if raw is None:
+        return []
+    if not is_array(raw):
+        faults.append(f"{path}: Expected array, received {type_name(raw)}")
+        return []
+    paths = [f"{path}[{index}]" for index in range(len(raw))]
+    texts = [_text(entry, at, faults) for at, entry in zip(paths, raw, strict=True)]
+    return [(at, text) for at, text in zip(paths, texts, strict=True) if text]
+
+
+def _text(raw: object, path: str, faults: list[str], missing: str = "Required") -> str:
+    """The text; nothing where there is none, which is a fault."""
+    try:
+        text = check_text(raw)
+    except Fault as fault:
+        faults.append(f"{path}: {fault}")
+        return ""
+    if text is None:
+        faults.append(f"{path}: {missing}")
+    return text or ""
+
+
+def _reasons(raw: object, faults: list[str]) -> dict[str, str]:
+    """id → why it is blocked."""
+    if raw is None:
+        return {}
+    if not is_object(raw):
+        faults.append(f"block: Expected object, received {type_name(raw)}")
+        return {}
+    found: dict[str, str] = {}
+    for key, why in raw.items():
+        if todo_id := _text(key, "block", faults):
+            found[todo_id] = _text(why, "block", faults, f"'{shown(todo_id, 40)}' needs a reason")
+    return found

@@ -1,0 +1,226 @@
+"""A model that answers by script. It streams as a real one does: text by words, arguments in pieces, usage at the end.
+
+A pydantic-ai model like any other, that needs no key, no network and no server.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from threading import Lock
+from typing import Any, Self
+
+from pydantic_ai import RunContext
+from pydantic_ai.messages import FinishReason, ModelMessage, ModelResponse, ModelResponseStreamEvent
+from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
+from pydantic_ai.profiles import ModelProfile
+from pydantic_ai.settings import ModelSettings
+from pydantic_ai.usage import RequestUsage
+
+from headway.core.errors import ModelError
+from headway.core.text import some
+from headway.testing.answers import MODEL_NAME, Counter, failed, parts, pieces, usage_of, user_texts
+from headway.testing.script import Request, Turn, TurnForm, TurnMaker, read_script, script_from, turn_from
+
+
+class ScriptedModel(Model):
+    """Answers one turn of its script for each request.
+
+    A turn is a text, a `Turn`, the same as a dict, or a function of the messages and the request that gives one:
+
+        model = ScriptedModel([
+            Turn(text="I look first.", calls=[Call("bash", {"command": "ls"})]),
+            {"error": {"status": 429, "message": "slow down"}},
+            lambda messages, request: f"I was given {len(request.tools)} tools.",
+            "Done.",
+        ])
+
+    With `conversations`, each has turns of its own, and a request belongs to the first whose key stands in one of the
+    user's prompts. They may run at the same time.
+    """
+
+    def __init__(
+        self,
+        script: Iterable[TurnForm | TurnMaker] | None = None,
+        *,
+        conversations: Mapping[str, Iterable[TurnForm | TurnMaker]] | None = None,
+        context_window: int | None = None,
+        delay: float = 0,
+        keep_requests: int | None = None,
+    ) -> None:
+        """`delay` is for turns that have none; `keep_requests` bounds how many of the newest requests are kept."""
+        if (script is None) == (conversations is None):
+            raise TypeError("Give either a script or conversations.")
+        super().__init__(profile=None if context_window is None else ModelProfile(context_window=context_window))
+        every = {None: script} if script is not None else conversations or {}
+        self._conversations = {key: _Conversation(script_from(turns)) for key, turns in every.items()}
+        self._delay = delay
+        self._requests = deque[Request](maxlen=keep_requests)
+        self._calls = 0
+        self._lock = Lock()
+
+    @classmethod
+    def from_file(cls, path: str | Path, *, context_window: int | None = None, delay: float = 0) -> Self:
+        """The model for a JSON file: a list of turns, {"turns": […]} or {"conversations": [{"match", "turns"}]}."""
+        script = read_script(path)
+        if isinstance(script, dict):
+            return cls(conversations=script, context_window=context_window, delay=delay)
+        return cls(script, context_window=context_window, delay=delay)
+
+    @property
+    def requests(self) -> list[Request]:
+        """What the model was asked, oldest first."""
+        return list(self._requests)
+
+    @property
+    def model_name(self) -> str:
+        return MODEL_NAME
+
+    @property
+    def system(self) -> str:
+        return MODEL_NAME
+
+    async def request(
+        self,
+        messages: list[ModelMessage],
+        model_settings: ModelSettings | None,
+        model_request_parameters: ModelRequestParameters,
+    ) -> ModelResponse:
+        request = Request(list(messages), model_settings, model_request_parameters, streamed=False)
+        turn, counter = self._next_turn(request)
+        await asyncio.sleep(turn.delay)
+        if turn.error:
+            raise failed(turn.error, in_stream=False)
+        return ModelResponse(
+            parts=parts(turn),
+            usage=usage_of(turn, request, counter),
+            model_name=MODEL_NAME,
+            provider_name=MODEL_NAME,
+            finish_reason=_finish_reason(turn),
+        )
+
+    @asynccontextmanager
+    async def request_stream(
+        self,
+        messages: list[ModelMessage],
+        model_settings: ModelSettings | None,
+        model_request_parameters: ModelRequestParameters,
+        run_context: RunContext[Any] | None = None,
+    ) -> AsyncGenerator[StreamedResponse]:
+        request = Request(list(messages), model_settings, model_request_parameters, streamed=True)
+        turn, counter = self._next_turn(request)
+        if turn.error and not turn.error.after:
+            await asyncio.sleep(turn.delay)
+            raise failed(turn.error, in_stream=False)
+        yield _Stream(model_request_parameters, turn, usage_of(turn, request, counter))
+
+    def _next_turn(self, request: Request) -> tuple[Turn, Counter]:
+        """The turn for this request, its calls with ids. Each turn is given out once, also to requests side by side."""
+        with self._lock:
+            self._requests.append(request)
+            conversation = self._conversation(request)
+            turn = conversation.take()
+        if not isinstance(turn, Turn):
+            turn = turn_from(turn(request.messages, request))
+        with self._lock:
+            calls = [call if call.id is not None else replace(call, id=self._new_id()) for call in turn.calls]
+        return replace(turn, calls=calls, delay=turn.delay or self._delay), conversation.counter
+
+    def _conversation(self, request: Request) -> _Conversation:
+        if None in self._conversations:
+            return self._conversations[None]
+        for text in user_texts(request.messages):
+            for key, conversation in self._conversations.items():
+                if key is not None and key in text:
+                    return conversation
+        keys = some([key for key in self._conversations if key])
+        raise ModelError(f"No conversation of the script fits the request: let a prompt contain one of: {keys}.")
+
+    def _new_id(self) -> str:
+        self._calls += 1
+        return f"call-{self._calls}"
+
+
+@dataclass
+class _Conversation:
+    turns: list[Turn | TurnMaker]
+    taken: int = 0
+    counter: Counter = field(default_factory=Counter)
+
+    def take(self) -> Turn | TurnMaker:
+        if self.taken == len(self.turns):
+            turns = "the one turn" if self.taken == 1 else f"all {self.taken} turns"
+            raise ModelError(f"The script is used up, {turns} of it: add a turn, or ask the model less often.")
+        self.taken += 1
+        return self.turns[self.taken - 1]
+
+
+@dataclass
+class _Stream(StreamedResponse):
+    _turn: Turn
+    _in_the_end: RequestUsage
+    _closed: asyncio.Event = field(default_factory=asyncio.Event)
+    _timestamp: datetime = field(default_factory=lambda: datetime.now(UTC))
+
+    async def _get_event_iterator(self) -> AsyncIterator[ModelResponseStreamEvent]:
+        arriving = list(pieces(self._turn))
+        for piece in arriving:
+            await self._pause(self._turn.delay / len(arriving))
+            if self._closed.is_set():
+                return
+            match piece.kind:
+                case "thinking":
+                    events = self._parts_manager.handle_thinking_delta(vendor_part_id="thinking", content=piece.content)
+                case "text":
+                    events = self._parts_manager.handle_text_delta(vendor_part_id="text", content=piece.content)
+                case "call":
+                    events = self._parts_manager.handle_tool_call_delta_events(
+                        vendor_part_id=piece.index,
+                        tool_name=piece.call.name if piece.call else None,
+                        args=piece.content,
+                        tool_call_id=piece.call.id if piece.call else None,
+                    )
+            for event in events:
+                yield event
+        if not arriving:
+            await self._pause(self._turn.delay)
+        if self._turn.error:
+            raise failed(self._turn.error, in_stream=True)
+        self._usage = self._in_the_end
+        self.finish_reason = _finish_reason(self._turn)
+
+    async def _pause(self, seconds: float) -> None:
+        """Lets others run; ends early when the stream is closed."""
+        if not seconds:
+            return await asyncio.sleep(0)
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._closed.wait(), seconds)
+        return None
+
+    async def close_stream(self) -> None:
+        self._closed.set()
+
+    @property
+    def model_name(self) -> str:
+        return MODEL_NAME
+
+    @property
+    def provider_name(self) -> str:
+        return MODEL_NAME
+
+    @property
+    def provider_url(self) -> None:
+        return None
+
+    @property
+    def timestamp(self) -> datetime:
+        return self._timestamp
+
+
+def _finish_reason(turn: Turn) -> FinishReason:
+    return "tool_call" if turn.calls else "stop"

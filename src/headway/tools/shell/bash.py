@@ -1,0 +1,173 @@
+"""`bash`: runs a command line in the project's folder, or answers it itself where it is the agent's own `TodoWrite`.
+
+`processes` runs it, `plain` reads what it prints, `environment` says what it may know. Whether it may run at all is
+the executor's business.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from signal import Signals
+
+from pydantic import Field, field_validator
+
+from headway.contracts.quoting import split_words
+from headway.contracts.router import agent_command
+from headway.contracts.shell import run_todo_write
+from headway.core.text import shown
+from headway.tools.effects import Effect
+from headway.tools.files.workspace import Workspace
+from headway.tools.shell.environment import environment
+from headway.tools.shell.plain import PlainText
+from headway.tools.shell.processes import Ending, run_command
+from headway.tools.tool import Context, Preview, Tool, ToolFault, ToolInput, ToolResult, description_beside
+
+TIMED_OUT = 124
+"""The exit code of a command that took too long, as `timeout` has it."""
+_LONGEST = 100_000
+_MOST_BYTES = 131_071
+"""Linux takes no longer argument."""
+_NOTES = 600
+"""Characters of an answer that are left for what is said about the output."""
+_EXPANDED = frozenset("*?[{")
+
+
+class BashInput(ToolInput):
+    command: str = Field(max_length=_LONGEST)
+    timeout: float | None = Field(default=None, gt=0)
+
+    @field_validator("command")
+    @classmethod
+    def _runnable(cls, command: str) -> str:
+        if not command.strip():
+            raise ValueError("Must not be blank")
+        if "\0" in command:
+            raise ValueError("Must not have a NUL character in it")
+        if (size := len(command.encode())) > _MOST_BYTES:
+            raise ValueError(
+                f"Must have at most {_MOST_BYTES} bytes, received {size}; write it into a file and run that"
+            )
+        return command
+
+
+class Bash(Tool[BashInput]):
+    name = "bash"
+    description = description_beside(__file__)
+    input = BashInput
+    effect = Effect.EXECUTE
+
+    def __init__(self, workspace: Workspace, env: Sequence[str] = ()) -> None:
+        self._workspace = workspace
+        self._env = tuple(env)
+
+    def effect_of(self, call: BashInput) -> Effect:
+        return self.effect if agent_command(call.command) is None else Effect.TODO
+
+    async def run(self, call: BashInput, context: Context) -> ToolResult:
+        args = agent_command(call.command)
+        if args is not None:
+            return await _todo_write(args, context)
+        seconds = _seconds(call, context)
+        environ = environment(context, self._env, secrets.token_hex(16))
+        limit = context.limits.output_chars - _NOTES
+        with context.outputs.spool(self.name, limit) as spool:
+            output = PlainText(spool.add, context.report)
+            try:
+                ending = await run_command(call.command, self._workspace.root, environ, seconds, output.take)
+            except OSError as error:
+                raise ToolFault(self._unstartable(error)) from None
+            output.close()
+        code = _exit_code(ending)
+        lines = [spool.text().rstrip("\n") or "(no output)", *_notes(ending, seconds)]
+        return ToolResult("\n".join(lines), ok=code == 0, effect=Effect.EXECUTE, exit_code=code, kept=spool.kept)
+
+    async def preview(self, call: BashInput, context: Context) -> Preview:
+        _seconds(call, context)
+        first, *more = call.command.strip().splitlines()
+        return Preview(f"Run: {shown(first, 200)}{' …' if more else ''}", command=call.command)
+
+    def matches(self, pattern: str, call: BashInput) -> bool:
+        """Word by word; a `*` at the end stands for any further words. What only a shell can read is never covered."""
+        pattern, command = pattern.strip(), call.command.strip()
+        if pattern in ("*", command):
+            return True
+        wanted, given = split_words(pattern), split_words(command)
+        if wanted.needs_shell or given.needs_shell or not wanted.words:
+            return False
+        open_ended = wanted.words[-1] == "*"
+        fixed = wanted.words[:-1] if open_ended else wanted.words
+        words = given.words[: len(fixed)]
+        if len(words) < len(fixed) or (not open_ended and len(given.words) > len(fixed)):
+            return False
+        if given.patterns and not _EXPANDED.isdisjoint("".join(words)):
+            return False  # the shell would put other words in their place
+        return all(fnmatchcase(word, want) for word, want in zip(words, fixed, strict=True))
+
+    def _unstartable(self, error: OSError) -> str:
+        root = self._workspace.root
+        if not os.path.isdir(root):
+            return f"The command was not run: the project's folder '{shown(root, 300)}' is gone; ask the user about it."
+        reason = shown(error.strerror or str(error), 200)
+        return f"The command was not run: no process could be started ({reason}); try again, or ask the user."
+
+
+async def _todo_write(args: str, context: Context) -> ToolResult:
+    if context.session is None:
+        raise ToolFault("TodoWrite was not run: there is no todo list in this run; go on without one.")
+    result = await asyncio.to_thread(run_todo_write, context.session, args)
+    return ToolResult(
+        "\n".join(text for text in (result.stdout, result.stderr) if text),
+        ok=result.exit_code == 0,
+        effect=Effect.TODO,
+        exit_code=result.exit_code,
+        agent_command=True,
+    )
+
+
+def _seconds(call: BashInput, context: Context) -> float:
+    limits = context.limits
+    if call.timeout is None:
+        return limits.bash_seconds
+    if call.timeout > limits.bash_seconds_max:
+        raise ToolFault(
+            f"bash was not run: timeout must be at most {limits.bash_seconds_max:g} seconds, received {call.timeout:g};"
+            " use less, or split the work into several commands."
+        )
+    return call.timeout
+
+
+def _exit_code(ending: Ending) -> int:
+    if ending.timed_out:
+        return TIMED_OUT
+    if ending.code is None:
+        return 128 + Signals.SIGKILL
+    return ending.code if ending.code >= 0 else 128 - ending.code
+
+
+def _notes(ending: Ending, seconds: float) -> list[str]:
+    """What the output does not say, a line each."""
+    notes: list[str] = []
+    if ending.timed_out:
+        notes.append(
+            f"[timed out after {seconds:g} s and was ended, exit code {TIMED_OUT};"
+            " give a longer timeout, or run less at a time]"
+        )
+    elif ending.code is None:
+        notes.append("[ended early: the process that watched over the command was killed]")
+    elif ending.code < 0:
+        notes.append(f"[ended by signal {-ending.code}]")
+    elif ending.code:
+        notes.append(f"[exit code {ending.code}]")
+    if ending.ended and not ending.timed_out:
+        notes.append(f"[{_processes(ending.ended)} still running and {'was' if ending.ended == 1 else 'were'} ended]")
+    if ending.left:
+        notes.append(f"[{_processes(ending.left)} running on and could not be ended]")
+    return notes
+
+
+def _processes(number: int) -> str:
+    return "1 process was" if number == 1 else f"{number} processes were"

@@ -1,0 +1,69 @@
+"""`create_todo_list`: a new list in place of the one before, whose states the agent's loop then keeps."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import AfterValidator, Field
+
+from headway.contracts.calls import MODEL, notes
+from headway.tools.todos.list_tool import ListInput, ListTool, ids_of
+from headway.tools.tool import ToolResult, description_beside
+
+if TYPE_CHECKING:
+    from headway.core.session import Session
+
+
+def _not_blank(text: str) -> str:
+    if not text.strip():
+        raise ValueError("Required")
+    return text
+
+
+class Item(ListInput):
+    id: str | None = Field(None, description="Needed only where others depend on it.")
+    description: Annotated[str, AfterValidator(_not_blank)] = Field(description="What to do, in the imperative.")
+    depends_on: list[str] | None = Field(None, description="Ids of items to complete first.")
+    notes: str | None = None
+
+
+class CreateTodoListInput(ListInput):
+    title: str | None = None
+    items: list[Item]
+
+
+class CreateTodoList(ListTool[CreateTodoListInput]):
+    name = "create_todo_list"
+    description = description_beside(__file__)
+    input = CreateTodoListInput
+
+    def change(self, session: Session, call: CreateTodoListInput) -> ToolResult:
+        # An empty title or summary is that of a new list: those of the list before say nothing about this one.
+        written = session.write(
+            [_fields(item) for item in call.items],
+            replace=True,
+            title=call.title or "",
+            summary="",
+            actor=MODEL,
+            cause="create",
+        )
+        todos = written.todos
+        what = f"Created {len(todos)} todo{'' if len(todos) == 1 else 's'}: {ids_of(todos)}"
+        return ToolResult("\n".join([what if todos else "Todo list cleared", *notes(written)]))
+
+    def fault(self, line: str) -> str:
+        return f"items{line.removeprefix('todos')}" if line.startswith("todos") else line
+
+
+def _fields(item: Item) -> dict[str, object]:
+    """All that the tool can say of an item, so that one of the same text as before starts afresh."""
+    fields: dict[str, object] = {
+        "description": item.description,
+        "status": "pending",
+        "depends_on": item.depends_on or [],
+        "notes": item.notes,
+        "interrupted": False,
+    }
+    if item.id and item.id.strip():
+        fields["id"] = item.id
+    return fields

@@ -1,0 +1,74 @@
+"""What the todo tools share: a session to work on, inputs that are short to describe, and answers of one line."""
+
+from __future__ import annotations
+
+import asyncio
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict
+
+from headway.core.errors import InvalidTodos
+from headway.core.model import Status, Todo
+from headway.core.text import shown
+from headway.tools.effects import Effect
+from headway.tools.tool import Context, Tool, ToolFault, ToolInput, ToolResult
+
+if TYPE_CHECKING:
+    from headway.core.session import Session
+
+MOST_IDS = 20
+"""How many ids an answer names one by one."""
+MAX_ID = 40
+MAX_TEXT = 60
+
+
+def _shorter(schema: dict[str, Any]) -> None:
+    """Says of optional fields only what they are when they are sent: every word is sent with every request."""
+    for described in schema.get("properties", {}).values():
+        if "default" in described:
+            del described["default"]
+            described.update(next(choice for choice in described.pop("anyOf") if choice.get("type") != "null"))
+
+
+class ListInput(ToolInput):
+    """Base of the inputs. What is optional has the default None, and may be sent as null."""
+
+    model_config = ConfigDict(json_schema_extra=_shorter)
+
+
+Input = TypeVar("Input", bound=BaseModel)
+
+
+class ListTool(Tool[Input]):
+    """A tool that changes the list of the run's session."""
+
+    effect = Effect.TODO
+
+    @abstractmethod
+    def change(self, session: Session, call: Input) -> ToolResult: ...
+
+    async def run(self, call: Input, context: Context) -> ToolResult:
+        if context.session is None:
+            raise ToolFault(f"{self.name} was not run: this run has no session, and so no list; go on without it.")
+        try:
+            return await asyncio.to_thread(self.change, context.session, call)
+        except InvalidTodos as error:
+            lines = "\n".join(f"- {self.fault(line)}" for line in error.violations)
+            raise ToolFault(f"{self.name} changed nothing. Correct this and call it again:\n{lines}") from None
+
+    def fault(self, line: str) -> str:
+        """A violation found by the core, with its path as the model knows it."""
+        return line
+
+
+def completed(todos: Sequence[Todo]) -> str:
+    """`3/20`, counted as in the list that a model is shown."""
+    return f"{sum(todo.status is Status.COMPLETED for todo in todos)}/{len(todos)}"
+
+
+def ids_of(todos: Sequence[Todo]) -> str:
+    """`t1, t2, t3`, or `t1 … t200`."""
+    ids = [shown(todo.id, MAX_ID) for todo in todos]
+    return ", ".join(ids) if len(ids) <= MOST_IDS else f"{ids[0]} … {ids[-1]}"

@@ -1,0 +1,72 @@
+"""`todo`: what changed, instead of the whole list. Going through a list costs a few words for each item."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from pydantic import Field
+
+from headway.contracts.calls import MODEL
+from headway.core.model import FINISHED, Status, Todo
+from headway.core.text import shown, some
+from headway.tools.todos.list_tool import MAX_ID, MAX_TEXT, ListInput, ListTool, completed, ids_of
+from headway.tools.tool import ToolResult, description_beside
+
+if TYPE_CHECKING:
+    from headway.core.session import Session, Written
+
+
+class Block(ListInput):
+    id: str
+    why: str
+
+
+class TodoInput(ListInput):
+    done: list[str] | None = Field(None, description="Ids.")
+    start: str | None = Field(None, description="Id; only to leave the order of the list.")
+    block: Block | None = None
+    add: list[str] | None = Field(None, description="Texts of new todos.")
+    drop: list[str] | None = Field(None, description="Ids.")
+
+
+class TodoTool(ListTool[TodoInput]):
+    name = "todo"
+    description = description_beside(__file__)
+    input = TodoInput
+
+    def change(self, session: Session, call: TodoInput) -> ToolResult:
+        written = session.advance(
+            done=call.done or (),
+            start=call.start,
+            block=call.block and {call.block.id: call.block.why},
+            add=call.add or (),
+            drop=call.drop or (),
+            actor=MODEL,
+        )
+        return ToolResult("; ".join(_answer(written, len(call.add or ()), call.start)))
+
+
+def _answer(written: Written, added: int, start: str | None) -> list[str]:
+    """The parts of the answer; text of an item comes last, where it can pass for nothing else."""
+    todos = written.todos
+    parts = [f"ok {completed(todos)}"]
+    if added:
+        parts.append(f"added {ids_of(todos[-added:])}")
+    if written.detached:
+        parts.append(f"dependencies removed: {some([f'{item} on {needed}' for item, needed in written.detached])}")
+    active = _active(todos, start)
+    if active is not None:
+        parts.append(f"now {shown(active.id, MAX_ID)}: {shown(active.content, MAX_TEXT)}")
+    elif todos and all(todo.status in FINISHED for todo in todos):
+        parts.append("all done")
+    else:
+        parts.append("nothing in progress")
+    return parts
+
+
+def _active(todos: Sequence[Todo], start: str | None) -> Todo | None:
+    """The item that the model is at: of several the one started last, and never one that a worker has claimed."""
+    found = [todo for todo in todos if todo.status is Status.IN_PROGRESS and todo.owner in (None, MODEL)]
+    asked = start and start.strip()
+    return max(found, key=lambda todo: (todo.id == asked, todo.started_at or ""), default=None)

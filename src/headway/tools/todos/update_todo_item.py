@@ -1,0 +1,32 @@
+"""`update_todo_item`: one item is set to a state, whatever it was in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from headway.contracts.calls import MODEL
+from headway.core.text import clean, shown
+from headway.tools.todos.list_tool import MAX_ID, ListInput, ListTool, completed
+from headway.tools.tool import ToolResult, description_beside
+
+if TYPE_CHECKING:
+    from headway.core.session import Session
+
+
+class UpdateTodoItemInput(ListInput):
+    item_id: str
+    status: Literal["pending", "in_progress", "completed", "blocked", "cancelled"]
+    notes: str | None = None
+
+
+class UpdateTodoItem(ListTool[UpdateTodoItemInput]):
+    name = "update_todo_item"
+    description = description_beside(__file__)
+    input = UpdateTodoItemInput
+
+    def change(self, session: Session, call: UpdateTodoItemInput) -> ToolResult:
+        fields: dict[str, object] = {"status": call.status}
+        if call.notes and call.notes.strip():
+            fields["notes"] = call.notes
+        todo = session.update(clean(call.item_id), actor=MODEL, **fields)
+        return ToolResult(f"{shown(todo.id, MAX_ID)} → {todo.status} ({completed(session.todos)} done)")

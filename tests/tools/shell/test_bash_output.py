@@ -1,0 +1,134 @@
+"""What a command prints: streamed as it comes, read as text, bounded in memory."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import resource
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headway.tools.limits import Limits
+from headway.tools.shell.plain import PlainText
+
+from .calls import bash, python, running, until
+
+MUCH = 200_000_000
+LEAST_KEPT = Limits(kept_bytes=1_000_000)
+
+
+def plain(*pieces: bytes) -> str:
+    added: list[str] = []
+    text = PlainText(added.append, lambda piece: None)
+    for piece in pieces:
+        text.take(piece)
+    text.close()
+    return "".join(added)
+
+
+async def test_output_is_heard_while_the_command_still_runs(tmp_path: Path):
+    said: list[str] = []
+    command = "printf first; while [ ! -e go ]; do sleep 0.05; done; echo ' last'"
+    call = asyncio.create_task(bash(tmp_path, command, report=said.append))
+    await until(lambda: "".join(said) == "first")
+    assert not call.done()
+    (tmp_path / "go").touch()
+    assert (await call).text == "first last"
+    assert "".join(said) == "first last\n"
+
+
+async def test_a_watcher_that_fails_does_not_harm_the_command(tmp_path: Path, caplog: pytest.LogCaptureFixture):
+    def fail(text: str) -> None:
+        raise RuntimeError("nobody looks")
+
+    with caplog.at_level(logging.ERROR):
+        result = await bash(tmp_path, "echo one; sleep 0.2; echo two", report=fail)
+    assert (result.text, result.exit_code) == ("one\ntwo", 0)
+    assert len(caplog.records) == 1
+
+
+async def test_bytes_that_are_no_text_are_replaced(tmp_path: Path):
+    assert (await bash(tmp_path, r"printf 'a\xff\xfeb\0c\n'")).text == "a\ufffd\ufffdb\ufffdc"
+
+
+async def test_characters_in_two_pieces_are_put_together(tmp_path: Path):
+    command = r"printf '\xe4\xbd'; sleep 0.2; printf '\xa0好\n'"
+    said: list[str] = []
+    assert (await bash(tmp_path, command, report=said.append)).text == "你好"
+    assert "".join(said) == "你好\n"
+
+
+@given(st.text(alphabet="aé你🎉\t\n \r\x1b[;m\0", max_size=80), st.lists(st.integers(0, 200), max_size=6))
+def test_how_output_is_cut_into_pieces_does_not_matter(text: str, cuts: list[int]):
+    data = text.encode()
+    at = sorted({0, *(cut for cut in cuts if cut < len(data)), len(data)})
+    assert plain(*(data[a:b] for a, b in pairwise(at))) == plain(data)
+
+
+@pytest.mark.parametrize(
+    ("printed", "read"),
+    [
+        (b"\x1b[31mred\x1b[0m\n", "red\n"),
+        (b"\x1b]0;title\x07text\x1b]8;;http://x\x1b\\link\n", "textlink\n"),
+        (b"\x1b(Bplain\x1b=\n", "plain\n"),
+        (b"10%\r50%\r100%\nnext\n", "100%\nnext\n"),
+        (b"\r10%\r\x1b[2K100%\r\n", "100%\n"),
+        (b"one\r\ntwo\r\n", "one\ntwo\n"),
+        (b"50%\r", "50%"),
+        (b"a\x08b\x7f\n", "a\ufffdb\ufffd\n"),
+        (b"tab\tand\n\nlines", "tab\tand\n\nlines"),
+        (b"\x1b[", "\ufffd["),
+    ],
+)
+def test_a_model_reads_what_a_person_would_see(printed: bytes, read: str):
+    assert plain(printed) == read
+    assert plain(*(printed[at : at + 1] for at in range(len(printed)))) == read
+
+
+async def test_long_output_is_cut_in_the_middle_and_kept(tmp_path: Path):
+    result = await bash(tmp_path, "seq 1 20000; exit 2", limits=Limits(output_chars=2_000))
+    assert len(result.text) <= 2_000
+    assert result.text.startswith("1\n2\n3\n")
+    assert result.text.endswith("\n20000\n[exit code 2]")
+    assert result.kept is not None
+    assert result.kept in result.text
+    assert (tmp_path / result.kept).read_text() == "".join(f"{n}\n" for n in range(1, 20_001))
+
+
+async def test_much_output_takes_little_memory_and_leaves_time_for_others(tmp_path: Path):
+    turns = 0
+
+    async def others() -> None:
+        nonlocal turns
+        while True:
+            await asyncio.sleep(0)
+            turns += 1
+
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    beside = asyncio.create_task(others())
+    result = await bash(tmp_path, f"yes some text | head -c {MUCH}; echo; echo end", limits=LEAST_KEPT)
+    beside.cancel()
+    assert result.exit_code == 0
+    assert result.text.endswith("\nend")
+    assert len(result.text) <= LEAST_KEPT.output_chars
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50_000
+    assert turns > 100
+
+
+@pytest.mark.parametrize("command", ["yes", "cat /dev/zero", "trap '' TERM; while :; do echo y; done", "yes & yes"])
+async def test_a_flood_is_ended_in_time(tmp_path: Path, command: str):
+    result = await bash(tmp_path, command, timeout=1, limits=LEAST_KEPT)
+    assert result.exit_code == 124
+    assert "[timed out after 1 s" in result.text
+    assert running(tmp_path) == []
+
+
+async def test_one_endless_line_is_bounded_too(tmp_path: Path):
+    command = python("import sys\nfor _ in range(300): sys.stdout.write('x' * 100_000)\nprint('end')")
+    result = await bash(tmp_path, command, limits=LEAST_KEPT)
+    assert result.text.endswith("xend")
+    assert len(result.text) <= LEAST_KEPT.output_chars

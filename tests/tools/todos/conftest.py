@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import headway
+from headway import Session
+from headway.tools.files.seen import Seen
+from headway.tools.limits import Limits
+from headway.tools.outputs import Outputs
+from headway.tools.tool import Context, Tool, ToolResult
+
+Call = Callable[..., Awaitable[ToolResult]]
+
+
+@pytest.fixture(params=["memory", "file"])
+def session(request: pytest.FixtureRequest, tmp_path: Path) -> Session:
+    opened = headway.open(memory=True) if request.param == "memory" else headway.open(tmp_path)
+    request.addfinalizer(opened.close)
+    return opened
+
+
+@pytest.fixture
+def context(tmp_path: Path, session: Session) -> Context:
+    return context_of(tmp_path, session)
+
+
+def context_of(tmp_path: Path, session: Session | None) -> Context:
+    return Context(
+        project=str(tmp_path),
+        session=session,
+        limits=Limits(),
+        seen=Seen(),
+        outputs=Outputs(str(tmp_path), kept_bytes=10_000),
+    )
+
+
+@pytest.fixture
+def call(context: Context) -> Call:
+    """Calls a tool as an executor does: reads the arguments, then runs it."""
+
+    async def called(tool: Tool[Any], /, **arguments: object) -> ToolResult:
+        return await tool.run(tool.read(arguments), context)
+
+    return called
