@@ -34,20 +34,27 @@ def open_store(project: str | os.PathLike[str] = ".", *, memory: bool = False) -
         return MemoryStore()
     from headway.store.sqlite import SqliteStore
 
-    root = _absolute(project)
-    if not os.path.isdir(root):
-        raise HeadwayError(f"There is no folder '{shown(root, 300)}'; create it or name another project.")
-    folder = os.path.join(root, FOLDER)
-    real = os.path.realpath(root)
-    if os.path.islink(folder) and os.path.commonpath([real, os.path.realpath(folder)]) != real:
-        raise HeadwayError(
-            f"'{shown(folder, 300)}' is a link that leads out of the project; put a folder in its place."
-        )
-    file = os.path.join(folder, FILE)
+    file = os.path.join(headway_folder(project), FILE)
     for name in (file, f"{file}-wal", f"{file}-shm"):
         if os.path.islink(name):
             raise HeadwayError(f"'{shown(name, 300)}' is a link; put the file itself in its place.")
     return SqliteStore(file)
+
+
+def headway_folder(project: str | os.PathLike[str]) -> str:
+    """The folder `.headway` of the project, whether or not it is there; never one that a link leads out of it."""
+    root = _absolute(project)
+    if not os.path.isdir(root):
+        raise HeadwayError(f"There is no folder '{shown(root, 300)}'; create it or name another project.")
+    folder = os.path.join(root, FOLDER)
+    refuse_link_out(root, folder, "folder")
+    return folder
+
+
+def refuse_link_out(root: str, path: str, kind: str) -> None:
+    real = os.path.realpath(root)
+    if os.path.islink(path) and os.path.commonpath([real, os.path.realpath(path)]) != real:
+        raise HeadwayError(f"'{shown(path, 300)}' is a link that leads out of the project; put a {kind} in its place.")
 
 
 def _absolute(path: str | os.PathLike[str]) -> str:

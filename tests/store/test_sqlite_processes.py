@@ -240,8 +240,8 @@ signal.setitimer(signal.ITIMER_REAL, 0.0)
 signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT))
 interrupts = written = 0
 for number in range(400):
-    signal.setitimer(signal.ITIMER_REAL, 0.00005 + (number % 40) * 0.00002)
     try:
+        signal.setitimer(signal.ITIMER_REAL, 0.00005 + (number % 40) * 0.00002)
         session.update("t1", notes=str(number))
         written += 1
     except KeyboardInterrupt:

@@ -15,6 +15,7 @@ from headway.core.errors import HeadwayError
 
 COMMANDS = {
     "completion": ("headway.cli.completion", "completion", "Let the shell complete commands, ids and statuses."),
+    "config": ("headway.cli.config", "config", "See and change the settings, and where each comes from."),
     "demo": ("headway.cli.demo", "demo", "See a list written, worked through and completed (offline)."),
     "sessions": ("headway.cli.sessions", "sessions", "List, resume and delete the sessions of this project."),
     "todos": ("headway.cli.todos", "todos", "See and change the todo list."),

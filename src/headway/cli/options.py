@@ -8,12 +8,12 @@ import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Concatenate, ParamSpec
+from typing import TYPE_CHECKING, Concatenate, ParamSpec
 
 import click
 from click.shell_completion import CompletionItem
 
-from headway.core.errors import HeadwayError, InvalidPlan, InvalidTodos, SessionNotFound, TodoNotFound
+from headway.core.errors import HeadwayError, InvalidPlan, InvalidTodos, SessionNotFound, SettingsError, TodoNotFound
 from headway.core.log import Log
 from headway.core.model import Status
 from headway.core.session import Session
@@ -21,8 +21,12 @@ from headway.core.store import Store
 from headway.core.text import UNSAFE, shown
 from headway.project import chosen_session, find_project, open_store, session_name
 
+if TYPE_CHECKING:
+    from headway.settings import Loaded
+
 P = ParamSpec("P")
 _PROJECT = "The project's folder (default: found from here upward)."
+_MODEL = "The model to use (default: as set; see headway config)."
 _SESSION = "The session (default: the project's current one)."
 
 
@@ -35,9 +39,19 @@ class Chosen:
     agent: str | None = None
     json: bool = False
     debug: bool = False
+    model: str | None = None
+
+    def folder(self) -> str:
+        return self.project or find_project(os.environ)
 
     def store(self) -> Store:
-        return open_store(self.project or find_project(os.environ))
+        return open_store(self.folder())
+
+    def settings(self) -> Loaded:
+        """What is set, with the flags above the rest. Imported late: most commands need no settings."""
+        from headway.settings import load_settings
+
+        return load_settings(self.folder(), {"model": self.model})
 
     def open(self, *, must_exist: bool = True) -> Session:
         """The session meant; one that was named must be there unless the command may begin it."""
@@ -61,6 +75,7 @@ def of_project(command: Callable[Concatenate[Chosen, P], None]) -> Callable[P, N
     """Adds the flags that every command on a project has, and turns errors into a sentence and exit code 1."""
 
     @click.option("--project", metavar="DIR", type=click.Path(), help=_PROJECT)
+    @click.option("--model", metavar="PROVIDER:NAME", help=_MODEL)
     @click.option("--json", "as_json", is_flag=True, help="Print data as JSON.")
     @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
     @functools.wraps(command)
@@ -72,6 +87,7 @@ def of_project(command: Callable[Concatenate[Chosen, P], None]) -> Callable[P, N
             agent=_text(kwargs.pop("agent", None)),
             json=bool(kwargs.pop("as_json", False)) or outer.json,
             debug=bool(kwargs.pop("debug", False)) or outer.debug,
+            model=_text(kwargs.pop("model", None)) or outer.model,
         )
         try:
             command(chosen, *args, **kwargs)
@@ -110,7 +126,7 @@ def print_json(value: object, indent: int | None = 2) -> None:
 def print_error(error: HeadwayError, *, as_json: bool) -> None:
     if as_json:
         record: dict[str, object] = {"message": str(error)}
-        if isinstance(error, InvalidTodos | InvalidPlan):
+        if isinstance(error, InvalidTodos | InvalidPlan | SettingsError):
             record["violations"] = list(error.violations)
         if isinstance(error, TodoNotFound):
             record["ids"] = error.known

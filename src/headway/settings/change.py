@@ -1,0 +1,82 @@
+"""Setting one value in a file: everything is checked first, and comments and order stay as they are."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, MutableMapping, Sequence
+from enum import Enum
+from typing import cast
+
+from headway.core.errors import HeadwayError, SettingsError
+from headway.core.text import shown, storable
+from headway.settings.files import one_writer, own_file, place, project_file, read_file, read_toml, write_file
+from headway.settings.keys import KEYS, LOOKS_SECRET, Key, check, looks_secret, nearest, read_texts
+from headway.settings.load import checked_file
+from headway.store.folder import PRIVATE, make_private_folder
+
+
+def key_for(name: str, texts: Sequence[str]) -> Key:
+    """The setting of that name, if there is one and no secret is to be kept in it."""
+    if any(looks_secret(text) for text in texts):
+        raise SettingsError(f"{LOOKS_SECRET}.")
+    if name not in KEYS:
+        raise SettingsError(f"There is no setting '{shown(name)}'{nearest(name) or '; see: headway config show'}")
+    return KEYS[name]
+
+
+def set_in_project(project: str, name: str, texts: Sequence[str]) -> tuple[str, object]:
+    """Sets a value in the project's file; returns the file and the value as it is kept."""
+    return _set(project_file(project), name, texts, make_private_folder)
+
+
+def set_for_user(name: str, texts: Sequence[str]) -> tuple[str, object]:
+    """As `set_in_project`, in the user's own file."""
+    return _set(own_file(), name, texts, lambda folder: os.makedirs(folder, PRIVATE, exist_ok=True))
+
+
+def _set(file: str, name: str, texts: Sequence[str], make: Callable[[str], None]) -> tuple[str, object]:
+    key = key_for(name, texts)
+    value = check(name, read_texts(key, [storable(text) for text in texts]))
+    folder = os.path.dirname(file)
+    try:
+        make(folder)
+        with one_writer(folder):
+            write_file(file, _changed(read_file(file) or "", file, key, value))
+    except HeadwayError:
+        raise
+    except OSError as error:
+        raise SettingsError(f"{place(file)} could not be written: {error.strerror}; make it writable.") from error
+    return file, value
+
+
+def _changed(text: str, file: str, key: Key, value: object) -> str:
+    """The file's text with the new value, if all of it can be used then."""
+    import tomlkit
+    from tomlkit.exceptions import TOMLKitError
+
+    expected = checked_file({**read_toml(text, file), key.name: value}, file)
+    outer, _, inner = key.name.partition(".")
+    try:
+        document = cast(MutableMapping[str, object], tomlkit.parse(text))
+        if inner and outer not in document:
+            document[outer] = tomlkit.table()
+        table = cast(MutableMapping[str, object], document[outer]) if inner else document
+        table[inner or outer] = _written(value)
+        changed = tomlkit.dumps(document)
+        kept = checked_file(read_toml(changed, file), file) == expected
+    except (TOMLKitError, SettingsError):
+        kept = False
+        changed = ""
+    if not kept:
+        raise SettingsError(f"{place(file)} cannot be changed without harm to the rest of it; edit it by hand.")
+    return changed
+
+
+def _written(value: object) -> object:
+    import tomlkit
+
+    if isinstance(value, tuple):
+        entries = tomlkit.array()
+        cast(list[object], entries).extend(cast(tuple[object, ...], value))
+        return entries.multiline(len(entries) > 1)
+    return str(value) if isinstance(value, Enum) else value

@@ -1,0 +1,166 @@
+"""The settings as one typed object: what can be set, within which bounds, and what holds when nothing is said.
+
+Checks one value at a time; where values come from is `load`'s matter, and what they mean that of whoever uses them.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Annotated, Any
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from headway.core.text import shown
+from headway.tools.effects import Mode
+from headway.tools.limits import Limits
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from headway.tools.approvals import Approvals, Ask
+    from headway.tools.tool import Tool
+
+
+class Tracking(StrEnum):
+    """Who says that an item is done."""
+
+    MANUAL = "manual"
+    """Only the model, by writing the list."""
+    AUTO = "auto"
+    """Headway too, from what the tools did."""
+    JUDGE = "judge"
+    """As auto, and a model judges what is not clear."""
+
+
+class TodoTools(StrEnum):
+    """With which tools a model writes the list."""
+
+    FULL = "full"
+    LIGHT = "light"
+    OFF = "off"
+
+
+SEARCHES = ("brave", "tavily")
+_MODEL = re.compile(r"[A-Za-z0-9_.-]+:\S+")
+_ALLOWED = re.compile(r"[A-Za-z0-9_-]{1,64}(?:\s*:\s*\S.*)?")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_LABEL = r"[^\W_](?:[\w-]{0,61}[^\W_])?"
+_HOST = re.compile(rf"{_LABEL}(?:\.{_LABEL})*")
+
+
+def _model(text: str) -> str:
+    if not _MODEL.fullmatch(text) or not text.isprintable():
+        raise ValueError(f"Expected 'provider:name', received '{shown(text)}'")
+    return text
+
+
+def _url(text: str) -> str:
+    try:
+        parts = urlsplit(text)
+        usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:
+        usable, parts = False, None
+    if parts is not None and "@" in parts.netloc:
+        raise ValueError("Must hold no user name or password; those belong in the environment")
+    if not usable or not text.isprintable() or " " in text:
+        raise ValueError(f"Expected an http or https URL, received '{shown(text)}'")
+    return text
+
+
+def _search(text: str) -> str:
+    name, _, url = text.partition(":")
+    if name == "searxng" and url:
+        return f"searxng:{_url(url.strip())}"
+    if text not in SEARCHES:
+        raise ValueError(f"Expected 'brave' | 'tavily' | 'searxng:URL', received '{shown(text)}'")
+    return text
+
+
+def _allowed(text: str) -> str:
+    if not _ALLOWED.fullmatch(text):
+        raise ValueError(f"Expected 'tool' or 'tool: pattern', received '{shown(text)}'")
+    return text
+
+
+def _host(text: str) -> str:
+    """A name or an address, in the one way of writing it that is compared."""
+    name = text.lower()
+    try:
+        return str(ip_address(name.removeprefix("[").removesuffix("]")))
+    except ValueError:
+        if len(name) > 253 or not _HOST.fullmatch(name):
+            raise ValueError(f"Expected a host or an IP address, received '{shown(text)}'") from None
+    return name
+
+
+def _hosts(text: str) -> str:
+    return f"*.{_host(text[2:])}" if text.startswith("*.") else _host(text)
+
+
+def _variable(text: str) -> str:
+    if not _VARIABLE.fullmatch(text):
+        raise ValueError(f"Expected the name of an environment variable, received '{shown(text)}'")
+    return text
+
+
+class Settings(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    model: Annotated[str, AfterValidator(_model)] | None = None
+    """The model, as `provider:name`."""
+    base_url: Annotated[str, AfterValidator(_url)] | None = None
+    """An OpenAI-compatible server to use instead of the provider's own."""
+    mode: Mode = Mode.DEFAULT
+    """How much a person wants to be asked."""
+    allow: tuple[Annotated[str, AfterValidator(_allowed)], ...] = ()
+    """Calls that are made without asking: a tool, or `tool: pattern`, as in `bash: pytest *`."""
+    hosts: tuple[Annotated[str, AfterValidator(_hosts)], ...] = ()
+    """Hosts that are reached without asking; `*.python.org` means all below it."""
+    private_hosts: tuple[Annotated[str, AfterValidator(_host)], ...] = ()
+    """Hosts or addresses that may be reached although they are private, such as localhost."""
+    env: tuple[Annotated[str, AfterValidator(_variable)], ...] = ()
+    """Further environment variables that commands are given."""
+    web_search: Annotated[str, AfterValidator(_search)] | None = None
+    """Who searches the web: `brave`, `tavily` or `searxng:URL`."""
+    tracking: Tracking = Tracking.AUTO
+    """Who says that an item is done."""
+    todo_tools: TodoTools = TodoTools.FULL
+    """With which tools a model writes the list."""
+    parallel: int = Field(default=1, ge=1, le=64)
+    """Items that are worked on at once."""
+    max_rounds: int = Field(default=50, ge=1)
+    """Rounds of a run."""
+    max_cost: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    """US dollars that a run may cost."""
+    max_tokens: int | None = Field(default=None, gt=0)
+    """Tokens that a run may use."""
+    limits: Limits = Limits()
+    """How much a tool may take, run and answer."""
+
+    def tools(self, project: str, environ: Mapping[str, str] | None = None) -> list[Tool[Any]]:
+        """The built-in tools as they are set, for one folder."""
+        from headway.tools.builtin import builtin_tools
+
+        return builtin_tools(
+            project,
+            todo_tools=self.todo_tools,
+            env=self.env,
+            private_hosts=self.private_hosts,
+            web_search=self.web_search,
+            environ=environ,
+        )
+
+    def approvals(self, ask: Ask | None = None) -> Approvals:
+        """What a run may do as it is set; `ask` puts questions to a person."""
+        from headway.tools.approvals import Approvals
+
+        return Approvals(ask, mode=self.mode, allow=self.allow, hosts=self.hosts)
+
+
+RIGHTS = frozenset(
+    {"mode", "allow", "hosts", "private_hosts", "base_url", "env", "web_search", "max_cost", "max_tokens"}
+)
+"""What may be done and spent, and to whom data may go: never taken from a file that came with the project."""

@@ -1,0 +1,113 @@
+"""Where the web tools may connect to: a host is looked up once, every address it has is checked, and one is used.
+
+Since the connection goes to a checked address, a name that answers differently the second time gains nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv6Network, ip_network
+from typing import TYPE_CHECKING, TypeAlias
+
+from headway.core.errors import HeadwayError
+from headway.core.text import shown
+from headway.tools.tool import ToolFault
+from headway.tools.web.addresses import IP, Address, BadAddress, as_ip, read_host
+
+if TYPE_CHECKING:
+    import ssl
+
+Lookup: TypeAlias = Callable[[str, int], Awaitable[Sequence[str]]]
+"""Gives a host's addresses. Raises `socket.gaierror`."""
+_TRANSLATED = IPv6Network("64:ff9b::/96")
+"""IPv4 behind a translator; the last four bytes say where it leads."""
+_UNICAST = IPv6Network("2000::/3")
+_SPECIAL = tuple(
+    ip_network(text)
+    for text in (
+        "168.63.129.16/32",  # Azure's own services, reached from every virtual machine
+        "192.0.0.0/24",
+        "192.88.99.0/24",
+        "2001::/23",  # Teredo and other tunnels
+        "2002::/16",  # 6to4, with any IPv4 address inside
+        "3fff::/20",
+    )
+)
+"""What the `ipaddress` of some Python versions takes for public."""
+
+
+async def looked_up(host: str, port: int) -> Sequence[str]:
+    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return [str(entry[4][0]) for entry in found]
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """Which hosts can be reached, and how."""
+
+    private_hosts: frozenset[str] = frozenset()
+    lookup: Lookup = looked_up
+    tls: ssl.SSLContext | None = None
+    """Whose certificates are trusted; None: those that the system trusts."""
+
+    async def addresses(self, address: Address) -> list[IP]:
+        """The host's addresses, each checked. Raises `ToolFault` if even one of them is private."""
+        found = [address.host] if address.ip else await self._found(address)
+        result: list[IP] = []
+        for text in found:
+            ip = as_ip(text)
+            if ip is None or not self._open(address.host, ip):
+                raise ToolFault(self.refusal(address.host, text))
+            if ip not in result:
+                result.append(ip)
+        return result
+
+    def check(self, address: Address) -> None:
+        """Refuses what can be refused without looking anything up. Raises `ToolFault`."""
+        if address.ip and not self._open(address.host, address.ip):
+            raise ToolFault(self.refusal(address.host, address.host))
+
+    def refusal(self, host: str, address: str) -> str:
+        what = f"'{shown(host)}'" if host == address else f"'{shown(host)}' leads to {shown(address)}, which"
+        return (
+            f"{what} is a private or special address, so nothing was fetched; only the person can allow it, by naming"
+            " it under private_hosts in the settings."
+        )
+
+    def _open(self, host: str, ip: IP) -> bool:
+        return is_public(ip) or host in self.private_hosts or str(ip) in self.private_hosts
+
+    async def _found(self, address: Address) -> Sequence[str]:
+        try:
+            found = await self.lookup(address.host, address.port)
+        except (socket.gaierror, UnicodeError) as error:
+            if isinstance(error, socket.gaierror) and error.errno == socket.EAI_AGAIN:
+                raise ToolFault(
+                    f"The host '{shown(address.host)}' cannot be looked up now; the network may be down."
+                ) from None
+            found = ()
+        if not found:
+            raise ToolFault(f"There is no host '{shown(address.host)}'; check the address.")
+        return found
+
+
+def reach(private_hosts: Sequence[str], lookup: Lookup = looked_up, tls: ssl.SSLContext | None = None) -> Reach:
+    try:
+        return Reach(frozenset(map(read_host, private_hosts)), lookup, tls)
+    except BadAddress as error:
+        raise HeadwayError(f"{error}; correct private_hosts in the settings.") from None
+
+
+def is_public(ip: IP) -> bool:
+    """Whether everyone reaches the same machine at this address, and it is no service of the network itself."""
+    if ip.version == 6:
+        if ip in _TRANSLATED:
+            return is_public(IPv4Address(ip.packed[-4:]))
+        if ip not in _UNICAST:
+            return False
+    if ip.is_multicast or ip.is_reserved or ip.is_link_local or not ip.is_global:
+        return False
+    return not any(ip.version == network.version and ip in network for network in _SPECIAL)

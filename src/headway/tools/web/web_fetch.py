@@ -1,0 +1,132 @@
+"""`web_fetch`: one page from the internet as text to read.
+
+The address is checked before anyone is asked, the host's IP addresses before each connection, and so is every redirect.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from pydantic import Field, field_validator
+
+from headway.core.text import cut, neutral, shown
+from headway.tools.effects import Effect
+from headway.tools.tool import Context, Preview, Tool, ToolFault, ToolInput, ToolResult, description_beside
+from headway.tools.web.addresses import LONGEST, Address, BadAddress, host_matches, read_address
+from headway.tools.web.download import Answer, Request, download, in_time
+from headway.tools.web.plain import decoded, visible
+from headway.tools.web.reach import Lookup, Reach, looked_up, reach
+from headway.tools.web.readable import readable
+
+if TYPE_CHECKING:
+    import ssl
+
+    from headway.tools.limits import Limits
+
+_MOST_REDIRECTS = 5
+_ERROR_CHARS = 2_000
+"""Of a page that only says that something went wrong."""
+_HTML = frozenset({"text/html", "application/xhtml+xml"})
+_UNTOLD = frozenset({"", "application/octet-stream", "binary/octet-stream", "unknown/unknown"})
+"""Types that say nothing, so that the content is looked at."""
+_TEXTS = ("json", "xml", "yaml", "toml", "javascript", "ecmascript", "typescript", "sql", "graphql", "x-sh", "ndjson")
+
+
+class WebFetchInput(ToolInput):
+    url: str = Field(max_length=LONGEST, description="http or https address of the page")
+
+    @field_validator("url")
+    @classmethod
+    def _readable_address(cls, url: str) -> str:
+        read_address(url)
+        return url
+
+
+class WebFetch(Tool[WebFetchInput]):
+    name = "web_fetch"
+    description = description_beside(__file__)
+    input = WebFetchInput
+    effect = Effect.NETWORK
+
+    def __init__(
+        self, private_hosts: Sequence[str] = (), *, lookup: Lookup = looked_up, tls: ssl.SSLContext | None = None
+    ) -> None:
+        self._reach = reach(private_hosts, lookup, tls)
+
+    def host(self, call: WebFetchInput) -> str:
+        return read_address(call.url).place
+
+    def subject(self, call: WebFetchInput) -> str:
+        return self.host(call)
+
+    def matches(self, pattern: str, call: WebFetchInput) -> bool:
+        return host_matches(pattern, self.host(call))
+
+    async def preview(self, call: WebFetchInput, context: Context) -> Preview:
+        # No lookup before the yes: a name alone can carry data away.
+        self._reach.check(read_address(call.url))
+        return Preview(f"Fetch {neutral(call.url)}", host=self.host(call))
+
+    async def run(self, call: WebFetchInput, context: Context) -> ToolResult:
+        address = read_address(call.url)
+        async with in_time(context.limits, address):
+            answer = await _followed(address, self._reach, context.limits)
+        # A large page takes a while to read, and others may be at work.
+        return await asyncio.to_thread(_result, answer, context.limits)
+
+
+async def _followed(address: Address, reach: Reach, limits: Limits) -> Answer:
+    """The answer at the end of redirects that stay on the site. Raises `ToolFault`."""
+    for _ in range(_MOST_REDIRECTS + 1):
+        answer = await download(Request(address), reach, limits, _is_text)
+        if answer.location is None:
+            return answer
+        try:
+            target = read_address(answer.location, base=address)
+        except BadAddress as error:
+            raise ToolFault(
+                f"{address.url} redirects to '{shown(answer.location, 200)}', which was not followed: {error}."
+            ) from None
+        if not address.same_site(target):
+            raise ToolFault(
+                f"{address.url} redirects to {target.url}, on another host; nothing was read."
+                " Call web_fetch with that address if you want it."
+            )
+        address = target
+    raise ToolFault(f"{address.url} redirects more than {_MOST_REDIRECTS} times; nothing was read.")
+
+
+def _result(answer: Answer, limits: Limits) -> ToolResult:
+    ok = 200 <= answer.status < 300
+    head = f"{answer.address.url} ({answer.status}, {neutral(answer.media_type) or 'no type'})"
+    text = None if answer.body is None else _text(answer, answer.body)
+    if text is None:
+        size = "unknown size" if answer.size is None else f"{answer.size:,} bytes"
+        return ToolResult(f"{head}\n\n[This is no text ({size}), so it was not read.]", ok=False, effect=Effect.NETWORK)
+    parts = [head, text if ok else cut(text, _ERROR_CHARS)]
+    if not text.strip():
+        parts[1] = "[There is no text in it.]"
+    if answer.cut:
+        parts.append(f"[It is longer than {limits.fetch_bytes:,} bytes; the rest was not read.]")
+    return ToolResult("\n\n".join(parts), ok=ok, effect=Effect.NETWORK)
+
+
+def _is_text(media_type: str) -> bool:
+    """Whether something of this type may be text."""
+    kind, _, name = media_type.partition("/")
+    return media_type in _UNTOLD or kind == "text" or any(part in name for part in _TEXTS) or name in ("rtf", "x-tex")
+
+
+def _text(answer: Answer, body: bytes) -> str | None:
+    """The text to read; None if the content is no text after all."""
+    if answer.media_type in _UNTOLD and b"\0" in body[:4_096]:
+        return None
+    text = decoded(body, answer.charset, cut=answer.cut)
+    beginning = text[:1_000].lstrip().lower()
+    if answer.media_type in _HTML or (
+        answer.media_type in _UNTOLD and beginning.startswith(("<!doctype html", "<html"))
+    ):
+        return readable(text, answer.address.url)
+    return visible(text).strip("\n")

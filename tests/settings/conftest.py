@@ -1,0 +1,69 @@
+"""A project and a home of its own for every test, so that nothing outside the temporary folder is read or written."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from headway.settings.files import user_config_file
+
+Write = Callable[[str], Path]
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in [name for name in os.environ if name.startswith("HEADWAY_")]:
+        monkeypatch.delenv(name)
+    folder = tmp_path / "home"
+    folder.mkdir()
+    monkeypatch.setenv("HOME", str(folder))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(folder / "config"))
+    return folder
+
+
+@pytest.fixture
+def homeless(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An account without a home, as in some containers: neither a variable nor the system's list of users has one."""
+
+    def no_entry(_: int) -> object:
+        raise KeyError
+
+    monkeypatch.delenv("XDG_CONFIG_HOME")
+    monkeypatch.delenv("HOME")
+    monkeypatch.setattr("pwd.getpwuid", no_entry)
+    assert user_config_file() is None, "what is written next would go into a real home"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "project"
+    (folder / ".headway").mkdir(parents=True)
+    return folder
+
+
+@pytest.fixture
+def in_project(project: Path) -> Write:
+    """Writes the project's file."""
+
+    def write(text: str) -> Path:
+        file = project / ".headway/config.toml"
+        file.write_text(text, encoding="utf-8")
+        return file
+
+    return write
+
+
+@pytest.fixture
+def for_user(home: Path) -> Write:
+    """Writes the user's own file."""
+
+    def write(text: str) -> Path:
+        file = home / "config/headway/config.toml"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+        return file
+
+    return write

@@ -1,0 +1,217 @@
+"""Setting a value: checked first, written whole, and nothing else in the file is touched."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headway.core.errors import HeadwayError, SettingsError
+from headway.settings import load_settings
+from headway.settings.change import set_for_user, set_in_project
+from headway.settings.keys import KEYS, value_of
+
+from .conftest import Write
+from .samples import texts, values
+
+COMMENTED = """\
+# mine
+mode = "default"  # for now
+
+allow = ["bash"]
+# how much
+[limits]  # of tools
+results = 5  # few
+"""
+
+
+def test_comments_and_order_are_kept(project: Path, in_project: Write) -> None:
+    file = in_project(COMMENTED)
+    set_in_project(str(project), "mode", ["yolo"])
+    set_in_project(str(project), "limits.results", ["7"])
+    set_in_project(str(project), "allow", ["bash: pytest *", "bash: 测试"])
+    set_in_project(str(project), "limits.read_lines", ["20"])
+    assert file.read_text(encoding="utf-8") == (
+        COMMENTED.replace('"default"', '"yolo"')
+        .replace("results = 5  # few\n", "results = 7  # few\nread_lines = 20\n")
+        .replace('["bash"]', '[\n    "bash: pytest *",\n    "bash: 测试",\n]')
+    )
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "",
+        "# only a comment",
+        "[limits]\nresults = 5",
+        "limits.results = 5\n",
+        "limits = {results = 5}\r\n",
+        "limits = {}\n",
+    ],
+)
+def test_a_key_is_added_to_any_form_of_file(project: Path, in_project: Write, before: str) -> None:
+    file = in_project(before)
+    set_in_project(str(project), "parallel", ["3"])
+    set_in_project(str(project), "limits.read_lines", ["20"])
+    set_in_project(str(project), "hosts", [])
+    old = tomllib.loads(before)
+    assert tomllib.loads(file.read_text(encoding="utf-8")) == {
+        "parallel": 3,
+        "hosts": [],
+        "limits": {**old.get("limits", {}), "read_lines": 20},
+    }
+
+
+def test_the_folder_is_private_and_ignored_and_the_file_is_for_its_owner(tmp_path: Path) -> None:
+    file, value = set_in_project(str(tmp_path), "parallel", ["3"])
+    assert (file, value) == (str(tmp_path / ".headway/config.toml"), 3)
+    assert (tmp_path / ".headway").stat().st_mode & 0o777 == 0o700
+    assert Path(file).stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / ".headway/.gitignore").read_text(encoding="utf-8") == "*\n"
+    Path(file).chmod(0o644)
+    set_in_project(str(tmp_path), "parallel", ["4"])
+    assert Path(file).stat().st_mode & 0o777 == 0o600
+    assert sorted(os.listdir(tmp_path / ".headway")) == [".gitignore", "config.toml"]
+
+
+def test_the_users_folder_is_made(project: Path, home: Path) -> None:
+    file, _ = set_for_user("model", ["a:通义"])
+    assert file == str(home / "config/headway/config.toml")
+    assert Path(file).stat().st_mode & 0o777 == 0o600
+    assert load_settings(project, environ={}).settings.model == "a:通义"
+
+
+def test_a_link_stays_a_link(project: Path) -> None:
+    (project / "shared.toml").write_text("# shared\n", encoding="utf-8")
+    (project / ".headway/config.toml").symlink_to("../shared.toml")
+    set_in_project(str(project), "parallel", ["3"])
+    assert (project / ".headway/config.toml").is_symlink()
+    assert (project / "shared.toml").read_text(encoding="utf-8") == "# shared\nparallel = 3\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "texts", "what"),
+    [
+        ("mode", ["yes"], "mode: Expected 'default' | 'auto_edit' | 'yolo', received 'yes'"),
+        ("parallel", ["65"], "parallel: Must be at most 64, received 65"),
+        ("parallel", ["many"], "parallel: Expected whole number, received 'many'"),
+        ("parallel", ["9" * 5000], "parallel: Expected whole number, received"),
+        ("max_cost", ["nan"], "max_cost: Expected a finite number, received nan"),
+        ("hosts", ["a b", "c"], "hosts[0]: Expected a host"),
+        ("model", ["sk-abc123"], "keys belong in the environment"),
+        ("api_key", ["sk-abc123"], "keys belong in the environment"),
+        ("mod", ["yolo"], "There is no setting 'mod'; did you mean 'mode'?"),
+        ("\x1b[2J", ["x"], "There is no setting '␛[2J'; see: headway config show"),
+        ("limits", ["x"], "There is no setting 'limits'"),
+    ],
+)
+def test_a_value_that_cannot_be_used_changes_nothing(tmp_path: Path, name: str, texts: list[str], what: str) -> None:
+    before = sorted(os.listdir(tmp_path))
+    with pytest.raises(SettingsError) as caught:
+        set_in_project(str(tmp_path), name, texts)
+    assert what in str(caught.value)
+    assert sorted(os.listdir(tmp_path)) == before
+
+
+@pytest.mark.parametrize("before", ["mode = ", "zzz = 1\n", "max_rounds = 0\n", "limits = 5\n"])
+def test_a_file_that_is_bad_elsewhere_is_left_alone(project: Path, in_project: Write, before: str) -> None:
+    file = in_project(before)
+    with pytest.raises(SettingsError, match=r"config\.toml"):
+        set_in_project(str(project), "parallel", ["3"])
+    assert file.read_text(encoding="utf-8") == before
+    assert os.listdir(project / ".headway") == ["config.toml"] or ".gitignore" in os.listdir(project / ".headway")
+
+
+def test_a_bad_value_can_be_replaced_by_a_good_one(project: Path, in_project: Write) -> None:
+    in_project("parallel = 0\n")
+    set_in_project(str(project), "parallel", ["2"])
+    assert load_settings(project, environ={}).settings.parallel == 2
+
+
+def in_the_way_of_the_folder(project: Path) -> None:
+    (project / ".headway").rmdir()
+    (project / ".headway").touch()
+
+
+def in_the_way_of_the_file(project: Path) -> None:
+    (project / ".headway/config.toml").mkdir()
+
+
+def leading_out(project: Path) -> None:
+    (project / ".headway/config.toml").symlink_to(project.parent / "other.toml")
+
+
+@pytest.mark.parametrize(
+    ("obstacle", "what"),
+    [
+        (in_the_way_of_the_folder, "is not a folder; move it away"),
+        (in_the_way_of_the_file, "is not a file; move it away"),
+        (leading_out, "leads out of the project"),
+    ],
+)
+def test_what_is_in_the_way_is_named(project: Path, obstacle: Callable[[Path], None], what: str) -> None:
+    obstacle(project)
+    with pytest.raises(HeadwayError, match=what):
+        set_in_project(str(project), "parallel", ["3"])
+    assert not (project.parent / "other.toml").exists()
+
+
+def test_a_folder_that_cannot_be_made_is_named(home: Path) -> None:
+    (home / "config").touch()
+    with pytest.raises(SettingsError, match=r"could not be written: .*; make it writable"):
+        set_for_user("parallel", ["3"])
+
+
+@pytest.mark.usefixtures("homeless")
+def test_without_a_home_the_user_is_told() -> None:
+    with pytest.raises(SettingsError, match="set HOME or XDG_CONFIG_HOME"):
+        set_for_user("parallel", ["3"])
+
+
+WRITER = """
+import sys
+from headway.settings.change import set_in_project
+for count in range(1, 41):
+    set_in_project(sys.argv[1], sys.argv[2], [str(count)])
+"""
+
+
+def test_writers_at_once_lose_nothing_and_never_leave_a_broken_file(project: Path, in_project: Write) -> None:
+    file = in_project("# kept\n")
+    names = ["parallel", "max_rounds", "max_tokens", "max_cost"]
+    writers = [subprocess.Popen([sys.executable, "-c", WRITER, str(project), name]) for name in names]
+    try:
+        while any(writer.poll() is None for writer in writers):
+            assert file.read_text(encoding="utf-8").startswith("# kept\n")
+            load_settings(project, environ={})
+        assert [writer.wait(60) for writer in writers] == [0, 0, 0, 0]
+    finally:
+        for writer in writers:
+            writer.kill()
+    settings = load_settings(project, environ={}).settings
+    assert [value_of(settings, name) for name in names] == [40, 40, 40, 40.0]
+    assert sorted(os.listdir(file.parent)) == [".gitignore", "config.toml"]
+
+
+@given(
+    settings=st.lists(
+        st.sampled_from(sorted(KEYS)).flatmap(lambda name: st.tuples(st.just(name), values(name))), max_size=8
+    )
+)
+def test_what_was_set_is_what_is_loaded(settings: list[tuple[str, object]]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        for name, value in settings:
+            words = texts(value)
+            set_in_project(folder, name, [words] if isinstance(words, str) else words)
+        loaded = load_settings(folder, environ={}, user_file=Path(folder, "none.toml"))
+    for name, value in dict(settings).items():
+        assert value_of(loaded.settings, name) == value
+        assert loaded.sources[name] == ".headway/config.toml"

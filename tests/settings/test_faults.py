@@ -1,0 +1,268 @@
+"""What is wrong with a setting is said once, with the place, the key and what to do."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headway.core.errors import HeadwayError, SettingsError
+from headway.core.text import neutral
+from headway.settings import load_settings
+from headway.settings.files import MAX_BYTES
+from headway.settings.keys import KEYS, check, read_text
+
+from .conftest import Write
+
+
+def fault(name: str, value: object) -> str | None:
+    """What is wrong with a value, or None if it can be used."""
+    try:
+        check(name, value)
+    except SettingsError as error:
+        return "\n".join(error.violations)
+    return None
+
+
+BOUNDS = [
+    ("parallel", 1, 64),
+    ("max_rounds", 1, None),
+    ("max_tokens", 1, None),
+    ("limits.output_chars", 1_000, 1_000_000),
+    ("limits.kept_bytes", 0, 10_000_000_000),
+    ("limits.file_bytes", 1_000, 1_000_000_000),
+    ("limits.read_lines", 10, 100_000),
+    ("limits.results", 1, 100_000),
+    ("limits.fetch_bytes", 1_000, 100_000_000),
+]
+
+
+@pytest.mark.parametrize(("name", "least", "most"), BOUNDS)
+def test_a_whole_number_may_be_as_small_and_as_large_as_its_bounds(name: str, least: int, most: int | None) -> None:
+    assert fault(name, least) is None
+    word = "more than 0" if name == "max_tokens" else f"at least {least}"
+    assert fault(name, least - 1) == f"{name}: Must be {word}, received {least - 1}"
+    if most is not None:
+        assert fault(name, most) is None
+        assert fault(name, most + 1) == f"{name}: Must be at most {most}, received {most + 1}"
+
+
+SECONDS = {"search_seconds": 600, "bash_seconds": 86_400, "bash_seconds_max": 86_400, "fetch_seconds": 600}
+
+
+@pytest.mark.parametrize(
+    ("name", "most"),
+    [("max_cost", None), *((f"limits.{name}", most) for name, most in SECONDS.items())],
+)
+def test_a_number_is_more_than_nothing_and_finite(name: str, most: int | None) -> None:
+    assert fault(name, 0.001) is None
+    assert fault(name, 0) == f"{name}: Must be more than 0.0, received 0.0"
+    for value in (float("nan"), float("inf"), 10**400):
+        assert (fault(name, value) or "").startswith(f"{name}: Expected a finite number, received ")
+    if most is not None:
+        assert fault(name, most) is None
+        assert fault(name, most + 1) == f"{name}: Must be at most {float(most)}, received {float(most + 1)}"
+
+
+USABLE = {
+    "model": ["openai:gpt-5", "ollama:qwen2.5:7b", "a:通义千问", "openrouter:x/y", " a:b "],
+    "base_url": ["http://localhost:11434/v1", "https://例子.中国/v1", "http://[::1]:80"],
+    "mode": ["default", "auto_edit", "yolo", " yolo "],
+    "tracking": ["manual", "auto", "judge"],
+    "todo_tools": ["full", "light", "off"],
+    "web_search": ["brave", "tavily", "searxng:http://localhost:8888"],
+    "allow": [
+        ["bash"],
+        ["bash: pytest *"],
+        ["bash:make"],
+        ["t" * 64],
+        ["web_fetch: docs.python.org"],
+        ["a: 测试 *"],
+        [],
+    ],
+    "hosts": [["docs.python.org"], ["*.python.org"], ["127.0.0.1"], ["::1"], ["例子.中国"], ["a_b"], ["a" * 63]],
+    "private_hosts": [["localhost"], ["127.0.0.1"], ["10.0.0.5"], ["[::1]"], ["db"]],
+    "env": [["PATH"], ["_x1"]],
+}
+
+
+@pytest.mark.parametrize(("name", "value"), [(name, value) for name in USABLE for value in USABLE[name]])
+def test_a_usable_value_is_taken(name: str, value: object) -> None:
+    assert fault(name, value) is None
+
+
+MODES = "Expected 'default' | 'auto_edit' | 'yolo', received"
+UNUSABLE: list[tuple[str, object, str]] = [
+    ("mode", "yes", f"{MODES} 'yes'"),
+    ("mode", 5, f"{MODES} number"),
+    ("mode", "", f"{MODES} ''"),
+    ("tracking", "x", "Expected 'manual' | 'auto' | 'judge', received 'x'"),
+    ("todo_tools", True, "Expected 'full' | 'light' | 'off', received boolean"),
+    ("model", "gpt-5", "Expected 'provider:name', received 'gpt-5'"),
+    ("model", "a: b", "Expected 'provider:name', received 'a: b'"),
+    ("model", "a:\x1b[2J", "Expected 'provider:name', received 'a:␛[2J'"),
+    ("model", " ", "Must not be blank"),
+    ("model", 5, "Expected string, received number"),
+    ("model", {"a": {}}, "Expected string, received object"),
+    ("base_url", "ftp://x", "Expected an http or https URL, received 'ftp://x'"),
+    ("base_url", "http://", "Expected an http or https URL, received 'http://'"),
+    ("base_url", "http://[", "Expected an http or https URL, received 'http://['"),
+    ("base_url", "http://a:99999", "Expected an http or https URL, received 'http://a:99999'"),
+    ("base_url", "http://a b", "Expected an http or https URL, received 'http://a b'"),
+    ("base_url", "http://me:secret@a", "Must hold no user name or password; those belong in the environment"),
+    ("web_search", "google", "Expected 'brave' | 'tavily' | 'searxng:URL', received 'google'"),
+    ("web_search", "searxng:", "Expected 'brave' | 'tavily' | 'searxng:URL', received 'searxng:'"),
+    ("web_search", "searxng:x", "Expected an http or https URL, received 'x'"),
+    ("parallel", "2", "Expected whole number, received '2'"),
+    ("parallel", 2.5, "Expected whole number, received 2.5"),
+    ("parallel", True, "Expected whole number, received boolean"),
+    ("max_cost", "a", "Expected number, received 'a'"),
+    ("max_cost", [1], "Expected number, received array"),
+    ("allow", "bash", "Expected array, received string"),
+    ("allow", [5], "Expected strings, received number"),
+    ("allow", ["bash", " "], "Must have no blank entry"),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "what"), UNUSABLE)
+def test_an_unusable_value_is_named(name: str, value: object, what: str) -> None:
+    assert fault(name, value) == f"{name}: {what}"
+
+
+ENTRIES = [
+    ("allow", ["bash:", "a b", "t" * 65, "工具", "bash: a\nb"], "Expected 'tool' or 'tool: pattern', received"),
+    ("hosts", ["*", "a.*", "a..b", "-a", "a" * 64, "http://a", "a:80"], "Expected a host or an IP address, received"),
+    ("private_hosts", ["*.a", "10.0.0.0/8"], "Expected a host or an IP address, received"),
+    ("env", ["A B", "1A", "A=B", "变量"], "Expected the name of an environment variable, received"),
+]
+
+
+@pytest.mark.parametrize(("name", "entries", "what"), ENTRIES)
+def test_every_unusable_entry_of_a_list_is_named(name: str, entries: list[str], what: str) -> None:
+    lines = (fault(name, entries) or "").splitlines()
+    assert len(lines) == len(entries)
+    assert all(line.startswith(f"{name}[{index}]: {what}") for index, line in enumerate(lines))
+
+
+@pytest.mark.parametrize("secret", ["sk-abc123", "AIzaSyA123", "ghp_abcdef", "openai:sk-abc123", " sk-proj-1234 "])
+@pytest.mark.parametrize("name", ["model", "base_url", "web_search", "mode", "parallel"])
+def test_a_secret_is_refused_without_being_repeated(name: str, secret: str) -> None:
+    said = fault(name, secret) or ""
+    assert "keys belong in the environment" in said
+    assert secret.strip() not in said
+    assert "keys belong" in (fault("env", [secret]) or "")
+
+
+def test_a_host_is_kept_in_one_way_of_writing_it() -> None:
+    assert check("hosts", ["Docs.Python.ORG", "[::1]", "0:0::1", "*.A.org"]) == (
+        "docs.python.org",
+        "::1",
+        "::1",
+        "*.a.org",
+    )
+
+
+def test_every_fault_of_a_file_is_listed_with_the_file_and_the_nearest_key(project: Path, in_project: Write) -> None:
+    file = in_project('mode = "yes"\nmodell = "a:b"\nzzz = 1\nparallel = 0\n[limits]\nresult = 1\nresults = 0\n')
+    with pytest.raises(SettingsError) as caught:
+        load_settings(project, environ={})
+    assert str(caught.value) == (
+        f"'{file}' has settings that cannot be used; correct the file:\n"
+        f"- mode: {MODES} 'yes'\n"
+        "- modell: Unknown setting; did you mean 'model'?\n"
+        "- zzz: Unknown setting\n"
+        "- parallel: Must be at least 1, received 0\n"
+        "- limits.result: Unknown setting; did you mean 'limits.results'?\n"
+        "- limits.results: Must be at least 1, received 0"
+    )
+    assert len(caught.value.violations) == 6
+    assert isinstance(caught.value, HeadwayError)
+    assert isinstance(caught.value, ValueError)
+
+
+def test_faults_of_all_places_are_told_at_once(project: Path, in_project: Write, for_user: Write) -> None:
+    for_user("parallel = 0\n")
+    in_project("max_rounds = 0\n")
+    with pytest.raises(SettingsError) as caught:
+        load_settings(project, {"max_tokens": 0}, {"HEADWAY_MODE": "no", "HEADWAY_MAX_COST": "much"})
+    lines = str(caught.value).splitlines()
+    assert lines[4:] == [
+        "The environment has settings that cannot be used; correct or unset HEADWAY_MODE, HEADWAY_MAX_COST:",
+        f"- mode: {MODES} 'no'",
+        "- max_cost: Expected number, received 'much'",
+        "The command has settings that cannot be used; correct its flags:",
+        "- max_tokens: Must be more than 0, received 0",
+    ]
+    assert len(caught.value.violations) == 5
+
+
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        (b"mode = ", "is not TOML: "),
+        (b"a = 1\na = 2\n", "is not TOML: "),
+        (b"parallel = " + b"9" * 5000, "is not TOML: "),
+        (b"model = '\xff'", "is not UTF-8 text; save it as UTF-8"),
+        (b"a = " + b"[" * 20_000, "is nested too deeply"),
+        (b"limits = 5\n", "limits: Expected a table [limits]"),
+        (b"#" * (MAX_BYTES + 1), "is larger than 1 MB"),
+        (b"model" + b".a" * 90 + b" = 1", "model: Expected string, received object"),
+        (b"model" + b".a" * 400_000 + b" = 1", "is nested too deeply"),
+        (b"limits = {" + b"'a' . " * 100_000 + b"a = 1}", "is nested too deeply"),
+        (b"[" + b'"\\"b".' * 100_000 + b"a]", "is nested too deeply"),
+        (b"model = 2024-01-01", "model: Expected string, received date"),
+        (b"'\\u001b[2J\\u202e' = 1", "Unknown setting"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_named(project: Path, content: bytes, what: str) -> None:
+    file = project / ".headway/config.toml"
+    file.write_bytes(content)
+    with pytest.raises(SettingsError) as caught:
+        load_settings(project, environ={})
+    assert str(file) in str(caught.value)
+    assert what in str(caught.value)
+    assert all(line == neutral(line) for line in str(caught.value).splitlines())
+
+
+def test_a_file_of_the_greatest_size_is_read(project: Path) -> None:
+    (project / ".headway/config.toml").write_bytes(b"#" * MAX_BYTES)
+    assert load_settings(project, environ={}).settings.parallel == 1
+
+
+def test_what_is_no_file_is_refused_without_waiting(project: Path) -> None:
+    file = project / ".headway/config.toml"
+    os.mkfifo(file)
+    with pytest.raises(SettingsError, match="is not a file; move it away"):
+        load_settings(project, environ={})
+    file.unlink()
+    file.mkdir()
+    with pytest.raises(SettingsError, match="is not a file; move it away"):
+        load_settings(project, environ={})
+
+
+def test_a_link_to_itself_is_named(project: Path) -> None:
+    file = project / ".headway/config.toml"
+    file.symlink_to("config.toml")
+    with pytest.raises(SettingsError, match=r"could not be read: .*make it readable"):
+        load_settings(project, environ={})
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_an_unreadable_file_is_named(project: Path, in_project: Write) -> None:
+    in_project("parallel = 2\n").chmod(0)
+    with pytest.raises(SettingsError, match="could not be read: Permission denied"):
+        load_settings(project, environ={})
+
+
+def test_a_missing_project_is_named(tmp_path: Path) -> None:
+    with pytest.raises(HeadwayError, match="There is no folder"):
+        load_settings(tmp_path / "nowhere", environ={})
+
+
+@given(name=st.sampled_from(sorted(KEYS)), text=st.text() | st.from_regex(r"[-+0-9_.e]+"))
+def test_no_text_of_the_environment_raises_anything_else(name: str, text: str) -> None:
+    said = fault(name, read_text(KEYS[name], text)) or ""
+    assert all(line == neutral(line) for line in said.split("\n"))

@@ -1,0 +1,136 @@
+"""A project that was cloned cannot grant itself rights: real repositories, made by git."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from headway.settings import RIGHTS, Settings, load_settings
+from headway.settings.tracked import is_tracked
+
+from .conftest import Write
+
+EVERYTHING = """
+model = "a:b"
+mode = "yolo"
+allow = ["bash"]
+hosts = ["evil.org"]
+private_hosts = ["localhost"]
+base_url = "http://evil.org"
+env = ["TOKEN"]
+web_search = "searxng:http://evil.org"
+parallel = 2
+limits.results = 5
+"""
+
+
+def git(folder: Path, *words: str) -> None:
+    identity = ["-c", "user.name=A", "-c", "user.email=a@b", "-c", "protocol.file.allow=always"]
+    subprocess.run(["git", *identity, *words], cwd=folder, check=True, capture_output=True, timeout=60)
+
+
+@pytest.mark.parametrize("digest", ["sha1", "sha256"])
+@pytest.mark.parametrize("version", ["2", "4"])
+def test_rights_from_a_tracked_file_are_ignored_and_named(
+    project: Path, in_project: Write, version: str, digest: str
+) -> None:
+    file = in_project(EVERYTHING)
+    git(project, "init", f"--object-format={digest}")
+    for name in ("a", ".headway/config.tom", "sub/.headway/config.toml"):
+        (project / name).parent.mkdir(parents=True, exist_ok=True)
+        (project / name).touch()
+        git(project, "add", "-f", name)
+    git(project, "update-index", "--index-version", version)
+    loaded = load_settings(project, environ={})
+    assert (loaded.settings.mode, loaded.notices) == ("yolo", ())
+    git(project, "add", "-f", str(file))
+    loaded = load_settings(project, environ={})
+    assert loaded.settings == Settings(model="a:b", parallel=2, limits=loaded.settings.limits)
+    assert {name for name, source in loaded.sources.items() if source != "default"} == {
+        "model",
+        "parallel",
+        "limits.results",
+    }
+    assert loaded.notices == (
+        "Ignored in .headway/config.toml: mode, allow, hosts, private_hosts, base_url, env, web_search, since git"
+        " tracks the file and a project must not grant itself rights; set them in your own config file with"
+        " 'headway config set --user …'.",
+    )
+
+
+def test_every_right_is_a_setting() -> None:
+    assert set(Settings.model_fields) >= RIGHTS
+
+
+def test_rights_are_taken_from_the_layers_below_and_above(project: Path, in_project: Write, for_user: Write) -> None:
+    file = in_project('mode = "yolo"\nallow = ["bash"]\n')
+    for_user('mode = "auto_edit"\n')
+    git(project, "init")
+    git(project, "add", "-f", str(file))
+    settings = load_settings(project, environ={"HEADWAY_ALLOW": "bash: make *"}).settings
+    assert (settings.mode, settings.allow) == ("auto_edit", ("bash: make *",))
+
+
+def test_a_tracked_file_without_rights_gives_no_notice(project: Path, in_project: Write) -> None:
+    file = in_project("parallel = 2\n")
+    git(project, "init")
+    git(project, "add", "-f", str(file))
+    assert load_settings(project, environ={}).notices == ()
+
+
+def test_a_clone_a_worktree_and_a_folder_below_are_looked_into(project: Path, tmp_path: Path) -> None:
+    git(project, "init")
+    for folder in (".headway", "sub/.headway"):
+        (project / folder).mkdir(parents=True, exist_ok=True)
+        (project / folder / "config.toml").write_text('mode = "yolo"\n', encoding="utf-8")
+        git(project, "add", "-f", folder)
+    git(project, "commit", "-m", "A")
+    git(tmp_path, "clone", str(project), "clone")
+    git(project, "worktree", "add", str(tmp_path / "tree"))
+    git(project, "update-index", "--split-index")
+    for root in (project, tmp_path / "clone", tmp_path / "tree"):
+        assert (root / ".git").is_file() is (root.name == "tree")
+        for folder in (root, root / "sub"):
+            assert load_settings(folder, environ={}).settings.mode == "default"
+
+
+def test_a_submodule_and_links_are_looked_through(project: Path, tmp_path: Path) -> None:
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    (inner / "config.toml").write_text('mode = "yolo"\n', encoding="utf-8")
+    git(inner, "init")
+    git(inner, "add", "config.toml")
+    git(inner, "commit", "-m", "A")
+    (project / ".headway").rmdir()
+    git(project, "init")
+    git(project, "submodule", "add", str(inner), ".headway")
+    assert is_tracked(str(project / ".headway/config.toml"))
+    other = tmp_path / "other"
+    (other / "stuff").mkdir(parents=True)
+    (other / "stuff/config.toml").write_text('mode = "yolo"\n', encoding="utf-8")
+    (other / ".headway").symlink_to("stuff")
+    git(other, "init")
+    git(other, "add", ".")
+    assert load_settings(other, environ={}).settings.mode == "default"
+    (tmp_path / "way").symlink_to(other)
+    assert load_settings(tmp_path / "way", environ={}).settings.mode == "default"
+
+
+def test_another_way_of_writing_the_name_counts(project: Path, in_project: Write) -> None:
+    in_project('mode = "yolo"\n')
+    (project / ".Headway").mkdir()
+    (project / ".Headway/Config.toml").touch()
+    git(project, "init")
+    git(project, "add", "-f", ".Headway")
+    assert load_settings(project, environ={}).settings.mode == "default"
+
+
+@pytest.mark.parametrize("index", [b"", b"DIRC", b"nonsense" * 50, b"DIRC\0\0\0\x09\0\0\0\x01" + b"\0" * 80])
+def test_an_index_that_cannot_be_read_gives_no_rights(project: Path, in_project: Write, index: bytes) -> None:
+    in_project('mode = "yolo"\n')
+    (project / ".git").mkdir()
+    assert load_settings(project, environ={}).settings.mode == "yolo"
+    (project / ".git/index").write_bytes(index)
+    assert load_settings(project, environ={}).settings.mode == "default"
