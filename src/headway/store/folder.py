@@ -13,6 +13,16 @@ PRIVATE = 0o700
 
 def make_private_folder(folder: str) -> None:
     """Makes the folder, or closes one that is open to others."""
+    make_closed_folder(folder)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+    with suppress(FileExistsError):
+        descriptor = os.open(os.path.join(folder, ".gitignore"), flags, 0o600)
+        with open(descriptor, "w", encoding="utf-8") as ignore:
+            ignore.write("*\n")
+
+
+def make_closed_folder(folder: str) -> None:
+    """The same without the word to git: for folders inside."""
     try:
         os.makedirs(folder, mode=PRIVATE, exist_ok=True)
     except (FileExistsError, NotADirectoryError) as error:
@@ -20,5 +30,3 @@ def make_private_folder(folder: str) -> None:
     if os.stat(folder).st_mode & 0o077:
         with suppress(OSError):  # someone else's folder: it is theirs to close
             os.chmod(folder, PRIVATE)
-    with suppress(FileExistsError), open(os.path.join(folder, ".gitignore"), "x", encoding="utf-8") as ignore:
-        ignore.write("*\n")

@@ -5,11 +5,13 @@ Names are loaded when they are first asked for, so that `headway.tools.todo_writ
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from headway.tools.approvals import Answer, Question
+    from headway.tools.approvals import Answer, Approvals, Question, Reply
     from headway.tools.builtin import builtin_tools
     from headway.tools.effects import Effect, Mode
     from headway.tools.executor import Executor
@@ -19,12 +21,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Answer",
+    "Approvals",
     "Context",
     "Effect",
     "Executor",
     "Limits",
     "Mode",
     "Question",
+    "Reply",
     "Tool",
     "ToolFault",
     "ToolInput",
@@ -35,7 +39,7 @@ __all__ = [
 ]
 
 _MODULES = {
-    **dict.fromkeys(("Answer", "Question"), "approvals"),
+    **dict.fromkeys(("Answer", "Approvals", "Question", "Reply"), "approvals"),
     **dict.fromkeys(("Effect", "Mode"), "effects"),
     **dict.fromkeys(("as_tools", "tool"), "functions"),
     **dict.fromkeys(("Context", "Tool", "ToolFault", "ToolInput", "ToolResult"), "tool"),
@@ -49,3 +53,18 @@ def __getattr__(name: str) -> object:
     if name not in _MODULES:
         raise AttributeError(f"module 'headway.tools' has no attribute {name!r}")
     return getattr(import_module(f"headway.tools.{_MODULES[name]}"), name)
+
+
+class _Package(ModuleType):
+    """`headway.tools.tool` is the decorator: importing the module of that name would else put itself in its place."""
+
+    @property
+    def tool(self) -> object:
+        return __getattr__("tool")
+
+    @tool.setter
+    def tool(self, module: ModuleType) -> None:
+        pass
+
+
+sys.modules[__name__].__class__ = _Package

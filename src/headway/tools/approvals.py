@@ -8,17 +8,24 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from fnmatch import fnmatchcase
+from traceback import format_exc
 from typing import Any, TypeAlias
 from uuid import uuid4
 
 from headway.core.errors import HeadwayError
 from headway.core.text import shown
 from headway.tools.effects import UNASKED, Effect, Mode
+from headway.tools.secrets import redacted
 from headway.tools.tool import Context, Preview, Tool, ToolFault
+
+_WITH_PORT = re.compile(r"(\[[^\]]*\]|[^:]*):[0-9]+")
+"""`localhost:8000`, `[::1]:8000`; not `::1`, in which colons are part of the address."""
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 class Reply(StrEnum):
@@ -58,21 +65,24 @@ class Approvals:
         self,
         ask: Ask | None = None,
         *,
-        mode: Mode = Mode.DEFAULT,
+        mode: Mode | str = Mode.DEFAULT,
         allow: Iterable[str] = (),
         hosts: Iterable[str] = (),
         on_asked: Callable[[Question], None] = lambda question: None,
         on_answered: Callable[[Question, Answer], None] = lambda question, answer: None,
     ) -> None:
-        self.mode = Mode(mode)
+        self.mode = _mode(mode)
         self._ask = ask
-        self._allow = [read_pattern(text) for text in allow]
-        self._hosts = [host.lower() for host in hosts]
+        self._allow = [read_pattern(text) for text in _several(allow, "allow")]
+        self._hosts = [host.lower() for host in _several(hosts, "hosts")]
         self._on_asked = on_asked
         self._on_answered = on_answered
         self._always: set[str] = set()
         self._reached: set[str] = set()
         """Hosts that a person let this run reach."""
+        self._refused: dict[str, tuple[int, Answer]] = {}
+        """Hosts that a person did not let it reach, with the number of the answer."""
+        self._answers = 0
         self._one_at_a_time = asyncio.Lock()
 
     async def require(
@@ -81,51 +91,90 @@ class Approvals:
         """Returns if the call may run; raises `Denied` if it may not."""
         if self._may(tool, call, effect):
             return
-        preview = await tool.preview(call, context)
         if self._ask is None:
+            await tool.preview(call, context)
             raise Denied(
                 f"{tool.name} was not run: it needs approval, and nobody is there to give it."
                 f" Go on without it, or say that the user has to allow it ({_how_to_allow(tool, effect)})."
             )
+        before = self._answers
+        host = _host(tool, call, effect)
         async with self._one_at_a_time:
             # What was answered while this call waited may cover it.
-            if not self._may(tool, call, effect):
-                await self._asked(Question(uuid4().hex, tool.name, effect, preview, call_id), tool, call)
+            if self._may(tool, call, effect):
+                return
+            number, refusal = self._refused.get(host or "", (0, None))
+            if refusal is not None and number > before:
+                raise _refusal(tool, refusal)
+            # Only now, so that the question shows the files as the calls before this one left them.
+            preview = await tool.preview(call, context)
+            question = Question(uuid4().hex, tool.name, effect, preview, call_id)
+            self._settle(tool, host, await self._answer(question))
 
     def _may(self, tool: Tool[Any], call: Any, effect: Effect) -> bool:
-        if effect in UNASKED or self.mode is Mode.YOLO or tool.name in self._always:
+        if effect in UNASKED or self.mode is Mode.YOLO:
             return True
         if effect is Effect.WRITE and self.mode is Mode.AUTO_EDIT and tool.edits_project:
             return True
-        if effect is Effect.NETWORK and (host := tool.host(call)) is not None and self._may_reach(host):
+        host = _host(tool, call, effect)
+        # Always counts for the host where there is one: a tool that reaches any host would reach them all.
+        if tool.name in self._always if host is None else self._may_reach(host):
             return True
         names = (tool.name, *tool.aliases)
         return any(name in names and (pattern is None or tool.matches(pattern, call)) for name, pattern in self._allow)
 
     def _may_reach(self, host: str) -> bool:
-        bare = host.rsplit(":", 1)[0] if host.rsplit(":", 1)[-1].isdigit() else host
-        known = any(fnmatchcase(host, pattern) or fnmatchcase(bare, pattern) for pattern in self._hosts)
-        return known or host in self._reached
+        with_port = _WITH_PORT.fullmatch(host)
+        bare = with_port[1] if with_port else host
+        forms = {host, bare, bare.removeprefix("[").removesuffix("]")}
+        return host in self._reached or any(
+            # Brackets stand around addresses here, not around choices of characters.
+            fnmatchcase(form, pattern.replace("[", "[[]"))
+            for form in forms
+            for pattern in self._hosts
+        )
 
-    async def _asked(self, question: Question, tool: Tool[Any], call: Any) -> None:
+    async def _answer(self, question: Question) -> Answer:
         assert self._ask is not None
         self._on_asked(question)
         try:
-            answer = await self._ask(question)
+            answer = _understood(await self._ask(question))
         except Exception:
-            logging.getLogger("headway").exception("The question for approval failed")
+            logging.getLogger("headway").error("The question failed:\n%s", redacted(format_exc()))
             answer = Answer(Reply.NO, "the question could not be asked")
         self._on_answered(question, answer)
+        return answer
+
+    def _settle(self, tool: Tool[Any], host: str | None, answer: Answer) -> None:
+        self._answers += 1
         if answer.reply is Reply.NO:
-            why = f": {shown(answer.reason, 500)}" if answer.reason.strip() else "."
-            raise Denied(
-                f"{tool.name} was not run, since the user said no{why}\nDo not try to get the same done another way."
-            )
-        host = tool.host(call) if question.effect is Effect.NETWORK else None
+            if host is not None:
+                self._refused[host] = (self._answers, answer)
+            raise _refusal(tool, answer)
         if host is not None:
             self._reached.add(host)
         elif answer.reply is Reply.ALWAYS:
             self._always.add(tool.name)
+
+
+def _host(tool: Tool[Any], call: Any, effect: Effect) -> str | None:
+    host = tool.host(call) if effect is Effect.NETWORK else None
+    return None if host is None else host.lower()
+
+
+def _understood(answer: object) -> Answer:
+    """The answer, if it is one. Whatever else a front end gives back is a no."""
+    if isinstance(answer, Answer):
+        try:
+            return Answer(Reply(answer.reply), str(answer.reason or ""))
+        except ValueError:
+            pass
+    return Answer(Reply.NO, "the answer was not understood")
+
+
+def _refusal(tool: Tool[Any], answer: Answer) -> Denied:
+    why = f": {shown(answer.reason.strip(), 500)}" if answer.reason.strip() else "."
+    return Denied(f"{tool.name} was not run, since the user said no{why}\nDo not try to get the same done another way.")
 
 
 def _how_to_allow(tool: Tool[Any], effect: Effect) -> str:
@@ -138,6 +187,20 @@ def read_pattern(text: str) -> tuple[str, str | None]:
     """`bash: pytest *` as the tool's name and the pattern; a name alone covers every call of that tool."""
     name, colon, pattern = text.partition(":")
     name, pattern = name.strip(), pattern.strip()
-    if not name or (colon and not pattern):
+    if not _NAME.fullmatch(name) or (colon and not pattern):
         raise HeadwayError(f"'{shown(text)}' is no allow pattern; write it like 'bash: pytest *'.")
     return name, pattern or None
+
+
+def _several(texts: Iterable[str], name: str) -> list[str]:
+    found: list[object] = [texts] if isinstance(texts, str) else [*texts]
+    if isinstance(texts, str) or not all(isinstance(text, str) for text in found):
+        raise HeadwayError(f"`{name}` takes a list of texts, not '{shown(texts)}'.")
+    return [*texts]
+
+
+def _mode(mode: Mode | str) -> Mode:
+    try:
+        return Mode(mode)
+    except ValueError:
+        raise HeadwayError(f"'{shown(mode)}' is no mode; choose from: {', '.join(Mode)}.") from None

@@ -14,6 +14,14 @@ class Effect(StrEnum):
     TODO = "todo"
 
 
+def declared(effect: object) -> Effect:
+    """The effect that a tool declares; whatever is none counts as execute."""
+    try:
+        return Effect(effect)
+    except ValueError:
+        return Effect.EXECUTE
+
+
 IN_PLAN_MODE = frozenset({Effect.READ, Effect.NETWORK, Effect.PLAN})
 """What may run while a plan is being made; everything else is refused then."""
 UNASKED = frozenset({Effect.READ, Effect.PLAN, Effect.TODO})

@@ -12,17 +12,20 @@ import logging
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from traceback import format_exc
 from typing import TYPE_CHECKING, Any
 
 from headway.core.errors import HeadwayError
-from headway.core.text import shown
+from headway.core.text import shown, storable
 from headway.tools.approvals import Approvals, Denied
-from headway.tools.effects import IN_PLAN_MODE, Effect
+from headway.tools.effects import IN_PLAN_MODE, Effect, declared
 from headway.tools.files.seen import Seen
 from headway.tools.functions import Function, as_tools
 from headway.tools.limits import Limits
 from headway.tools.outputs import Outputs
-from headway.tools.tool import Context, Tool, ToolFault, ToolResult
+from headway.tools.running import failure, run_in_time, said
+from headway.tools.secrets import redacted
+from headway.tools.tool import Context, Tool, ToolResult
 
 if TYPE_CHECKING:
     from headway.core.session import Session
@@ -55,7 +58,7 @@ class Executor:
         """The tools a model is told of now, always in the same order."""
         if not self._planning():
             return list(self.tools)
-        return [tool for tool in self.tools if tool.effect in IN_PLAN_MODE]
+        return [tool for tool in self.tools if declared(tool.effect) in IN_PLAN_MODE]
 
     def is_read_only(self, name: str) -> bool:
         """Whether calls of this tool may run side by side."""
@@ -64,25 +67,24 @@ class Executor:
 
     async def call(self, name: str, arguments: object, call_id: str | None = None) -> ToolResult:
         """Runs one call. `arguments`: an object, or its JSON."""
-        tool = self._names.get(name)
+        tool = self._names.get(str(name))
         if tool is None:
-            return ToolResult(self._unknown(name), ok=False)
+            return ToolResult(self._unknown(str(name)), ok=False)
         ran: Effect | None = None
         try:
             call = tool.read(arguments)
-            effect = tool.effect_of(call)
+            effect = declared(tool.effect_of(call))
             self._refuse_in_plan_mode(tool, effect)
             context = self._context(call_id)
             await self.approvals.require(tool, call, effect, context, call_id)
             self._refuse_in_plan_mode(tool, effect)
             ran = effect
-            result = await _timed(tool, call, context)
+            result = await run_in_time(tool, call, context)
         except HeadwayError as error:
-            result = ToolResult(str(error), ok=False)
+            result = ToolResult(said(error), ok=False)
         except (Exception, SystemExit) as error:
-            logging.getLogger("headway").exception("The tool %s failed", tool.name)
-            result = ToolResult(f"{tool.name} failed: {type(error).__name__}: {shown(str(error), 500)}", ok=False)
-        return self._fitted(tool, replace(result, effect=ran))
+            result = ToolResult(failure(tool, error), ok=False)
+        return await self._fitted(tool, replace(result, effect=ran))
 
     def _context(self, call_id: str | None) -> Context:
         return Context(
@@ -91,8 +93,14 @@ class Executor:
             limits=self._limits,
             seen=self._seen,
             outputs=self._outputs,
-            report=lambda text: self._on_output(call_id, text),
+            report=lambda text: self._report(call_id, text),
         )
+
+    def _report(self, call_id: str | None, text: str) -> None:
+        try:
+            self._on_output(call_id, text)
+        except Exception:  # whoever watches must not make the tool fail
+            logging.getLogger("headway").error("Showing output failed:\n%s", redacted(format_exc()))
 
     def _planning(self) -> bool:
         return self._session is not None and self._session.plan_mode
@@ -104,22 +112,15 @@ class Executor:
                 " Look around with the tools that read, then finish the plan with create_plan."
             )
 
-    def _fitted(self, tool: Tool[Any], result: ToolResult) -> ToolResult:
-        text, kept = self._outputs.fitted(tool.name, result.text, tool.limits.output_chars or self._limits.output_chars)
+    async def _fitted(self, tool: Tool[Any], result: ToolResult) -> ToolResult:
+        text = storable(result.text)
+        limit = tool.limits.output_chars or self._limits.output_chars
+        if len(text) <= limit:
+            return replace(result, text=text)
+        text, kept = await asyncio.to_thread(self._outputs.fitted, tool.name, text, limit)
         return replace(result, text=text, kept=kept or result.kept)
 
     def _unknown(self, name: str) -> str:
-        near = difflib.get_close_matches(name, self._names, n=1)
+        near = difflib.get_close_matches(name[:100], self._names, n=1)
         hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(self._names) or 'none'}."
         return f"There is no tool '{shown(name)}'; {hint}"
-
-
-async def _timed(tool: Tool[Any], call: Any, context: Context) -> ToolResult:
-    limit = asyncio.timeout(tool.limits.seconds)
-    try:
-        async with limit:
-            return await tool.run(call, context)
-    except TimeoutError:
-        if limit.expired():
-            raise ToolFault(f"{tool.name} took longer than {tool.limits.seconds:g} s and was stopped.") from None
-        raise

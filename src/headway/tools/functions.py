@@ -1,22 +1,27 @@
 """Plain typed functions as tools: `@tool(effect="read")`, or just the function itself in a list of tools.
 
 The signature becomes the input, the docstring the description. A function that declares no effect counts as one that
-executes something, so that it is asked about and refused in plan mode.
+executes something, so that it is asked about and refused in plan mode. How a signature is read is in `signatures`.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextvars
+import functools
 import inspect
 import json
-from collections.abc import Callable, Iterable
-from typing import Any, TypeAlias, cast, get_type_hints, overload
+import threading
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any, TypeAlias, cast, overload
 
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import BaseModel
+from pydantic_core import to_jsonable_python
 
 from headway.core.errors import HeadwayError
 from headway.core.text import shown
 from headway.tools.effects import Effect
+from headway.tools.signatures import described, input_of, named
 from headway.tools.tool import Context, Tool, ToolLimits, ToolResult, checked_name
 
 Function: TypeAlias = "Callable[..., object]"
@@ -28,26 +33,33 @@ class FunctionTool(Tool[BaseModel]):
     def __init__(
         self, function: Function, *, name: str | None = None, effect: Effect | str = Effect.EXECUTE, limits: ToolLimits
     ) -> None:
+        if isinstance(function, FunctionTool):
+            function = function.function
+        if not callable(function):
+            raise HeadwayError(f"'{shown(function)}' is no function; write @tool(effect=\"read\") above one.")
+        if isinstance(function, type):
+            raise HeadwayError(f"'{function.__name__}' is a class; give an instance of it, or a function.")
+        functools.update_wrapper(self, function, updated=())
         self.function = function
-        self.name = checked_name(name or getattr(function, "__name__", type(function).__name__))
-        self.description = inspect.getdoc(function) or ""
+        self.name = checked_name(name or named(function))
+        self.description = described(function)
         self.effect = _effect(effect)
         self.limits = limits
-        self.input, self._names, self._context = _input_of(function, self.name)
+        self.can_be_stopped = inspect.iscoroutinefunction(function)
+        self.input, self._names, self._contexts = input_of(function, self.name)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.function(*args, **kwargs)
 
     async def run(self, call: BaseModel, context: Context) -> ToolResult:
         arguments = {parameter: getattr(call, field) for parameter, field in self._names.items()}
-        if self._context is not None:
-            arguments[self._context] = context
+        arguments |= dict.fromkeys(self._contexts, context)
         if inspect.iscoroutinefunction(self.function):
             answer = await self.function(**arguments)
         else:
-            answer = await asyncio.to_thread(self.function, **arguments)
+            answer = await _in_thread(functools.partial(self.function, **arguments), self.name)
             if inspect.isawaitable(answer):
-                answer = await answer
+                answer = await cast("Awaitable[object]", answer)
         return answer if isinstance(answer, ToolResult) else ToolResult(_text(answer))
 
 
@@ -88,7 +100,7 @@ def as_tools(tools: Iterable[Tool[Any] | Function]) -> list[Tool[Any]]:
     for one in tools:
         made = cast("Tool[Any]", one) if isinstance(one, Tool) else FunctionTool(one, limits=ToolLimits())
         for name in (made.name, *made.aliases):
-            if name in names:
+            if checked_name(name) in names:
                 raise HeadwayError(f"Two tools are called '{shown(name)}'; give one of them another name.")
             names.add(name)
         result.append(made)
@@ -102,33 +114,39 @@ def _effect(effect: Effect | str) -> Effect:
         raise HeadwayError(f"'{shown(effect)}' is no effect; choose from: {', '.join(Effect)}.") from None
 
 
-def _input_of(function: Function, name: str) -> tuple[type[BaseModel], dict[str, str], str | None]:
-    """The input's model, the field of each parameter, and the parameter that takes the context."""
-    try:
-        signature = inspect.signature(function)
-        hints = get_type_hints(function, include_extras=True)
-    except (TypeError, ValueError, NameError) as error:
-        raise HeadwayError(
-            f"'{name}' cannot be a tool, its signature is unreadable: {shown(str(error), 200)}"
-        ) from None
-    fields: dict[str, Any] = {}
-    names: dict[str, str] = {}
-    context: str | None = None
-    for parameter in signature.parameters.values():
-        hint = hints.get(parameter.name)
-        if hint is Context:
-            context = parameter.name
-            continue
-        if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY) or hint is None:
-            raise HeadwayError(
-                f"'{name}' cannot be a tool: its parameter '{parameter.name}' needs a name and a type annotation."
-            )
-        # A field may not be called like a method of the model, so each goes by a name of its own.
-        names[parameter.name] = f"argument_{parameter.name}"
-        default = ... if parameter.default is parameter.empty else parameter.default
-        fields[names[parameter.name]] = (hint, Field(default, alias=parameter.name))
-    made = create_model(f"{name}_input", __config__=ConfigDict(extra="forbid", arbitrary_types_allowed=False), **fields)
-    return made, names, context
+async def _in_thread(function: Callable[[], object], name: str) -> object:
+    """Runs it in a thread of its own, which nothing waits for at the end: a function that hangs must not keep the
+    program from ending, nor take a thread of a pool from others."""
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[Callable[[], object]] = loop.create_future()
+
+    def settle(outcome: Callable[[], object]) -> None:
+        if not done.done():
+            done.set_result(outcome)
+
+    def work() -> None:
+        try:
+            answer = function()
+            outcome = functools.partial(_same, answer)
+        except BaseException as error:  # goes on in the task that waits
+            outcome = functools.partial(_raised, error)
+        try:
+            loop.call_soon_threadsafe(settle, outcome)
+        except RuntimeError:  # the loop is gone, and with it whoever waited
+            return
+
+    threading.Thread(target=contextvars.copy_context().run, args=(work,), name=f"tool {name}", daemon=True).start()
+    return (await done)()
+
+
+def _same(answer: object) -> object:
+    return answer
+
+
+def _raised(error: BaseException) -> object:
+    if isinstance(error, StopIteration | asyncio.CancelledError):  # each would mean something else in a coroutine
+        raise RuntimeError(f"{type(error).__name__} {error}".strip()) from error
+    raise error
 
 
 def _text(answer: object) -> str:
@@ -136,9 +154,10 @@ def _text(answer: object) -> str:
         return answer
     if answer is None:
         return "Done."
-    if isinstance(answer, BaseModel):
-        return answer.model_dump_json()
+    if isinstance(answer, bytes | bytearray):
+        return answer.decode(errors="replace")
     try:
-        return json.dumps(answer, ensure_ascii=False, default=str)
-    except (TypeError, ValueError):
+        value = to_jsonable_python(answer, fallback=str, inf_nan_mode="constants")
+        return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    except ValueError:  # it contains itself, or bytes that are no text
         return str(answer)

@@ -11,14 +11,20 @@ import time
 from contextlib import suppress
 from types import TracebackType
 
-from headway.store.folder import make_private_folder
+from headway.core.errors import StoreError
+from headway.store.folder import make_closed_folder, make_private_folder
 from headway.tools.secrets import redacted
 
 FOLDER = "outputs"
 MOST_FILES = 200
 """Older ones give way."""
-_LINE = 64_000
-"""A line longer than this is looked at for secrets in parts."""
+_WINDOW = 128_000
+"""Characters that are looked at for secrets at once."""
+_MARGIN = 24_000
+"""A secret is shorter than this: one that begins before the margin of a window ends in it."""
+_STEPS = (0, 500, 5_000, 21_000, 42_000)
+"""How far before the margin a place is looked for at which a window can be parted."""
+_CUT = b"\n[cut here: too long to be kept]\n"
 
 
 class Outputs:
@@ -43,9 +49,13 @@ class Outputs:
         """A new private file: its descriptor, and its path relative to the project."""
         folder = os.path.join(self._home, FOLDER)
         make_private_folder(self._home)
-        os.makedirs(folder, mode=0o700, exist_ok=True)
+        if os.path.islink(folder):
+            raise StoreError(f"'.headway/{FOLDER}' is a link, which is not followed; remove it.")
+        make_closed_folder(folder)
         _prune(folder)
-        name = f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{tool}-{random.token_hex(4)}.txt"
+        seconds, fraction = divmod(time.time_ns(), 1_000_000_000)
+        moment = f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime(seconds))}-{fraction:09}"
+        name = f"{moment}-{tool}-{random.token_hex(4)}.txt"
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
         return os.open(os.path.join(folder, name), flags, 0o600), f".headway/{FOLDER}/{name}"
 
@@ -56,10 +66,13 @@ class Spool:
     def __init__(self, outputs: Outputs, tool: str, output_chars: int) -> None:
         self._outputs = outputs
         self._tool = tool
-        self._half = max(output_chars // 2, 1)
+        self._most = max(output_chars, 2)
+        self._half = self._most // 2
         self._whole: list[str] | None = []
         """All pieces, as long as they fit."""
-        self._head = self._tail = self._pending = ""
+        self._head = self._tail = ""
+        self._pending: list[str] = []
+        self._pending_length = 0
         self._descriptor: int | None = None
         self._room = 0
         self._cut_short = False
@@ -77,20 +90,23 @@ class Spool:
         self.length += len(text)
         if self._whole is not None:
             self._whole.append(text)
-            if self.length <= 2 * self._half:
+            if self.length <= self._most:
                 return
             text = "".join(self._whole)
             self._whole = None
-            self._head = text[: self._half]
+            self._head = text[: self._most - self._half]
             self._begin()
         self._tail = (self._tail + text[-self._half :])[-self._half :]
         self._keep(text)
 
     def close(self) -> None:
         if self._descriptor is not None:
-            self._write(self._pending)
-            self._pending = ""
-            os.close(self._descriptor)
+            self._write("".join(self._pending))
+            self._pending.clear()
+            try:
+                os.close(self._descriptor)
+            except OSError:  # some file systems say only now that there is no room
+                self._cut_short = True
             self._descriptor = None
 
     def text(self) -> str:
@@ -107,32 +123,42 @@ class Spool:
         return f"{self._head}\n\n[… {missing:,} characters left out; {where} …]\n\n{self._tail}"
 
     def _begin(self) -> None:
+        if not self._outputs.kept_bytes:
+            self._unkept = "the setting `limits.kept_bytes` is 0"
+            return
         try:
             self._descriptor, self.kept = self._outputs.open_file(self._tool)
         except OSError as error:
-            self._unkept = error.strerror or "the file could not be made"
-        self._room = self._outputs.kept_bytes
+            self._unkept = error.strerror or str(error) or "the file could not be made"
+        self._room = max(self._outputs.kept_bytes - len(_CUT), 0)
 
     def _keep(self, text: str) -> None:
-        """Writes whole lines, so that a key is not hidden from sight by being in two pieces."""
+        """Writes what is complete. Where it is parted depends on the text alone, not on the pieces it came in."""
         if self._descriptor is None or self._cut_short:
             return
-        text = self._pending + text
-        at = text.rfind("\n") + 1
-        if len(text) - at > _LINE:
-            at = len(text) - _LINE // 2
-        begun = text.rfind("-----BEGIN ", 0, at)
-        if begun >= 0 and len(text) - begun < _LINE and "-----END " not in text[begun:at]:
-            at = begun
-        self._pending = text[at:]
-        self._write(text[:at])
+        self._pending.append(text)
+        self._pending_length += len(text)
+        if self._pending_length < _WINDOW:
+            return
+        text = "".join(self._pending)
+        done = 0
+        while len(text) - done >= _WINDOW and not self._cut_short:
+            window = text[done : done + _WINDOW]
+            at, head = _parted(window)
+            self._write_redacted(head)
+            done += at
+        self._pending = [text[done:]] if not self._cut_short else []
+        self._pending_length = len(text) - done
 
     def _write(self, text: str) -> None:
-        if self._descriptor is None or not text or self._cut_short:
-            return
-        data = redacted(text).encode(errors="replace")
+        if text and not self._cut_short:
+            self._write_redacted(redacted(text))
+
+    def _write_redacted(self, text: str) -> None:
+        assert self._descriptor is not None
+        data = text.encode(errors="replace")
         if len(data) > self._room:
-            data = data[: self._room] + b"\n[cut here: too long to be kept]\n"
+            data = data[: self._room].decode(errors="ignore").encode() + _CUT
             self._cut_short = True
         self._room -= len(data)
         view = memoryview(data)
@@ -143,8 +169,26 @@ class Spool:
             self._cut_short = True
 
 
+def _parted(window: str) -> tuple[int, str]:
+    """Where a window can be parted without parting a secret, if possible after a line; and what is before, redacted."""
+    whole = redacted(window)
+    head_end = len(window) - _MARGIN
+    if whole == window and (end := window.rfind("\n", 0, head_end) + 1):
+        return end, window[:end]
+    for back in _STEPS:
+        line = window.rfind("\n", 0, head_end - back) + 1
+        block = window.rfind("-----BEGIN ", 0, head_end - back)
+        for at in (line, block, head_end - back):
+            if at < head_end // 2:
+                continue
+            head = redacted(window[:at])
+            if head + redacted(window[at:]) == whole:
+                return at, head
+    return head_end, redacted(window[:head_end])
+
+
 def _prune(folder: str) -> None:
-    names = sorted(os.listdir(folder))
+    names = sorted(name for name in os.listdir(folder) if name.endswith(".txt"))
     for name in names[: max(len(names) - MOST_FILES + 1, 0)]:
         with suppress(OSError):
             os.unlink(os.path.join(folder, name))

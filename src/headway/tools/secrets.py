@@ -1,7 +1,7 @@
-"""Keys and tokens in text from outside: found by their shape, or by being a secret of this environment.
+"""Keys and tokens in text from outside: found by shape, by the name before them, or as a secret of this environment.
 
 What goes into logs and kept files passes through `redacted`; what a model reads from a file does not, since it would
-write the gap back.
+write the gap back. Every pattern takes time in proportion to the text, whatever the text is.
 """
 
 from __future__ import annotations
@@ -11,31 +11,59 @@ import re
 from collections.abc import Mapping
 
 HIDDEN = "[redacted]"
-_SECRET_NAME = re.compile(r"(?i)(?:^|_)(?:api_?key|key|token|secret|passwd|password|credentials?|auth)(?:$|_)")
+_SECRET_NAME = re.compile(
+    r"""(?ix)
+      (?:api_?key|token|secrets?|passwd|password|passphrase) (?:$|[_\d])
+    | (?:^|_) (?:key|pass|credentials?|jwt) (?:$|[_\d])
+    | _(?:pwd|auth|dsn) $
+    | connection_?string
+    """
+)
+_PASSES = 4
+"""What is hidden may uncover what stood right beside it."""
 _SHORTEST = 8
 """Shorter values of secret variables are too common in ordinary text to be looked for."""
+_IN_URL = re.compile(r"(://[^\s/:@\"']{0,100}:)([^\s/@\"']{1,1000})@")
 _SHAPES = re.compile(
     r"""
-      \bsk-[A-Za-z0-9_-]{16,}                               # OpenAI, Anthropic and others
-    | \bAIza[A-Za-z0-9_-]{30,}                              # Google
-    | \b(?:gh[pousr]|glpat|hf|npm|xai|gsk)[_-][A-Za-z0-9_-]{16,}
-    | \bgithub_pat_[A-Za-z0-9_]{20,}
-    | \bxox[abeoprs]-[A-Za-z0-9-]{10,}                      # Slack
-    | \b(?:AKIA|ASIA)[A-Z0-9]{16}\b                         # AWS
-    | \beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}      # JSON Web Token
-    | -----BEGIN\ [A-Z ]*PRIVATE\ KEY-----[\s\S]{0,20000}?(?:-----END\ [A-Z ]*PRIVATE\ KEY-----|\Z)
+      (?:(?<![\w-])|(?<=\\[nrt]))(?:
+        sk-(?=[A-Za-z_-]*+[0-9])[A-Za-z0-9_-]{16,}          # OpenAI, Anthropic and others
+      | (?:gh[pousr]|hf|npm|gsk)_[A-Za-z0-9]{20,}
+      | github_pat_[A-Za-z0-9_]{20,}
+      | (?:glpat|xai)-[A-Za-z0-9_-]{20,}
+      | (?:sk|rk)_(?:live|test)_[A-Za-z0-9]{16,}            # Stripe
+      | pypi-[A-Za-z0-9_-]{50,}
+      | AIza[A-Za-z0-9_-]{30,}                              # Google
+      | ya29\.[A-Za-z0-9_-]{20,}
+      | xox[abeoprs]-[A-Za-z0-9-]{10,}                      # Slack
+      | (?:AKIA|ASIA)[A-Z0-9]{16}(?!\w)                     # AWS
+      | eyJ[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{8,}+   # JSON Web Token
+      )
+    | -----BEGIN\ [A-Z ]{0,40}PRIVATE\ KEY(?:\ BLOCK)?-----
+      (?: (?:[^-]|-(?!----)){0,20000}+ -----END\ [A-Z ]{0,40}PRIVATE\ KEY(?:\ BLOCK)?-----[\w-]*+
+        | (?: (?:\s|\\[nr]){0,4}+ [A-Za-z0-9+/=]{40,}+ )++ (?: (?:\s|\\[nr]){1,4}+ [A-Za-z0-9+/=]++ )? )
     """,
     re.VERBOSE,
 )
 _NAMED = re.compile(
-    r"""(?ix)
-    ( (?:api[_-]?key|access[_-]?key|token|secret|passwd|password)["']?\s{0,3}[:=]\s{0,3}["']?
-    | \bauthorization["']?\s{0,3}[:=]\s{0,3}["']?(?:bearer|basic|token)\s{1,3}
-    | \bbearer\s{1,3}
-    | ://[^\s/:@]{1,100}: )
-    ( [^\s"'@;,&]{8,4000} )
+    r"""(?aix)
+    ( (?P<name> (?:api|access|secret|private|signing|encryption|account)[_-]?key | token | secret | passw(?:or)?d
+        | passphrase | [_-]pass ) \\?["']?\s{0,3}[:=]{1,2}\s{0,3}
+    | (?<![\w-])--[a-z-]{0,30}(?:api-key|token|secret|password)\s{1,3}
+    | \bauthorization\\?["']?\s{0,3}[:=]\s{0,3}\\?["']?(?:bearer|basic|token)\s{1,3}
+    | \bbearer\s{1,3} )
+    (?: (?P<quote>\\?["']) (?P<literal>[^\s"'\\]{6,}+)(?=\\?["']) | (?P<bare>[^\s"'\\@;,&()]{6,}+) )
     """
 )
+_BEGINNINGS = (
+    *("sk-", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "hf_", "npm_", "gsk_", "github_pat_", "glpat-", "xai-", "_live_"),
+    *("_test_", "pypi-", "AIza", "ya29.", "xox", "AKIA", "ASIA", "eyJ", "-----BEGIN "),
+)
+_NAMES = ("key", "token", "secret", "pass", "bearer", "authorization")
+"""Text without any of these is not searched, which is much faster."""
+_CODE = re.compile(r"[A-Za-z_]\w*+(?:\.\w++|\[\w*+\])++")
+_WORDS = re.compile(r"[a-z]+(?:[._/-][a-z]+)*|[A-Z]+(?:_[A-Z]+)*|[A-Z]?[a-z]+(?:[A-Z][a-z]+)*")
+_PLACEHOLDER = ("$", "<", "{", "[", "*", "%", "…", "...")
 
 
 def is_secret_name(name: str) -> bool:
@@ -45,20 +73,54 @@ def is_secret_name(name: str) -> bool:
 
 def redacted(text: str, environ: Mapping[str, str] | None = None) -> str:
     """The text without what looks like a key, a token or a password."""
-    for value in _secret_values(os.environ if environ is None else environ):
+    values = _secret_values(os.environ if environ is None else environ)
+    for _ in range(_PASSES):
+        before, text = text, _once(text, values)
+        if text == before:
+            break
+    return text
+
+
+def _once(text: str, values: list[str]) -> str:
+    for value in values:
         text = text.replace(value, HIDDEN)
-    text = _SHAPES.sub(HIDDEN, text)
-    return _NAMED.sub(lambda found: found[1] + HIDDEN if _looks_secret(found[2]) else found[0], text)
+    if any(begin in text for begin in _BEGINNINGS):
+        text = _SHAPES.sub(HIDDEN, text)
+    if "://" in text:
+        text = _IN_URL.sub(lambda found: f"{found[1]}{HIDDEN}@", text)
+    lower = text.lower()
+    return _NAMED.sub(_hidden, text) if any(word in lower for word in _NAMES) else text
 
 
 def _secret_values(environ: Mapping[str, str]) -> list[str]:
     """Longest first, so that one that contains another is hidden whole."""
-    found = {value for name, value in environ.items() if len(value) >= _SHORTEST and is_secret_name(name)}
-    return sorted((value for value in found if not os.path.isabs(value)), key=len, reverse=True)
+    found = {value for name, value in environ.items() if is_secret_name(name)}
+    found |= {match[2] for value in environ.values() if (match := _IN_URL.search(value))}
+    usual = {value for value in found if len(value) >= _SHORTEST and value not in HIDDEN and not os.path.isabs(value)}
+    return sorted(usual, key=lambda value: (-len(value), value))
 
 
-def _looks_secret(value: str) -> bool:
-    """Not a word of a language or a call: letters mixed with digits, or long."""
-    if value.endswith(("(", ")")) or "(" in value or value.startswith(("$", "<", "{", "[")):
+def _hidden(found: re.Match[str]) -> str:
+    quote, bare = found["quote"] or "", found["bare"]
+    if bare is not None and (found.string[found.end() : found.end() + 1] == "(" or _is_code(bare)):
+        return found[0]
+    if not _looks_secret(found["literal"] or bare or "", found["name"] or "", quoted=bare is None):
+        return found[0]
+    return f"{found[1]}{quote}{HIDDEN}"
+
+
+def _is_code(value: str) -> bool:
+    """`settings.token`, `tokens[0].text`: letters of one case with digits, which random tokens hardly are."""
+    plain = value.islower() or value.isupper() or not any(char.isdigit() for char in value)
+    return plain and _CODE.fullmatch(value) is not None
+
+
+def _looks_secret(value: str, name: str, *, quoted: bool) -> bool:
+    """Not a word of a language or a gap to be filled in: letters mixed with digits, or long."""
+    if value.startswith(_PLACEHOLDER):
         return False
-    return any(char.isdigit() for char in value) or len(value) >= 20
+    if value.isdecimal():
+        return name.lower().startswith("passw")
+    if any(char.isdigit() for char in value):
+        return True
+    return len(value) >= 20 and (quoted or _WORDS.fullmatch(value) is None)

@@ -18,10 +18,12 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic.json_schema import GenerateJsonSchema
 
 from headway.core.errors import HeadwayError
-from headway.core.json_text import BadJson, read_json
+from headway.core.json_text import BadJson
 from headway.core.text import shown
+from headway.tools.arguments import read_arguments
 from headway.tools.effects import Effect
 from headway.tools.limits import Limits
+from headway.tools.violations import violations
 
 if TYPE_CHECKING:
     from pydantic_core import CoreSchema
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
     from headway.tools.outputs import Outputs
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
+_PREVIEWED = 2_000
+"""Characters of one argument that a person is shown: all of it, unless it is huge."""
 
 
 class ToolFault(HeadwayError):
@@ -114,6 +118,8 @@ class Tool(ABC, Generic[Input]):
     limits: ToolLimits = ToolLimits()
     edits_project: bool = False
     """All it can write are files of the project, so `auto_edit` need not ask."""
+    can_be_stopped: bool = True
+    """Whether a call is over when it is cancelled; a function that runs in a thread goes on."""
 
     @abstractmethod
     async def run(self, call: Input, context: Context) -> ToolResult: ...
@@ -124,7 +130,8 @@ class Tool(ABC, Generic[Input]):
 
     async def preview(self, call: Input, context: Context) -> Preview:
         """What a person is asked about. Raises `ToolFault` where the call cannot work anyway."""
-        arguments = ", ".join(f"{name}={shown(value)}" for name, value in call.model_dump().items())
+        values = call.model_dump(by_alias=True, exclude_unset=True, warnings=False)
+        arguments = ", ".join(f"{name}={shown(value, _PREVIEWED)}" for name, value in values.items())
         return Preview(f"{self.name}({arguments})")
 
     def subject(self, call: Input) -> str | None:
@@ -146,24 +153,26 @@ class Tool(ABC, Generic[Input]):
 
     def read(self, arguments: object) -> Input:
         """The input, checked. Raises `ToolFault` with every violation."""
-        if isinstance(arguments, str):
-            try:
-                arguments = read_json(arguments) if arguments.strip() else {}
-            except BadJson:
-                raise ToolFault(
-                    f"{self.name} was not run: its arguments are no valid JSON; send one JSON object."
-                ) from None
         try:
-            return self.input.model_validate(arguments)
+            values, faults = read_arguments(arguments)
+        except BadJson as error:
+            raise ToolFault(
+                f"{self.name} was not run: its arguments are no valid JSON ({error}); send one JSON object."
+            ) from None
+        try:
+            call = self.input.model_validate(values)
         except ValidationError as error:
-            from headway.tools.violations import violations
-
-            lines = "\n".join(f"- {line}" for line in violations(error))
-            raise ToolFault(f"{self.name} was not run. Correct this and call it again:\n{lines}") from None
+            call, faults = None, [*violations(error, values), *faults]
+        if call is None or faults:
+            lines = "\n".join(f"- {line}" for line in faults)
+            raise ToolFault(f"{self.name} was not run. Correct this and call it again:\n{lines}")
+        return call
 
 
 class _Untitled(GenerateJsonSchema):
     """Titles repeat the names of fields and cost tokens in every request."""
+
+    ignored_warning_kinds = frozenset({"skipped-choice", "non-serializable-default"})  # pyright: ignore[reportAssignmentType]
 
     def field_title_should_be_set(self, schema: CoreSchema | Any) -> bool:
         return False
@@ -171,6 +180,8 @@ class _Untitled(GenerateJsonSchema):
 
 def schema_of(model: type[BaseModel]) -> dict[str, Any]:
     schema = model.model_json_schema(schema_generator=_Untitled)
+    if reference := schema.pop("$ref", None):  # a model that contains itself; a tool's schema must be an object
+        schema = {**schema["$defs"][reference.rpartition("/")[2]], **schema}
     for part in (schema, *schema.get("$defs", {}).values()):
         part.pop("title", None)
         part.pop("description", None)
@@ -180,7 +191,8 @@ def schema_of(model: type[BaseModel]) -> dict[str, Any]:
 def checked_name(name: str) -> str:
     if not _NAME.fullmatch(name):
         raise HeadwayError(
-            f"A tool cannot be called '{shown(name)}'; use 1 to 64 of the characters A-Z, a-z, 0-9, _ and -."
+            f"A tool cannot be called '{shown(name)}'; use 1 to 64 of the characters A-Z, a-z, 0-9, _ and -,"
+            " beginning with a letter or _."
         )
     return name
 

@@ -6,20 +6,31 @@ Writing is atomic: a temporary file beside the old one takes its place, with its
 from __future__ import annotations
 
 import codecs
+import errno
+import fcntl
 import os
 import re
 import secrets
-from contextlib import suppress
+import stat
+import time
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from itertools import islice
 
-from headway.core.text import shown
+from headway.core.text import shown, storable
 from headway.tools.files.workspace import Place, kind_of
 from headway.tools.tool import ToolFault
 
 _READS = 3
 """How often a file that changes while it is read is read again."""
+_WAIT = 5.0
+"""Seconds that a write waits for another one in the same folder."""
 _CHUNK = 1 << 20
 _SNIFFED = 8_192
-_HIGH = re.compile(rb"[\x80-\xff]+")
+_GB = re.compile(rb"([\xa1-\xf7][\xa1-\xfe])|[\x81-\xfe][\x40-\x7e\x80-\xfe]|[\x81-\xfe][0-9][\x81-\xfe][0-9]")
+"""A character of the Chinese encodings; the group is one in everyday use."""
+_CONTROLS = re.compile(rb"[\x01-\x07\x0e-\x19\x1c-\x1f]")
+"""Bytes that no text in an older encoding has."""
 _MARKS = {
     "utf-8 with mark": (codecs.BOM_UTF8, "utf-8"),
     "utf-32-le with mark": (codecs.BOM_UTF32_LE, "utf-32-le"),
@@ -31,25 +42,36 @@ _MARKS = {
 _PICTURES = {
     b"\x89PNG\r\n": "a PNG picture",
     b"\xff\xd8\xff": "a JPEG picture",
-    b"GIF8": "a GIF picture",
+    b"GIF87a": "a GIF picture",
+    b"GIF89a": "a GIF picture",
     b"BM": "a bitmap picture",
     b"%PDF-": "a PDF document",
     b"PK\x03\x04": "a ZIP archive or Office document",
     b"\x1f\x8b": "a gzip archive",
     b"\x7fELF": "a program",
-    b"SQLite format 3": "an SQLite database",
+    b"SQLite format 3\0": "an SQLite database",
 }
 
 
 def opened(place: Place) -> tuple[int, os.stat_result]:
     """An ordinary file opened for reading. Pipes, devices and folders are declined, and never waited for."""
-    descriptor = place.open(os.O_RDONLY | os.O_NONBLOCK)
-    status = os.fstat(descriptor)
-    if kind := kind_of(status):
+    status = place.status()
+    if status is not None and not stat.S_ISLNK(status.st_mode):  # opening a device may already do something
+        _decline_special(place.path, status)
+    descriptor = place.open(os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
+    try:
+        status = os.fstat(descriptor)
+        _decline_special(place.path, status)
+    except BaseException:
         os.close(descriptor)
-        hint = "look into it with ls" if kind == "a folder" else "only ordinary files can be read"
-        raise ToolFault(f"'{shown(place.path, 200)}' is {kind}; {hint}.")
+        raise
     return descriptor, status
+
+
+def _decline_special(path: str, status: os.stat_result) -> None:
+    if kind := kind_of(status):
+        hint = "name a file in it, or look into it with ls" if kind == "a folder" else "use an ordinary file"
+        raise ToolFault(f"'{shown(path, 200)}' is {kind}; {hint}.")
 
 
 def read_bytes(place: Place, limit: int) -> bytes:
@@ -88,35 +110,56 @@ def too_large(path: str, size: int, limit: int) -> ToolFault:
 
 def decline_binary(path: str, start: bytes, size: int) -> None:
     """Raises `ToolFault` for what cannot be shown as text."""
-    if any(start.startswith(mark) for mark, _ in _MARKS.values()):
+    start = start[:_SNIFFED]
+    if _is_marked_text(start):
         return
     known = next((name for mark, name in _PICTURES.items() if start.startswith(mark)), None)
     if start[:4] == b"RIFF" and start[8:12] == b"WEBP":
         known = "a WebP picture"
-    if b"\0" in start[:_SNIFFED] or (known and known != "a bitmap picture"):
-        raise ToolFault(
-            f"'{shown(path, 200)}' is {known or 'a binary file'} ({size:,} bytes), which cannot be shown as text;"
-            " use bash if a program can tell what is needed of it."
-        )
+    if b"\0" in start or (known and known != "a bitmap picture"):
+        raise _binary(path, known or "a binary file", size)
+    if encoding_of(start) == "latin-1" and _CONTROLS.search(start):
+        raise _binary(path, "a binary file", size)
+
+
+def _binary(path: str, kind: str, size: int) -> ToolFault:
+    return ToolFault(
+        f"'{shown(path, 200)}' is {kind} ({size:,} byte{'' if size == 1 else 's'}), which cannot be shown as text;"
+        " use bash if a program can tell what is needed of it."
+    )
+
+
+def _is_marked_text(start: bytes) -> bool:
+    for mark, codec in _MARKS.values():
+        if start.startswith(mark):
+            with suppress(UnicodeDecodeError):
+                if "\0" not in codecs.getincrementaldecoder(codec)().decode(start[len(mark) :]):
+                    return True
+    return False
 
 
 def decoded(data: bytes, path: str = "the file") -> tuple[str, str]:
     """The text and its encoding, such that `encoded` gives the same bytes again."""
-    decline_binary(path, data[: _SNIFFED * 2], len(data))
-    likely = ["utf-8", "gb18030"] if _looks_chinese(data) else ["utf-8"]
-    for encoding in (*(name for name, (mark, _) in _MARKS.items() if data.startswith(mark)), *likely):
+    decline_binary(path, data[:_SNIFFED], len(data))
+    marked = [name for name, (mark, _) in _MARKS.items() if data.startswith(mark)]
+    for encoding in (*marked, "utf-8", "gb18030"):
+        if encoding == "gb18030" and not _looks_chinese(data):
+            continue
         if (text := _reversible(data, encoding)) is not None:
             return text, encoding
+    if b"\0" in data[:_SNIFFED]:
+        raise _binary(path, "a damaged text file", len(data))
     return data.decode("latin-1"), "latin-1"
 
 
 def encoded(text: str, encoding: str) -> bytes:
-    """The text in a file's encoding; in UTF-8 if that cannot hold it."""
+    """The text in a file's encoding. Raises `UnicodeEncodeError` if that cannot hold it."""
     mark, codec = _MARKS.get(encoding, (b"", encoding))
-    try:
-        return mark + text.encode(codec)
-    except UnicodeEncodeError:
-        return text.encode()
+    return mark + text.encode(codec)
+
+
+def has_mark(encoding: str) -> bool:
+    return encoding in _MARKS
 
 
 def encoding_of(start: bytes) -> str:
@@ -124,11 +167,31 @@ def encoding_of(start: bytes) -> str:
     for mark, codec in _MARKS.values():
         if start.startswith(mark):
             return codec
+    if _begins_as(start, "utf-8"):
+        return "utf-8"
+    return "gb18030" if _looks_chinese(start) and _begins_as(start, "gb18030") else "latin-1"
+
+
+def _begins_as(start: bytes, codec: str) -> bool:
     try:
-        codecs.getincrementaldecoder("utf-8")().decode(start)
+        codecs.getincrementaldecoder(codec)().decode(start)
     except UnicodeDecodeError:
-        return "gb18030" if _looks_chinese(start) else "latin-1"
-    return "utf-8"
+        return False
+    return True
+
+
+def split_lines(text: str) -> list[str]:
+    """Lines as editors count them: ended by a line feed, or by carriage return and line feed."""
+    *lines, last = text.split("\n")
+    lines = [line.removesuffix("\r") for line in lines]
+    return [*lines, last] if last else lines
+
+
+def text_to_write(text: str, field: str) -> str:
+    """Text of a model as it can be written. Raises `ToolFault` if the file would be no text."""
+    if "\0" in text:
+        raise ToolFault(f"{field} has a NUL character, which no text file has; leave it out, or use bash.")
+    return storable(text)
 
 
 def _reversible(data: bytes, encoding: str) -> str | None:
@@ -141,16 +204,16 @@ def _reversible(data: bytes, encoding: str) -> str | None:
 
 
 def _looks_chinese(data: bytes) -> bool:
-    """In GB encodings high bytes come in pairs from 0xA1; in Western ones mostly alone."""
-    runs = _HIGH.findall(data)
-    return bool(runs) and all(len(run) % 2 == 0 and min(run) >= 0xA1 for run in runs)
+    """Chinese has mostly everyday characters; Western text read as Chinese has mostly rare ones."""
+    found = [match.lastindex for match in islice(_GB.finditer(data), 10_000)]
+    return 2 * found.count(1) > len(found)
 
 
 def write_bytes(place: Place, data: bytes, expected: bytes | None) -> None:
     """Puts the content in place, if what is there is still what is expected (None: nothing)."""
     status = place.status()
-    if status is not None and not status.st_mode & 0o222:
-        raise ToolFault(f"'{shown(place.path, 200)}' is write-protected; leave it, or ask the user to allow it.")
+    if status is not None:
+        _refuse_protected(place, status)
     temporary = f".headway-{secrets.token_hex(8)}.tmp"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     descriptor = os.open(temporary, flags, 0o666 if status is None else 0o600, dir_fd=place.folder)
@@ -169,6 +232,14 @@ def write_bytes(place: Place, data: bytes, expected: bytes | None) -> None:
         raise
 
 
+def _refuse_protected(place: Place, status: os.stat_result) -> None:
+    """Taking a file's place needs no permission of the file itself; so that is asked for here."""
+    _decline_special(place.path, status)
+    if not status.st_mode & 0o222:
+        raise ToolFault(f"'{shown(place.path, 200)}' is write-protected; leave it, or ask the user to allow it.")
+    os.close(place.open(os.O_WRONLY | os.O_NONBLOCK))
+
+
 def _write(descriptor: int, data: bytes) -> None:
     view = memoryview(data)
     while view:
@@ -176,25 +247,68 @@ def _write(descriptor: int, data: bytes) -> None:
 
 
 def _like(descriptor: int, status: os.stat_result) -> None:
-    with suppress(PermissionError):
+    mode = status.st_mode & 0o7777
+    try:
         os.fchown(descriptor, status.st_uid, status.st_gid)
-    os.fchmod(descriptor, status.st_mode & 0o7777)
+    except PermissionError:
+        mode &= 0o1777  # what ran as someone else must not run as this user
+    os.fchmod(descriptor, mode)
 
 
 def _put(place: Place, temporary: str, expected: bytes | None) -> None:
     if expected is None:
-        try:
-            os.link(temporary, place.name, src_dir_fd=place.folder, dst_dir_fd=place.folder)
-        except FileExistsError:
-            raise changed_meanwhile(place.path) from None
-        os.unlink(temporary, dir_fd=place.folder)
+        _put_new(place, temporary)
         return
+    with _alone(place):
+        try:
+            current = read_bytes(place, max(len(expected), 1))
+        except (ToolFault, FileNotFoundError):
+            current = None
+        if current != expected:
+            raise changed_meanwhile(place.path)
+        os.rename(temporary, place.name, src_dir_fd=place.folder, dst_dir_fd=place.folder)
+
+
+@contextmanager
+def _alone(place: Place) -> Generator[None]:
+    """Keeps other runs from taking a file's place between the last look at it and the change."""
+    folder = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=place.folder)
     try:
-        current = read_bytes(place, max(len(expected), 1))
-    except (ToolFault, FileNotFoundError):
-        current = None
-    if current != expected:
-        raise changed_meanwhile(place.path)
+        deadline = time.monotonic() + _WAIT
+        while True:
+            try:
+                fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    raise ToolFault(
+                        f"'{shown(place.path, 200)}' is in a folder that another program keeps locked;"
+                        " nothing was written. Try again in a moment."
+                    ) from None
+                time.sleep(0.001)
+        yield
+    finally:
+        os.close(folder)
+
+
+def _put_new(place: Place, temporary: str) -> None:
+    try:
+        os.link(temporary, place.name, src_dir_fd=place.folder, dst_dir_fd=place.folder)
+    except FileExistsError:
+        raise changed_meanwhile(place.path) from None
+    except OSError as error:
+        if error.errno not in (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS):
+            raise
+        _take_name(place, temporary)  # a file system without hard links
+    else:
+        os.unlink(temporary, dir_fd=place.folder)
+
+
+def _take_name(place: Place, temporary: str) -> None:
+    try:
+        os.close(place.open(os.O_WRONLY | os.O_CREAT | os.O_EXCL))
+    except FileExistsError:
+        raise changed_meanwhile(place.path) from None
     os.rename(temporary, place.name, src_dir_fd=place.folder, dst_dir_fd=place.folder)
 
 

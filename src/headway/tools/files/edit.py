@@ -7,10 +7,10 @@ from bisect import bisect_left
 
 from pydantic import Field
 
-from headway.core.text import storable
+from headway.core.text import shown
 from headway.tools.effects import Effect
 from headway.tools.files.changes import FileChange
-from headway.tools.files.content import decoded, encoded, read_bytes, write_bytes
+from headway.tools.files.content import decoded, encoded, read_bytes, split_lines, text_to_write, too_large, write_bytes
 from headway.tools.files.near import no_match, several_matches
 from headway.tools.files.workspace import Place, Workspace
 from headway.tools.tool import Context, Preview, Tool, ToolFault, ToolInput, ToolResult, description_beside
@@ -50,17 +50,28 @@ class Edit(Tool[EditInput]):
         with self._workspace.place(call.path, write=True) as place:
             change, count = _change(place, call, context)
             write_bytes(place, change.after, change.before)
-            context.seen.note(place.path, change.after)
+            context.seen.note_edit(place.path, change.after, len(split_lines(change.new)))
         places = "1 place" if count == 1 else f"{count:,} places"
-        return ToolResult(f"Changed {place.path} in {places}.", files=(place.path,), diff=change.diff())
+        return ToolResult(f"Changed {shown(place.path, 200)} in {places}.", files=(place.path,), diff=change.diff())
 
 
 def _change(place: Place, call: EditInput, context: Context) -> tuple[FileChange, int]:
     before = read_bytes(place, context.limits.file_bytes)
     context.seen.check(place.path, before)
     text, encoding = decoded(before, place.path)
-    after, count = replaced(text, storable(call.old_string), storable(call.new_string), call.replace_all, place.path)
-    return FileChange(place.path, before, encoded(after, encoding)), count
+    old, new = text_to_write(call.old_string, "old_string"), text_to_write(call.new_string, "new_string")
+    after, count = replaced(text, old, new, call.replace_all, place.path)
+    try:
+        data = encoded(after, encoding)
+    except UnicodeEncodeError as error:
+        char = shown(after[error.start])
+        raise ToolFault(
+            f"'{shown(place.path, 200)}' is in {encoding}, which has no '{char}'; nothing was changed."
+            " Use other characters, or convert the file to UTF-8 with bash first."
+        ) from None
+    if len(data) > context.limits.file_bytes:
+        raise too_large(place.path, len(data), context.limits.file_bytes)
+    return FileChange(place.path, before, data, text, after), count
 
 
 def replaced(text: str, old: str, new: str, every: bool, path: str) -> tuple[str, int]:
@@ -68,7 +79,7 @@ def replaced(text: str, old: str, new: str, every: bool, path: str) -> tuple[str
     plain = text.replace("\r\n", "\n")
     old, new = old.replace("\r\n", "\n"), new.replace("\r\n", "\n")
     if old == new:
-        raise ToolFault("old_string and new_string are the same; nothing was changed.")
+        raise ToolFault("old_string and new_string are the same, line ends aside; nothing was changed.")
     first = plain.find(old)
     if first < 0:
         raise no_match(plain, old, path)

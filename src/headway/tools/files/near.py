@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import re
 from difflib import get_close_matches
+from heapq import nlargest
+from operator import add
 
 from headway.core.text import cut, shown
 from headway.tools.tool import ToolFault
 
 _NUMBERED = re.compile(r"^ *\d+\t", re.MULTILINE)
-_MOST_LINES = 5_000
+_MOST_LINES = 20_000
+_MOST_COMPARED = 100
+_COMPARED = 199
+"""Characters of a line that are compared; from 200 on difflib leaves out the frequent ones."""
 _LONGEST = 300
 _SHOWN = 6
 
@@ -57,19 +62,23 @@ def _spaced_differently(lines: list[str], wanted: list[str]) -> int | None:
 def _closest(lines: list[str], wanted: list[str]) -> int | None:
     """The line most like the longest one that is wanted, put where the first would be."""
     place = max(range(len(wanted)), key=lambda index: len(wanted[index].strip()))
-    text = wanted[place].strip()[:_LONGEST]
+    text = wanted[place].strip()[:_COMPARED]
     if not text:
         return None
     for at, line in enumerate(lines):
         if line.strip() == wanted[place].strip():
             return max(at - place, 0)
-    letters = set(text)
-    likely = [at for at, line in enumerate(lines) if 2 * len(letters & set(line[:_LONGEST])) >= len(letters)]
-    candidates: dict[str, int] = {}
-    for at in likely[:_MOST_LINES]:
-        candidates.setdefault(lines[at].strip()[:_LONGEST], at)
-    found = get_close_matches(text, candidates, n=1, cutoff=0.5)
-    return max(candidates[found[0]] - place, 0) if found else None
+    pairs = _pairs(text)
+    alike: dict[str, int] = {}
+    for at, line in enumerate(lines[:_MOST_LINES]):
+        alike.setdefault(line.strip()[:_COMPARED], at)
+    likely = nlargest(_MOST_COMPARED, alike, key=lambda line: len(pairs & _pairs(line)))
+    found = get_close_matches(text, likely, n=1, cutoff=0.5)
+    return max(alike[found[0]] - place, 0) if found else None
+
+
+def _pairs(text: str) -> set[str]:
+    return set(map(add, text, text[1:]))
 
 
 def _excerpt(lines: list[str], at: int, count: int) -> str:

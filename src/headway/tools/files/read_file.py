@@ -5,19 +5,29 @@ from __future__ import annotations
 import asyncio
 import codecs
 import os
-from collections.abc import Iterator
+import sys
+import time
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from pydantic import Field
 
+from headway.core.text import shown
 from headway.tools.effects import Effect
-from headway.tools.files.content import decline_binary, decoded, encoding_of, opened, read_bytes
+from headway.tools.files.content import decline_binary, decoded, encoding_of, opened, read_bytes, split_lines
 from headway.tools.files.workspace import Place, Workspace
-from headway.tools.tool import Context, Tool, ToolInput, ToolResult, description_beside
+from headway.tools.tool import Context, Tool, ToolFault, ToolInput, ToolResult, description_beside
 
 _CHUNK = 1 << 18
 LONGEST_LINE = 2_000
 """A longer line is cut."""
+FOOT = 100
+"""Characters that the line after the lines may take."""
+_NOTE = 60
+"""Characters that say how much of a line was left out."""
+_MARGIN = 10
+"""Characters that go before and after each line."""
 
 
 class ReadFileInput(ToolInput):
@@ -55,37 +65,33 @@ class ReadFile(Tool[ReadFileInput]):
     def _read(self, call: ReadFileInput, context: Context) -> str:
         lines = min(call.limit or context.limits.read_lines, context.limits.read_lines)
         with self._workspace.place(call.path) as place:
-            part = read_part(place, call.offset, lines, context)
+            part = read_part(place, call.offset, lines, context, context.limits.output_chars - FOOT)
         return numbered(part, place.path)
 
 
-def read_part(place: Place, offset: int, lines: int, context: Context) -> Part:
-    """Lines of a file. One that fits into memory is noted as seen, whatever part of it is asked for."""
+def read_part(place: Place, offset: int, lines: int, context: Context, room: int) -> Part:
+    """Lines of a file, as many as there is room for. What is shown of one that can be changed is noted as seen."""
     limit = context.limits.file_bytes
     status = place.status()
     if status is not None and status.st_size > limit:
-        return _part_of_large(place, offset, lines, context)
+        return _part_of_large(place, offset, lines, context, room)
     data = read_bytes(place, limit)
     text, _ = decoded(data, place.path)
-    context.seen.note(place.path, data)
     every = split_lines(text)
-    return Part([_cut(line) for line in every[offset - 1 : offset - 1 + lines]], offset, len(every))
-
-
-def split_lines(text: str) -> list[str]:
-    """Lines as editors count them: ended by a line feed, or by carriage return and line feed."""
-    lines = text.split("\n")
-    if lines[-1] == "":
-        lines.pop()
-    return [line.removesuffix("\r") for line in lines]
+    some, _ = _fitted(((line, 0) for line in every[offset - 1 : offset - 1 + lines]), room)
+    # A first line that had to be cut for want of room can still be read whole.
+    seen = 0 if some and len(every[offset - 1]) > _longest(room) < LONGEST_LINE else len(some)
+    context.seen.note(place.path, data, range(offset, offset + seen), len(every))
+    return Part(some, offset, len(every))
 
 
 def numbered(part: Part, path: str) -> str:
     """The lines with their numbers, and where to read on."""
     if not part.total:
-        return f"({path} is empty)"
+        return f"({shown(path, 200)} is empty)"
     if not part.lines:
-        return f"({path} has {part.total:,} lines; there is none from {part.first:,} on)"
+        lines = "1 line" if part.total == 1 else f"{part.total:,} lines"
+        return f"({shown(path, 200)} has {lines}; there is none from {part.first:,} on)"
     last = part.first + len(part.lines) - 1
     text = "\n".join(f"{number:>6}\t{line}" for number, line in enumerate(part.lines, start=part.first))
     if part.more:
@@ -96,46 +102,67 @@ def numbered(part: Part, path: str) -> str:
     return f"{text}\n[lines {part.first:,}–{last:,} of {part.total:,}{on}]"
 
 
-def _cut(line: str) -> str:
-    if len(line) <= LONGEST_LINE:
-        return line
-    return f"{line[:LONGEST_LINE]} [… {len(line) - LONGEST_LINE:,} characters of this line left out]"
+def _longest(room: int) -> int:
+    return max(min(LONGEST_LINE, room - _NOTE), 20)
 
 
-def _part_of_large(place: Place, offset: int, lines: int, context: Context) -> Part:
+def _fitted(lines: Iterable[tuple[str, int]], room: int) -> tuple[list[str], bool]:
+    """Lines, each with how much of it is not in memory, as far as there is room; and whether one was left over."""
+    longest = _longest(room)
+    found: list[str] = []
+    for line, dropped in lines:
+        left_out = dropped + max(len(line) - longest, 0)
+        if left_out:
+            line = f"{line[:longest]} [… {left_out:,} characters of this line left out]"
+        room -= len(line) + _MARGIN
+        if found and (room < 0 or (left_out and longest < LONGEST_LINE)):
+            return found, True
+        found.append(line)
+    return found, False
+
+
+def _part_of_large(place: Place, offset: int, lines: int, context: Context, room: int) -> Part:
     descriptor, status = opened(place)
     context.seen.forget(place.path)
+    deadline = time.monotonic() + context.limits.search_seconds
     try:
         start = os.pread(descriptor, _CHUNK, 0)
         decline_binary(place.path, start, status.st_size)
-        found: list[str] = []
-        number = 0
-        for line in _lines(descriptor, encoding_of(start)):
-            number += 1
-            if number >= offset + lines:
-                return Part(found, offset, number, more=True)
-            if number >= offset:
-                found.append(_cut(line))
-        return Part(found, offset, number)
+        every = _lines(descriptor, encoding_of(start), status.st_size, deadline)
+        before = sum(1 for _ in islice(every, min(offset - 1, sys.maxsize)))
+        found, more = _fitted(islice(every, lines), room)
+        more = more or next(every, None) is not None
+        return Part(found, offset, before + len(found), more)
+    except TimeoutError:
+        raise ToolFault(
+            f"'{shown(place.path, 200)}' is so large ({status.st_size:,} bytes) that line {offset:,} was not reached in"
+            f" {context.limits.search_seconds:g} s; use bash to take out the part that is needed."
+        ) from None
     finally:
         os.close(descriptor)
 
 
-def _lines(descriptor: int, encoding: str) -> Iterator[str]:
-    """The lines of an open file, each in memory only as far as it is shown."""
+def _lines(descriptor: int, encoding: str, size: int, deadline: float) -> Iterator[tuple[str, int]]:
+    """The lines of an open file, each in memory only as far as it is shown, and how much of it is not."""
     decoder = codecs.getincrementaldecoder(encoding)("replace")
-    rest, dropped = "", 0
+    rest, dropped, begun = "", 0, False
     while True:
-        data = os.read(descriptor, _CHUNK)
-        rest += decoder.decode(data, final=not data).replace("\ufeff", "")
+        if time.monotonic() > deadline:
+            raise TimeoutError
+        # What is appended meanwhile is left for another time: it might never end.
+        data = os.read(descriptor, min(_CHUNK, size))
+        size -= len(data)
+        text = decoder.decode(data, final=not data)
+        rest += text if begun else text.removeprefix("\ufeff")
+        begun = begun or bool(text)
         *whole, rest = rest.split("\n")
         for line in whole:
-            yield line.removesuffix("\r") + "…" * bool(dropped)
+            yield line.removesuffix("\r"), dropped
             dropped = 0
         if len(rest) > 2 * LONGEST_LINE:
             dropped += len(rest) - 2 * LONGEST_LINE
             rest = rest[: 2 * LONGEST_LINE]
         if not data:
             if rest:
-                yield rest
+                yield rest, dropped
             return

@@ -9,7 +9,7 @@ from pydantic import Field
 from headway.core.errors import HeadwayError
 from headway.core.text import shown
 from headway.tools.effects import Effect
-from headway.tools.files.read_file import numbered, read_part
+from headway.tools.files.read_file import FOOT, numbered, read_part
 from headway.tools.files.workspace import Workspace
 from headway.tools.tool import Context, Tool, ToolInput, ToolResult, description_beside
 
@@ -34,20 +34,22 @@ class ReadManyFiles(Tool[ReadManyFilesInput]):
     async def run(self, call: ReadManyFilesInput, context: Context) -> ToolResult:
         answers: list[str] = []
         unread = 0
-        for path in dict.fromkeys(call.paths):
+        paths = list(dict.fromkeys(call.paths))
+        left = context.limits.output_chars
+        for index, path in enumerate(paths):
+            head = f"==> {shown(path, 200)} <==\n"
+            # An equal share of what is left: a short file leaves more to those after it.
+            room = left // (len(paths) - index) - len(head) - FOOT
             try:
-                text = await asyncio.to_thread(self._read, path, len(call.paths), context)
+                text = await asyncio.to_thread(self._read, path, room, context)
             except HeadwayError as error:
                 unread += 1
                 text = f"({error})"
-            answers.append(f"==> {shown(path, 200)} <==\n{text}")
+            answers.append(head + text)
+            left -= len(answers[-1]) + 2
         return ToolResult("\n\n".join(answers), ok=unread < len(answers))
 
-    def _read(self, path: str, files: int, context: Context) -> str:
-        """As much of the file as leaves room for the others."""
+    def _read(self, path: str, room: int, context: Context) -> str:
         with self._workspace.place(path) as place:
-            part = read_part(place, 1, context.limits.read_lines, context)
-        room = max(context.limits.output_chars // files - 200, 500)
-        while len(part.lines) > 1 and sum(map(len, part.lines)) + 7 * len(part.lines) > room:
-            part.lines = part.lines[: len(part.lines) * 3 // 4]
+            part = read_part(place, 1, context.limits.read_lines, context, room)
         return numbered(part, place.path)

@@ -2,37 +2,78 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from hashlib import blake2b
+from threading import Lock
 
 from headway.core.text import shown
 from headway.tools.tool import ToolFault
 
 
+@dataclass(frozen=True, slots=True)
+class _Known:
+    digest: bytes
+    unseen: tuple[range, ...]
+    """Lines of this content that the run was not shown."""
+
+
 class Seen:
-    """One run's memory of contents, by path. Only a digest is kept."""
+    """One run's memory of contents, by path. Only a digest is kept, and which lines were left out."""
 
     def __init__(self) -> None:
-        self._digests: dict[str, bytes] = {}
+        self._files: dict[str, _Known] = {}
+        self._lock = Lock()
 
-    def note(self, path: str, content: bytes) -> None:
-        self._digests[path] = digest(content)
+    def note(self, path: str, content: bytes, lines: range | None = None, total: int = 0) -> None:
+        """The run knows this content; or only these lines of it, besides what it has seen of the same content."""
+        known = digest(content)
+        with self._lock:
+            before = self._files.get(path)
+            unseen = before.unseen if before and before.digest == known else (range(1, total + 1),)
+            self._files[path] = _Known(known, () if lines is None else _without(unseen, lines))
+
+    def note_edit(self, path: str, content: bytes, total: int) -> None:
+        """The run changed a part: it knows the whole only if it did before."""
+        with self._lock:
+            before = self._files.get(path)
+            whole = before is not None and not before.unseen
+            self._files[path] = _Known(digest(content), () if whole else (range(1, total + 1),))
 
     def forget(self, path: str) -> None:
-        self._digests.pop(path, None)
+        self._files.pop(path, None)
 
-    def check(self, path: str, content: bytes) -> None:
-        """Raises `ToolFault` unless this is what the run has seen."""
-        known = self._digests.get(path)
+    def check(self, path: str, content: bytes, *, whole: bool = False) -> None:
+        """Raises `ToolFault` unless this is what the run has seen; all of it, if asked for the whole."""
+        known = self._files.get(path)
+        name = shown(path, 200)
         if known is None:
-            raise ToolFault(
-                f"'{shown(path, 200)}' has not been read yet; read it with read_file first, then change it."
-            )
-        if known != digest(content):
+            raise ToolFault(f"'{name}' has not been read yet; read it with read_file first, then change it.")
+        if known.digest != digest(content):
             self.forget(path)
             raise ToolFault(
-                f"'{shown(path, 200)}' was changed by someone else since you read it; nothing was written."
+                f"'{name}' was changed by someone else since you read it; nothing was written."
                 " Read it again, and keep their changes."
             )
+        if whole and known.unseen:
+            raise ToolFault(
+                f"'{name}' was read only in part, so nothing was written; read the rest of it from line"
+                f" {known.unseen[0].start:,} on, or change the part with edit."
+            )
+
+    def check_new(self, path: str) -> None:
+        """Raises `ToolFault`, once, if the run has seen a file where now there is none."""
+        if self._files.pop(path, None) is not None:
+            raise ToolFault(
+                f"'{shown(path, 200)}' was deleted by someone else since you read it; nothing was written."
+                " If it is wanted again, call write_file once more."
+            )
+
+
+def _without(lines: tuple[range, ...], shown: range) -> tuple[range, ...]:
+    parts: list[range] = []
+    for gap in lines:
+        parts += [range(gap.start, min(gap.stop, shown.start)), range(max(gap.start, shown.stop), gap.stop)]
+    return tuple(part for part in parts if part)
 
 
 def digest(content: bytes) -> bytes:

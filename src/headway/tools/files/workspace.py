@@ -12,6 +12,7 @@ import stat
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from unicodedata import category
 
 from headway.core.text import shown
 from headway.project import FOLDER
@@ -57,74 +58,104 @@ class Workspace:
 
     @contextmanager
     def place(self, path: str, *, write: bool = False, make_folders: bool = False) -> Generator[Place]:
-        """The place of a path, with its folder held open. Raises `ToolFault` for a path that leads out."""
-        walk = _Walk(self.root, path, write, make_folders)
+        """The place of a path, with its folder held open. Raises `ToolFault` for a path that leads out.
+
+        Folders that were made on the way are removed again if what follows fails.
+        """
+        steps = self._steps(path)
+        if write and path.endswith("/"):
+            raise ToolFault(f"'{shown(path, 200)}' names a folder; name a file in it.")
+        walk = _Walk(self, path, write, make_folders)
         try:
-            walk.go(self._steps(path))
+            walk.go(steps)
             reached = "/".join(walk.names) or "."
             if _is_own(walk.names) and not reached.startswith(f"{FOLDER}/{OUTPUTS}/"):
                 raise _closed(path)
             yield Place(walk.folders[-1], walk.last, reached)
-        except OSError as error:
-            raise (NotThere if error.errno == errno.ENOENT else ToolFault)(_sentence(error, path)) from None
+        except BaseException as error:
+            walk.unmake()
+            if isinstance(error, OSError):
+                raise (NotThere if error.errno == errno.ENOENT else ToolFault)(_sentence(error, path)) from None
+            raise
         finally:
             walk.close()
 
     def relative(self, path: str) -> str:
-        """The path as it is written relative to the root, links not looked at; for patterns and previews."""
+        """Where the path leads, relative to the root, as far as anything is there; for patterns and previews."""
         try:
-            return os.path.normpath("/".join(self._steps(path)) or ".")
+            steps, walk = self._steps(path), _Walk(self, path)
         except ToolFault:
             return path
+        try:
+            walk.go(steps)
+        except FileNotFoundError:
+            walk.names += walk.ahead[::-1]
+        except (OSError, ToolFault):
+            return path
+        finally:
+            walk.close()
+        return os.path.normpath("/".join(walk.names) or ".")
+
+    def below(self, path: str) -> str | None:
+        """What an absolute path says after the root; None if it does not begin with it."""
+        for root in (self.root, self._given):
+            bare = root.rstrip("/")
+            if path == root or path.startswith(f"{bare}/"):
+                return path[len(bare) :]
+        return None
 
     def _steps(self, path: str) -> list[str]:
         if "\0" in path or len(path) > _LONGEST:
             raise ToolFault(f"'{shown(path)}' is no usable path; give one inside the project, relative to its folder.")
-        if os.path.isabs(path):
-            for root in (self.root, self._given):
-                if path == root or path.startswith(root.rstrip("/") + "/"):
-                    path = path[len(root.rstrip("/")) :]
-                    break
-            else:
-                raise _outside(path)
-        return [step for step in path.split("/") if step not in ("", ".")]
+        below = self.below(path) if os.path.isabs(path) else path
+        if below is None:
+            raise _outside(path)
+        return _split(below)
 
 
 class _Walk:
     """One way from the root: the folders held open, and the names that led to them."""
 
-    def __init__(self, root: str, path: str, write: bool, make_folders: bool) -> None:
+    def __init__(self, workspace: Workspace, path: str, write: bool = False, make_folders: bool = False) -> None:
+        self._workspace = workspace
         self._path = path
         self._write = write
         self._make = make_folders
+        self._made: list[tuple[int, str]] = []
+        """Folders that were not there before: how deep, and their names."""
         self._links = 0
-        self.folders = [os.open(root, _FOLDER_FLAGS)]
+        try:
+            self.folders = [os.open(workspace.root, _FOLDER_FLAGS)]
+        except OSError as error:
+            why = shown(error.strerror or str(error), 200)
+            raise ToolFault(f"The project's folder cannot be opened: {why}; ask the user to look after it.") from None
         self.names: list[str] = []
+        self.ahead: list[str] = []
+        """Steps still to go, the next one last."""
         self.last = "."
 
     def close(self) -> None:
         for folder in self.folders:
             os.close(folder)
 
+    def unmake(self) -> None:
+        for depth, step in reversed(self._made):
+            with suppress(OSError):  # not empty: someone else uses it already
+                os.rmdir(step, dir_fd=self.folders[depth])
+
     def go(self, steps: list[str]) -> None:
-        ahead = steps[::-1]
-        while ahead:
-            step = ahead.pop()
+        self.ahead = steps[::-1]
+        while self.ahead:
+            step = self.ahead.pop()
             if step == "..":
                 self._up()
             elif (target := self._link(step)) is not None:
-                self._links += 1
-                if self._links > _MOST_LINKS:
-                    raise ToolFault(f"'{shown(self._path)}' goes round in circles of links; use the real path.")
-                if os.path.isabs(target):
-                    raise _outside(self._path)
-                ahead.extend(part for part in target.split("/")[::-1] if part not in ("", "."))
+                self._follow(target)
             else:
                 self.names.append(step)
-                if self._write and (_is_own(self.names) or step.casefold() == ".git"):
-                    raise _closed(self._path)
-                if ahead:
-                    self._down(step, ahead)
+                self._refuse_closed(step)
+                if self.ahead:
+                    self._down(step)
                 else:
                     self.last = step
 
@@ -133,16 +164,33 @@ class _Walk:
             raise _outside(self._path)
         os.close(self.folders.pop())
         self.names.pop()
+        self._made = [made for made in self._made if made[0] < len(self.folders)]
 
     def _link(self, step: str) -> str | None:
         try:
+            step.encode()
             return os.readlink(step, dir_fd=self.folders[-1])
+        except UnicodeEncodeError:
+            raise ToolFault(f"'{shown(self._path, 200)}' has a name that is not UTF-8; use bash for it.") from None
         except OSError as error:
             if error.errno in (errno.EINVAL, errno.ENOENT):
                 return None
             raise
 
-    def _down(self, step: str, ahead: list[str]) -> None:
+    def _follow(self, target: str) -> None:
+        self._links += 1
+        if self._links > _MOST_LINKS:
+            raise ToolFault(f"'{shown(self._path, 200)}' goes round in circles of links; use the real path.")
+        if os.path.isabs(target):
+            below = self._workspace.below(target)
+            if below is None:
+                raise _outside(self._path)
+            while len(self.folders) > 1:
+                self._up()
+            target = below
+        self.ahead += _split(target)[::-1]
+
+    def _down(self, step: str) -> None:
         """Into a folder. Where the way may be made, missing folders are; but not on the way back up."""
         here = self.folders[-1]
         if len(self.folders) > _DEEPEST:
@@ -150,25 +198,43 @@ class _Walk:
         try:
             self.folders.append(os.open(step, _FOLDER_FLAGS, dir_fd=here))
         except FileNotFoundError:
-            if not self._make or ".." in ahead:
+            for name in self.ahead:
+                self._refuse_closed(name)
+            if not self._make or ".." in self.ahead:
                 raise
             with suppress(FileExistsError):  # someone else was quicker
                 os.mkdir(step, dir_fd=here)
+                self._made.append((len(self.folders) - 1, step))
             self.folders.append(os.open(step, _FOLDER_FLAGS, dir_fd=here))
+
+    def _refuse_closed(self, step: str) -> None:
+        if self._write and (_is_own(self.names) or _plain(step) == ".git"):
+            raise _closed(self._path)
+
+
+def _split(path: str) -> list[str]:
+    return [step for step in path.split("/") if step not in ("", ".")]
+
+
+def _plain(step: str) -> str:
+    """The name as a file system may take it that knows neither case nor invisible characters."""
+    if not step.isascii():
+        step = "".join(char for char in step if category(char) != "Cf")
+    return step.casefold()
 
 
 def _is_own(names: list[str]) -> bool:
-    return bool(names) and names[0].casefold() == FOLDER
+    return bool(names) and _plain(names[0]) == FOLDER
 
 
 def _closed(path: str) -> ToolFault:
     return ToolFault(
-        f"'{shown(path)}' is closed to file tools, since Headway or git keeps its own records there; use another path."
+        f"'{shown(path, 200)}' is closed to file tools, since Headway or git keeps records there; use another path."
     )
 
 
 def _outside(path: str) -> ToolFault:
-    return ToolFault(f"'{shown(path)}' leads out of the project; give a path inside it, relative to its folder.")
+    return ToolFault(f"'{shown(path, 200)}' leads out of the project; give a path inside it, relative to its folder.")
 
 
 def _sentence(error: OSError, path: str) -> str:

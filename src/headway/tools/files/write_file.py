@@ -6,10 +6,19 @@ import asyncio
 
 from pydantic import Field
 
-from headway.core.text import storable
+from headway.core.text import shown
 from headway.tools.effects import Effect
 from headway.tools.files.changes import FileChange
-from headway.tools.files.content import decoded, encoded, read_bytes, too_large, write_bytes
+from headway.tools.files.content import (
+    decoded,
+    encoded,
+    has_mark,
+    read_bytes,
+    split_lines,
+    text_to_write,
+    too_large,
+    write_bytes,
+)
 from headway.tools.files.workspace import NotThere, Place, Workspace
 from headway.tools.tool import Context, Preview, Tool, ToolInput, ToolResult, description_beside
 
@@ -43,34 +52,48 @@ class WriteFile(Tool[WriteFileInput]):
             with self._workspace.place(call.path, write=True) as place:
                 return _change(place, call.content, context).preview()
         except NotThere:  # its folders are still to be made
-            path = self._workspace.relative(call.path)
-            return FileChange(path, None, storable(call.content).encode()).preview()
+            return _creation(self._workspace.relative(call.path), call.content, context).preview()
 
     def _write(self, call: WriteFileInput, context: Context) -> ToolResult:
         with self._workspace.place(call.path, write=True, make_folders=True) as place:
             change = _change(place, call.content, context)
+            name = shown(place.path, 200)
             if change.before == change.after:
-                return ToolResult(f"{place.path} already has this content; nothing was changed.")
+                return ToolResult(f"{name} already has this content; nothing was changed.")
             write_bytes(place, change.after, change.before)
             context.seen.note(place.path, change.after)
-        what = "Created" if change.before is None else "Replaced"
-        lines = call.content.count("\n") + bool(call.content and not call.content.endswith("\n"))
-        text = f"{what} {place.path} ({lines:,} line{'' if lines == 1 else 's'})."
+        lines = len(split_lines(change.new))
+        size = f"{lines:,} line{'' if lines == 1 else 's'}"
+        text = f"{'Created' if change.before is None else 'Replaced'} {name} ({size})."
+        if change.recoded:
+            text += f" It is in UTF-8 now, since {change.recoded} cannot hold this content."
         return ToolResult(text, files=(place.path,), diff=change.diff())
+
+
+def _creation(path: str, content: str, context: Context) -> FileChange:
+    context.seen.check_new(path)
+    content = text_to_write(content, "content")
+    return FileChange(path, None, _sized(content.encode(), path, context), "", content)
 
 
 def _change(place: Place, content: str, context: Context) -> FileChange:
     """The change from what is there, which must be what the run has seen, in the encoding and line ends it has."""
-    content = storable(content)
-    status = place.status()
-    if status is None and place.name != ".":
-        return FileChange(place.path, None, _sized(content.encode(), place.path, context))
+    if place.status() is None and place.name != ".":
+        return _creation(place.path, content, context)
     before = read_bytes(place, context.limits.file_bytes)
-    context.seen.check(place.path, before)
+    context.seen.check(place.path, before, whole=True)
     text, encoding = decoded(before, place.path)
+    content = text_to_write(content, "content")
     if "\r\n" in text and "\n" not in text.replace("\r\n", ""):
         content = content.replace("\r\n", "\n").replace("\n", "\r\n")
-    return FileChange(place.path, before, _sized(encoded(content, encoding), place.path, context))
+    if has_mark(encoding):
+        content = content.removeprefix("\ufeff")
+    recoded = None
+    try:
+        data = encoded(content, encoding)
+    except UnicodeEncodeError:
+        data, recoded = content.encode(), encoding
+    return FileChange(place.path, before, _sized(data, place.path, context), text, content, recoded)
 
 
 def _sized(data: bytes, path: str, context: Context) -> bytes:

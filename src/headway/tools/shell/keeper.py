@@ -15,6 +15,8 @@ from contextlib import suppress
 
 GRACE = 2.0
 """Seconds between asking and forcing to end."""
+_GRACE_WHEN_STOPPED = 0.5
+"""The same when a person waits for it."""
 _DRAIN = 0.3
 """Seconds in which what the command left behind, such as `> >(tee log)`, may end by itself."""
 _FORCED = 3.0
@@ -57,13 +59,13 @@ class Keeper:
             if 0 in self._rest(min(left, _LOOK), listening=True):
                 return STOPPED
 
-    def end_all(self, *, at_once: bool) -> tuple[int, int]:
+    def end_all(self, outcome: str) -> tuple[int, int]:
         """How many processes were still there, and how many of them still are."""
-        if not at_once and self._gone_within(_DRAIN):
+        if outcome not in (TIMED_OUT, STOPPED) and self._gone_within(_DRAIN):
             return 0, 0
         found = max(len(self._living()), 1)
         self._signal(signal.SIGTERM)
-        if not self._gone_within(GRACE):
+        if not self._gone_within(_GRACE_WHEN_STOPPED if outcome == STOPPED else GRACE):
             until = time.monotonic() + _FORCED
             self._signal(signal.SIGKILL)
             while not self._gone_within(_POLL) and time.monotonic() < until:
@@ -178,7 +180,7 @@ def _processes() -> dict[int, tuple[int, int, int]]:
 def main() -> None:
     keeper = Keeper(sys.argv[2:])
     outcome = keeper.outcome(float(sys.argv[1]))
-    ended, left = keeper.end_all(at_once=outcome in (TIMED_OUT, STOPPED))
+    ended, left = keeper.end_all(outcome)
     with suppress(OSError):  # nobody may be there to be told
         os.write(2, f"{outcome} {ended} {left}\n".encode())
     os._exit(0)

@@ -1,0 +1,108 @@
+"""`glob`: files whose path fits a pattern, in the order of their paths."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from contextlib import closing
+
+from pydantic import Field
+
+from headway.core.text import neutral, shown
+from headway.tools.effects import Effect
+from headway.tools.files.walk import Stop, Walk
+from headway.tools.files.wildcards import BadWildcards, alternatives, path_expression
+from headway.tools.files.workspace import Workspace
+from headway.tools.limits import Limits
+from headway.tools.tool import Context, Tool, ToolFault, ToolInput, ToolResult, description_beside
+
+_WILD = re.compile(r"[*?\[{\\]")
+
+
+class GlobInput(ToolInput):
+    pattern: str = Field(min_length=1, max_length=1_000, description="Such as `**/*.py`, relative to `path`.")
+    path: str = Field(default=".", description="Folder to look in, relative to the project's folder.")
+
+
+class Glob(Tool[GlobInput]):
+    name = "glob"
+    description = description_beside(__file__)
+    input = GlobInput
+    effect = Effect.READ
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+
+    def subject(self, call: GlobInput) -> str:
+        return self._workspace.relative(call.path)
+
+    async def run(self, call: GlobInput, context: Context) -> ToolResult:
+        stop = Stop(context.limits.search_seconds)
+        try:
+            return ToolResult(await asyncio.to_thread(self._find, call, context.limits, stop))
+        finally:
+            stop.set()
+
+    def _find(self, call: GlobInput, limits: Limits, stop: Stop) -> str:
+        folder, pattern = _split(call.pattern)
+        expression = path_matcher(pattern, call.pattern)
+        walk = self._walk(call.path, folder, stop)
+        if walk is None:
+            return _nothing(call)
+        skipped = 0 if walk.start == "." else len(walk.start) + 1
+        found: list[str] = []
+        count = 0
+        with closing(walk.files()) as files:
+            for file in files:
+                if expression.match(file.path, skipped):
+                    count += 1
+                    if count <= limits.results:
+                        found.append(neutral(file.path))
+        if count > len(found):
+            found.append(f"[… and {count - len(found):,} more; narrow the pattern or the path]")
+        notes = walk.notes()
+        if walk.stopped:
+            notes.append(f"Ended after {limits.search_seconds:g} seconds; there may be more. Narrow the path.")
+        return "\n".join([*(found or [_nothing(call)]), *(f"[{note}]" for note in notes)])
+
+    def _walk(self, path: str, folder: str, stop: Stop) -> Walk | None:
+        """The walk from where the pattern's wildcards begin; None if there is no folder."""
+        walk = Walk(self._workspace, path, stop)
+        if walk.file is not None:
+            raise ToolFault(f"'{shown(path, 200)}' is a file; give its folder as path, or read it with read_file.")
+        if not folder:
+            return walk
+        try:
+            walk = Walk(self._workspace, f"{path}/{folder}", stop)
+        except ToolFault:
+            return None
+        return walk if walk.file is None else None
+
+
+def path_matcher(pattern: str, given: str) -> re.Pattern[str]:
+    """What whole paths are compared with. Raises `ToolFault` for a pattern that cannot be used, as it was given."""
+    try:
+        choices = alternatives(pattern)
+        if any(choice.startswith("/") or ".." in choice.split("/") for choice in choices):
+            raise ToolFault(
+                f"'{shown(given, 200)}' cannot be used: a pattern is relative and has no '..';"
+                " give the folder to look in as path."
+            )
+        return re.compile(f"(?:{'|'.join(map(path_expression, choices))})\\Z")
+    except BadWildcards as error:
+        raise ToolFault(f"'{shown(given, 200)}' cannot be used: {error}.") from None
+
+
+def _split(pattern: str) -> tuple[str, str]:
+    """The folders that a pattern names outright, and the rest of it."""
+    wild = _WILD.search(pattern)
+    plain = pattern[: wild.start()] if wild else pattern
+    at = plain.rfind("/")
+    folder = plain[: max(at, 0)].removeprefix("./")
+    if pattern.startswith("/") or ".." in plain.split("/"):
+        return "", pattern  # refused with the whole pattern
+    return folder, pattern[at + 1 :]
+
+
+def _nothing(call: GlobInput) -> str:
+    return f"No file matches '{shown(call.pattern, 200)}' in '{shown(call.path, 200)}'."

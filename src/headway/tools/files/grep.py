@@ -1,0 +1,204 @@
+"""`grep`: lines of files that match a regular expression. ripgrep, where there is one, only makes it quicker."""
+
+from __future__ import annotations
+
+import asyncio
+import codecs
+from collections.abc import Callable, Generator
+from contextlib import closing
+
+from pydantic import Field
+
+from headway.core.text import shown, storable
+from headway.tools.effects import Effect
+from headway.tools.files import ripgrep
+from headway.tools.files.content import decoded, read_bytes
+from headway.tools.files.glob import path_matcher
+from headway.tools.files.grep_literal import literal_of
+from headway.tools.files.grep_matches import Findings, Matcher, Output, TooSlow
+from headway.tools.files.walk import File, Stop, Walk
+from headway.tools.files.workspace import Workspace
+from headway.tools.limits import Limits
+from headway.tools.tool import Context, Tool, ToolFault, ToolInput, ToolResult, description_beside
+
+_ROOM = 20
+"""Times the longest answer; what is longer is not even kept in a file."""
+_LONGEST_PATH = 4_000
+_UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
+class GrepInput(ToolInput):
+    pattern: str = Field(min_length=1, max_length=2_000, description="Regular expression, compared line by line.")
+    path: str = Field(default=".", description="Folder or file to search, relative to the project's folder.")
+    glob: str | None = Field(default=None, min_length=1, max_length=1_000, description="Files to search: `*.py`.")
+    fixed: bool = Field(default=False, description="Take the pattern as plain text.")
+    ignore_case: bool = False
+    context: int = Field(default=0, ge=0, le=20, description="Lines to show before and after each match.")
+    output: Output = "lines"
+
+
+class Grep(Tool[GrepInput]):
+    name = "grep"
+    description = description_beside(__file__)
+    input = GrepInput
+    effect = Effect.READ
+    aliases = ("rg",)
+
+    def __init__(self, workspace: Workspace, *, use_ripgrep: bool = True) -> None:
+        self._workspace = workspace
+        self._ripgrep = ripgrep.installed(workspace) if use_ripgrep else None
+
+    def subject(self, call: GrepInput) -> str:
+        return self._workspace.relative(call.path)
+
+    async def run(self, call: GrepInput, context: Context) -> ToolResult:
+        stop = Stop(context.limits.search_seconds)
+        try:
+            return ToolResult(await asyncio.to_thread(self._search, call, context.limits, stop))
+        finally:
+            stop.set()
+
+    def _search(self, call: GrepInput, limits: Limits, stop: Stop) -> str:
+        search = _Search(self._workspace, call, limits, stop)
+        if search.walk.file is not None:
+            search.only_file()
+        else:
+            search.folder(self._ripgrep)
+        return "\n".join(search.answer())
+
+
+class _Search:
+    """One search, and what it went through."""
+
+    def __init__(self, workspace: Workspace, call: GrepInput, limits: Limits, stop: Stop) -> None:
+        self._workspace = workspace
+        self._call = call
+        self._limits = limits
+        self._stop = stop
+        self._literal = literal_of(call.pattern, fixed=call.fixed, ignore_case=call.ignore_case)
+        self._matcher = Matcher(
+            call.pattern, fixed=call.fixed, ignore_case=call.ignore_case, literal=self._literal, stop=stop
+        )
+        self._findings = Findings(call.output, call.context, limits.results, _ROOM * limits.output_chars)
+        self._searched = self._large = self._unread = 0
+        self._slow_in: str | None = None
+        self.walk = Walk(workspace, call.path, stop)
+
+    def only_file(self) -> None:
+        """Searches a file that was asked for by its name. Raises `ToolFault` if it cannot be searched."""
+        with self._workspace.place(self._call.path) as place:
+            data = read_bytes(place, self._limits.file_bytes)
+        text, encoding = decoded(data, place.path)
+        if not _is_searched(data, encoding):
+            raise ToolFault(f"'{shown(place.path, 200)}' has an encoding that is not searched; read it with read_file.")
+        self._searched = 1
+        self._add(place.path, text)
+
+    def folder(self, program: str | None) -> None:
+        with closing(self._wanted()) as files:
+            chosen = ((file, True) for file in files)
+            if program is not None and self._literal is not None:
+                case = self._call.ignore_case
+                chosen = ripgrep.with_literal(program, self._workspace.root, files, self._literal, case, self._stop)
+            for file, possible in chosen:
+                if self._stop or self._findings.full or self._slow_in:
+                    break
+                self._searched += 1
+                if possible and (text := self._text(file)) is not None:
+                    self._add(file.path, text)
+
+    def answer(self) -> list[str]:
+        lines = list(self._findings.lines)
+        if not lines:
+            lines.append(f"No match for '{shown(self._call.pattern, 200)}' in {_files(self._searched)}.")
+        lines += [f"[{note}]" for note in self._notes()]
+        return lines
+
+    def _notes(self) -> list[str]:
+        # With ripgrep the walk is ahead of what is shown; so what it met counts only if it came to its end.
+        if self._findings.full:
+            things = "matching lines" if self._call.output == "lines" else "matching files"
+            return [f"There are more {things} than these; narrow the pattern, path or glob."]
+        notes = self.walk.notes()
+        if self._large:
+            notes.append(f"Skipped {_files(self._large)} larger than {self._limits.file_bytes:,} bytes.")
+        if self._unread:
+            notes.append(f"Skipped {_files(self._unread)} that could not be read.")
+        if self._slow_in is not None:
+            notes.append(
+                f"Ended in '{shown(self._slow_in, 200)}': the pattern takes too long on one of its lines;"
+                " there may be more. Make it simpler, without repeats in each other."
+            )
+        elif self._stop:
+            seconds = f"{self._limits.search_seconds:g} seconds"
+            notes.append(f"Ended after {seconds}; there may be more. Narrow the path or the glob.")
+        return notes
+
+    def _wanted(self) -> Generator[File]:
+        """The files of the walk that pass the filter and are not too large."""
+        wanted = _file_filter(self._call.glob, self.walk.start)
+        with closing(self.walk.files()) as files:
+            for file in files:
+                if not wanted(file.path):
+                    continue
+                if file.size > self._limits.file_bytes:
+                    self._large += 1
+                elif not _is_nameable(file.path):
+                    self._unread += 1
+                else:
+                    yield file
+
+    def _text(self, file: File) -> str | None:
+        """The file's text; None if it cannot match."""
+        try:
+            with self._workspace.place(file.path) as place:
+                data = read_bytes(place, self._limits.file_bytes)
+        except ToolFault:
+            self._unread += 1
+            return None
+        if not self._may_match(data):
+            return None
+        try:
+            text, encoding = decoded(data, file.path)
+        except ToolFault:  # binary
+            return None
+        return text if _is_searched(data, encoding) else None
+
+    def _may_match(self, data: bytes) -> bool:
+        if self._literal is None or data.startswith(_UTF16_MARKS):
+            return True
+        literal = self._literal.encode()
+        return literal.lower() in data.lower() if self._call.ignore_case else literal in data
+
+    def _add(self, path: str, text: str) -> None:
+        try:
+            self._findings.add(path, text, self._matcher)
+        except TooSlow:
+            self._slow_in = path
+
+
+def _is_searched(data: bytes, encoding: str) -> bool:
+    """Whether ripgrep would see the same text, so that answers do not depend on it."""
+    if data.startswith(_UTF16_MARKS):
+        return encoding.startswith("utf-16")
+    return not encoding.startswith("utf-32")
+
+
+def _is_nameable(path: str) -> bool:
+    """Whether the workspace takes the path; found out before ripgrep can make a difference."""
+    return len(path) <= _LONGEST_PATH and storable(path) == path
+
+
+def _file_filter(pattern: str | None, start: str) -> Callable[[str], bool]:
+    """The filter `*.py`: by name without a slash in it, else by the path relative to where the search starts."""
+    if pattern is None:
+        return lambda path: True
+    wanted = not pattern.startswith("!")
+    pattern = pattern[not wanted :]
+    expression = path_matcher(pattern if "/" in pattern else f"**/{pattern}", pattern)
+    skipped = 0 if start == "." else len(start) + 1
+    return lambda path: (expression.match(path, skipped) is not None) is wanted
+
+
+def _files(count: int) -> str:
+    return f"{count:,} file{'s' * (count != 1)}"

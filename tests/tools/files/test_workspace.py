@@ -1,0 +1,223 @@
+"""Paths stay inside the project: what is resolved, what is refused, and how that is said."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+from tests.tools.files.desk import Desk
+
+from headway.tools.files.workspace import NotThere, Workspace, kind_of
+from headway.tools.tool import ToolFault
+
+OUT = "leads out of the project; give a path inside it, relative to its folder."
+CLOSED = "is closed to file tools, since Headway or git keeps records there; use another path."
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside/secret.txt").write_text("SECRET")
+    (tmp_path / "project/src").mkdir(parents=True)
+    (tmp_path / "project/src/a.txt").write_text("inside")
+    return tmp_path / "project"
+
+
+def reached(project: Path, path: str) -> str:
+    with Workspace(project).place(path) as place:
+        return place.path
+
+
+def refused(project: Path, path: str, *, write: bool = False, make_folders: bool = False) -> str:
+    with pytest.raises(ToolFault) as caught, Workspace(project).place(path, write=write, make_folders=make_folders):
+        pass
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["src/a.txt", "./src//a.txt", "src/../src/./a.txt", "src/a.txt/", "in/a.txt", "deep/../src/a.txt", "abs/a.txt"],
+)
+def test_ways_inside_lead_to_the_same_place(project: Path, path: str) -> None:
+    (project / "in").symlink_to("src")
+    (project / "deep").symlink_to("src/../src")
+    (project / "abs").symlink_to(project / "src")
+    assert reached(project, path) == "src/a.txt"
+    assert reached(project, f"{project}/{path}") == "src/a.txt"
+    assert Workspace(project).relative(path) == "src/a.txt"
+
+
+def test_a_project_reached_through_a_link_knows_both_of_its_names(project: Path) -> None:
+    link = project.parent / "link"
+    link.symlink_to("project")
+    for root in (link, project):
+        assert reached(link, f"{root}/src/a.txt") == "src/a.txt"
+    assert reached(project, str(project)) == "."
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["..", "../outside/secret.txt", "src/../../outside/secret.txt", "/etc/passwd", "//etc", "out/secret.txt", "up/x"],
+)
+def test_ways_out_are_refused(project: Path, path: str) -> None:
+    (project / "out").symlink_to("../outside")
+    (project / "up").symlink_to("..")
+    for write in (False, True):
+        assert refused(project, path, write=write, make_folders=write) == f"'{path}' {OUT}"
+
+
+def test_absolute_links_and_look_alike_folders_lead_out(project: Path) -> None:
+    (project.parent / "project2").mkdir()
+    (project / "abs").symlink_to(project.parent / "outside/secret.txt")
+    (project / "back").symlink_to(f"{project}/../outside/secret.txt")
+    for path in ("abs", "back", f"{project}2/x", f"{project}/../outside/secret.txt"):
+        assert refused(project, path).endswith(OUT)
+
+
+def test_circles_of_links_end(project: Path) -> None:
+    (project / "a").symlink_to("b")
+    (project / "b").symlink_to("a")
+    (project / "self").symlink_to("self/x")
+    for path in ("a", "b/x", "self"):
+        assert refused(project, path) == f"'{path}' goes round in circles of links; use the real path."
+
+
+async def test_a_dangling_link_inside_can_be_written_through(project: Path) -> None:
+    (project / "link").symlink_to("new/file.txt")
+    desk = Desk(project)
+    assert await desk.fault("read_file", path="link") == "There is no 'link'; look with ls or glob what there is."
+    assert (await desk.preview("write_file", path="link", content="x")).line == "Create new/file.txt"
+    assert await desk.write("link", "x") == "Created new/file.txt (1 line)."
+    assert (project / "link").is_symlink()
+
+
+@pytest.mark.parametrize("path", ["a\0b", "x" * 4_001])
+def test_paths_that_can_be_none_are_refused(project: Path, path: str) -> None:
+    assert refused(project, path).endswith("is no usable path; give one inside the project, relative to its folder.")
+    assert Workspace(project).relative(path) == path
+
+
+@pytest.mark.parametrize("path", ["a\ud800", "a\udcff", "src/\udc80/x"])
+def test_names_that_are_not_utf8_are_left_to_bash(project: Path, path: str) -> None:
+    assert refused(project, path).endswith("has a name that is not UTF-8; use bash for it.")
+
+
+def test_a_link_to_a_name_that_is_not_utf8_is_refused(project: Path) -> None:
+    os.symlink(b"\xff.txt", os.fsencode(project / "link"))
+    assert refused(project, "link") == "'link' has a name that is not UTF-8; use bash for it."
+
+
+def test_names_and_ways_that_are_too_long_are_refused(project: Path) -> None:
+    assert refused(project, "n" * 300).endswith("is too long for a path; use a shorter one.")
+    deep = "d/" * 101 + "f"
+    (project / deep).parent.mkdir(parents=True)
+    assert refused(project, deep).endswith("is too deep; use a path of at most 100 folders.")
+    assert reached(project, "d/" * 100 + "f") == "d/" * 100 + "f"
+
+
+@pytest.mark.parametrize(
+    "path", [".headway/headway.db", ".headway", ".HeadWay/x", "src/../.headway/x", "own/x", ".headway/outputs"]
+)
+def test_headways_own_folder_is_closed(project: Path, path: str) -> None:
+    (project / ".headway/outputs").mkdir(parents=True)
+    (project / ".headway/x").touch()
+    (project / ".HeadWay").mkdir(exist_ok=True)
+    (project / "own").symlink_to(".headway")
+    for write in (False, True):
+        assert refused(project, path, write=write) == f"'{path}' {CLOSED}"
+
+
+def test_kept_answers_are_open_for_reading_only(project: Path) -> None:
+    (project / ".headway/outputs").mkdir(parents=True)
+    assert reached(project, ".headway/outputs/x.txt") == ".headway/outputs/x.txt"
+    assert refused(project, ".headway/outputs/x.txt", write=True).endswith(CLOSED)
+    assert refused(project, ".headway/outputs/../headway.db").endswith(CLOSED)
+
+
+@pytest.mark.parametrize(
+    "path", [".git/config", ".GIT/config", ".git", "src/.git", "sub/.Git/x", ".g\u200cit/config", "git/config"]
+)
+def test_git_folders_are_closed_for_writing(project: Path, path: str) -> None:
+    (project / ".git").mkdir()
+    (project / "git").symlink_to(".git")
+    assert refused(project, path, write=True) == f"'{path}' {CLOSED}"
+    assert refused(project, path, write=True, make_folders=True).endswith(CLOSED)
+    assert reached(project, ".git/config") == ".git/config"
+
+
+def test_names_that_only_begin_alike_are_open(project: Path) -> None:
+    for path in (".gitignore", ".github/x", ".headwayrc", "src/.headway"):
+        with Workspace(project).place(path, write=True, make_folders=True) as place:
+            assert place.path == path
+
+
+def test_a_way_that_is_missing_is_not_made_on_the_way_back_up(project: Path) -> None:
+    assert refused(project, "new/../src/b.txt", write=True, make_folders=True).startswith("There is no ")
+    assert os.listdir(project) == ["src"]
+
+
+async def test_a_project_that_is_gone_is_told(tmp_path: Path) -> None:
+    (tmp_path / "project").mkdir()
+    desk = Desk(tmp_path / "project")
+    (tmp_path / "project").rmdir()
+    sentence = "The project's folder cannot be opened: No such file or directory; ask the user to look after it."
+    assert await desk.fault("read_file", path="a") == sentence
+    assert await desk.fault("write_file", path="a", content="") == sentence
+    assert Workspace(tmp_path / "project").relative("a") == "a"
+
+
+def test_patterns_are_compared_with_where_a_path_leads(project: Path) -> None:
+    (project / "docs").mkdir()
+    (project / "docs/link").symlink_to("../src")
+    workspace = Workspace(project)
+    assert workspace.relative("docs/link/a.txt") == "src/a.txt"
+    assert workspace.relative("docs/link/new/b.txt") == "src/new/b.txt"
+    assert workspace.relative("docs/../src/./a.txt") == "src/a.txt"
+    assert workspace.relative(f"{project}/src/a.txt") == "src/a.txt"
+    assert workspace.relative("docs/missing/../../x") == "x"
+    assert workspace.relative("../x") == "../x"
+
+
+@pytest.mark.parametrize(
+    ("code", "sentence"),
+    [
+        (errno.ENOENT, "There is no 'a'; look with ls or glob what there is."),
+        (errno.ENOTDIR, "'a' goes through something that is no folder; look with ls what there is."),
+        (errno.ELOOP, "'a' was replaced by a link meanwhile; try again."),
+        (errno.EACCES, "'a' may not be touched: no permission; leave it, or ask the user to allow it."),
+        (errno.EPERM, "'a' may not be touched: no permission; leave it, or ask the user to allow it."),
+        (errno.EISDIR, "'a' is a folder; name a file in it."),
+        (errno.ENAMETOOLONG, "'a' is too long for a path; use a shorter one."),
+        (errno.ENOSPC, "'a' was not written: there is no room left on the disk; nothing was changed."),
+        (errno.EDQUOT, "'a' was not written: there is no room left on the disk; nothing was changed."),
+        (errno.EROFS, "'a' is on a disk that can only be read; nothing was changed."),
+        (errno.EIO, "'a' cannot be used: Input/output error."),
+    ],
+)
+def test_every_fault_of_the_system_is_a_sentence(tmp_path: Path, code: int, sentence: str) -> None:
+    with pytest.raises(ToolFault) as caught, Workspace(tmp_path).place("a"):
+        raise OSError(code, os.strerror(code))
+    assert str(caught.value) == sentence
+    assert isinstance(caught.value, NotThere) == (code == errno.ENOENT)
+
+
+def test_no_descriptor_is_left_open(project: Path) -> None:
+    before = len(os.listdir("/dev/fd"))
+    (project / "loop").symlink_to("loop")
+    for path in ("src/a.txt", "src/../src/a.txt", "..", "loop", "missing/x", ".headway/x", "src/a.txt/x"):
+        for _ in range(5):
+            try:
+                with Workspace(project).place(path, write=True, make_folders=True):
+                    pass
+            except ToolFault:
+                pass
+    assert len(os.listdir("/dev/fd")) == before
+
+
+def test_kinds_of_files_have_names(project: Path) -> None:
+    (project / "link").symlink_to("src")
+    assert kind_of((project / "src").stat()) == "a folder"
+    assert kind_of((project / "link").lstat()) == "a link"
+    assert kind_of((project / "src/a.txt").stat()) == ""

@@ -1,0 +1,62 @@
+"""Importing the tools pulls in no provider, web or MCP library, and what is exported is there."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import headway.tools
+
+HEAVY = {
+    *("pydantic_ai", "openai", "anthropic", "google", "httpx2", "httpx", "starlette", "uvicorn", "mcp", "fastmcp"),
+    *("requests", "aiohttp", "click", "rich"),
+}
+TOUCH_ALL = """
+import sys, headway.tools
+for name in headway.tools.__all__:
+    getattr(headway.tools, name)
+headway.tools.builtin_tools(sys.argv[1])
+print(*sys.modules)
+"""
+
+
+def loaded(code: str, *arguments: str) -> set[str]:
+    done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return {name.partition(".")[0] for name in done.stdout.split()}
+
+
+def test_every_exported_name_and_the_built_in_tools_load_no_heavy_library(tmp_path: Path):
+    found = loaded(TOUCH_ALL, str(tmp_path))
+    assert "pydantic" in found
+    assert not found & HEAVY
+
+
+def test_every_module_but_those_of_the_web_loads_no_heavy_library():
+    folder = Path(headway.tools.__file__).parent
+    modules = sorted(
+        ".".join(("headway", "tools", *path.relative_to(folder).with_suffix("").parts))
+        for path in folder.rglob("*.py")
+        if "web" not in path.relative_to(folder).parts and path.stem not in ("__init__", "__main__")
+    )
+    assert "headway.tools.executor" in modules
+    assert not loaded(f"import sys, {', '.join(modules)}; print(*sys.modules)") & HEAVY
+
+
+def test_the_light_parts_load_no_pydantic():
+    assert "pydantic" not in loaded("import sys, headway; print(*sys.modules)")
+    assert "pydantic" not in loaded("import sys, headway.tools; print(*sys.modules)")
+    assert "pydantic" not in loaded("import sys, headway.tools.todo_write; print(*sys.modules)")
+
+
+def test_what_is_exported_is_in_order_and_there():
+    names = headway.tools.__all__
+    assert names == sorted(names)
+    assert {name: getattr(headway.tools, name).__name__ for name in names} == {name: name for name in names}
+    assert not hasattr(headway.tools, "nothing")
+
+
+def test_the_decorator_is_not_hidden_by_the_module_of_its_name():
+    for first in ("headway.tools.tool", "headway.tools.executor", "headway.tools"):
+        assert loaded(f"import {first}\nfrom headway.tools import tool\nprint(tool.__name__)") == {"tool"}
