@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from headway.tools.base import Context
 from headway.tools.files.seen import Seen
 from headway.tools.files.workspace import Workspace
 from headway.tools.limits import Limits
 from headway.tools.outputs import Outputs
 from headway.tools.shell.bash import Bash, BashInput
-from headway.tools.tool import Context
 
 SIZE = 1_000_000_000
 MOST_GROWTH = 50_000

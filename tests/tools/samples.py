@@ -8,7 +8,7 @@ from typing import Any
 
 from headway.tools import Answer, Context, Effect, Executor, Question, Tool, ToolInput, ToolResult, tool
 from headway.tools.approvals import Approvals, Ask, Reply
-from headway.tools.tool import Preview
+from headway.tools.base import Preview
 
 ONCE, ALWAYS, NO = Answer(Reply.ONCE), Answer(Reply.ALWAYS), Answer(Reply.NO)
 

@@ -193,7 +193,7 @@ async def test_an_answer_that_is_none_is_a_no(tmp_path: Path, nonsense: object):
 
 async def test_plain_words_in_an_answer_count_as_what_they_say(tmp_path: Path):
     marking = Marking(Effect.EXECUTE)
-    runner = executor(tmp_path, marking, ask=Person(Answer("no", "busy"), Answer("once")))  # pyright: ignore
+    runner = executor(tmp_path, marking, ask=Person(Answer("no", "busy"), Answer("once")))
     assert "said no: busy" in (await runner.call("marking", {})).text
     assert (await runner.call("marking", {})).ok
 

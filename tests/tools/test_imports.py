@@ -58,5 +58,5 @@ def test_what_is_exported_is_in_order_and_there():
 
 
 def test_the_decorator_is_not_hidden_by_the_module_of_its_name():
-    for first in ("headway.tools.tool", "headway.tools.executor", "headway.tools"):
+    for first in ("headway.tools.base", "headway.tools.executor", "headway.tools"):
         assert loaded(f"import {first}\nfrom headway.tools import tool\nprint(tool.__name__)") == {"tool"}

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic_ai.tools import ToolDefinition
 
-from headway.tools.tool import Tool
+from headway.tools.base import Tool
 
 
 def tool_definitions(tools: Iterable[Tool[Any]]) -> list[ToolDefinition]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from headway.tools.approvals import Approvals, Ask
-    from headway.tools.tool import Tool
+    from headway.tools.base import Tool
 
 
 class Tracking(StrEnum):

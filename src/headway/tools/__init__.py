@@ -5,19 +5,17 @@ Names are loaded when they are first asked for, so that `headway.tools.todo_writ
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from headway.tools.approvals import Answer, Approvals, Question, Reply
+    from headway.tools.base import Context, Tool, ToolFault, ToolInput, ToolResult
     from headway.tools.builtin import builtin_tools
     from headway.tools.effects import Effect, Mode
     from headway.tools.executor import Executor
     from headway.tools.functions import as_tools, tool
     from headway.tools.limits import Limits
-    from headway.tools.tool import Context, Tool, ToolFault, ToolInput, ToolResult
 
 __all__ = [
     "Answer",
@@ -42,7 +40,7 @@ _MODULES = {
     **dict.fromkeys(("Answer", "Approvals", "Question", "Reply"), "approvals"),
     **dict.fromkeys(("Effect", "Mode"), "effects"),
     **dict.fromkeys(("as_tools", "tool"), "functions"),
-    **dict.fromkeys(("Context", "Tool", "ToolFault", "ToolInput", "ToolResult"), "tool"),
+    **dict.fromkeys(("Context", "Tool", "ToolFault", "ToolInput", "ToolResult"), "base"),
     "Executor": "executor",
     "Limits": "limits",
     "builtin_tools": "builtin",
@@ -53,18 +51,3 @@ def __getattr__(name: str) -> object:
     if name not in _MODULES:
         raise AttributeError(f"module 'headway.tools' has no attribute {name!r}")
     return getattr(import_module(f"headway.tools.{_MODULES[name]}"), name)
-
-
-class _Package(ModuleType):
-    """`headway.tools.tool` is the decorator: importing the module of that name would else put itself in its place."""
-
-    @property
-    def tool(self) -> object:
-        return __getattr__("tool")
-
-    @tool.setter
-    def tool(self, module: ModuleType) -> None:
-        pass
-
-
-sys.modules[__name__].__class__ = _Package

@@ -19,9 +19,9 @@ from uuid import uuid4
 
 from headway.core.errors import HeadwayError
 from headway.core.text import shown
+from headway.tools.base import Context, Preview, Tool, ToolFault
 from headway.tools.effects import UNASKED, Effect, Mode
 from headway.tools.secrets import redacted
-from headway.tools.tool import Context, Preview, Tool, ToolFault
 
 _WITH_PORT = re.compile(r"(\[[^\]]*\]|[^:]*):[0-9]+")
 """`localhost:8000`, `[::1]:8000`; not `::1`, in which colons are part of the address."""
@@ -37,7 +37,7 @@ class Reply(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    reply: Reply
+    reply: Reply | str
     reason: str = ""
     """Why not; the model is told."""
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from headway.core.errors import HeadwayError
 from headway.core.text import shown
-from headway.tools.tool import Tool
+from headway.tools.base import Tool
 
 
 def builtin_tools(

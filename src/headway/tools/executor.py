@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from headway.core.errors import HeadwayError
 from headway.core.text import shown, storable
 from headway.tools.approvals import Approvals, Denied
+from headway.tools.base import Context, Tool, ToolResult
 from headway.tools.effects import IN_PLAN_MODE, Effect, declared
 from headway.tools.files.seen import Seen
 from headway.tools.functions import Function, as_tools
@@ -25,7 +26,6 @@ from headway.tools.limits import Limits
 from headway.tools.outputs import Outputs
 from headway.tools.running import failure, run_in_time, said
 from headway.tools.secrets import redacted
-from headway.tools.tool import Context, Tool, ToolResult
 
 if TYPE_CHECKING:
     from headway.core.session import Session

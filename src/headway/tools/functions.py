@@ -20,9 +20,9 @@ from pydantic_core import to_jsonable_python
 
 from headway.core.errors import HeadwayError
 from headway.core.text import shown
+from headway.tools.base import Context, Tool, ToolLimits, ToolResult, checked_name
 from headway.tools.effects import Effect
 from headway.tools.signatures import described, input_of, named
-from headway.tools.tool import Context, Tool, ToolLimits, ToolResult, checked_name
 
 Function: TypeAlias = "Callable[..., object]"
 

@@ -12,8 +12,8 @@ from typing import Any
 
 from headway.core.errors import HeadwayError
 from headway.core.text import shown
+from headway.tools.base import Context, Tool, ToolFault, ToolResult
 from headway.tools.secrets import redacted
-from headway.tools.tool import Context, Tool, ToolFault, ToolResult
 
 _GRACE = 2.0
 """Seconds that a stopped tool gets for tidying up."""

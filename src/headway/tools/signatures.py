@@ -14,7 +14,7 @@ from pydantic.fields import FieldInfo
 
 from headway.core.errors import HeadwayError
 from headway.core.text import shown
-from headway.tools.tool import Context, schema_of
+from headway.tools.base import Context, schema_of
 
 
 def named(function: Callable[..., object]) -> str:

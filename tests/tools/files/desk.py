@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from headway.tools.approvals import Approvals, Ask
+from headway.tools.base import Context, Preview, Tool, ToolFault, ToolResult
 from headway.tools.effects import Mode
 from headway.tools.executor import Executor
 from headway.tools.files.edit import Edit
@@ -18,7 +19,6 @@ from headway.tools.files.workspace import Workspace
 from headway.tools.files.write_file import WriteFile
 from headway.tools.limits import Limits
 from headway.tools.outputs import Outputs
-from headway.tools.tool import Context, Preview, Tool, ToolFault, ToolResult
 
 
 def file_tools(project: Path) -> list[Tool[Any]]:

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from headway.tools.base import Context, Tool, ToolFault
 from headway.tools.files.seen import Seen
 from headway.tools.limits import Limits
 from headway.tools.outputs import Outputs
-from headway.tools.tool import Context, Tool, ToolFault
 
 
 def context(project: Path, **limits: Any) -> Context:

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.tools.files.desk import Desk
 
+from headway.tools.base import ToolFault
 from headway.tools.files.content import decoded, encoded, encoding_of, split_lines
-from headway.tools.tool import ToolFault
 
 CHINESE = "配置文件说明:请不要修改这一行,谢谢。\n"
 

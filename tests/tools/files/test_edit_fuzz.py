@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.tools.files.desk import Desk
 
+from headway.tools.base import ToolFault
 from headway.tools.files.content import decoded, encoded
-from headway.tools.tool import ToolFault
 
 ENCODINGS = {"utf-8": "", "utf-8-sig": "", "utf-16-le": "\ufeff", "utf-16-be": "\ufeff", "gb18030": "", "latin-1": ""}
 """Encodings, each with the mark that it does not write by itself."""

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.tools.files.desk import Desk
 
-from headway.tools.tool import ToolFault
+from headway.tools.base import ToolFault
 
 SECRET = "TOP-SECRET"
 PRIVATE = "PRIVATE-LOG"

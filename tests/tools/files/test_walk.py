@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.tools.files.finding import write
 
+from headway.tools.base import ToolFault
 from headway.tools.files.ignored import MOST_BYTES, MOST_RULES, Ignored
 from headway.tools.files.walk import DEEPEST, Stop, Walk
 from headway.tools.files.workspace import Workspace
-from headway.tools.tool import ToolFault
 
 
 def walked(project: Path, path: str = ".") -> list[str]:

@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.tools.files.finding import answer, write
 
+from headway.tools.base import Tool
 from headway.tools.files.glob import Glob
 from headway.tools.files.grep import Grep
 from headway.tools.files.ls import Ls
 from headway.tools.files.workspace import Workspace
-from headway.tools.tool import Tool
 
 SECRET_NAME, SECRET_TEXT = "codebook", "swordfish"
 STEPS = ["a", "b", "link", "loop", "..", ".", "", "outside", "project", SECRET_NAME, "*", "**", ".gitignore", "~"]

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from tests.tools.files.desk import Desk
 
+from headway.tools.base import ToolFault
 from headway.tools.files.workspace import NotThere, Workspace, kind_of
-from headway.tools.tool import ToolFault
 
 OUT = "leads out of the project; give a path inside it, relative to its folder."
 CLOSED = "is closed to file tools, since Headway or git keeps records there; use another path."

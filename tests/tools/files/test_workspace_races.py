@@ -17,9 +17,9 @@ from pathlib import Path
 import pytest
 from tests.tools.files.desk import Desk
 
-from headway.tools.files.content import changed_meanwhile, write_bytes
+from headway.tools.base import ToolFault
 from headway.tools.files.workspace import Workspace
-from headway.tools.tool import ToolFault
+from headway.tools.files.writing import changed_meanwhile, exchange, write_bytes
 
 
 @contextmanager
@@ -210,8 +210,12 @@ _KILLED = """
 import asyncio, os, signal, sys
 from pathlib import Path
 from tests.tools.files.desk import Desk
+from headway.tools.files import writing
 project, name, when = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
-real = getattr(os, name)
+where = writing if name == "exchange" else os
+if name == "rename":  # as on a system where files cannot change places
+    writing.exchange = lambda *_: False
+real = getattr(where, name)
 def die(*arguments, **options):
     if name == "write":
         arguments = (arguments[0], arguments[1][: len(arguments[1]) // 2])
@@ -221,29 +225,56 @@ def die(*arguments, **options):
 async def main():
     desk = Desk(project)
     await desk.read("a.txt")
-    setattr(os, name, die)
+    setattr(where, name, die)
     await desk.write("a.txt", "new\\n" * 100_000)
 asyncio.run(main())
 """
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
-@pytest.mark.parametrize("name", ["write", "fchmod", "fsync", "rename"])
+@pytest.mark.parametrize("name", ["write", "fchmod", "fsync", "rename", "exchange"])
 def test_a_writer_killed_at_any_step_leaves_the_old_or_the_new_content_whole(
     tmp_path: Path, name: str, when: str
 ) -> None:
     (tmp_path / "a.txt").write_text("old\n")
     killed = subprocess.run([sys.executable, "-c", _KILLED, str(tmp_path), name, when], timeout=60)
     assert killed.returncode == -signal.SIGKILL
-    is_done = (name, when) == ("rename", "after")
+    is_done = when == "after" and name in ("rename", "exchange")
     assert (tmp_path / "a.txt").read_text() == ("new\n" * 100_000 if is_done else "old\n")
     left = [file for file in os.listdir(tmp_path) if file != "a.txt"]
-    assert len(left) == (0 if is_done else 1)  # what was begun proves that the kill came in the middle
+    # What was begun proves that the kill came in the middle.
+    assert len(left) == (0 if (name, when) == ("rename", "after") else 1)
+
+
+@pytest.mark.parametrize("as_editors_do", [True, False])
+async def test_a_save_in_the_last_moment_is_kept_and_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, as_editors_do: bool
+) -> None:
+    """A person saves between the last look at the file and the change."""
+    (tmp_path / "a.txt").write_text("old")
+    desk = Desk(tmp_path)
+    await desk.read("a.txt")
+    saves = ["theirs"]
+
+    def saved_first(folder: int, one: str, other: str) -> bool:
+        if saves:
+            (tmp_path / "draft").write_text(saves.pop())
+            if as_editors_do:
+                os.rename(tmp_path / "draft", tmp_path / "a.txt")
+            else:
+                (tmp_path / "a.txt").write_text((tmp_path / "draft").read_text())
+                (tmp_path / "draft").unlink()
+        return exchange(folder, one, other)
+
+    monkeypatch.setattr("headway.tools.files.writing.exchange", saved_first)
+    if sys.platform == "linux":
+        assert "was changed by someone else meanwhile" in await desk.fault("write_file", path="a.txt", content="mine")
+        assert everything(tmp_path) == {"a.txt": "theirs"}
 
 
 async def test_a_folder_that_stays_locked_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a.txt").write_text("old")
-    monkeypatch.setattr("headway.tools.files.content._WAIT", 0.0)
+    monkeypatch.setattr("headway.tools.files.writing._WAIT", 0.0)
     desk = Desk(tmp_path)
     await desk.read("a.txt")
     held = os.open(tmp_path, os.O_RDONLY)

@@ -9,10 +9,10 @@ import pytest
 from tests.tools.files.desk import Desk, executor, file_tools
 
 from headway.tools.approvals import Answer, Approvals, Question, Reply
+from headway.tools.base import ToolFault
 from headway.tools.executor import Executor
-from headway.tools.files.content import write_bytes
 from headway.tools.files.workspace import Workspace
-from headway.tools.tool import ToolFault
+from headway.tools.files.writing import write_bytes
 
 
 async def test_a_new_file_comes_with_its_folders(tmp_path: Path) -> None:

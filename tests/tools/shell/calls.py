@@ -10,12 +10,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from headway.core.session import Session
+from headway.tools.base import Context, ToolResult
 from headway.tools.files.seen import Seen
 from headway.tools.files.workspace import Workspace
 from headway.tools.limits import Limits
 from headway.tools.outputs import Outputs
 from headway.tools.shell.bash import Bash, BashInput
-from headway.tools.tool import Context, ToolResult
 
 LONGEST = 120.0
 """Seconds after which a call that has not returned is taken to hang."""

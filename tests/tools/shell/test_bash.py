@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from headway.tools.base import ToolFault
 from headway.tools.effects import Effect
 from headway.tools.files.workspace import Workspace
 from headway.tools.limits import Limits
 from headway.tools.shell.bash import Bash, BashInput
-from headway.tools.tool import ToolFault
 
 from .calls import bash, context
 

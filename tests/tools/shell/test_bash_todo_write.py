@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 import headway
+from headway.tools.base import ToolFault
 from headway.tools.effects import Effect
 from headway.tools.files.workspace import Workspace
 from headway.tools.shell.bash import Bash, BashInput
-from headway.tools.tool import ToolFault
 
 from .calls import bash
 

@@ -8,10 +8,10 @@ import pytest
 
 import headway
 from headway import Session
+from headway.tools.base import Context, Tool, ToolResult
 from headway.tools.files.seen import Seen
 from headway.tools.limits import Limits
 from headway.tools.outputs import Outputs
-from headway.tools.tool import Context, Tool, ToolResult
 
 Call = Callable[..., Awaitable[ToolResult]]
 

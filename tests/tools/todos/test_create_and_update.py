@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from headway import ClaimRefused, Session, TodoNotFound
+from headway.tools.base import ToolFault
 from headway.tools.todos import CreateTodoList, UpdateTodoItem
-from headway.tools.tool import ToolFault
 
 from .conftest import Call
 

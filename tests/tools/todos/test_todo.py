@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from headway import ClaimRefused, Session
+from headway.tools.base import ToolFault
 from headway.tools.todos import CreateTodoList, TodoTool
-from headway.tools.tool import ToolFault
 
 from .conftest import Call
 

@@ -14,10 +14,10 @@ from headway import HeadwayError, Session
 from headway.contracts import agent
 from headway.contracts.schema import agent_parameters
 from headway.core.events import ListDelta
+from headway.tools.base import Tool, ToolFault
 from headway.tools.effects import Effect
 from headway.tools.executor import Executor
 from headway.tools.todos import CreateTodoList, TodoTool, TodoWrite, UpdateTodoItem, todo_tools
-from headway.tools.tool import Tool, ToolFault
 from headway.views.history import history_lines
 
 from .conftest import Call, context_of

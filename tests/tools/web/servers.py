@@ -8,10 +8,10 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from headway.tools.base import Context, ToolFault, ToolResult
 from headway.tools.files.seen import Seen
 from headway.tools.limits import Limits
 from headway.tools.outputs import Outputs
-from headway.tools.tool import Context, ToolFault, ToolResult
 from headway.tools.web.web_fetch import WebFetch
 
 HERE = "127.0.0.1"

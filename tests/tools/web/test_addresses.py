@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.core.errors import HeadwayError
-from headway.tools.tool import ToolFault
+from headway.tools.base import ToolFault
 from headway.tools.web.addresses import BadAddress, host_matches, read_address
 from headway.tools.web.reach import is_public
 from headway.tools.web.web_fetch import WebFetch

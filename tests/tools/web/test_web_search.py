@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from headway.core.errors import HeadwayError
-from headway.tools.tool import ToolFault
+from headway.tools.base import ToolFault
 from headway.tools.web.addresses import read_address
 from headway.tools.web.reach import reach
 from headway.tools.web.search_providers import SearchProvider, brave, tavily

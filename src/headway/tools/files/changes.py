@@ -7,8 +7,8 @@ import re
 from dataclasses import dataclass
 
 from headway.core.text import shown
+from headway.tools.base import Preview
 from headway.tools.files.content import split_lines
-from headway.tools.tool import Preview
 
 _LONGEST = 200_000
 """Characters of a change beyond which no diff is drawn."""

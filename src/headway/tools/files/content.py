@@ -1,30 +1,20 @@
-"""Bytes of files: read whole or not at all, told apart from binaries, decoded so that they can be written back.
-
-Writing is atomic: a temporary file beside the old one takes its place, with its permissions, once it is complete.
-"""
+"""Bytes of files: read whole or not at all, told apart from binaries, decoded so that they can be written back."""
 
 from __future__ import annotations
 
 import codecs
-import errno
-import fcntl
 import os
 import re
-import secrets
 import stat
-import time
-from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from itertools import islice
 
 from headway.core.text import shown, storable
+from headway.tools.base import ToolFault
 from headway.tools.files.workspace import Place, kind_of
-from headway.tools.tool import ToolFault
 
 _READS = 3
 """How often a file that changes while it is read is read again."""
-_WAIT = 5.0
-"""Seconds that a write waits for another one in the same folder."""
 _CHUNK = 1 << 20
 _SNIFFED = 8_192
 _GB = re.compile(rb"([\xa1-\xf7][\xa1-\xfe])|[\x81-\xfe][\x40-\x7e\x80-\xfe]|[\x81-\xfe][0-9][\x81-\xfe][0-9]")
@@ -57,18 +47,18 @@ def opened(place: Place) -> tuple[int, os.stat_result]:
     """An ordinary file opened for reading. Pipes, devices and folders are declined, and never waited for."""
     status = place.status()
     if status is not None and not stat.S_ISLNK(status.st_mode):  # opening a device may already do something
-        _decline_special(place.path, status)
+        decline_special(place.path, status)
     descriptor = place.open(os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
     try:
         status = os.fstat(descriptor)
-        _decline_special(place.path, status)
+        decline_special(place.path, status)
     except BaseException:
         os.close(descriptor)
         raise
     return descriptor, status
 
 
-def _decline_special(path: str, status: os.stat_result) -> None:
+def decline_special(path: str, status: os.stat_result) -> None:
     if kind := kind_of(status):
         hint = "name a file in it, or look into it with ls" if kind == "a folder" else "use an ordinary file"
         raise ToolFault(f"'{shown(path, 200)}' is {kind}; {hint}.")
@@ -207,110 +197,3 @@ def _looks_chinese(data: bytes) -> bool:
     """Chinese has mostly everyday characters; Western text read as Chinese has mostly rare ones."""
     found = [match.lastindex for match in islice(_GB.finditer(data), 10_000)]
     return 2 * found.count(1) > len(found)
-
-
-def write_bytes(place: Place, data: bytes, expected: bytes | None) -> None:
-    """Puts the content in place, if what is there is still what is expected (None: nothing)."""
-    status = place.status()
-    if status is not None:
-        _refuse_protected(place, status)
-    temporary = f".headway-{secrets.token_hex(8)}.tmp"
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    descriptor = os.open(temporary, flags, 0o666 if status is None else 0o600, dir_fd=place.folder)
-    try:
-        try:
-            _write(descriptor, data)
-            if status is not None:
-                _like(descriptor, status)
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-        _put(place, temporary, expected)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(temporary, dir_fd=place.folder)
-        raise
-
-
-def _refuse_protected(place: Place, status: os.stat_result) -> None:
-    """Taking a file's place needs no permission of the file itself; so that is asked for here."""
-    _decline_special(place.path, status)
-    if not status.st_mode & 0o222:
-        raise ToolFault(f"'{shown(place.path, 200)}' is write-protected; leave it, or ask the user to allow it.")
-    os.close(place.open(os.O_WRONLY | os.O_NONBLOCK))
-
-
-def _write(descriptor: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(descriptor, view) :]
-
-
-def _like(descriptor: int, status: os.stat_result) -> None:
-    mode = status.st_mode & 0o7777
-    try:
-        os.fchown(descriptor, status.st_uid, status.st_gid)
-    except PermissionError:
-        mode &= 0o1777  # what ran as someone else must not run as this user
-    os.fchmod(descriptor, mode)
-
-
-def _put(place: Place, temporary: str, expected: bytes | None) -> None:
-    if expected is None:
-        _put_new(place, temporary)
-        return
-    with _alone(place):
-        try:
-            current = read_bytes(place, max(len(expected), 1))
-        except (ToolFault, FileNotFoundError):
-            current = None
-        if current != expected:
-            raise changed_meanwhile(place.path)
-        os.rename(temporary, place.name, src_dir_fd=place.folder, dst_dir_fd=place.folder)
-
-
-@contextmanager
-def _alone(place: Place) -> Generator[None]:
-    """Keeps other runs from taking a file's place between the last look at it and the change."""
-    folder = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=place.folder)
-    try:
-        deadline = time.monotonic() + _WAIT
-        while True:
-            try:
-                fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() > deadline:
-                    raise ToolFault(
-                        f"'{shown(place.path, 200)}' is in a folder that another program keeps locked;"
-                        " nothing was written. Try again in a moment."
-                    ) from None
-                time.sleep(0.001)
-        yield
-    finally:
-        os.close(folder)
-
-
-def _put_new(place: Place, temporary: str) -> None:
-    try:
-        os.link(temporary, place.name, src_dir_fd=place.folder, dst_dir_fd=place.folder)
-    except FileExistsError:
-        raise changed_meanwhile(place.path) from None
-    except OSError as error:
-        if error.errno not in (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS):
-            raise
-        _take_name(place, temporary)  # a file system without hard links
-    else:
-        os.unlink(temporary, dir_fd=place.folder)
-
-
-def _take_name(place: Place, temporary: str) -> None:
-    try:
-        os.close(place.open(os.O_WRONLY | os.O_CREAT | os.O_EXCL))
-    except FileExistsError:
-        raise changed_meanwhile(place.path) from None
-    os.rename(temporary, place.name, src_dir_fd=place.folder, dst_dir_fd=place.folder)
-
-
-def changed_meanwhile(path: str) -> ToolFault:
-    return ToolFault(f"'{shown(path, 200)}' was changed by someone else meanwhile; nothing was written. Read it again.")

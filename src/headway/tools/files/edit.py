@@ -8,12 +8,13 @@ from bisect import bisect_left
 from pydantic import Field
 
 from headway.core.text import shown
+from headway.tools.base import Context, Preview, Tool, ToolFault, ToolInput, ToolResult, description_beside
 from headway.tools.effects import Effect
 from headway.tools.files.changes import FileChange
-from headway.tools.files.content import decoded, encoded, read_bytes, split_lines, text_to_write, too_large, write_bytes
+from headway.tools.files.content import decoded, encoded, read_bytes, split_lines, text_to_write, too_large
 from headway.tools.files.near import no_match, several_matches
 from headway.tools.files.workspace import Place, Workspace
-from headway.tools.tool import Context, Preview, Tool, ToolFault, ToolInput, ToolResult, description_beside
+from headway.tools.files.writing import write_bytes
 
 
 class EditInput(ToolInput):

@@ -9,12 +9,12 @@ from contextlib import closing
 from pydantic import Field
 
 from headway.core.text import neutral, shown
+from headway.tools.base import Context, Tool, ToolFault, ToolInput, ToolResult, description_beside
 from headway.tools.effects import Effect
 from headway.tools.files.walk import Stop, Walk
 from headway.tools.files.wildcards import BadWildcards, alternatives, path_expression
 from headway.tools.files.workspace import Workspace
 from headway.tools.limits import Limits
-from headway.tools.tool import Context, Tool, ToolFault, ToolInput, ToolResult, description_beside
 
 _WILD = re.compile(r"[*?\[{\\]")
 

@@ -10,6 +10,7 @@ from contextlib import closing
 from pydantic import Field
 
 from headway.core.text import shown, storable
+from headway.tools.base import Context, Tool, ToolFault, ToolInput, ToolResult, description_beside
 from headway.tools.effects import Effect
 from headway.tools.files import ripgrep
 from headway.tools.files.content import decoded, read_bytes
@@ -19,7 +20,6 @@ from headway.tools.files.grep_matches import Findings, Matcher, Output, TooSlow
 from headway.tools.files.walk import File, Stop, Walk
 from headway.tools.files.workspace import Workspace
 from headway.tools.limits import Limits
-from headway.tools.tool import Context, Tool, ToolFault, ToolInput, ToolResult, description_beside
 
 _ROOM = 20
 """Times the longest answer; what is longer is not even kept in a file."""

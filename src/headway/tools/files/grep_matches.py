@@ -14,8 +14,8 @@ from typing import Literal, NamedTuple
 import regex
 
 from headway.core.text import neutral, shown
+from headway.tools.base import ToolFault
 from headway.tools.files.walk import Stop
-from headway.tools.tool import ToolFault
 
 Output = Literal["lines", "files", "count"]
 

@@ -13,10 +13,10 @@ from pydantic import Field
 
 from headway.core.text import neutral
 from headway.project import FOLDER
+from headway.tools.base import Context, Tool, ToolFault, ToolInput, ToolResult, description_beside
 from headway.tools.effects import Effect
 from headway.tools.files.walk import MOST_NAMES
 from headway.tools.files.workspace import Workspace, kind_of
-from headway.tools.tool import Context, Tool, ToolFault, ToolInput, ToolResult, description_beside
 
 
 class LsInput(ToolInput):

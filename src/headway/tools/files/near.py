@@ -8,7 +8,7 @@ from heapq import nlargest
 from operator import add
 
 from headway.core.text import cut, shown
-from headway.tools.tool import ToolFault
+from headway.tools.base import ToolFault
 
 _NUMBERED = re.compile(r"^ *\d+\t", re.MULTILINE)
 _MOST_LINES = 20_000

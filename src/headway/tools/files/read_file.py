@@ -14,10 +14,10 @@ from itertools import islice
 from pydantic import Field
 
 from headway.core.text import shown
+from headway.tools.base import Context, Tool, ToolFault, ToolInput, ToolResult, description_beside
 from headway.tools.effects import Effect
 from headway.tools.files.content import decline_binary, decoded, encoding_of, opened, read_bytes, split_lines
 from headway.tools.files.workspace import Place, Workspace
-from headway.tools.tool import Context, Tool, ToolFault, ToolInput, ToolResult, description_beside
 
 _CHUNK = 1 << 18
 LONGEST_LINE = 2_000

@@ -8,10 +8,10 @@ from pydantic import Field
 
 from headway.core.errors import HeadwayError
 from headway.core.text import shown
+from headway.tools.base import Context, Tool, ToolInput, ToolResult, description_beside
 from headway.tools.effects import Effect
 from headway.tools.files.read_file import FOOT, numbered, read_part
 from headway.tools.files.workspace import Workspace
-from headway.tools.tool import Context, Tool, ToolInput, ToolResult, description_beside
 
 MOST_FILES = 100
 

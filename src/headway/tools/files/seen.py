@@ -7,7 +7,7 @@ from hashlib import blake2b
 from threading import Lock
 
 from headway.core.text import shown
-from headway.tools.tool import ToolFault
+from headway.tools.base import ToolFault
 
 
 @dataclass(frozen=True, slots=True)

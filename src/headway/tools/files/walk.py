@@ -17,9 +17,9 @@ from threading import Event
 
 from headway.core.text import shown
 from headway.project import FOLDER
+from headway.tools.base import ToolFault
 from headway.tools.files.ignored import Ignored, TooManyRules, read_ignored
 from headway.tools.files.workspace import Place, Workspace, kind_of
-from headway.tools.tool import ToolFault
 
 DEEPEST = 100
 """Folders in each other; each is held open on the way down, and the workspace goes no deeper."""

@@ -16,8 +16,8 @@ from unicodedata import category
 
 from headway.core.text import shown
 from headway.project import FOLDER
+from headway.tools.base import ToolFault
 from headway.tools.outputs import FOLDER as OUTPUTS
-from headway.tools.tool import ToolFault
 
 _MOST_LINKS = 40
 _FOLDER_FLAGS = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC

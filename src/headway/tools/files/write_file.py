@@ -7,6 +7,7 @@ import asyncio
 from pydantic import Field
 
 from headway.core.text import shown
+from headway.tools.base import Context, Preview, Tool, ToolInput, ToolResult, description_beside
 from headway.tools.effects import Effect
 from headway.tools.files.changes import FileChange
 from headway.tools.files.content import (
@@ -17,10 +18,9 @@ from headway.tools.files.content import (
     split_lines,
     text_to_write,
     too_large,
-    write_bytes,
 )
 from headway.tools.files.workspace import NotThere, Place, Workspace
-from headway.tools.tool import Context, Preview, Tool, ToolInput, ToolResult, description_beside
+from headway.tools.files.writing import write_bytes
 
 
 class WriteFileInput(ToolInput):

@@ -19,12 +19,12 @@ from headway.contracts.quoting import split_words
 from headway.contracts.router import agent_command
 from headway.contracts.shell import run_todo_write
 from headway.core.text import shown
+from headway.tools.base import Context, Preview, Tool, ToolFault, ToolInput, ToolResult, description_beside
 from headway.tools.effects import Effect
 from headway.tools.files.workspace import Workspace
 from headway.tools.shell.environment import environment
 from headway.tools.shell.plain import PlainText
 from headway.tools.shell.processes import Ending, run_command
-from headway.tools.tool import Context, Preview, Tool, ToolFault, ToolInput, ToolResult, description_beside
 
 TIMED_OUT = 124
 """The exit code of a command that took too long, as `timeout` has it."""

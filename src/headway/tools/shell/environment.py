@@ -16,7 +16,7 @@ from headway.contracts.calls import NAME as TODO_WRITE
 from headway.tools.secrets import is_secret_name
 
 if TYPE_CHECKING:
-    from headway.tools.tool import Context
+    from headway.tools.base import Context
 
 MARK = "HEADWAY_CALL"
 """Set to a value of its own for every call, by which what the call has started can be told."""

@@ -6,11 +6,11 @@ from typing import Any
 
 from headway.core.errors import HeadwayError
 from headway.core.text import shown
+from headway.tools.base import Tool
 from headway.tools.todos.create_todo_list import CreateTodoList
 from headway.tools.todos.todo import TodoTool
 from headway.tools.todos.todo_write import TodoWrite
 from headway.tools.todos.update_todo_item import UpdateTodoItem
-from headway.tools.tool import Tool
 
 __all__ = ["KINDS", "CreateTodoList", "TodoTool", "TodoWrite", "UpdateTodoItem", "todo_tools"]
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import AfterValidator, Field
 
 from headway.contracts.calls import MODEL, notes
+from headway.tools.base import ToolResult, description_beside
 from headway.tools.todos.list_tool import ListInput, ListTool, ids_of
-from headway.tools.tool import ToolResult, description_beside
 
 if TYPE_CHECKING:
     from headway.core.session import Session

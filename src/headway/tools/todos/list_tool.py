@@ -12,8 +12,8 @@ from pydantic import BaseModel, ConfigDict
 from headway.core.errors import InvalidTodos
 from headway.core.model import Status, Todo
 from headway.core.text import shown
+from headway.tools.base import Context, Tool, ToolFault, ToolInput, ToolResult
 from headway.tools.effects import Effect
-from headway.tools.tool import Context, Tool, ToolFault, ToolInput, ToolResult
 
 if TYPE_CHECKING:
     from headway.core.session import Session

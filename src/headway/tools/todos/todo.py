@@ -10,8 +10,8 @@ from pydantic import Field
 from headway.contracts.calls import MODEL
 from headway.core.model import FINISHED, Status, Todo
 from headway.core.text import shown, some
+from headway.tools.base import ToolResult, description_beside
 from headway.tools.todos.list_tool import MAX_ID, MAX_TEXT, ListInput, ListTool, completed, ids_of
-from headway.tools.tool import ToolResult, description_beside
 
 if TYPE_CHECKING:
     from headway.core.session import Session, Written

@@ -10,8 +10,8 @@ from headway.contracts import agent
 from headway.contracts.calls import NAME
 from headway.contracts.schema import agent_parameters
 from headway.core.json_text import BadJson, read_json
+from headway.tools.base import ToolFault, ToolResult
 from headway.tools.todos.list_tool import ListTool
-from headway.tools.tool import ToolFault, ToolResult
 
 if TYPE_CHECKING:
     from headway.core.session import Session

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Literal
 
 from headway.contracts.calls import MODEL
 from headway.core.text import clean, shown
+from headway.tools.base import ToolResult, description_beside
 from headway.tools.todos.list_tool import MAX_ID, ListInput, ListTool, completed
-from headway.tools.tool import ToolResult, description_beside
 
 if TYPE_CHECKING:
     from headway.core.session import Session

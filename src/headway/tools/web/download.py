@@ -15,8 +15,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from headway.core.text import shown
+from headway.tools.base import ToolFault
 from headway.tools.limits import Limits
-from headway.tools.tool import ToolFault
 from headway.tools.web.addresses import IP, Address
 from headway.tools.web.reach import Reach
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from headway.core.errors import HeadwayError
 from headway.core.text import shown
-from headway.tools.tool import ToolFault
+from headway.tools.base import ToolFault
 from headway.tools.web.addresses import IP, Address, BadAddress, as_ip, read_host
 
 if TYPE_CHECKING:

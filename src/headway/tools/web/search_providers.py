@@ -14,8 +14,8 @@ from urllib.parse import urlencode
 from headway.core.errors import HeadwayError
 from headway.core.json_text import BadJson, read_json
 from headway.core.text import shown
+from headway.tools.base import ToolFault
 from headway.tools.limits import Limits
-from headway.tools.tool import ToolFault
 from headway.tools.web.addresses import LONGEST, Address, BadAddress, read_address
 from headway.tools.web.download import Answer, Request, download, in_time
 from headway.tools.web.plain import decoded

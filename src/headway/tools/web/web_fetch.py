@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from pydantic import Field, field_validator
 
 from headway.core.text import cut, neutral, shown
+from headway.tools.base import Context, Preview, Tool, ToolFault, ToolInput, ToolResult, description_beside
 from headway.tools.effects import Effect
-from headway.tools.tool import Context, Preview, Tool, ToolFault, ToolInput, ToolResult, description_beside
 from headway.tools.web.addresses import LONGEST, Address, BadAddress, host_matches, read_address
 from headway.tools.web.download import Answer, Request, download, in_time
 from headway.tools.web.plain import decoded, visible

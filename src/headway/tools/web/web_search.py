@@ -5,8 +5,8 @@ from __future__ import annotations
 from pydantic import Field, field_validator
 
 from headway.core.text import neutral, shown
+from headway.tools.base import Context, Preview, Tool, ToolInput, ToolResult, description_beside
 from headway.tools.effects import Effect
-from headway.tools.tool import Context, Preview, Tool, ToolInput, ToolResult, description_beside
 from headway.tools.web.addresses import host_matches
 from headway.tools.web.search_providers import Found, SearchProvider, search_provider
 

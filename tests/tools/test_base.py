@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 
 from headway import HeadwayError
 from headway.tools import Context, Effect, Tool, ToolFault, ToolInput, ToolResult
-from headway.tools.tool import checked_name, description_beside
+from headway.tools.base import checked_name, description_beside
 
 from .samples import Marking, executor
 

@@ -1,0 +1,157 @@
+"""Putting a file in place: whole or not at all, like the old one, and only if that is still as it was seen.
+
+A temporary file beside the old one takes its place once it is complete. Where the system can, the two change places, so
+that what was there is looked at once more before it goes.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import fcntl
+import os
+import secrets
+import sys
+import time
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+
+from headway.core.text import shown
+from headway.tools.base import ToolFault
+from headway.tools.files.content import decline_special, read_bytes
+from headway.tools.files.workspace import Place
+
+_WAIT = 5.0
+"""Seconds that a write waits for another one in the same folder."""
+_EXCHANGE = 2  # RENAME_EXCHANGE
+
+
+def write_bytes(place: Place, data: bytes, expected: bytes | None) -> None:
+    """Puts the content in place, if what is there is still what is expected (None: nothing)."""
+    status = place.status()
+    if status is not None:
+        _refuse_protected(place, status)
+    temporary = f".headway-{secrets.token_hex(8)}.tmp"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    descriptor = os.open(temporary, flags, 0o666 if status is None else 0o600, dir_fd=place.folder)
+    try:
+        try:
+            _write(descriptor, data)
+            if status is not None:
+                _like(descriptor, status)
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        _put(place, temporary, expected)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(temporary, dir_fd=place.folder)
+        raise
+
+
+def _refuse_protected(place: Place, status: os.stat_result) -> None:
+    """Taking a file's place needs no permission of the file itself; so that is asked for here."""
+    decline_special(place.path, status)
+    if not status.st_mode & 0o222:
+        raise ToolFault(f"'{shown(place.path, 200)}' is write-protected; leave it, or ask the user to allow it.")
+    os.close(place.open(os.O_WRONLY | os.O_NONBLOCK))
+
+
+def _write(descriptor: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
+def _like(descriptor: int, status: os.stat_result) -> None:
+    mode = status.st_mode & 0o7777
+    try:
+        os.fchown(descriptor, status.st_uid, status.st_gid)
+    except PermissionError:
+        mode &= 0o1777  # what ran as someone else must not run as this user
+    os.fchmod(descriptor, mode)
+
+
+def _put(place: Place, temporary: str, expected: bytes | None) -> None:
+    if expected is None:
+        _put_new(place, temporary)
+        return
+    with _alone(place):
+        _check(place, expected)
+        if not exchange(place.folder, temporary, place.name):
+            os.rename(temporary, place.name, src_dir_fd=place.folder, dst_dir_fd=place.folder)
+            return
+        try:
+            _check(replace(place, name=temporary), expected)
+        except BaseException:
+            exchange(place.folder, temporary, place.name)  # a save that came in between goes back to where it was
+            raise
+        os.unlink(temporary, dir_fd=place.folder)
+
+
+def _check(place: Place, expected: bytes) -> None:
+    try:
+        current = read_bytes(place, max(len(expected), 1))
+    except (ToolFault, FileNotFoundError):
+        current = None
+    if current != expected:
+        raise changed_meanwhile(place.path)
+
+
+def exchange(folder: int, one: str, other: str) -> bool:
+    """Makes two files change names in one step; False where that cannot be done."""
+    if sys.platform != "linux":
+        return False
+    try:
+        library = ctypes.CDLL(None, use_errno=True)
+        return library.renameat2(folder, os.fsencode(one), folder, os.fsencode(other), _EXCHANGE) == 0
+    except (OSError, AttributeError):
+        return False
+
+
+@contextmanager
+def _alone(place: Place) -> Generator[None]:
+    """Keeps other runs from taking a file's place between the last look at it and the change."""
+    folder = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=place.folder)
+    try:
+        deadline = time.monotonic() + _WAIT
+        while True:
+            try:
+                fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    raise ToolFault(
+                        f"'{shown(place.path, 200)}' is in a folder that another program keeps locked;"
+                        " nothing was written. Try again in a moment."
+                    ) from None
+                time.sleep(0.001)
+        yield
+    finally:
+        os.close(folder)
+
+
+def _put_new(place: Place, temporary: str) -> None:
+    try:
+        os.link(temporary, place.name, src_dir_fd=place.folder, dst_dir_fd=place.folder)
+    except FileExistsError:
+        raise changed_meanwhile(place.path) from None
+    except OSError as error:
+        if error.errno not in (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS):
+            raise
+        _take_name(place, temporary)  # a file system without hard links
+    else:
+        os.unlink(temporary, dir_fd=place.folder)
+
+
+def _take_name(place: Place, temporary: str) -> None:
+    try:
+        os.close(place.open(os.O_WRONLY | os.O_CREAT | os.O_EXCL))
+    except FileExistsError:
+        raise changed_meanwhile(place.path) from None
+    os.rename(temporary, place.name, src_dir_fd=place.folder, dst_dir_fd=place.folder)
+
+
+def changed_meanwhile(path: str) -> ToolFault:
+    return ToolFault(f"'{shown(path, 200)}' was changed by someone else meanwhile; nothing was written. Read it again.")
