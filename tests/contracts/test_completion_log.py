@@ -419,7 +419,7 @@ def test_a_stored_path_that_leads_elsewhere_is_not_used(project: Path):
 
 
 def test_a_folder_that_is_kept_locked_makes_the_answer_partial(project: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("headway.contracts.completion_log.PATIENCE", 0.1)
+    monkeypatch.setattr("headway.store.folder.PATIENCE", 0.1)
     (project / "memory" / "todos").mkdir(parents=True)
     handle = os.open(project / "memory" / "todos", os.O_RDONLY)
     fcntl.flock(handle, fcntl.LOCK_EX)
@@ -428,7 +428,7 @@ def test_a_folder_that_is_kept_locked_makes_the_answer_partial(project: Path, mo
     finally:
         os.close(handle)
     assert found["status"] == "partial"
-    assert "keeps memory/todos locked" in found["text"]
+    assert "another process keeps the folder locked" in found["text"]
 
 
 def test_a_project_that_does_not_exist_is_not_made(project: Path):

@@ -144,10 +144,7 @@ def test_schemas_say_what_a_model_needs_and_no_more():
                 "where": {"$ref": "#/$defs/Point", "description": "The spot."},
                 "count": {"description": "How many.", "maximum": 9, "minimum": 1, "type": "integer"},
                 "kind": {"default": "oak", "enum": ["oak", "elm"], "type": "string"},
-                "items": {
-                    "anyOf": [{"items": {"$ref": "#/$defs/Item"}, "type": "array"}, {"type": "null"}],
-                    "default": None,
-                },
+                "items": {"items": {"$ref": "#/$defs/Item"}, "type": "array"},
             },
             "required": ["where", "count"],
             "type": "object",

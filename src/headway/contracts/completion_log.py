@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import time
 from contextlib import contextmanager
 
 from headway.contracts.calls import MODEL
@@ -19,6 +18,7 @@ from headway.core.errors import HeadwayError
 from headway.core.events import ListDelta
 from headway.core.model import FINISHED, CompletionLog, Status
 from headway.core.text import neutral
+from headway.store.folder import one_writer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,8 +33,6 @@ _LABELS = {
     True: ("Overall task: ", "finished tasks", "cancelled tasks"),
 }
 _NAME = re.compile(r"memory/todos/todoList-\d{8}-\d{6}\.md")
-PATIENCE = 5.0
-"""Seconds to wait for another process that is writing."""
 _LEADING_MARKUP = re.compile(r"^(?:[#>+*=|`_\[\-]|\d+[.)]|~~~)")
 _HTML = re.compile(r"(\\*)(<)")
 _HTML_OR_STROKE = re.compile(r"(\\*)([<~])")
@@ -50,7 +48,7 @@ def log_completion(session: Session, project_root: str, summary: str, todos: Seq
     None if this very list was logged already and has not changed since. Raises OSError if the file cannot be written.
     """
     folder = _folder(project_root)
-    with _one_writer(folder):
+    with one_writer(folder):
         logged = session.state.completion_log
         digest = _digest(summary, todos)
         last = logged.last if logged else {}
@@ -130,30 +128,6 @@ def _free_name(project_root: str, moment: str) -> str:
         if not os.path.lexists(os.path.join(project_root, *path.split("/"))):
             return path
     raise OSError("every name for the log is taken")
-
-
-@contextmanager
-def _one_writer(folder: str) -> Generator[None]:
-    """Holds a lock on the folder, where the system has one. Raises OSError if another process keeps it."""
-    try:
-        import fcntl
-    except ImportError:
-        yield
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        deadline = time.monotonic() + PATIENCE
-        while True:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() > deadline:
-                    raise OSError("another process keeps memory/todos locked") from None
-                time.sleep(0.01)
-        yield
-    finally:
-        os.close(handle)
 
 
 def _take_back(handle: int, path: str, size: int) -> None:

@@ -9,10 +9,10 @@ from typing import cast
 
 from headway.core.errors import HeadwayError, SettingsError
 from headway.core.text import shown, storable
-from headway.settings.files import one_writer, own_file, place, project_file, read_file, read_toml, write_file
+from headway.settings.files import own_file, place, project_file, read_file, read_toml, write_file
 from headway.settings.keys import KEYS, LOOKS_SECRET, Key, check, looks_secret, nearest, read_texts
 from headway.settings.load import checked_file
-from headway.store.folder import PRIVATE, make_private_folder
+from headway.store.folder import PRIVATE, make_private_folder, one_writer
 
 
 def key_for(name: str, texts: Sequence[str]) -> Key:
@@ -44,6 +44,8 @@ def _set(file: str, name: str, texts: Sequence[str], make: Callable[[str], None]
             write_file(file, _changed(read_file(file) or "", file, key, value))
     except HeadwayError:
         raise
+    except BlockingIOError:
+        raise SettingsError(f"Another process keeps {place(folder)} locked; try again.") from None
     except OSError as error:
         raise SettingsError(f"{place(file)} could not be written: {error.strerror}; make it writable.") from error
     return file, value

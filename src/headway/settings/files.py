@@ -6,10 +6,8 @@ import os
 import re
 import stat
 import tempfile
-import time
 import tomllib
-from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 
 from headway.core.errors import SettingsError
 from headway.core.rules import is_object
@@ -22,8 +20,6 @@ IN_PROJECT = f"{FOLDER}/{NAME}"
 MAX_BYTES = 1_000_000
 _DEEP = re.compile(r"""(?<![\w\\-])(?:(?:[\w-]++|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){100}""")
 """A key of so many parts that reading it would take minutes."""
-PATIENCE = 5.0
-"""Seconds to wait for another process that is writing."""
 
 
 def project_file(project: str | os.PathLike[str]) -> str:
@@ -98,30 +94,6 @@ def read_toml(text: str, file: str) -> dict[str, object]:
             f"{place(file)} cannot be used; correct the file:", [f"{GROUP}: Expected a table [{GROUP}]"]
         )
     return {**found, **{f"{GROUP}.{name}": value for name, value in group.items()}}
-
-
-@contextmanager
-def one_writer(folder: str) -> Generator[None]:
-    """Holds a lock on the folder, where the system has one, so that no writer undoes what another just wrote."""
-    try:
-        import fcntl
-    except ImportError:
-        yield
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        deadline = time.monotonic() + PATIENCE
-        while True:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() > deadline:
-                    raise SettingsError(f"Another process keeps {place(folder)} locked; try again.") from None
-                time.sleep(0.01)
-        yield
-    finally:
-        os.close(handle)
 
 
 def write_file(file: str, text: str) -> None:

@@ -1,14 +1,22 @@
-"""The folder `.headway` of a project: private to its owner, and ignored by git as a whole."""
+"""Folders: `.headway`, private to its owner and ignored by git as a whole; and one writer at a time in any of them."""
 
 from __future__ import annotations
 
+import errno
 import os
-from contextlib import suppress
+import time
+from contextlib import contextmanager, suppress
 
 from headway.core.errors import StoreError
 from headway.core.text import neutral
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
 PRIVATE = 0o700
+PATIENCE = 5.0
+"""Seconds to wait for another writer."""
 
 
 def make_private_folder(folder: str) -> None:
@@ -30,3 +38,27 @@ def make_closed_folder(folder: str) -> None:
     if os.stat(folder).st_mode & 0o077:
         with suppress(OSError):  # someone else's folder: it is theirs to close
             os.chmod(folder, PRIVATE)
+
+
+@contextmanager
+def one_writer(folder: str, *, dir_fd: int | None = None) -> Generator[None]:
+    """Holds a lock on the folder, where the system has one. Raises `BlockingIOError` if another process keeps it."""
+    try:
+        import fcntl
+    except ImportError:
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC, dir_fd=dir_fd)
+    try:
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    raise BlockingIOError(errno.EWOULDBLOCK, "another process keeps the folder locked") from None
+                time.sleep(0.002)
+        yield
+    finally:
+        os.close(handle)

@@ -185,7 +185,19 @@ def schema_of(model: type[BaseModel]) -> dict[str, Any]:
     for part in (schema, *schema.get("$defs", {}).values()):
         part.pop("title", None)
         part.pop("description", None)
+        for described in part.get("properties", {}).values():
+            _say_only_what_is_sent(described)
     return schema
+
+
+def _say_only_what_is_sent(described: dict[str, Any]) -> None:
+    """Of what may be left out, says only what it is when it is sent: every word goes along with every request."""
+    choices = [choice for choice in described.get("anyOf", ()) if choice.get("type") != "null"]
+    if described.get("default", ...) is None:
+        del described["default"]
+        if len(choices) == 1:
+            del described["anyOf"]
+            described.update(choices[0])
 
 
 def checked_name(name: str) -> str:

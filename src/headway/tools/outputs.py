@@ -11,7 +11,8 @@ import time
 from contextlib import suppress
 from types import TracebackType
 
-from headway.core.errors import StoreError
+from headway.core.errors import HeadwayError, StoreError
+from headway.project import headway_folder
 from headway.store.folder import make_closed_folder, make_private_folder
 from headway.tools.secrets import redacted
 
@@ -31,7 +32,7 @@ class Outputs:
     """Where one run keeps its long answers."""
 
     def __init__(self, project: str, *, kept_bytes: int) -> None:
-        self._home = os.path.join(project, ".headway")
+        self._project = project
         self.kept_bytes = kept_bytes
 
     def spool(self, tool: str, output_chars: int) -> Spool:
@@ -47,8 +48,9 @@ class Outputs:
 
     def open_file(self, tool: str) -> tuple[int, str]:
         """A new private file: its descriptor, and its path relative to the project."""
-        folder = os.path.join(self._home, FOLDER)
-        make_private_folder(self._home)
+        home = headway_folder(self._project)
+        folder = os.path.join(home, FOLDER)
+        make_private_folder(home)
         if os.path.islink(folder):
             raise StoreError(f"'.headway/{FOLDER}' is a link, which is not followed; remove it.")
         make_closed_folder(folder)
@@ -128,8 +130,8 @@ class Spool:
             return
         try:
             self._descriptor, self.kept = self._outputs.open_file(self._tool)
-        except OSError as error:
-            self._unkept = error.strerror or str(error) or "the file could not be made"
+        except (OSError, HeadwayError) as error:
+            self._unkept = getattr(error, "strerror", None) or str(error) or "the file could not be made"
         self._room = max(self._outputs.kept_bytes - len(_CUT), 0)
 
     def _keep(self, text: str) -> None:

@@ -274,7 +274,7 @@ async def test_a_save_in_the_last_moment_is_kept_and_told(
 
 async def test_a_folder_that_stays_locked_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a.txt").write_text("old")
-    monkeypatch.setattr("headway.tools.files.writing._WAIT", 0.0)
+    monkeypatch.setattr("headway.store.folder.PATIENCE", 0.0)
     desk = Desk(tmp_path)
     await desk.read("a.txt")
     held = os.open(tmp_path, os.O_RDONLY)

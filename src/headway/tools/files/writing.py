@@ -8,22 +8,19 @@ from __future__ import annotations
 
 import ctypes
 import errno
-import fcntl
 import os
 import secrets
 import sys
-import time
 from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 
 from headway.core.text import shown
+from headway.store.folder import one_writer
 from headway.tools.base import ToolFault
 from headway.tools.files.content import decline_special, read_bytes
 from headway.tools.files.workspace import Place
 
-_WAIT = 5.0
-"""Seconds that a write waits for another one in the same folder."""
 _EXCHANGE = 2  # RENAME_EXCHANGE
 
 
@@ -113,23 +110,15 @@ def exchange(folder: int, one: str, other: str) -> bool:
 @contextmanager
 def _alone(place: Place) -> Generator[None]:
     """Keeps other runs from taking a file's place between the last look at it and the change."""
-    folder = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=place.folder)
-    try:
-        deadline = time.monotonic() + _WAIT
-        while True:
-            try:
-                fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() > deadline:
-                    raise ToolFault(
-                        f"'{shown(place.path, 200)}' is in a folder that another program keeps locked;"
-                        " nothing was written. Try again in a moment."
-                    ) from None
-                time.sleep(0.001)
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(one_writer(".", dir_fd=place.folder))
+        except BlockingIOError:
+            raise ToolFault(
+                f"'{shown(place.path, 200)}' is in a folder that another program keeps locked;"
+                " nothing was written. Try again in a moment."
+            ) from None
         yield
-    finally:
-        os.close(folder)
 
 
 def _put_new(place: Place, temporary: str) -> None:

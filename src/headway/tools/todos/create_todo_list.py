@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import AfterValidator, Field
 
 from headway.contracts.calls import MODEL, notes
-from headway.tools.base import ToolResult, description_beside
-from headway.tools.todos.list_tool import ListInput, ListTool, ids_of
+from headway.tools.base import ToolInput, ToolResult, description_beside
+from headway.tools.todos.list_tool import ListTool, ids_of
 
 if TYPE_CHECKING:
     from headway.core.session import Session
@@ -20,14 +20,14 @@ def _not_blank(text: str) -> str:
     return text
 
 
-class Item(ListInput):
+class Item(ToolInput):
     id: str | None = Field(None, description="Needed only where others depend on it.")
     description: Annotated[str, AfterValidator(_not_blank)] = Field(description="What to do, in the imperative.")
     depends_on: list[str] | None = Field(None, description="Ids of items to complete first.")
     notes: str | None = None
 
 
-class CreateTodoListInput(ListInput):
+class CreateTodoListInput(ToolInput):
     title: str | None = None
     items: list[Item]
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from headway.core.errors import InvalidTodos
 from headway.core.model import Status, Todo
 from headway.core.text import shown
-from headway.tools.base import Context, Tool, ToolFault, ToolInput, ToolResult
+from headway.tools.base import Context, Tool, ToolFault, ToolResult
 from headway.tools.effects import Effect
 
 if TYPE_CHECKING:
@@ -22,20 +22,6 @@ MOST_IDS = 20
 """How many ids an answer names one by one."""
 MAX_ID = 40
 MAX_TEXT = 60
-
-
-def _shorter(schema: dict[str, Any]) -> None:
-    """Says of optional fields only what they are when they are sent: every word is sent with every request."""
-    for described in schema.get("properties", {}).values():
-        if "default" in described:
-            del described["default"]
-            described.update(next(choice for choice in described.pop("anyOf") if choice.get("type") != "null"))
-
-
-class ListInput(ToolInput):
-    """Base of the inputs. What is optional has the default None, and may be sent as null."""
-
-    model_config = ConfigDict(json_schema_extra=_shorter)
 
 
 Input = TypeVar("Input", bound=BaseModel)

@@ -10,19 +10,19 @@ from pydantic import Field
 from headway.contracts.calls import MODEL
 from headway.core.model import FINISHED, Status, Todo
 from headway.core.text import shown, some
-from headway.tools.base import ToolResult, description_beside
-from headway.tools.todos.list_tool import MAX_ID, MAX_TEXT, ListInput, ListTool, completed, ids_of
+from headway.tools.base import ToolInput, ToolResult, description_beside
+from headway.tools.todos.list_tool import MAX_ID, MAX_TEXT, ListTool, completed, ids_of
 
 if TYPE_CHECKING:
     from headway.core.session import Session, Written
 
 
-class Block(ListInput):
+class Block(ToolInput):
     id: str
     why: str
 
 
-class TodoInput(ListInput):
+class TodoInput(ToolInput):
     done: list[str] | None = Field(None, description="Ids.")
     start: str | None = Field(None, description="Id; only to leave the order of the list.")
     block: Block | None = None

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Literal
 
 from headway.contracts.calls import MODEL
 from headway.core.text import clean, shown
-from headway.tools.base import ToolResult, description_beside
-from headway.tools.todos.list_tool import MAX_ID, ListInput, ListTool, completed
+from headway.tools.base import ToolInput, ToolResult, description_beside
+from headway.tools.todos.list_tool import MAX_ID, ListTool, completed
 
 if TYPE_CHECKING:
     from headway.core.session import Session
 
 
-class UpdateTodoItemInput(ListInput):
+class UpdateTodoItemInput(ToolInput):
     item_id: str
     status: Literal["pending", "in_progress", "completed", "blocked", "cancelled"]
     notes: str | None = None
