@@ -6,10 +6,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from . import graph, logs, processes, writes
+from . import graph, logs, processes, tools, writes
 from .measure import NotAvailable, Row
 
-ROWS = [*processes.ROWS, *writes.ROWS, *logs.ROWS, *graph.ROWS]
+ROWS = [*processes.ROWS, *writes.ROWS, *logs.ROWS, *graph.ROWS, *tools.ROWS]
 COLUMNS = "{:<38}  {:>10}  {:>10}  {:>8}  {:>8}  {:<4}  {}"
 
 
