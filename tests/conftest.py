@@ -1,10 +1,14 @@
-"""What all tests share: how hypothesis runs."""
+"""What all tests share: how hypothesis runs, and that Ctrl+C is heard."""
 
 from __future__ import annotations
 
 import os
+import signal
 
 from hypothesis import HealthCheck, settings
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in a background job, where programs would not hear Ctrl+C
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile(
     "headway",

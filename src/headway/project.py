@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 FOLDER = ".headway"
 FILE = "headway.db"
 DEFAULT_SESSION = "default"
+IN_MEMORY = "HEADWAY_IN_MEMORY"
+"""Set for the commands of an agent whose session no other process can see."""
 
 
 def open_session(
@@ -71,8 +73,18 @@ def session_name(name: str) -> str:
     return cleaned
 
 
+def project_of(session: Session) -> str | None:
+    """The folder of a session's project; None for a session that is kept in memory."""
+    path: str | None = getattr(session.store, "path", None)
+    return None if path is None else os.path.dirname(os.path.dirname(path))
+
+
 def find_project(environ: Mapping[str, str], start: str = ".") -> str:
     """HEADWAY_PROJECT, else the nearest folder upward with `.headway`, else with `.git`, else the folder itself."""
+    if environ.get(IN_MEMORY):
+        raise HeadwayError(
+            "The agent keeps this list in memory; call TodoWrite on a line of its own, not within a command."
+        )
     if named := environ.get("HEADWAY_PROJECT"):
         return _absolute(named)
     here = _absolute(start)

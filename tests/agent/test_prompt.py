@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.agent import instructions
-from headway.agent.prompt import MAX_NOTES, TodoTools
+from headway.agent.prompt import MAX_NOTES
 
 OPENED = re.compile(r"^<project-notes-([0-9a-f]{16})>$", re.MULTILINE)
 
@@ -38,7 +38,7 @@ def test_there_is_no_date_in_it(tmp_path: Path) -> None:
 
 
 def test_the_todo_list_is_explained_by_the_tools_there_are(tmp_path: Path) -> None:
-    variants: tuple[TodoTools, ...] = ("full", "light", "off")
+    variants = ("full", "light", "off")
     full, light, off = (instructions(tmp_path, todo_tools=tools) for tools in variants)
     assert len({full, light, off}) == 3
     assert "create_todo_list" in light

@@ -78,10 +78,6 @@ def test_the_definition_given_to_a_model_is_pinned():
     )
 
 
-def test_it_changes_state_needs_no_permission_and_is_not_offered_in_plan_mode():
-    assert (agent.READ_ONLY, agent.NEEDS_PERMISSION, agent.IN_PLAN_MODE) == (False, False, False)
-
-
 def test_a_call_answers_text_for_the_model_and_todos_for_the_interface(session: Session, updates: Updates):
     answer = agent.run(session, call(item("A", "completed"), item("B", "in_progress"), item("C")))
     assert answer.ok

@@ -95,7 +95,8 @@ async def test_a_history_with_a_call_and_its_result_is_taken(model: Model) -> No
 
 
 async def test_a_limit_of_tokens_is_kept(model: Model) -> None:
-    _, answer = await streamed(model, prompt("Count to a hundred."), settings=ModelSettings(max_tokens=6, timeout=120))
+    settings = ModelSettings(max_tokens=6, temperature=0, timeout=120)
+    _, answer = await streamed(model, prompt("Count to a hundred."), settings=settings)
     assert 0 < answer.usage.output_tokens <= 6
     assert answer.finish_reason == "length"
 

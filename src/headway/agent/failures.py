@@ -71,13 +71,13 @@ class _Asked:
     @property
     def subject(self) -> str:
         """At the beginning of a sentence."""
-        return self.who[:1].upper() + self.who[1:] if self.is_own_server else self.who
+        return self.who[:1].upper() + self.who[1:]
 
     @property
     def where_to_set(self) -> str:
         """What the address was, or can be, set with."""
         variable = self.provider.url_variable if self.provider else None
-        return variable or "base_url"
+        return variable or "it with 'headway config set base_url URL'"
 
     @property
     def keys(self) -> str:

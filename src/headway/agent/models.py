@@ -6,7 +6,6 @@ The model is pydantic-ai's, and imported only when one is made. Its connections 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -22,7 +21,9 @@ _NO_KEY = "none"
 """The libraries insist on a key; a server that wants none ignores it."""
 
 
-def resolve_model(model: str | Model, *, base_url: str | None = None, environ: Mapping[str, str] = os.environ) -> Model:
+def resolve_model(
+    model: str | Model, *, base_url: str | None = None, environ: Mapping[str, str] | None = None
+) -> Model:
     """The model that a `provider:name` stands for; a model passes through. Nothing is sent.
 
     `base_url` is for OpenAI and the servers that speak its protocol. Raises `ModelNotReady` when a key, a package or an

@@ -11,11 +11,9 @@ import platform
 import stat
 from hashlib import sha256
 from pathlib import Path
-from typing import Literal
 
 from headway.core.text import neutral
-
-TodoTools = Literal["full", "light", "off"]
+from headway.tools.todo_kinds import TodoTools, TodoToolsName
 
 NOTES = ("AGENTS.md", "CLAUDE.md")
 """Where a project may say how to work on it; the first that is there counts."""
@@ -24,10 +22,10 @@ _LARGEST_FILE = 4_000_000
 _SYSTEMS = {"Darwin": "macOS"}
 
 
-def instructions(project: str | Path, *, todo_tools: TodoTools = "full") -> str:
+def instructions(project: str | Path, *, todo_tools: TodoTools | TodoToolsName = TodoTools.FULL) -> str:
     """The system prompt for a run in this project."""
     here = Path(__file__)
-    todo_list = here.with_name(f"todo_{todo_tools}.md").read_text(encoding="utf-8")
+    todo_list = here.with_name(f"todo_{TodoTools(todo_tools)}.md").read_text(encoding="utf-8")
     text = here.with_name("prompt.md").read_text(encoding="utf-8").replace("{todo_list}", todo_list.strip())
     system = platform.system()
     parts = [
@@ -44,19 +42,21 @@ def _notes(project: Path) -> str:
         return ""
     try:
         text = _read(project, name)
-    except (OSError, RuntimeError, ValueError):  # a RuntimeError for links that go in a circle
+    except (OSError, ValueError):
         return f"({name} of this project was left out: it is not a readable text file inside the project.)"
     return _block(name, _cut(text)) if text else ""
 
 
 def _read(project: Path, name: str) -> str:
     """The file's text. Raises for what is not an ordinary text file inside the project."""
-    path = (project / name).resolve(strict=True)
-    if not path.is_relative_to(project.resolve()):
-        raise ValueError("outside the project")
+    path = project / name
+    if path.is_symlink():  # to other notes, as many projects have it; what else it leads to may not be meant to be sent
+        path = project / os.readlink(path)
+        if path.name not in NOTES or path.parent != project:
+            raise ValueError("a link to something else")
     # A pipe that no one writes to would be waited for without the flag; what was opened is checked, so that nothing can
     # be put in its place in between.
-    opened = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    opened = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0))
     try:
         about = os.fstat(opened)
         if not stat.S_ISREG(about.st_mode) or about.st_size > _LARGEST_FILE:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from urllib.parse import urlsplit
 
@@ -124,7 +124,7 @@ class Choice:
     provider: Provider
     name: str
     url: str | None
-    key: str | None
+    key: str | None = field(repr=False)
 
     @property
     def is_elsewhere(self) -> bool:
@@ -132,8 +132,9 @@ class Choice:
         return is_elsewhere(self.provider, self.url)
 
 
-def choose(model: str, base_url: str | None = None, environ: Mapping[str, str] = os.environ) -> Choice:
+def choose(model: str, base_url: str | None = None, environ: Mapping[str, str] | None = None) -> Choice:
     """What a model's name stands for. Raises `ModelNotReady` when something is missing for it."""
+    environ = os.environ if environ is None else environ
     provider, name = _parsed(model)
     if provider.name == "scripted":
         if not os.path.isfile(name):
@@ -151,7 +152,7 @@ def choose(model: str, base_url: str | None = None, environ: Mapping[str, str] =
     return Choice(provider, name, url, key)
 
 
-def readiness(model: str, base_url: str | None = None, environ: Mapping[str, str] = os.environ) -> str | None:
+def readiness(model: str, base_url: str | None = None, environ: Mapping[str, str] | None = None) -> str | None:
     """What keeps the model from being used, as a sentence, or nothing. Loads no provider's library, sends nothing."""
     try:
         choose(model, base_url, environ)
@@ -176,23 +177,41 @@ def shown_url(url: str) -> str:
     return shown(url.rstrip("/"), 200)
 
 
+_MEANT = {"gpt": "openai", "claude": "anthropic", "gemini": "google", "llama.cpp": "llamacpp", "llama-cpp": "llamacpp"}
+"""What people call a provider, or its models, and who provides them."""
+
+
+def _meant(name: str) -> str | None:
+    """The provider that is probably meant by a name that none has."""
+    from difflib import get_close_matches
+
+    known = next((provider for part, provider in _MEANT.items() if name.lower().startswith(part)), None)
+    return known or next(iter(get_close_matches(name.lower(), PROVIDERS, n=1, cutoff=0.6)), None)
+
+
 def _parsed(model: str) -> tuple[Provider, str]:
     before, colon, after = (part.strip() for part in model.partition(":"))
     names = ", ".join(PROVIDERS)
     if not colon:
         raise ModelNotReady(
             f"The model '{shown(model)}' does not say who provides it: write provider:name, "
-            f"for example openai:{shown(model.strip()) or 'NAME'}; the providers are {names}."
+            f"for example {_example(model.strip())}; the providers are {names}."
         )
     if before not in PROVIDERS:
-        from difflib import get_close_matches
-
-        near = get_close_matches(before.lower(), PROVIDERS, n=1, cutoff=0.5)
-        meant = f"did you mean '{near[0]}'? The" if near else "the"
+        near = _meant(before)
+        meant = f"did you mean '{near}'? The" if near else "the"
         raise ModelNotReady(f"No provider is called '{shown(before)}'; {meant} providers are {names}.")
     if not after:
         raise ModelNotReady(f"The model '{shown(model)}' has no name: write it after the colon, as {before}:NAME.")
     return PROVIDERS[before], after
+
+
+def _example(name: str) -> str:
+    """How a name without a provider is written with one."""
+    before, slash, after = name.partition("/")
+    if slash and before in PROVIDERS:
+        return f"{before}:{shown(after)}"
+    return f"{_meant(name) or 'openai'}:{'NAME' if not name or name in PROVIDERS else shown(name)}"
 
 
 def _address(provider: Provider, base_url: str | None, environ: Mapping[str, str]) -> str | None:
@@ -208,7 +227,9 @@ def _address(provider: Provider, base_url: str | None, environ: Mapping[str, str
         source = provider.url_variable
     if not given:
         if provider.url is None:
-            raise ModelNotReady(f"For {provider.name}:NAME the server's address is needed: set base_url.")
+            raise ModelNotReady(
+                f"For {provider.name}:NAME the server's address is needed: run headway config set base_url URL."
+            )
         return provider.url
     if not _is_address(given):
         raise ModelNotReady(

@@ -98,39 +98,45 @@ def complete_values(ctx: click.Context, param: click.Parameter, incomplete: str)
     return [choice for choice in key.choices if choice.startswith(incomplete)] if key else []
 
 
-@config.command("set")
+@config.command("set", context_settings={"ignore_unknown_options": True})
 @click.argument("key", shell_complete=complete_keys)
 @click.argument("value", nargs=-1, shell_complete=complete_values)
 @click.option("--user", is_flag=True, help="In your own file, for all projects.")
 @of_project
 def set_value(chosen: Chosen, key: str, value: tuple[str, ...], user: bool) -> None:
-    """Set KEY to VALUE in the project's file; of a list, give as many as there are entries."""
+    """Set KEY to VALUE in the project's file; of a list, give as many as there are entries.
+
+    Without a VALUE, KEY is removed from the file, and what is set elsewhere holds again. All keys: headway config show.
+    """
     from headway.settings.change import key_for, set_for_user, set_in_project
 
-    if key_for(key, value).kind is not Kind.TEXTS and len(value) != 1:
-        raise click.UsageError(f"'{key}' takes exactly one VALUE, not {len(value)}.")
+    if key_for(key, value).kind is not Kind.TEXTS and len(value) > 1:
+        raise click.UsageError(f"'{key}' takes one VALUE, not {len(value)}; put quotes around it if it has spaces.")
     file, kept = set_for_user(key, value) if user else set_in_project(chosen.folder(), key, value)
-    notes = _notes(chosen, key, file if user else IN_PROJECT)
+    notes = _notes(chosen, key, file if user else IN_PROJECT, removed=kept is None)
     if chosen.json:
         print_json({"key": key, "value": kept, "file": file, "notices": notes})
         return
-    texts = ", ".join(_texts(kept)) if kept else "nothing"
-    click.echo(f"✅ Set {key} to {texts} in {neutral(file)}")
+    if kept is None:
+        click.echo(f"✅ Removed {key} from {neutral(file)}")
+    else:
+        click.echo(f"✅ Set {key} to {', '.join(_texts(kept)) if kept else 'nothing'} in {neutral(file)}")
     for note in notes:
         click.echo(f"Note: {note}")
 
 
-def _notes(chosen: Chosen, key: str, source: str) -> list[str]:
+def _notes(chosen: Chosen, key: str, source: str, *, removed: bool) -> list[str]:
     """What keeps the value that was just set from being used here."""
     try:
         loaded = chosen.settings()
     except HeadwayError as error:
         return [f"Other settings cannot be used yet. {error}"]
     actual = loaded.sources[key]
-    if actual == source:
+    if key == "model" and actual == source and (missing := _missing(loaded)):
+        return [missing]
+    if actual == source or removed:
         return []
-    ignored = [notice for notice in loaded.notices if source == IN_PROJECT]
-    return ignored or [f"It has no effect here, since it is also set by: {neutral(actual)}."]
+    return [f"It has no effect here, since it is also set by: {neutral(actual)}."]
 
 
 @config.command()

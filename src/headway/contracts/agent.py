@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     from headway.core.model import Todo
     from headway.core.session import Session
 
-READ_ONLY = False
-NEEDS_PERMISSION = False
-IN_PLAN_MODE = False
 DESCRIPTION = (
     "Keep the list of what you are working on; it is shown to the user. Send the complete list each time: it replaces"
     " the one before. Use it for work of three steps or more, or when asked to. Set an item to in_progress before you"

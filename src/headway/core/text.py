@@ -55,6 +55,11 @@ def neutral(text: str) -> str:
     return storable("".join(char for char in line if char in _JOINERS or category(char) != "Cf"))
 
 
+def neutral_lines(text: str) -> str:
+    """The text with its lines and tabs, and nothing else that a terminal would obey."""
+    return "\n".join("\t".join(map(neutral, line.split("\t"))) for line in text.split("\n"))
+
+
 def cut(text: str, limit: int) -> str:
     """At most `limit` characters; what is longer ends in an ellipsis."""
     return text if len(text) <= limit else text[: max(limit - 1, 0)].rstrip() + "…"

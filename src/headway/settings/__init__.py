@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from headway.settings.load import Loaded, load_settings
-from headway.settings.model import RIGHTS, Settings, TodoTools, Tracking
+from headway.settings.model import Settings, Tracking
+from headway.tools.todo_kinds import TodoTools
 
-__all__ = ["RIGHTS", "Loaded", "Settings", "TodoTools", "Tracking", "load_settings"]
+__all__ = ["Loaded", "Settings", "TodoTools", "Tracking", "load_settings"]

@@ -10,8 +10,8 @@ from typing import cast
 from headway.core.errors import HeadwayError, SettingsError
 from headway.core.text import shown, storable
 from headway.settings.files import own_file, place, project_file, read_file, read_toml, write_file
-from headway.settings.keys import KEYS, LOOKS_SECRET, Key, check, looks_secret, nearest, read_texts
-from headway.settings.load import checked_file
+from headway.settings.keys import KEYS, LOOKS_SECRET, Key, Kind, check, looks_secret, nearest, read_texts
+from headway.settings.load import checked_file, is_right, not_the_users
 from headway.store.folder import PRIVATE, make_private_folder, one_writer
 
 
@@ -25,8 +25,16 @@ def key_for(name: str, texts: Sequence[str]) -> Key:
 
 
 def set_in_project(project: str, name: str, texts: Sequence[str]) -> tuple[str, object]:
-    """Sets a value in the project's file; returns the file and the value as it is kept."""
-    return _set(project_file(project), name, texts, make_private_folder)
+    """Sets a value in the project's file, or removes it; returns the file and the value as it is kept."""
+    file = project_file(project)
+    if (
+        texts
+        and is_right(key_for(name, texts).name, texts[0])
+        and os.path.exists(file)
+        and (why := not_the_users(file))
+    ):
+        raise SettingsError(f"'{name}' is not taken from {place(file)}, since {why}; set it with --user instead.")
+    return _set(file, name, texts, make_private_folder)
 
 
 def set_for_user(name: str, texts: Sequence[str]) -> tuple[str, object]:
@@ -36,7 +44,8 @@ def set_for_user(name: str, texts: Sequence[str]) -> tuple[str, object]:
 
 def _set(file: str, name: str, texts: Sequence[str], make: Callable[[str], None]) -> tuple[str, object]:
     key = key_for(name, texts)
-    value = check(name, read_texts(key, [storable(text) for text in texts]))
+    removed = not texts and key.kind is not Kind.TEXTS
+    value = None if removed else check(name, read_texts(key, [storable(text) for text in texts]))
     folder = os.path.dirname(file)
     try:
         make(folder)
@@ -56,14 +65,18 @@ def _changed(text: str, file: str, key: Key, value: object) -> str:
     import tomlkit
     from tomlkit.exceptions import TOMLKitError
 
-    expected = checked_file({**read_toml(text, file), key.name: value}, file)
+    values = {name: old for name, old in read_toml(text, file).items() if name != key.name}
+    expected = checked_file(values if value is None else {**values, key.name: value}, file)
     outer, _, inner = key.name.partition(".")
     try:
         document = cast(MutableMapping[str, object], tomlkit.parse(text))
         if inner and outer not in document:
             document[outer] = tomlkit.table()
         table = cast(MutableMapping[str, object], document[outer]) if inner else document
-        table[inner or outer] = _written(value)
+        if value is None:
+            table.pop(inner or outer, None)
+        else:
+            table[inner or outer] = _written(value)
         changed = tomlkit.dumps(document)
         kept = checked_file(read_toml(changed, file), file) == expected
     except (TOMLKitError, SettingsError):

@@ -16,12 +16,13 @@ from headway.core.errors import SettingsError
 from headway.core.rules import Fault, check_choice, check_text, check_texts, is_array
 from headway.core.text import clean, shown, type_name
 from headway.settings.model import Settings
+from headway.tools import secrets
 from headway.tools.limits import Limits
 from headway.tools.violations import violations
 
 GROUP = "limits"
 _SEPARATOR = re.compile(r"[;\n]")
-_SECRET = re.compile(r"(?:[\w-]+:)?(?:sk-|AIza|AKIA|gh[pousr]_|github_pat_|glpat-|gsk_|hf_|tvly-|xox[abeoprs]-)\S{3}")
+_SECRET = re.compile(rf"(?:[\w-]+:)?(?:{'|'.join(map(re.escape, secrets.KEYS))})\S{{3}}")
 LOOKS_SECRET = "Looks like a secret key; keys belong in the environment, where the provider's library finds them"
 
 
@@ -110,7 +111,10 @@ def check(name: str, value: object) -> object:
     """The value as the settings hold it. Raises `SettingsError` with all that is wrong with it."""
     key = KEYS.get(name)
     if key is None:
-        raise SettingsError(_UNUSABLE, [f"{shown(name)}: Unknown setting{nearest(name)}"])
+        secret = isinstance(value, str) and looks_secret(value)
+        raise SettingsError(
+            _UNUSABLE, [f"{shown(name)}: {LOOKS_SECRET if secret else f'Unknown setting{nearest(name)}'}"]
+        )
     try:
         typed = _typed(key, value)
         return value_of(Settings.model_validate(nested({name: typed})), name)

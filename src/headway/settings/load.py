@@ -14,7 +14,7 @@ from headway.core.errors import SettingsError
 from headway.core.text import storable
 from headway.settings.files import IN_PROJECT, place, project_file, read_file, read_toml, user_config_file
 from headway.settings.keys import KEYS, check_all, nested, read_text
-from headway.settings.model import RIGHTS, Settings
+from headway.settings.model import HARMLESS, Settings
 from headway.settings.tracked import is_tracked
 
 DEFAULT = "default"
@@ -35,10 +35,11 @@ class Loaded:
 def load_settings(
     project: str | os.PathLike[str],
     flags: Mapping[str, object] | None = None,
-    environ: Mapping[str, str] = os.environ,
+    environ: Mapping[str, str] | None = None,
     user_file: str | os.PathLike[str] | None = None,
 ) -> Loaded:
     """The settings of the project. A flag that is None counts as not given. Raises `SettingsError` with every fault."""
+    environ = os.environ if environ is None else environ
     own = user_config_file() if user_file is None else os.fspath(user_file)
     notices: list[str] = []
     layers = (
@@ -91,14 +92,29 @@ def _of_user(file: str | None) -> _Layer:
 def _of_project(file: str, notices: list[str]) -> _Layer:
     """What the project's file sets; no rights, if the file may have come with the project."""
     values = file_values(file)
-    rights = [name for name in values if name in RIGHTS]
-    if rights and is_tracked(file):
+    rights = [name for name, value in values.items() if is_right(name, value)]
+    if rights and (why := not_the_users(file)):
         notices.append(
-            f"Ignored in {IN_PROJECT}: {', '.join(rights)}, since git tracks the file and a project must not grant"
+            f"Ignored in {IN_PROJECT}: {', '.join(rights)}, since {why} and a project must not grant"
             " itself rights; set them in your own config file with 'headway config set --user …'."
         )
-        values = {name: value for name, value in values.items() if name not in RIGHTS}
+        values = {name: value for name, value in values.items() if name not in rights}
     return {name: (value, IN_PROJECT) for name, value in values.items()}
+
+
+def is_right(name: str, value: object) -> bool:
+    """Whether a setting is only taken from the user; a script as a model would be the project's own words."""
+    return name not in HARMLESS or str(value).startswith("scripted:")
+
+
+def not_the_users(file: str) -> str | None:
+    """Why the file may be someone else's word."""
+    folder = os.path.dirname(file)
+    if os.path.islink(folder) or os.path.islink(file):
+        return "a link leads to the file"
+    if hasattr(os, "geteuid") and any(os.stat(path).st_uid != os.geteuid() for path in (folder, file)):
+        return "another user owns the file"
+    return "git tracks the file" if is_tracked(file) else None
 
 
 def _of_environment(environ: Mapping[str, str]) -> _Layer:

@@ -16,6 +16,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from headway.core.text import shown
 from headway.tools.effects import Mode
 from headway.tools.limits import Limits
+from headway.tools.todo_kinds import TodoTools
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,16 +36,8 @@ class Tracking(StrEnum):
     """As auto, and a model judges what is not clear."""
 
 
-class TodoTools(StrEnum):
-    """With which tools a model writes the list."""
-
-    FULL = "full"
-    LIGHT = "light"
-    OFF = "off"
-
-
 SEARCHES = ("brave", "tavily")
-_MODEL = re.compile(r"[A-Za-z0-9_.-]+:\S+")
+_MODEL = re.compile(r"[A-Za-z0-9_.-]+:\S(?:.*\S)?")
 _ALLOWED = re.compile(r"[A-Za-z0-9_-]{1,64}(?:\s*:\s*\S.*)?")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _LABEL = r"[^\W_](?:[\w-]{0,61}[^\W_])?"
@@ -53,7 +46,7 @@ _HOST = re.compile(rf"{_LABEL}(?:\.{_LABEL})*")
 
 def _model(text: str) -> str:
     if not _MODEL.fullmatch(text) or not text.isprintable():
-        raise ValueError(f"Expected 'provider:name', received '{shown(text)}'")
+        raise ValueError(f"Expected 'provider:name', such as 'openai:NAME' or 'ollama:NAME', received '{shown(text)}'")
     return text
 
 
@@ -92,7 +85,7 @@ def _host(text: str) -> str:
         return str(ip_address(name.removeprefix("[").removesuffix("]")))
     except ValueError:
         if len(name) > 253 or not _HOST.fullmatch(name):
-            raise ValueError(f"Expected a host or an IP address, received '{shown(text)}'") from None
+            raise ValueError(f"Expected a host or an IP address without a port, received '{shown(text)}'") from None
     return name
 
 
@@ -153,14 +146,12 @@ class Settings(BaseModel):
             environ=environ,
         )
 
-    def approvals(self, ask: Ask | None = None) -> Approvals:
-        """What a run may do as it is set; `ask` puts questions to a person."""
+    def approvals(self, ask: Ask | None = None, **hooks: Any) -> Approvals:
+        """What a run may do as it is set; `ask` puts questions to a person, `hooks` are those of `Approvals`."""
         from headway.tools.approvals import Approvals
 
-        return Approvals(ask, mode=self.mode, allow=self.allow, hosts=self.hosts)
+        return Approvals(ask, mode=self.mode, allow=self.allow, hosts=self.hosts, **hooks)
 
 
-RIGHTS = frozenset(
-    {"mode", "allow", "hosts", "private_hosts", "base_url", "env", "web_search", "max_cost", "max_tokens"}
-)
-"""What may be done and spent, and to whom data may go: never taken from a file that came with the project."""
+HARMLESS = frozenset({"model", "tracking", "todo_tools"})
+"""All that is taken from a file which came with the project: nothing that says what may be done, spent or reached."""

@@ -139,6 +139,8 @@ def turn_from(form: TurnForm) -> Turn:
 
 def script_from(forms: Iterable[TurnForm | TurnMaker]) -> list[Turn | TurnMaker]:
     """The turns as written in Python; what decides later is left as it is."""
+    if isinstance(forms, str):
+        raise TypeError("A script is a list of turns; put the text into one: ['…'].")
     turns: list[Turn | TurnMaker] = []
     faults: list[str] = []
     for at, form in enumerate(forms):

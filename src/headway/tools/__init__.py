@@ -9,8 +9,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from headway.tools.approvals import Answer, Approvals, Question, Reply
-    from headway.tools.base import Context, Tool, ToolFault, ToolInput, ToolResult
+    from headway.tools.approvals import Answer, Approvals, Ask, Denied, Question, Reply
+    from headway.tools.base import Context, Preview, Tool, ToolFault, ToolInput, ToolLimits, ToolResult
     from headway.tools.builtin import builtin_tools
     from headway.tools.effects import Effect, Mode
     from headway.tools.executor import Executor
@@ -20,16 +20,20 @@ if TYPE_CHECKING:
 __all__ = [
     "Answer",
     "Approvals",
+    "Ask",
     "Context",
+    "Denied",
     "Effect",
     "Executor",
     "Limits",
     "Mode",
+    "Preview",
     "Question",
     "Reply",
     "Tool",
     "ToolFault",
     "ToolInput",
+    "ToolLimits",
     "ToolResult",
     "as_tools",
     "builtin_tools",
@@ -37,10 +41,10 @@ __all__ = [
 ]
 
 _MODULES = {
-    **dict.fromkeys(("Answer", "Approvals", "Question", "Reply"), "approvals"),
+    **dict.fromkeys(("Answer", "Approvals", "Ask", "Denied", "Question", "Reply"), "approvals"),
     **dict.fromkeys(("Effect", "Mode"), "effects"),
     **dict.fromkeys(("as_tools", "tool"), "functions"),
-    **dict.fromkeys(("Context", "Tool", "ToolFault", "ToolInput", "ToolResult"), "base"),
+    **dict.fromkeys(("Context", "Preview", "Tool", "ToolFault", "ToolInput", "ToolLimits", "ToolResult"), "base"),
     "Executor": "executor",
     "Limits": "limits",
     "builtin_tools": "builtin",
@@ -51,3 +55,7 @@ def __getattr__(name: str) -> object:
     if name not in _MODULES:
         raise AttributeError(f"module 'headway.tools' has no attribute {name!r}")
     return getattr(import_module(f"headway.tools.{_MODULES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

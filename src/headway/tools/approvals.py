@@ -14,14 +14,15 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from traceback import format_exc
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 from uuid import uuid4
 
 from headway.core.errors import HeadwayError
 from headway.core.text import shown
 from headway.tools.base import Context, Preview, Tool, ToolFault
-from headway.tools.effects import UNASKED, Effect, Mode
+from headway.tools.effects import UNASKED, Effect, Mode, ModeName
 from headway.tools.secrets import redacted
+from headway.tools.web.addresses import ascii_pattern
 
 _WITH_PORT = re.compile(r"(\[[^\]]*\]|[^:]*):[0-9]+")
 """`localhost:8000`, `[::1]:8000`; not `::1`, in which colons are part of the address."""
@@ -35,9 +36,12 @@ class Reply(StrEnum):
     NO = "no"
 
 
+ReplyName: TypeAlias = Literal["once", "always", "no"]
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
-    reply: Reply | str
+    reply: Reply | ReplyName
     reason: str = ""
     """Why not; the model is told."""
 
@@ -65,25 +69,32 @@ class Approvals:
         self,
         ask: Ask | None = None,
         *,
-        mode: Mode | str = Mode.DEFAULT,
+        mode: Mode | ModeName = Mode.DEFAULT,
         allow: Iterable[str] = (),
         hosts: Iterable[str] = (),
         on_asked: Callable[[Question], None] = lambda question: None,
         on_answered: Callable[[Question, Answer], None] = lambda question, answer: None,
     ) -> None:
-        self.mode = _mode(mode)
+        self._mode = _mode(mode)
         self._ask = ask
-        self._allow = [read_pattern(text) for text in _several(allow, "allow")]
-        self._hosts = [host.lower() for host in _several(hosts, "hosts")]
+        self._allow = [read_pattern(text) for text in several(allow, "allow")]
+        self._hosts = [ascii_pattern(host) for host in several(hosts, "hosts")]
         self._on_asked = on_asked
         self._on_answered = on_answered
         self._always: set[str] = set()
         self._reached: set[str] = set()
         """Hosts that a person let this run reach."""
-        self._refused: dict[str, tuple[int, Answer]] = {}
-        """Hosts that a person did not let it reach, with the number of the answer."""
-        self._answers = 0
+        self._refused: dict[str, Answer] = {}
+        """Hosts that a person did not let it reach."""
         self._one_at_a_time = asyncio.Lock()
+
+    @property
+    def mode(self) -> Mode:
+        return self._mode
+
+    @mode.setter
+    def mode(self, mode: Mode | ModeName) -> None:
+        self._mode = _mode(mode)
 
     async def require(
         self, tool: Tool[Any], call: Any, effect: Effect, context: Context, call_id: str | None = None
@@ -95,33 +106,38 @@ class Approvals:
             await tool.preview(call, context)
             raise Denied(
                 f"{tool.name} was not run: it needs approval, and nobody is there to give it."
-                f" Go on without it, or say that the user has to allow it ({_how_to_allow(tool, effect)})."
+                f" Go on without it, or say that the user has to allow it ({_how_to_allow(tool, call, effect)})."
             )
-        before = self._answers
         host = _host(tool, call, effect)
         async with self._one_at_a_time:
             # What was answered while this call waited may cover it.
             if self._may(tool, call, effect):
                 return
-            number, refusal = self._refused.get(host or "", (0, None))
-            if refusal is not None and number > before:
-                raise _refusal(tool, refusal)
+            if host in self._refused:
+                raise _refusal(tool, self._refused[host])
             # Only now, so that the question shows the files as the calls before this one left them.
             preview = await tool.preview(call, context)
             question = Question(uuid4().hex, tool.name, effect, preview, call_id)
             self._settle(tool, host, await self._answer(question))
+        if await tool.preview(call, context) != preview:
+            raise Denied(
+                f"{tool.name} was not run: what it would do changed while the user was asked; look again, then call it."
+            )
 
     def _may(self, tool: Tool[Any], call: Any, effect: Effect) -> bool:
         if effect in UNASKED or self.mode is Mode.YOLO:
             return True
-        if effect is Effect.WRITE and self.mode is Mode.AUTO_EDIT and tool.edits_project:
+        if effect is Effect.WRITE and self.mode is Mode.AUTO_EDIT and tool.edits_project(call):
             return True
         host = _host(tool, call, effect)
         # Always counts for the host where there is one: a tool that reaches any host would reach them all.
         if tool.name in self._always if host is None else self._may_reach(host):
             return True
         names = (tool.name, *tool.aliases)
-        return any(name in names and (pattern is None or tool.matches(pattern, call)) for name, pattern in self._allow)
+        return any(
+            name in names and (pattern in (None, "*") or tool.matches(pattern or "", call))
+            for name, pattern in self._allow
+        )
 
     def _may_reach(self, host: str) -> bool:
         with_port = _WITH_PORT.fullmatch(host)
@@ -136,20 +152,21 @@ class Approvals:
 
     async def _answer(self, question: Question) -> Answer:
         assert self._ask is not None
-        self._on_asked(question)
+        answer = Answer(Reply.NO, "the run was stopped")
+        _tell(self._on_asked, question)
         try:
             answer = _understood(await self._ask(question))
         except Exception:
             logging.getLogger("headway").error("The question failed:\n%s", redacted(format_exc()))
             answer = Answer(Reply.NO, "the question could not be asked")
-        self._on_answered(question, answer)
+        finally:
+            _tell(self._on_answered, question, answer)
         return answer
 
     def _settle(self, tool: Tool[Any], host: str | None, answer: Answer) -> None:
-        self._answers += 1
         if answer.reply is Reply.NO:
             if host is not None:
-                self._refused[host] = (self._answers, answer)
+                self._refused[host] = answer
             raise _refusal(tool, answer)
         if host is not None:
             self._reached.add(host)
@@ -169,6 +186,7 @@ def _understood(answer: object) -> Answer:
             return Answer(Reply(answer.reply), str(answer.reason or ""))
         except ValueError:
             pass
+    logging.getLogger("headway").error("An answer must be Answer('once'), Answer('always') or Answer('no', reason=…).")
     return Answer(Reply.NO, "the answer was not understood")
 
 
@@ -177,10 +195,18 @@ def _refusal(tool: Tool[Any], answer: Answer) -> Denied:
     return Denied(f"{tool.name} was not run, since the user said no{why}\nDo not try to get the same done another way.")
 
 
-def _how_to_allow(tool: Tool[Any], effect: Effect) -> str:
-    if effect is Effect.NETWORK:
+def _tell(hook: Callable[..., None], *about: object) -> None:
+    try:
+        hook(*about)
+    except Exception:  # whoever keeps a record must not decide the call
+        logging.getLogger("headway").error("Telling of a question failed:\n%s", redacted(format_exc()))
+
+
+def _how_to_allow(tool: Tool[Any], call: Any, effect: Effect) -> str:
+    if effect is Effect.NETWORK and tool.host(call) is not None:
         return "the setting `hosts`"
-    return f"the setting `allow`, for example '{tool.name}: …', or another `mode`"
+    example = tool.name if tool.subject(call) is None else f"{tool.name}: {tool.subject(call)}"
+    return f"the setting `allow`, for example '{shown(example, 200)}', or another `mode`"
 
 
 def read_pattern(text: str) -> tuple[str, str | None]:
@@ -192,7 +218,8 @@ def read_pattern(text: str) -> tuple[str, str | None]:
     return name, pattern or None
 
 
-def _several(texts: Iterable[str], name: str) -> list[str]:
+def several(texts: Iterable[str], name: str) -> list[str]:
+    """The texts of a setting; a single text is a mistake that would be read letter by letter."""
     found: list[object] = [texts] if isinstance(texts, str) else [*texts]
     if isinstance(texts, str) or not all(isinstance(text, str) for text in found):
         raise HeadwayError(f"`{name}` takes a list of texts, not '{shown(texts)}'.")

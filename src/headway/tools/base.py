@@ -6,6 +6,7 @@ tools in `functions`. Nothing here knows of models, providers or terminals.
 
 from __future__ import annotations
 
+import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -19,7 +20,7 @@ from pydantic.json_schema import GenerateJsonSchema
 
 from headway.core.errors import HeadwayError
 from headway.core.json_text import BadJson
-from headway.core.text import shown
+from headway.core.text import neutral, shown
 from headway.tools.arguments import read_arguments
 from headway.tools.effects import Effect
 from headway.tools.limits import Limits
@@ -57,8 +58,10 @@ class ToolResult:
     text: str
     """For the model."""
     ok: bool = True
+    denied: bool = False
+    """A person said no, or plan mode did: the tool has not failed, it was not run."""
     effect: Effect | None = None
-    """What the call did to the world; None if it never ran."""
+    """What the call did to the world, set by the executor; None if it never ran."""
     exit_code: int | None = None
     """Of a command."""
     files: tuple[str, ...] = ()
@@ -67,13 +70,11 @@ class ToolResult:
     """What it changed in them, for people."""
     kept: str | None = None
     """Where the whole text is, if `text` was cut."""
-    agent_command: bool = False
-    """The call was the agent's own `TodoWrite` on a command line: no work, and never recorded as such."""
 
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What a person needs to see before they say yes."""
+    """What a person needs to see before they say yes. Safe to print; the same call has the same, if nothing changed."""
 
     line: str
     """What is about to happen, in one line."""
@@ -116,8 +117,8 @@ class Tool(ABC, Generic[Input]):
     aliases: tuple[str, ...] = ()
     """Other names under which calls are accepted; a model is told only of the first."""
     limits: ToolLimits = ToolLimits()
-    edits_project: bool = False
-    """All it can write are files of the project, so `auto_edit` need not ask."""
+    folder: str | None = None
+    """The folder it works in, if it has one."""
     can_be_stopped: bool = True
     """Whether a call is over when it is cancelled; a function that runs in a thread goes on."""
 
@@ -130,9 +131,13 @@ class Tool(ABC, Generic[Input]):
 
     async def preview(self, call: Input, context: Context) -> Preview:
         """What a person is asked about. Raises `ToolFault` where the call cannot work anyway."""
-        values = call.model_dump(by_alias=True, exclude_unset=True, warnings=False)
-        arguments = ", ".join(f"{name}={shown(value, _PREVIEWED)}" for name, value in values.items())
+        values = call.model_dump(mode="json", by_alias=True, exclude_unset=True, warnings=False, fallback=repr)
+        arguments = ", ".join(f"{name}={_previewed(value)}" for name, value in values.items())
         return Preview(f"{self.name}({arguments})")
+
+    def edits_project(self, call: Input) -> bool:
+        """Whether all it can write are files of the project, so that `auto_edit` need not ask."""
+        return False
 
     def subject(self, call: Input) -> str | None:
         """What allow-list patterns are compared with: a path, a host; None if only the tool's name counts."""
@@ -164,9 +169,17 @@ class Tool(ABC, Generic[Input]):
         except ValidationError as error:
             call, faults = None, [*violations(error, values), *faults]
         if call is None or faults:
-            lines = "\n".join(f"- {line}" for line in faults)
-            raise ToolFault(f"{self.name} was not run. Correct this and call it again:\n{lines}")
+            lines = [f"- {line}" for line in faults]
+            if any(line.endswith(": Unknown field") and "." not in line for line in faults):
+                lines.append(f"Its fields are: {', '.join(self.parameters()['properties']) or 'none'}.")
+            raise ToolFault("\n".join([f"{self.name} was not run. Correct this and call it again:", *lines]))
         return call
+
+
+def _previewed(value: object) -> str:
+    """As JSON, so that one argument cannot look like several."""
+    text = neutral(json.dumps(value, ensure_ascii=False))
+    return text if len(text) <= _PREVIEWED else f"{text[:_PREVIEWED]}… ({len(text) - _PREVIEWED:,} characters more)"
 
 
 class _Untitled(GenerateJsonSchema):

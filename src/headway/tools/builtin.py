@@ -9,12 +9,13 @@ from typing import Any
 from headway.core.errors import HeadwayError
 from headway.core.text import shown
 from headway.tools.base import Tool
+from headway.tools.todo_kinds import TodoTools, TodoToolsName
 
 
 def builtin_tools(
     project: str | os.PathLike[str] = ".",
     *,
-    todo_tools: str = "full",
+    todo_tools: TodoTools | TodoToolsName = TodoTools.FULL,
     env: Sequence[str] = (),
     private_hosts: Sequence[str] = (),
     web_search: str | None = None,
@@ -29,6 +30,7 @@ def builtin_tools(
         raise HeadwayError("The built-in tools need Linux or macOS; on Windows, run Headway inside WSL.")
     if not os.path.isdir(project):
         raise HeadwayError(f"There is no folder '{shown(os.fspath(project), 300)}'; create it or name another one.")
+    from headway.tools.approvals import several
     from headway.tools.files.edit import Edit
     from headway.tools.files.glob import Glob
     from headway.tools.files.grep import Grep
@@ -50,8 +52,8 @@ def builtin_tools(
         Grep(workspace),
         WriteFile(workspace),
         Edit(workspace),
-        Bash(workspace, env),
-        WebFetch(private_hosts),
+        Bash(workspace, several(env, "env"), todo_write=todo_tools == TodoTools.FULL),
+        WebFetch(several(private_hosts, "private_hosts")),
     ]
     if web_search is not None:
         from headway.tools.web.web_search import WebSearch, search_provider

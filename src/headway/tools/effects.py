@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Literal, TypeAlias
 
 
 class Effect(StrEnum):
@@ -12,6 +13,9 @@ class Effect(StrEnum):
     NETWORK = "network"
     PLAN = "plan"
     TODO = "todo"
+
+
+ModeName: TypeAlias = Literal["default", "auto_edit", "yolo"]
 
 
 def declared(effect: object) -> Effect:
@@ -26,6 +30,9 @@ IN_PLAN_MODE = frozenset({Effect.READ, Effect.NETWORK, Effect.PLAN})
 """What may run while a plan is being made; everything else is refused then."""
 UNASKED = frozenset({Effect.READ, Effect.PLAN, Effect.TODO})
 """What no one is ever asked about."""
+
+
+EffectName: TypeAlias = Literal["read", "write", "execute", "network", "plan", "todo"]
 
 
 class Mode(StrEnum):

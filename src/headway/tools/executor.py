@@ -32,23 +32,31 @@ if TYPE_CHECKING:
 
 
 class Executor:
-    """Runs the calls of one run."""
+    """Runs the calls of one run.
+
+    Long answers are kept in `.headway` of `project`, which is the folder that the tools work in unless it is named.
+    """
 
     def __init__(
         self,
         tools: Iterable[Tool[Any] | Function],
         session: Session | None = None,
         *,
-        project: str | os.PathLike[str] = ".",
+        project: str | os.PathLike[str] | None = None,
         approvals: Approvals | None = None,
         limits: Limits | None = None,
         on_output: Callable[[str | None, str], None] = lambda call_id, text: None,
     ) -> None:
         self.tools = as_tools(tools)
+        if callable(approvals):
+            raise HeadwayError(
+                "`approvals` takes an Approvals object; put the function that asks into it: Approvals(ask)."
+            )
         self.approvals = approvals or Approvals()
         self._names = {name: tool for tool in self.tools for name in (tool.name, *tool.aliases)}
         self._session = session
-        self._project = os.path.abspath(project)
+        folders = (tool.folder for tool in self.tools if tool.folder is not None)
+        self._project = os.path.abspath(next(folders, ".") if project is None else project)
         self._limits = limits or Limits()
         self._seen = Seen()
         self._outputs = Outputs(self._project, kept_bytes=self._limits.kept_bytes)
@@ -81,7 +89,7 @@ class Executor:
             ran = effect
             result = await run_in_time(tool, call, context)
         except HeadwayError as error:
-            result = ToolResult(said(error), ok=False)
+            result = ToolResult(said(error), ok=False, denied=isinstance(error, Denied))
         except (Exception, SystemExit) as error:
             result = ToolResult(failure(tool, error), ok=False)
         return await self._fitted(tool, replace(result, effect=ran))
@@ -109,8 +117,11 @@ class Executor:
         if effect not in IN_PLAN_MODE and self._planning():
             raise Denied(
                 f"{tool.name} was not run: in plan mode nothing is changed and no command is run."
-                " Look around with the tools that read, then finish the plan with create_plan."
+                f" Look around with the tools that read, then {self._end_of_planning()}."
             )
+
+    def _end_of_planning(self) -> str:
+        return "finish the plan with create_plan" if "create_plan" in self._names else "say what you would do"
 
     async def _fitted(self, tool: Tool[Any], result: ToolResult) -> ToolResult:
         text = storable(result.text)
@@ -121,6 +132,6 @@ class Executor:
         return replace(result, text=text, kept=kept or result.kept)
 
     def _unknown(self, name: str) -> str:
-        near = difflib.get_close_matches(name[:100], self._names, n=1)
+        near = difflib.get_close_matches(name[:100], self._names, n=1, cutoff=0.75)
         hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(self._names) or 'none'}."
         return f"There is no tool '{shown(name)}'; {hint}"

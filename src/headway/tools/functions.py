@@ -13,7 +13,7 @@ import inspect
 import json
 import threading
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Any, TypeAlias, cast, overload
+from typing import Any, Generic, ParamSpec, TypeAlias, TypeVar, cast, overload
 
 from pydantic import BaseModel
 from pydantic_core import to_jsonable_python
@@ -21,26 +21,33 @@ from pydantic_core import to_jsonable_python
 from headway.core.errors import HeadwayError
 from headway.core.text import shown
 from headway.tools.base import Context, Tool, ToolLimits, ToolResult, checked_name
-from headway.tools.effects import Effect
+from headway.tools.effects import Effect, EffectName
 from headway.tools.signatures import described, input_of, named
 
+P = ParamSpec("P")
+R = TypeVar("R")
 Function: TypeAlias = "Callable[..., object]"
 
 
-class FunctionTool(Tool[BaseModel]):
+class FunctionTool(Tool[BaseModel], Generic[P, R]):
     """A function as a tool. It can still be called as the function it is."""
 
     def __init__(
-        self, function: Function, *, name: str | None = None, effect: Effect | str = Effect.EXECUTE, limits: ToolLimits
+        self,
+        function: Callable[P, R],
+        *,
+        name: str | None = None,
+        effect: Effect | EffectName = Effect.EXECUTE,
+        limits: ToolLimits,
     ) -> None:
         if isinstance(function, FunctionTool):
-            function = function.function
+            function = cast("Callable[P, R]", function.function)
         if not callable(function):
             raise HeadwayError(f"'{shown(function)}' is no function; write @tool(effect=\"read\") above one.")
         if isinstance(function, type):
             raise HeadwayError(f"'{function.__name__}' is a class; give an instance of it, or a function.")
         functools.update_wrapper(self, function, updated=())
-        self.function = function
+        self.function: Callable[P, R] = function
         self.name = checked_name(name or named(function))
         self.description = described(function)
         self.effect = _effect(effect)
@@ -48,46 +55,50 @@ class FunctionTool(Tool[BaseModel]):
         self.can_be_stopped = inspect.iscoroutinefunction(function)
         self.input, self._names, self._contexts = input_of(function, self.name)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         return self.function(*args, **kwargs)
 
     async def run(self, call: BaseModel, context: Context) -> ToolResult:
         arguments = {parameter: getattr(call, field) for parameter, field in self._names.items()}
         arguments |= dict.fromkeys(self._contexts, context)
-        if inspect.iscoroutinefunction(self.function):
-            answer = await self.function(**arguments)
+        function = cast("Callable[..., Any]", self.function)
+        if inspect.iscoroutinefunction(function):
+            answer = await function(**arguments)
         else:
-            answer = await _in_thread(functools.partial(self.function, **arguments), self.name)
+            answer = await _in_thread(functools.partial(function, **arguments), self.name)
             if inspect.isawaitable(answer):
                 answer = await cast("Awaitable[object]", answer)
         return answer if isinstance(answer, ToolResult) else ToolResult(_text(answer))
 
 
 @overload
-def tool(function: Function, /) -> FunctionTool: ...
+def tool(function: Callable[P, R], /) -> FunctionTool[P, R]: ...
 @overload
 def tool(
     *,
-    effect: Effect | str = ...,
+    effect: Effect | EffectName = ...,
     name: str | None = None,
     seconds: float | None = None,
     output_chars: int | None = None,
-) -> Callable[[Function], FunctionTool]: ...
+) -> Callable[[Callable[P, R]], FunctionTool[P, R]]: ...
 def tool(
-    function: Function | None = None,
+    function: Callable[P, R] | None = None,
     /,
     *,
-    effect: Effect | str = Effect.EXECUTE,
+    effect: Effect | EffectName = Effect.EXECUTE,
     name: str | None = None,
     seconds: float | None = None,
     output_chars: int | None = None,
-) -> FunctionTool | Callable[[Function], FunctionTool]:
+) -> FunctionTool[P, R] | Callable[[Callable[P, R]], FunctionTool[P, R]]:
     """Makes a tool of a typed function, sync or async: `@tool(effect="read")`.
 
     A parameter annotated `Context` is not the model's to fill: it gets the run's context.
     """
 
-    def made(function: Function) -> FunctionTool:
+    if seconds is not None and not seconds > 0:
+        raise HeadwayError(f"`seconds` must be more than 0, not {shown(seconds)}.")
+
+    def made(function: Callable[P, R]) -> FunctionTool[P, R]:
         return FunctionTool(function, name=name, effect=effect, limits=ToolLimits(seconds, output_chars))
 
     return made if function is None else made(function)
@@ -107,7 +118,7 @@ def as_tools(tools: Iterable[Tool[Any] | Function]) -> list[Tool[Any]]:
     return result
 
 
-def _effect(effect: Effect | str) -> Effect:
+def _effect(effect: Effect | EffectName) -> Effect:
     try:
         return Effect(effect)
     except ValueError:

@@ -6,6 +6,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 
 class Limits(BaseModel):
+    """How much a tool may take, run and answer: times in seconds, sizes in bytes or characters."""
+
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     output_chars: int = Field(default=30_000, ge=1_000, le=1_000_000)

@@ -7,11 +7,12 @@ write the gap back. Every pattern takes time in proportion to the text, whatever
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 
+import regex  # possessive groups go wrong in the first versions of Python 3.11
+
 HIDDEN = "[redacted]"
-_SECRET_NAME = re.compile(
+_SECRET_NAME = regex.compile(
     r"""(?ix)
       (?:api_?key|token|secrets?|passwd|password|passphrase) (?:$|[_\d])
     | (?:^|_) (?:key|pass|credentials?|jwt) (?:$|[_\d])
@@ -23,14 +24,14 @@ _PASSES = 4
 """What is hidden may uncover what stood right beside it."""
 _SHORTEST = 8
 """Shorter values of secret variables are too common in ordinary text to be looked for."""
-_IN_URL = re.compile(r"(://[^\s/:@\"']{0,100}:)([^\s/@\"']{1,1000})@")
-_SHAPES = re.compile(
+_IN_URL = regex.compile(r"(://[^\s/:@\"']{0,100}:)([^\s/@\"']{1,1000})@")
+_SHAPES = regex.compile(
     r"""
       (?:(?<![\w-])|(?<=\\[nrt]))(?:
         sk-(?=[A-Za-z_-]*+[0-9])[A-Za-z0-9_-]{16,}          # OpenAI, Anthropic and others
       | (?:gh[pousr]|hf|npm|gsk)_[A-Za-z0-9]{20,}
       | github_pat_[A-Za-z0-9_]{20,}
-      | (?:glpat|xai)-[A-Za-z0-9_-]{20,}
+      | (?:glpat|xai|tvly)-[A-Za-z0-9_-]{20,}
       | (?:sk|rk)_(?:live|test)_[A-Za-z0-9]{16,}            # Stripe
       | pypi-[A-Za-z0-9_-]{50,}
       | AIza[A-Za-z0-9_-]{30,}                              # Google
@@ -43,9 +44,9 @@ _SHAPES = re.compile(
       (?: (?:[^-]|-(?!----)){0,20000}+ -----END\ [A-Z ]{0,40}PRIVATE\ KEY(?:\ BLOCK)?-----[\w-]*+
         | (?: (?:\s|\\[nr]){0,4}+ [A-Za-z0-9+/=]{40,}+ )++ (?: (?:\s|\\[nr]){1,4}+ [A-Za-z0-9+/=]++ )? )
     """,
-    re.VERBOSE,
+    regex.VERBOSE,
 )
-_NAMED = re.compile(
+_NAMED = regex.compile(
     r"""(?aix)
     ( (?P<name> (?:api|access|secret|private|signing|encryption|account)[_-]?key | token | secret | passw(?:or)?d
         | passphrase | [_-]pass ) \\?["']?\s{0,3}[:=]{1,2}\s{0,3}
@@ -55,14 +56,16 @@ _NAMED = re.compile(
     (?: (?P<quote>\\?["']) (?P<literal>[^\s"'\\]{6,}+)(?=\\?["']) | (?P<bare>[^\s"'\\@;,&()]{6,}+) )
     """
 )
-_BEGINNINGS = (
-    *("sk-", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "hf_", "npm_", "gsk_", "github_pat_", "glpat-", "xai-", "_live_"),
-    *("_test_", "pypi-", "AIza", "ya29.", "xox", "AKIA", "ASIA", "eyJ", "-----BEGIN "),
+KEYS = (
+    *("sk-", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "hf_", "npm_", "gsk_", "github_pat_", "glpat-", "xai-", "tvly-"),
+    *("pypi-", "AIza", "ya29.", "xox", "AKIA", "ASIA"),
 )
+"""What keys begin with."""
+_BEGINNINGS = (*KEYS, "_live_", "_test_", "eyJ", "-----BEGIN ")
 _NAMES = ("key", "token", "secret", "pass", "bearer", "authorization")
 """Text without any of these is not searched, which is much faster."""
-_CODE = re.compile(r"[A-Za-z_]\w*+(?:\.\w++|\[\w*+\])++")
-_WORDS = re.compile(r"[a-z]+(?:[._/-][a-z]+)*|[A-Z]+(?:_[A-Z]+)*|[A-Z]?[a-z]+(?:[A-Z][a-z]+)*")
+_CODE = regex.compile(r"[A-Za-z_]\w*+(?:\.\w++|\[\w*+\])++")
+_WORDS = regex.compile(r"[a-z]+(?:[._/-][a-z]+)*|[A-Z]+(?:_[A-Z]+)*|[A-Z]?[a-z]+(?:[A-Z][a-z]+)*")
 _PLACEHOLDER = ("$", "<", "{", "[", "*", "%", "…", "...")
 
 
@@ -100,7 +103,7 @@ def _secret_values(environ: Mapping[str, str]) -> list[str]:
     return sorted(usual, key=lambda value: (-len(value), value))
 
 
-def _hidden(found: re.Match[str]) -> str:
+def _hidden(found: regex.Match[str]) -> str:
     quote, bare = found["quote"] or "", found["bare"]
     if bare is not None and (found.string[found.end() : found.end() + 1] == "(" or _is_code(bare)):
         return found[0]

@@ -35,8 +35,10 @@ def input_of(function: Callable[..., object], name: str) -> tuple[type[BaseModel
     contexts: list[str] = []
     for parameter in signature.parameters.values():
         hint = hints.get(parameter.name)
-        if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY) or hint is None:
-            raise _unfit(name, f"its parameter '{parameter.name}' needs a name and a type annotation")
+        if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
+            raise _unfit(name, f"a model cannot fill '{parameter}'; give it parameters that can be passed by name")
+        if hint is None:
+            raise _unfit(name, f"its parameter '{parameter.name}' needs a type annotation")
         if hint is Context or Context in get_args(hint):
             contexts.append(parameter.name)
             continue
@@ -78,6 +80,8 @@ def _read(function: Callable[..., object], name: str) -> tuple[inspect.Signature
     target = bare if inspect.isroutine(bare) else type(bare).__call__
     if inspect.isgeneratorfunction(target) or inspect.isasyncgenfunction(target):
         raise _unfit(name, "it yields; let it return its answer instead")
+    if inspect.isbuiltin(bare):
+        raise _unfit(name, "it is built in and says nothing of its parameters; wrap it in a typed function")
     try:
         signature = inspect.signature(function)
         known = _around(inspect.unwrap(target))

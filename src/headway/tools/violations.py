@@ -176,7 +176,7 @@ def _what(kind: str, value: object, context: dict[str, Any]) -> str | None:
         return "Required"
     if kind in _BOUNDS:
         word, bound = _BOUNDS[kind]
-        return f"Must be {word} {context[bound]}, received {shown(value)}"
+        return f"Must be {word} {_plain_number(context[bound])}, received {shown(value)}"
     if kind in _SIZES:
         word, bound, unit = _SIZES[kind]
         return f"Must have {word} {context[bound]} {unit}{'' if context[bound] == 1 else 's'}, received {_size(value)}"
@@ -205,3 +205,7 @@ def _quoted(value: object) -> str:
 
 def _size(value: object) -> object:
     return len(value) if isinstance(value, Sized) else type_name(value)
+
+
+def _plain_number(bound: object) -> object:
+    return int(bound) if isinstance(bound, float) and bound.is_integer() else bound

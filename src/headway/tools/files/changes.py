@@ -6,7 +6,7 @@ import difflib
 import re
 from dataclasses import dataclass
 
-from headway.core.text import shown
+from headway.core.text import neutral, neutral_lines, shown
 from headway.tools.base import Preview
 from headway.tools.files.content import split_lines
 
@@ -31,7 +31,7 @@ class FileChange:
 
     def preview(self) -> Preview:
         what = "Create" if self.before is None else "Change"
-        return Preview(f"{what} {shown(self.path, 200)}", path=self.path, diff=self.diff())
+        return Preview(f"{what} {shown(self.path, 200)}", path=neutral(self.path), diff=neutral_lines(self.diff()))
 
     def diff(self) -> str:
         if self.old == self.new:
@@ -46,7 +46,8 @@ class FileChange:
         if len(old) * len(new) > _MOST_PAIRS or sum(map(len, old)) + sum(map(len, new)) > _LONGEST:
             return f"(too long to be shown: {len(self.old):,} → {len(self.new):,} characters)"
         name = shown(self.path, 200)
-        lines = difflib.unified_diff(old, new, f"a/{name}", f"b/{name}", lineterm="", n=_AROUND)
+        source = "/dev/null" if self.before is None else f"a/{name}"
+        lines = difflib.unified_diff(old, new, source, f"b/{name}", lineterm="", n=_AROUND)
         return "\n".join(_moved(line, first) if line.startswith("@@ -") else line for line in lines)
 
 

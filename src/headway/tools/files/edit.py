@@ -13,6 +13,7 @@ from headway.tools.effects import Effect
 from headway.tools.files.changes import FileChange
 from headway.tools.files.content import decoded, encoded, read_bytes, split_lines, text_to_write, too_large
 from headway.tools.files.near import no_match, several_matches
+from headway.tools.files.running_code import is_running_code
 from headway.tools.files.workspace import Place, Workspace
 from headway.tools.files.writing import write_bytes
 
@@ -29,10 +30,13 @@ class Edit(Tool[EditInput]):
     description = description_beside(__file__)
     input = EditInput
     effect = Effect.WRITE
-    edits_project = True
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
+        self.folder = workspace.root
+
+    def edits_project(self, call: EditInput) -> bool:
+        return not is_running_code(self._workspace.root, self.subject(call))
 
     def subject(self, call: EditInput) -> str:
         return self._workspace.relative(call.path)
@@ -58,8 +62,8 @@ class Edit(Tool[EditInput]):
 
 def _change(place: Place, call: EditInput, context: Context) -> tuple[FileChange, int]:
     before = read_bytes(place, context.limits.file_bytes)
-    context.seen.check(place.path, before)
     text, encoding = decoded(before, place.path)
+    context.seen.check(place.path, before)
     old, new = text_to_write(call.old_string, "old_string"), text_to_write(call.new_string, "new_string")
     after, count = replaced(text, old, new, call.replace_all, place.path)
     try:

@@ -32,6 +32,7 @@ class Glob(Tool[GlobInput]):
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
+        self.folder = workspace.root
 
     def subject(self, call: GlobInput) -> str:
         return self._workspace.relative(call.path)

@@ -46,6 +46,7 @@ class Grep(Tool[GrepInput]):
 
     def __init__(self, workspace: Workspace, *, use_ripgrep: bool = True) -> None:
         self._workspace = workspace
+        self.folder = workspace.root
         self._ripgrep = ripgrep.installed(workspace) if use_ripgrep else None
 
     def subject(self, call: GrepInput) -> str:

@@ -28,6 +28,8 @@ _TAME_LENGTH = 500
 _MOST_UNROLLED = 250_000
 """A pattern's length times its counts: compiling writes out `(a{1000}){1000}` in memory."""
 _COUNT = re.compile(r"\{\s*(\d+)")
+_RECURSION = re.compile(r"\(\?(?:R|&|P>|[+-]?\d)")
+"""A pattern that contains itself takes memory without bound."""
 _VERBOSE = re.compile(r"(?<!\\)(?:\\\\)*\(\?[\w-]*x")
 
 
@@ -146,6 +148,8 @@ class Findings:
 def _compiled(pattern: str, fixed: bool, ignore_case: bool) -> regex.Pattern[str]:
     if fixed:
         pattern = regex.escape(pattern)
+    elif _RECURSION.search(pattern):
+        raise _unusable(pattern, "patterns that contain themselves, (?R), are not taken")
     elif _VERBOSE.search(pattern):
         raise _unusable(pattern, "verbose patterns, (?x), are not taken")
     elif len(pattern) * math.prod(max(int(count), 1) for count in _COUNT.findall(pattern)) > _MOST_UNROLLED:

@@ -40,6 +40,7 @@ class Ls(Tool[LsInput]):
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
+        self.folder = workspace.root
 
     def subject(self, call: LsInput) -> str:
         return self._workspace.relative(call.path)

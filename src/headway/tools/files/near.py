@@ -43,7 +43,8 @@ def no_match(text: str, old: str, path: str) -> ToolFault:
     if (at := _spaced_differently(lines, wanted)) is not None:
         return ToolFault(f"{start} It differs only in spaces from this:\n{_excerpt(lines, at, len(wanted))}")
     if (at := _closest(lines, wanted)) is not None:
-        return ToolFault(f"{start} The nearest is:\n{_excerpt(lines, at, len(wanted))}")
+        within = f" in its first {_MOST_LINES:,} lines" if len(lines) > _MOST_LINES else ""
+        return ToolFault(f"{start} The nearest{within} is:\n{_excerpt(lines, at, len(wanted))}")
     return ToolFault(f"{start} Nothing in the file is near it; read the file again.")
 
 

@@ -55,6 +55,7 @@ class ReadFile(Tool[ReadFileInput]):
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
+        self.folder = workspace.root
 
     def subject(self, call: ReadFileInput) -> str:
         return self._workspace.relative(call.path)
@@ -93,7 +94,9 @@ def numbered(part: Part, path: str) -> str:
         lines = "1 line" if part.total == 1 else f"{part.total:,} lines"
         return f"({shown(path, 200)} has {lines}; there is none from {part.first:,} on)"
     last = part.first + len(part.lines) - 1
-    text = "\n".join(f"{number:>6}\t{line}" for number, line in enumerate(part.lines, start=part.first))
+    # A lone carriage return would let a line look like several.
+    lines = (line.replace("\r", "␍") for line in part.lines)
+    text = "\n".join(f"{number:>6}\t{line}" for number, line in enumerate(lines, start=part.first))
     if part.more:
         return f"{text}\n[lines {part.first:,}–{last:,}; read on with offset={last + 1}]"
     if part.first == 1 and last == part.total:

@@ -30,6 +30,7 @@ class ReadManyFiles(Tool[ReadManyFilesInput]):
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
+        self.folder = workspace.root
 
     async def run(self, call: ReadManyFilesInput, context: Context) -> ToolResult:
         answers: list[str] = []

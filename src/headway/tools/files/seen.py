@@ -51,8 +51,8 @@ class Seen:
         if known.digest != digest(content):
             self.forget(path)
             raise ToolFault(
-                f"'{name}' was changed by someone else since you read it; nothing was written."
-                " Read it again, and keep their changes."
+                f"'{name}' was changed since you read it, by someone else or by a command; nothing was written."
+                " Read it again, and keep those changes."
             )
         if whole and known.unseen:
             raise ToolFault(

@@ -12,12 +12,10 @@ import stat
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from unicodedata import category
 
 from headway.core.text import shown
-from headway.project import FOLDER
 from headway.tools.base import ToolFault
-from headway.tools.outputs import FOLDER as OUTPUTS
+from headway.tools.files import closed
 
 _MOST_LINKS = 40
 _FOLDER_FLAGS = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -68,10 +66,8 @@ class Workspace:
         walk = _Walk(self, path, write, make_folders)
         try:
             walk.go(steps)
-            reached = "/".join(walk.names) or "."
-            if _is_own(walk.names) and not reached.startswith(f"{FOLDER}/{OUTPUTS}/"):
-                raise _closed(path)
-            yield Place(walk.folders[-1], walk.last, reached)
+            closed.refuse(walk.names, walk.folders, path, write=write)
+            yield Place(walk.folders[-1], walk.last, "/".join(walk.names) or ".")
         except BaseException as error:
             walk.unmake()
             if isinstance(error, OSError):
@@ -150,10 +146,12 @@ class _Walk:
             if step == "..":
                 self._up()
             elif (target := self._link(step)) is not None:
+                closed.refuse_name(step, self._path, write=self._write)
                 self._follow(target)
             else:
                 self.names.append(step)
-                self._refuse_closed(step)
+                if self._write:
+                    closed.refuse_name(step, self._path, write=True)
                 if self.ahead:
                     self._down(step)
                 else:
@@ -198,8 +196,10 @@ class _Walk:
         try:
             self.folders.append(os.open(step, _FOLDER_FLAGS, dir_fd=here))
         except FileNotFoundError:
-            for name in self.ahead:
-                self._refuse_closed(name)
+            if self._write:
+                closed.refuse(self.names, self.folders, self._path, write=True)
+                for name in self.ahead:
+                    closed.refuse_name(name, self._path, write=True)
             if not self._make or ".." in self.ahead:
                 raise
             with suppress(FileExistsError):  # someone else was quicker
@@ -207,30 +207,9 @@ class _Walk:
                 self._made.append((len(self.folders) - 1, step))
             self.folders.append(os.open(step, _FOLDER_FLAGS, dir_fd=here))
 
-    def _refuse_closed(self, step: str) -> None:
-        if self._write and (_is_own(self.names) or _plain(step) == ".git"):
-            raise _closed(self._path)
-
 
 def _split(path: str) -> list[str]:
     return [step for step in path.split("/") if step not in ("", ".")]
-
-
-def _plain(step: str) -> str:
-    """The name as a file system may take it that knows neither case nor invisible characters."""
-    if not step.isascii():
-        step = "".join(char for char in step if category(char) != "Cf")
-    return step.casefold()
-
-
-def _is_own(names: list[str]) -> bool:
-    return bool(names) and _plain(names[0]) == FOLDER
-
-
-def _closed(path: str) -> ToolFault:
-    return ToolFault(
-        f"'{shown(path, 200)}' is closed to file tools, since Headway or git keeps records there; use another path."
-    )
 
 
 def _outside(path: str) -> ToolFault:

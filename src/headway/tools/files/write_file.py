@@ -19,6 +19,7 @@ from headway.tools.files.content import (
     text_to_write,
     too_large,
 )
+from headway.tools.files.running_code import is_running_code
 from headway.tools.files.workspace import NotThere, Place, Workspace
 from headway.tools.files.writing import write_bytes
 
@@ -33,10 +34,13 @@ class WriteFile(Tool[WriteFileInput]):
     description = description_beside(__file__)
     input = WriteFileInput
     effect = Effect.WRITE
-    edits_project = True
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
+        self.folder = workspace.root
+
+    def edits_project(self, call: WriteFileInput) -> bool:
+        return not is_running_code(self._workspace.root, self.subject(call))
 
     def subject(self, call: WriteFileInput) -> str:
         return self._workspace.relative(call.path)
@@ -81,8 +85,8 @@ def _change(place: Place, content: str, context: Context) -> FileChange:
     if place.status() is None and place.name != ".":
         return _creation(place.path, content, context)
     before = read_bytes(place, context.limits.file_bytes)
-    context.seen.check(place.path, before, whole=True)
     text, encoding = decoded(before, place.path)
+    context.seen.check(place.path, before, whole=True)
     content = text_to_write(content, "content")
     if "\r\n" in text and "\n" not in text.replace("\r\n", ""):
         content = content.replace("\r\n", "\n").replace("\n", "\r\n")

@@ -62,12 +62,9 @@ def _write(descriptor: int, data: bytes) -> None:
 
 
 def _like(descriptor: int, status: os.stat_result) -> None:
-    mode = status.st_mode & 0o7777
-    try:
+    with suppress(PermissionError):
         os.fchown(descriptor, status.st_uid, status.st_gid)
-    except PermissionError:
-        mode &= 0o1777  # what ran as someone else must not run as this user
-    os.fchmod(descriptor, mode)
+    os.fchmod(descriptor, status.st_mode & 0o1777)  # new content does not run as someone else, as the old one did
 
 
 def _put(place: Place, temporary: str, expected: bytes | None) -> None:

@@ -18,7 +18,7 @@ from pydantic import Field, field_validator
 from headway.contracts.quoting import split_words
 from headway.contracts.router import agent_command
 from headway.contracts.shell import run_todo_write
-from headway.core.text import shown
+from headway.core.text import neutral_lines, shown
 from headway.tools.base import Context, Preview, Tool, ToolFault, ToolInput, ToolResult, description_beside
 from headway.tools.effects import Effect
 from headway.tools.files.workspace import Workspace
@@ -60,9 +60,12 @@ class Bash(Tool[BashInput]):
     input = BashInput
     effect = Effect.EXECUTE
 
-    def __init__(self, workspace: Workspace, env: Sequence[str] = ()) -> None:
+    def __init__(self, workspace: Workspace, env: Sequence[str] = (), *, todo_write: bool = True) -> None:
+        if not todo_write:
+            self.description = self.description.rpartition("\n")[0]
         self._workspace = workspace
         self._env = tuple(env)
+        self.folder = workspace.root
 
     def effect_of(self, call: BashInput) -> Effect:
         return self.effect if agent_command(call.command) is None else Effect.TODO
@@ -83,16 +86,17 @@ class Bash(Tool[BashInput]):
             output.close()
         code = _exit_code(ending)
         lines = [spool.text().rstrip("\n") or "(no output)", *_notes(ending, seconds)]
-        return ToolResult("\n".join(lines), ok=code == 0, effect=Effect.EXECUTE, exit_code=code, kept=spool.kept)
+        return ToolResult("\n".join(lines), ok=code == 0, exit_code=code, kept=spool.kept)
 
     async def preview(self, call: BashInput, context: Context) -> Preview:
         _seconds(call, context)
         first, *more = call.command.strip().splitlines()
-        return Preview(f"Run: {shown(first, 200)}{' …' if more else ''}", command=call.command)
+        return Preview(f"Run: {shown(first, 200)}{' …' if more else ''}", command=neutral_lines(call.command))
 
     def matches(self, pattern: str, call: BashInput) -> bool:
         """Word by word; a `*` at the end stands for any further words. What only a shell can read is never covered."""
-        pattern, command = pattern.strip(), call.command.strip()
+        # Only what the shell takes for blanks: other spaces are part of a word.
+        pattern, command = pattern.strip(" \t\n"), call.command.strip(" \t\n")
         if pattern in ("*", command):
             return True
         wanted, given = split_words(pattern), split_words(command)
@@ -122,9 +126,7 @@ async def _todo_write(args: str, context: Context) -> ToolResult:
     return ToolResult(
         "\n".join(text for text in (result.stdout, result.stderr) if text),
         ok=result.exit_code == 0,
-        effect=Effect.TODO,
         exit_code=result.exit_code,
-        agent_command=True,
     )
 
 

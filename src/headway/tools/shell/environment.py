@@ -13,7 +13,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from headway.contracts.calls import NAME as TODO_WRITE
-from headway.tools.secrets import is_secret_name
+from headway.project import IN_MEMORY, project_of
+from headway.tools.secrets import is_secret_name, redacted
 
 if TYPE_CHECKING:
     from headway.tools.base import Context
@@ -28,12 +29,13 @@ _LANGUAGES = """
     CONDA_PREFIX CONDA_DEFAULT_ENV CONDA_EXE CONDA_PYTHON_EXE MAMBA_ROOT_PREFIX
     PIP_FIND_LINKS PIP_NO_INDEX PIP_CACHE_DIR PIP_DISABLE_PIP_VERSION_CHECK PIPX_HOME PIPX_BIN_DIR
     UV_CACHE_DIR UV_PYTHON UV_PYTHON_INSTALL_DIR POETRY_HOME
-    NODE_ENV NODE_PATH NODE_OPTIONS VOLTA_HOME FNM_DIR PNPM_HOME BUN_INSTALL DENO_DIR COREPACK_HOME
+    NODE_ENV NODE_PATH NODE_OPTIONS NVM_DIR NVM_BIN NVM_INC VOLTA_HOME FNM_DIR PNPM_HOME BUN_INSTALL DENO_DIR
+    COREPACK_HOME
     JAVA_HOME JDK_HOME M2_HOME MAVEN_HOME GRADLE_HOME GRADLE_USER_HOME KOTLIN_HOME ANDROID_HOME ANDROID_SDK_ROOT
     GOPATH GOROOT GOBIN GOCACHE GOMODCACHE GOFLAGS GOTOOLCHAIN CARGO_HOME CARGO_TARGET_DIR RUSTUP_HOME
     RUSTUP_TOOLCHAIN RUSTFLAGS RUST_BACKTRACE GEM_HOME GEM_PATH BUNDLE_PATH RBENV_ROOT RBENV_VERSION
     ASDF_DIR ASDF_DATA_DIR SDKMAN_DIR DOTNET_ROOT DOTNET_CLI_TELEMETRY_OPTOUT COMPOSER_HOME OPAMROOT GHCUP_HOME
-    CC CXX CFLAGS CXXFLAGS CPPFLAGS LDFLAGS MAKEFLAGS NIX_PATH NIX_PROFILES HOMEBREW_PREFIX
+    CC CXX CFLAGS CXXFLAGS CPPFLAGS LDFLAGS NIX_PATH NIX_PROFILES HOMEBREW_PREFIX
 """
 _CERTIFICATES = """
     SSL_CERT_FILE SSL_CERT_DIR NIX_SSL_CERT_FILE REQUESTS_CA_BUNDLE CURL_CA_BUNDLE NODE_EXTRA_CA_CERTS GIT_SSL_CAINFO
@@ -45,7 +47,7 @@ _PROXIES = "http_proxy https_proxy ftp_proxy all_proxy no_proxy"
 _NAMES = frozenset(" ".join((_PERSON, _PLACES, _LANGUAGES, _CERTIFICATES, _HEADWAY, _OTHERS)).split()) | {
     form for name in _PROXIES.split() for form in (name, name.upper())
 }
-_PREFIXES = ("LC_", "XDG_", "NVM_")
+_PREFIXES = ("LC_", "XDG_")
 _LOGIN = re.compile(r"^[^/\s]*@|://[^/\s]*@")
 """A name and password before a host, as the address of a proxy may have."""
 
@@ -69,17 +71,23 @@ def environment(
     made.update(_UNATTENDED)
     made.update({name: environ[name] for name in allowed if name in environ})
     made["PATH"] = _with_scripts(made.get("PATH") or os.defpath)
-    made["HEADWAY_PROJECT"] = os.path.abspath(context.project)
-    if context.session is not None:
-        made["HEADWAY_SESSION"] = context.session.name
-        made["HEADWAY_AGENT"] = context.session.agent_id
+    made.update(_whereabouts(context))
     made[MARK] = mark
     return made
 
 
+def _whereabouts(context: Context) -> dict[str, str]:
+    """Where an installed `TodoWrite` finds the list; or that it cannot."""
+    if context.session is None:
+        return {"HEADWAY_PROJECT": os.path.abspath(context.project)}
+    project = project_of(context.session)
+    where = {IN_MEMORY: "1"} if project is None else {"HEADWAY_PROJECT": os.path.abspath(project)}
+    return {**where, "HEADWAY_SESSION": context.session.name, "HEADWAY_AGENT": context.session.agent_id}
+
+
 def _is_harmless(name: str, value: str) -> bool:
     known = name in _NAMES or name.startswith(_PREFIXES)
-    return known and not is_secret_name(name) and _LOGIN.search(value) is None
+    return known and not is_secret_name(name) and _LOGIN.search(value) is None and redacted(value, {}) == value
 
 
 def _with_scripts(path: str) -> str:

@@ -1,7 +1,7 @@
 """What a command prints, as plain text: escape sequences removed, progress bars folded into their last state.
 
-Takes bytes in pieces of any size; what may still change is held back until it is whole. Whoever watches gets the text
-as it comes instead, with everything in it.
+Takes bytes in pieces of any size; what may still change is held back until it is whole. Whoever watches gets each piece
+as it comes, without what a terminal would obey.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable
 from traceback import format_exc
 
+from headway.core.text import UNSAFE
 from headway.tools.secrets import redacted
 
 _ODD = bytes([*range(9), *range(11, 32), 127])
@@ -24,7 +25,7 @@ _ESCAPES = re.compile(
     """,
     re.VERBOSE,
 )
-_CONTROL = re.compile(r"[\0-\x08\x0b-\x1f\x7f]")
+_CONTROL = re.compile(rf"[\0-\x08\x0b-\x1f\x7f-\x9f{UNSAFE}]")
 _LONGEST = 8_000
 """A line longer than this is not held back until it is whole."""
 
@@ -44,9 +45,9 @@ class PlainText:
     def take(self, data: bytes, *, final: bool = False) -> None:
         text = self._decoder.decode(data, final)
         if text:
-            self._tell(text)
+            self._tell(_shown(text))
         # Most output has nothing odd in it and needs no closer look; there may be a lot of it.
-        odd = self._odd or len(data.translate(None, _ODD)) != len(data)
+        odd = self._odd or len(data.translate(None, _ODD)) != len(data) or _has_odd_letters(text)
         text = self._held + text
         if odd:
             text = _folded(_ESCAPES.sub("", text))
@@ -68,6 +69,17 @@ class PlainText:
             if not self._report_failed:
                 self._report_failed = True
                 logging.getLogger("headway").error("Showing output failed:\n%s", redacted(format_exc()))
+
+
+def _has_odd_letters(text: str) -> bool:
+    return not text.isascii() and _CONTROL.search(text) is not None
+
+
+def _shown(text: str) -> str:
+    """A piece of output with nothing in it that a terminal obeys; a line written anew becomes a new line."""
+    if text.isprintable():
+        return text
+    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", _ESCAPES.sub("", text).replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def _folded(text: str) -> str:

@@ -51,7 +51,7 @@ async def run_command(
 ) -> Ending:
     """Runs the command and hands over its output in pieces. Raises `OSError` where it cannot be started."""
     watch = _Watch(take)
-    interrupted = False
+    interrupted = ended_well = False
     try:
         transport, _ = await asyncio.get_running_loop().subprocess_exec(
             lambda: watch,
@@ -70,8 +70,10 @@ async def run_command(
             interrupted |= await _settled(watch.closed, _DRAIN)
             transport.close()
             interrupted |= await _settled(watch.closed, _DRAIN)
+            ended_well = transport.get_returncode() == 0
     finally:
-        ending = watch.ending()
+        # A command can write what it likes to its keeper's outlets; only a keeper that ended well is believed.
+        ending = watch.ending() if ended_well else None
         if ending is None:
             end_marked(environ[MARK])
     if interrupted:

@@ -116,9 +116,19 @@ def unmapped(address: IP) -> IP:
 
 def host_matches(pattern: str, place: str) -> bool:
     """Whether an allow-list's pattern covers a host, which may have a port: `docs.python.org`, `*.python.org`."""
-    pattern = pattern.strip().lower()
+    pattern = ascii_pattern(pattern)
     bare = re.sub(r":[0-9]+\Z", "", place)
     return any(pattern == form or fnmatchcase(form, pattern) for form in (place, bare, bare.strip("[]")))
+
+
+def ascii_pattern(pattern: str) -> str:
+    """The pattern in the letters of addresses: `*.例子.cn` as `*.xn--fsqu00a.cn`."""
+    pattern = pattern.strip().lower()
+    stars, name = ("*.", pattern[2:]) if pattern.startswith("*.") else ("", pattern)
+    try:
+        return stars + _ascii(name)
+    except UnicodeError:
+        return pattern
 
 
 def _ipv6(text: str) -> str:

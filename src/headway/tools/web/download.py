@@ -35,7 +35,7 @@ _ACCEPT = "text/html, text/*;q=0.9, application/json;q=0.9, application/xml;q=0.
 @dataclass(frozen=True, slots=True)
 class Request:
     address: Address
-    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     body: bytes | None = None
     """What is posted; None: the address is only asked for."""
 

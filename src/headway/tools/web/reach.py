@@ -67,7 +67,9 @@ class Reach:
 
     def check(self, address: Address) -> None:
         """Refuses what can be refused without looking anything up. Raises `ToolFault`."""
-        if address.ip and not self._open(address.host, address.ip):
+        local = address.host == "localhost" or address.host.endswith(".localhost")
+        ip = as_ip("::1" if "::1" in self.private_hosts else "127.0.0.1") if local else address.ip
+        if ip and not self._open(address.host, ip):
             raise ToolFault(self.refusal(address.host, address.host))
 
     def refusal(self, host: str, address: str) -> str:

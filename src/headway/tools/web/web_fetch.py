@@ -104,13 +104,13 @@ def _result(answer: Answer, limits: Limits) -> ToolResult:
     text = None if answer.body is None else _text(answer, answer.body)
     if text is None:
         size = "unknown size" if answer.size is None else f"{answer.size:,} bytes"
-        return ToolResult(f"{head}\n\n[This is no text ({size}), so it was not read.]", ok=False, effect=Effect.NETWORK)
+        return ToolResult(f"{head}\n\n[This is no text ({size}), so it was not read.]", ok=False)
     parts = [head, text if ok else cut(text, _ERROR_CHARS)]
     if not text.strip():
         parts[1] = "[There is no text in it.]"
     if answer.cut:
         parts.append(f"[It is longer than {limits.fetch_bytes:,} bytes; the rest was not read.]")
-    return ToolResult("\n\n".join(parts), ok=ok, effect=Effect.NETWORK)
+    return ToolResult("\n\n".join(parts), ok=ok)
 
 
 def _is_text(media_type: str) -> bool:

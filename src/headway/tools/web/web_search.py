@@ -54,7 +54,7 @@ class WebSearch(Tool[WebSearchInput]):
             text = f"Nothing was found for '{neutral(call.query)}'; try other words."
         else:
             text = "\n\n".join(_entry(number, one) for number, one in enumerate(found, 1))
-        return ToolResult(text, effect=Effect.NETWORK)
+        return ToolResult(text)
 
 
 def _entry(number: int, found: Found) -> str:

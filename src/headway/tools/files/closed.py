@@ -1,0 +1,66 @@
+"""Folders inside the project that are not for file tools: Headway's own, and git's.
+
+By name, whatever a file system makes of it; by being the very folder that such a name leads to; and for git by looks,
+since a hook or a setting written there is a command that nobody approved.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from unicodedata import category
+
+from headway.core.text import shown
+from headway.project import FOLDER
+from headway.tools.base import ToolFault
+from headway.tools.outputs import FOLDER as OUTPUTS
+
+_GIT = ".git"
+_LOOKS = ("HEAD", "objects", "refs")
+"""What git takes a folder for one of its own by."""
+
+
+def refuse_name(step: str, path: str, *, write: bool) -> None:
+    """Raises `ToolFault` for a step that may not be taken, or followed if it is a link."""
+    if _plain(step) == FOLDER or (write and _plain(step) == _GIT):
+        raise _closed(path)
+
+
+def refuse(names: Sequence[str], folders: Sequence[int], path: str, *, write: bool) -> None:
+    """Raises `ToolFault` for a way through these folders that ends where tools have no business."""
+    own = next((depth for depth, name in enumerate(names) if _plain(name) == FOLDER), None)
+    if own is not None and (write or own > 0 or names[1:2] != [OUTPUTS]):
+        raise _closed(path)
+    marks = [mark for name in ((FOLDER, _GIT) if write else (FOLDER,)) if (mark := _mark(name, folders[0]))]
+    for depth, folder in enumerate(folders):
+        if depth and own is None and _mark(".", folder) in marks:
+            raise _closed(path)
+        if write and _is_gits(folder, names[depth] if depth < len(names) else ""):
+            raise _closed(path)
+
+
+def _plain(step: str) -> str:
+    """The name as a file system may take it that knows neither case nor invisible characters."""
+    if not step.isascii():
+        step = "".join(char for char in step if category(char) != "Cf")
+    return step.casefold()
+
+
+def _mark(name: str, folder: int) -> tuple[int, int] | None:
+    """Which folder a name leads to, also if it is a link."""
+    try:
+        status = os.stat(name, dir_fd=folder)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+def _is_gits(folder: int, step: str) -> bool:
+    """Whether git would take the folder for its own once the step is there."""
+    return all(look == step or _mark(look, folder) is not None for look in _LOOKS)
+
+
+def _closed(path: str) -> ToolFault:
+    return ToolFault(
+        f"'{shown(path, 200)}' is closed to file tools, since Headway or git keeps records there; use another path."
+    )
