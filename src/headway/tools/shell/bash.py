@@ -93,6 +93,9 @@ class Bash(Tool[BashInput]):
         first, *more = call.command.strip().splitlines()
         return Preview(f"Run: {shown(first, 200)}{' …' if more else ''}", command=neutral_lines(call.command))
 
+    def subject(self, call: BashInput) -> str:
+        return call.command
+
     def matches(self, pattern: str, call: BashInput) -> bool:
         """Word by word; a `*` at the end stands for any further words. What only a shell can read is never covered."""
         # Only what the shell takes for blanks: other spaces are part of a word.
