@@ -27,12 +27,14 @@ class Marking(Tool[Call]):
         self.name = name
         self.effect = effect
         self.aliases = aliases
-        self.edits_project = effect is Effect.WRITE
         self.ran: list[str] = []
 
     async def run(self, call: Call, context: Context) -> ToolResult:
         self.ran.append(call.subject)
         return ToolResult(f"ran on {call.subject}")
+
+    def edits_project(self, call: Call) -> bool:
+        return self.effect is Effect.WRITE
 
     def subject(self, call: Call) -> str:
         return call.subject

@@ -11,7 +11,7 @@ import pytest
 
 import headway
 from headway import HeadwayError
-from headway.tools import Answer, Effect, Executor, Mode, Question, tool
+from headway.tools import Answer, Effect, Executor, Mode, Preview, Question, tool
 from headway.tools.approvals import Approvals, Reply, read_pattern
 
 from .samples import ALWAYS, NO, ONCE, Marking, Person, executor
@@ -77,7 +77,7 @@ async def test_a_function_is_shown_with_its_arguments_as_they_are_named_and_whol
 
     person = Person(NO)
     await executor(tmp_path, deploy, ask=person).call("deploy", {"command": "x" * 1_000 + "\n\x1b[2Jend"})
-    assert person.questions[0].preview.line == f"deploy(command={'x' * 1_000} ␛[2Jend)"
+    assert person.questions[0].preview.line == f'deploy(command="{"x" * 1_000}\\n\\u001b[2Jend")'
 
 
 async def test_once_is_for_one_call_and_always_for_the_tool(tmp_path: Path):
@@ -123,11 +123,20 @@ async def test_calls_to_one_host_at_once_share_one_question_whatever_the_answer(
         assert len(person.questions) == 1
 
 
-async def test_a_no_is_not_remembered(tmp_path: Path):
-    person = Person(NO, ONCE)
-    runner = executor(tmp_path, Marking(Effect.NETWORK), ask=person)
-    assert [(await runner.call("marking", {"subject": "a.org"})).ok for _ in range(3)] == [False, True, True]
-    assert len(person.questions) == 2
+async def test_a_no_to_a_host_is_remembered_with_its_reason_and_asked_of_no_other(tmp_path: Path):
+    person = Person(Answer(Reply.NO, "ours alone"), ONCE)
+    runner = executor(tmp_path, Marking(Effect.NETWORK), Marking(Effect.NETWORK, "other"), ask=person)
+    for name, host in [("marking", "a.org"), ("marking", "A.ORG"), ("other", "a.org")]:
+        result = await runner.call(name, {"subject": host})
+        assert (result.ok, result.denied) == (False, True)
+        assert result.text.startswith(f"{name} was not run, since the user said no: ours alone\n")
+    assert (await runner.call("marking", {"subject": "b.org"})).ok
+    assert [question.preview.host for question in person.questions] == ["a.org", "b.org"]
+
+
+async def test_a_no_to_a_command_counts_for_that_call_alone(tmp_path: Path):
+    runner = executor(tmp_path, Marking(Effect.EXECUTE), ask=Person(NO, ONCE))
+    assert [(await runner.call("marking", {})).ok for _ in range(2)] == [False, True]
 
 
 class Slow(Person):
@@ -169,9 +178,28 @@ async def test_the_question_shows_what_the_call_would_change_at_that_time(tmp_pa
 
     person = Slow(ONCE)
     runner = executor(tmp_path, Counting(Effect.WRITE), ask=person)
-    await asyncio.gather(*(runner.call("marking", {}) for _ in range(2)))
-    await runner.call("marking", {})
-    assert person.questions[-1].preview.line == "after 2"
+    for _ in range(3):
+        assert (await runner.call("marking", {})).ok
+    assert [question.preview.line for question in person.questions] == ["after 0", "after 1", "after 2"]
+
+
+async def test_a_call_whose_work_was_changed_by_another_one_meanwhile_is_not_run(tmp_path: Path):
+    class Counting(Marking):
+        async def preview(self, call: Any, context: Any) -> Any:
+            return Preview(f"after {len(self.ran)}")
+
+    marking = Counting(Effect.WRITE)
+
+    async def ask(question: Question) -> Answer:
+        marking.ran.append("by another")
+        return ONCE
+
+    result = await executor(tmp_path, marking, ask=ask).call("marking", {})
+    assert (result.ok, result.denied, result.effect) == (False, True, None)
+    assert result.text == (
+        "marking was not run: what it would do changed while the user was asked; look again, then call it."
+    )
+    assert marking.ran == ["by another"]
 
 
 async def test_runs_do_not_share_what_was_answered(tmp_path: Path):
@@ -314,12 +342,12 @@ async def test_allow_patterns_cover_calls_under_every_name_of_the_tool(
         assert (await runner.call(name, {"subject": subject})).ok is covered
 
 
-async def test_a_pattern_cannot_cover_a_tool_that_has_no_subject(tmp_path: Path):
+async def test_only_a_star_or_the_bare_name_covers_a_tool_that_has_no_subject(tmp_path: Path):
     @tool
     def deploy(where: str) -> None: ...
 
-    assert not (await executor(tmp_path, deploy, allow=["deploy: *"]).call("deploy", {"where": "x"})).ok
-    assert (await executor(tmp_path, deploy, allow=["deploy"]).call("deploy", {"where": "x"})).ok
+    for pattern, covered in {"deploy": True, "deploy: *": True, "deploy: x": False, "deploy: x*": False}.items():
+        assert (await executor(tmp_path, deploy, allow=[pattern]).call("deploy", {"where": "x"})).ok is covered
 
 
 @pytest.mark.parametrize(
@@ -350,6 +378,104 @@ async def test_known_hosts_are_reached_without_asking(tmp_path: Path, known: str
 
 
 async def test_auto_edit_still_asks_about_a_tool_that_may_write_anywhere(tmp_path: Path):
-    marking = Marking(Effect.WRITE)
-    marking.edits_project = False
-    assert not (await executor(tmp_path, marking, mode="auto_edit").call("marking", {})).ok
+    class Anywhere(Marking):
+        def edits_project(self, call: Any) -> bool:
+            return call.subject == "inside"
+
+    person = Person(NO)
+    runner = executor(tmp_path, Anywhere(Effect.WRITE), mode="auto_edit", ask=person)
+    assert (await runner.call("marking", {"subject": "inside"})).ok
+    assert not (await runner.call("marking", {"subject": "outside"})).ok
+    assert [question.preview.path for question in person.questions] == ["outside"]
+
+
+async def test_the_mode_can_be_changed_in_the_middle_of_a_run_by_its_name(tmp_path: Path):
+    approvals = Approvals()
+    runner = Executor([Marking(Effect.EXECUTE)], project=tmp_path, approvals=approvals)
+    assert not (await runner.call("marking", {})).ok
+    approvals.mode = "yolo"
+    assert approvals.mode is Mode.YOLO
+    assert (await runner.call("marking", {})).ok
+    with pytest.raises(HeadwayError, match="'always' is no mode; choose from: default, auto_edit, yolo"):
+        approvals.mode = "always"  # pyright: ignore
+    assert approvals.mode is Mode.YOLO
+
+
+@pytest.mark.parametrize("by", ["the run", "the question"])
+async def test_a_question_that_is_cancelled_is_still_told_as_answered(tmp_path: Path, by: str):
+    told, asked = list[tuple[Question, Answer]](), asyncio.Event()
+
+    async def ask(question: Question) -> Answer:
+        asked.set()
+        if by == "the question":
+            raise asyncio.CancelledError
+        await asyncio.Event().wait()
+        return ONCE
+
+    def note(question: Question, answer: Answer) -> None:
+        told.append((question, answer))
+
+    marking = Marking(Effect.EXECUTE)
+    task = asyncio.create_task(executor(tmp_path, marking, ask=ask, on_answered=note).call("marking", {}, "call-1"))
+    await asyncio.wait_for(asked.wait(), 10)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    [(question, answer)] = told
+    assert (question.call_id, answer) == ("call-1", Answer(Reply.NO, "the run was stopped"))
+    assert not marking.ran
+
+
+@pytest.mark.parametrize("answer", [ONCE, NO])
+async def test_who_keeps_a_record_of_questions_does_not_decide_the_call(
+    tmp_path: Path, answer: Answer, caplog: pytest.LogCaptureFixture
+):
+    def fail(*about: object) -> None:
+        raise OSError("the record is full")
+
+    runner = executor(tmp_path, Marking(Effect.EXECUTE), ask=Person(answer), on_asked=fail, on_answered=fail)
+    result = await runner.call("marking", {})
+    assert (result.ok, result.denied) == (answer is ONCE, answer is NO)
+    assert caplog.text.count("Telling of a question failed") == 2
+
+
+async def test_an_answer_that_is_not_understood_is_logged_with_what_an_answer_is(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
+    await executor(tmp_path, Marking(Effect.EXECUTE), ask=Person(True)).call("marking", {})
+    assert [record.getMessage() for record in caplog.records] == [
+        "An answer must be Answer('once'), Answer('always') or Answer('no', reason=…)."
+    ]
+
+
+async def test_the_way_to_allow_a_call_is_told_as_it_would_be_written(tmp_path: Path):
+    @tool
+    def deploy(where: str) -> None: ...
+
+    @tool(effect="network")
+    def search(query: str) -> None: ...
+
+    runner = executor(tmp_path, deploy, search, Marking(Effect.EXECUTE), Marking(Effect.NETWORK, "fetch"))
+    hints = {
+        "deploy": ({"where": "x"}, "the setting `allow`, for example 'deploy', or another `mode`"),
+        "search": ({"query": "x"}, "the setting `allow`, for example 'search', or another `mode`"),
+        "marking": ({"subject": "src/a"}, "the setting `allow`, for example 'marking: src/a', or another `mode`"),
+        "fetch": ({"subject": "a.org"}, "the setting `hosts`"),
+    }
+    for name, (arguments, hint) in hints.items():
+        assert f"the user has to allow it ({hint})." in (await runner.call(name, arguments)).text
+
+
+@pytest.mark.parametrize(
+    ("known", "host", "reached"),
+    [
+        ("bücher.de", "xn--bcher-kva.de", True),
+        ("BÜCHER.de", "xn--bcher-kva.de:8080", True),
+        ("*.例子.cn", "docs.xn--fsqu00a.cn", True),
+        ("*.例子.cn", "xn--fsqu00a.cn", False),
+        ("bucher.de", "xn--bcher-kva.de", False),
+    ],
+)
+async def test_hosts_in_any_script_are_known_as_they_are_reached(tmp_path: Path, known: str, host: str, reached: bool):
+    call = {"subject": host}
+    assert (await executor(tmp_path, Marking(Effect.NETWORK), hosts=[known]).call("marking", call)).ok is reached

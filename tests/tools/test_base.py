@@ -10,8 +10,10 @@ from inline_snapshot import snapshot
 from pydantic import BaseModel, Field
 
 from headway import HeadwayError
-from headway.tools import Context, Effect, Tool, ToolFault, ToolInput, ToolResult
-from headway.tools.base import checked_name, description_beside
+from headway.tools import Context, Effect, Limits, Tool, ToolFault, ToolInput, ToolResult, tool
+from headway.tools.base import checked_name, description_beside, schema_of
+from headway.tools.files.seen import Seen
+from headway.tools.outputs import Outputs
 
 from .samples import Marking, executor
 
@@ -35,12 +37,8 @@ class Walk(Tool[Node]):
 def test_a_tool_that_declares_nothing_executes_and_has_no_subject():
     walk = Walk()
     call = walk.read({"name": "a"})
-    assert (walk.effect, walk.effect_of(call), walk.aliases, walk.edits_project) == (
-        Effect.EXECUTE,
-        "execute",
-        (),
-        False,
-    )
+    assert (walk.effect, walk.effect_of(call), walk.aliases) == (Effect.EXECUTE, "execute", ())
+    assert (walk.edits_project(call), walk.folder) == (False, None)
     assert (walk.subject(call), walk.host(call), walk.matches("*", call)) == (None, None, False)
 
 
@@ -113,3 +111,84 @@ def test_the_description_is_the_markdown_beside_the_module(tmp_path: Path):
 async def test_a_call_under_an_alias_is_a_call_of_the_tool(tmp_path: Path):
     result = await executor(tmp_path, Marking(Effect.READ, aliases=("rg",))).call("rg", '{"subject": "x"}')
     assert result == ToolResult("ran on x", effect=Effect.READ)
+
+
+@pytest.mark.parametrize(
+    ("sent", "told"),
+    [
+        ({"path": "a", "paht": "b"}, True),
+        ({"path": 3}, False),
+        ({}, False),
+        ({"path": "a", "inner": {"path": "b", "deep": 1}}, False),
+    ],
+)
+def test_a_field_that_is_unknown_is_answered_with_those_there_are(sent: dict[str, Any], told: bool):
+    class Input(ToolInput):
+        path: str
+        inner: Input | None = None
+
+    class Open(Walk):
+        input = Input
+
+    with pytest.raises(ToolFault) as caught:
+        Open().read(sent)
+    assert str(caught.value).endswith("\nIts fields are: path, inner.") is told
+
+
+def test_an_input_without_fields_says_that_there_are_none():
+    class Open(Walk):
+        input = ToolInput
+
+    with pytest.raises(ToolFault, match=r"- x: Unknown field\nIts fields are: none\.$"):
+        Open().read({"x": 1})
+
+
+async def shown(arguments: dict[str, Any]) -> str:
+    def send(to: str, body: str = "", copies: int | None = None, tags: list[str] | None = None) -> None: ...
+
+    made = tool(send)
+    return (await made.preview(made.read(arguments), context_of())).line
+
+
+def context_of() -> Context:
+    return Context(project=".", session=None, limits=Limits(), seen=Seen(), outputs=Outputs(".", kept_bytes=0))
+
+
+async def test_one_argument_cannot_look_like_several_in_a_preview():
+    assert await shown({"to": 'me", body="hi', "copies": 2, "tags": ["a", "b"]}) == (
+        r'send(to="me\", body=\"hi", copies=2, tags=["a", "b"])'
+    )
+    assert await shown({"to": "a\nb\x1b[2J\u202e你"}) == r'send(to="a\nb\u001b[2J�你")'
+
+
+async def test_a_huge_argument_is_cut_and_the_preview_says_by_how_much():
+    assert await shown({"to": "x" * 1_998}) == f'send(to="{"x" * 1_998}")'
+    assert await shown({"to": "x" * 5_000, "body": "end"}) == (
+        f'send(to="{"x" * 1_999}… (3,002 characters more), body="end")'
+    )
+
+
+def test_what_may_be_left_out_is_told_without_null():
+    class Input(BaseModel):
+        one: int | None = None
+        many: list[str] | None = Field(None, description="Several.")
+        node: Node | None = None
+        must: int | None
+        word: str = "x"
+
+    assert schema_of(Input)["properties"] == snapshot(
+        {
+            "one": {"type": "integer"},
+            "many": {"description": "Several.", "items": {"type": "string"}, "type": "array"},
+            "node": {"$ref": "#/$defs/Node"},
+            "must": {"anyOf": [{"type": "integer"}, {"type": "null"}]},
+            "word": {"default": "x", "type": "string"},
+        }
+    )
+
+
+def test_what_may_be_one_of_several_types_or_left_out_is_told_without_null():
+    class Input(BaseModel):
+        either: int | str | None = None
+
+    assert schema_of(Input)["properties"] == {"either": {"anyOf": [{"type": "integer"}, {"type": "string"}]}}

@@ -236,3 +236,44 @@ async def test_grep_answers_under_its_other_name(tmp_path: Path) -> None:
     by_name = await executor.call("grep", {"pattern": "needle"})
     assert by_name.ok and "a.txt:1: needle" in by_name.text
     assert (await executor.call("rg", {"pattern": "needle"})).text == by_name.text
+
+
+@pytest.mark.parametrize("wrong", [{"private_hosts": "localhost"}, {"env": "HOME"}, {"env": [3]}])
+def test_a_single_text_in_place_of_a_list_is_refused(tmp_path: Path, wrong: dict[str, Any]) -> None:
+    with pytest.raises(HeadwayError, match=f"`{next(iter(wrong))}` takes a list of texts, not "):
+        builtin_tools(tmp_path, **wrong)
+
+
+@pytest.mark.parametrize(("kind", "told"), [("full", True), ("light", False), ("off", False)])
+def test_bash_speaks_of_todo_write_only_where_there_is_one(tmp_path: Path, kind: Any, told: bool) -> None:
+    [bash] = [tool for tool in builtin_tools(tmp_path, todo_tools=kind) if tool.name == "bash"]
+    assert ("TodoWrite" in bash.description) is told
+    assert "- Read, search and change files with the file tools" in bash.description.splitlines()[8]
+
+
+async def test_long_answers_are_kept_where_the_tools_work_and_can_be_read_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "project").mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    executor = Executor(builtin_tools(tmp_path / "project"), approvals=Approvals(mode="yolo"))
+    result = await executor.call("bash", {"command": "seq 1 20000"})
+    assert result.kept is not None
+    assert (tmp_path / "project" / result.kept).parent == tmp_path / "project/.headway/outputs"
+    read = await executor.call("read_file", {"path": result.kept, "offset": 20_000})
+    assert read.ok and " 20000\t20000" in read.text
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+def test_every_tool_that_works_in_a_folder_says_which(tmp_path: Path) -> None:
+    found = {tool.name: tool.folder for tool in builtin_tools(tmp_path)}
+    assert {name for name, folder in found.items() if folder == str(tmp_path.resolve())} == {*FILE_TOOLS, "bash"}
+    assert {name for name, folder in found.items() if folder is None} == {*found} - {*FILE_TOOLS, "bash"}
+
+
+async def test_a_tool_that_is_not_offered_is_not_taken_for_another(tmp_path: Path) -> None:
+    light = Executor(builtin_tools(tmp_path, todo_tools="light"))
+    result = await light.call("update_todo_item", {})
+    assert result.text.startswith("There is no tool 'update_todo_item'; there are: read_file, ")
+    assert (await light.call("readfile", {})).text == "There is no tool 'readfile'; did you mean read_file?"

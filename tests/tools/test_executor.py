@@ -12,10 +12,12 @@ from typing import Any
 
 import pytest
 
+import headway
+from headway import HeadwayError
 from headway.core.errors import StoreError
-from headway.tools import Context, Effect, Executor, Limits, ToolFault, ToolResult, tool
+from headway.tools import Approvals, Context, Effect, Executor, Limits, ToolFault, ToolResult, tool
 
-from .samples import Call, Marking, reading, yolo
+from .samples import NO, Call, Marking, Person, reading, yolo
 
 
 class Wordless(Exception):
@@ -295,3 +297,57 @@ async def test_tools_that_only_look_may_run_side_by_side(tmp_path: Path):
     runner = yolo(tmp_path, *tools)
     assert [one.name for one in tools if runner.is_read_only(one.name)] == ["tool_read", "tool_network"]
     assert not runner.is_read_only("nothing")
+
+
+async def test_what_was_refused_is_told_from_what_failed(tmp_path: Path):
+    def fail() -> None:
+        raise ValueError("no")
+
+    session = headway.open(memory=True)
+    marking = Marking(Effect.EXECUTE)
+    asked = Executor([marking], session, project=tmp_path, approvals=Approvals(Person(NO)))
+    alone = Executor([marking, reading(fail)], project=tmp_path)
+    assert (await asked.call("marking", {})).denied
+    assert (await alone.call("marking", {})).denied
+    for name, arguments in (("marking", {"x": 1}), ("marking", "{"), ("nothing", {}), ("fail", {})):
+        result = await alone.call(name, arguments)
+        assert (result.ok, result.denied) == (False, False), name
+    session.set_plan_mode(True)
+    assert (await asked.call("marking", {})).denied
+    assert not (await yolo(tmp_path, marking).call("marking", {})).denied
+
+
+async def test_a_preview_that_finds_a_fault_is_a_failure_and_no_refusal(tmp_path: Path):
+    class Unable(Marking):
+        async def preview(self, call: Call, context: Context) -> Any:
+            raise ToolFault("Cannot be done.")
+
+    for approvals in (Approvals(), Approvals(Person(NO))):
+        result = await Executor([Unable(Effect.EXECUTE)], project=tmp_path, approvals=approvals).call("marking", {})
+        assert (result.text, result.denied) == ("Cannot be done.", False)
+
+
+def test_a_function_in_place_of_approvals_is_refused_with_what_to_write(tmp_path: Path):
+    with pytest.raises(HeadwayError, match=r"^`approvals` takes an Approvals object; .*: Approvals\(ask\)\.$"):
+        Executor([], project=tmp_path, approvals=Person(NO))  # pyright: ignore
+
+
+async def test_answers_are_kept_in_the_first_folder_that_a_tool_names_unless_one_is_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def long() -> str:
+        return "x" * 100_000
+
+    for name in ("named", "worked", "here"):
+        (tmp_path / name).mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    works = Marking(Effect.READ)
+    works.folder = str(tmp_path / "worked")
+    runs = {
+        "named": Executor([works, reading(long)], project=tmp_path / "named"),
+        "worked": Executor([reading(long), works]),
+        "here": Executor([reading(long)]),
+    }
+    for name, runner in runs.items():
+        kept = (await runner.call("long", {})).kept
+        assert kept is not None and (tmp_path / name / kept).read_text() == long()

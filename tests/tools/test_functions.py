@@ -329,13 +329,15 @@ def yielding() -> Any:
 
 
 UNFIT: list[tuple[Any, str]] = [
-    (untyped, "'untyped' cannot be a tool: its parameter 'value' needs a name and a type annotation"),
-    (starred, "'values' needs a name"),
-    (keywords, "'values' needs a name"),
-    (positional, "'value' needs a name"),
+    (untyped, "'untyped' cannot be a tool: its parameter 'value' needs a type annotation"),
+    (starred, "'starred' cannot be a tool: a model cannot fill '*values"),
+    (keywords, "'keywords' cannot be a tool: a model cannot fill '**values"),
+    (positional, "'positional' cannot be a tool: a model cannot fill 'value"),
     (unknown, "'unknown' cannot be a tool: name 'Nowhere' is not defined; import or define"),
     (unfit, "the type of 'value' is none that a model can send"),
     (unsendable, "the type of 'value' is none that a model can send"),
+    (print, "'print' cannot be a tool: it is built in and says nothing of its parameters; wrap it in a typed"),
+    (len, "'len' cannot be a tool: it is built in"),
     (yielding, "it yields; let it return its answer instead"),
     (lambda: 1, "A tool cannot be called '<lambda>'"),
     ("read", "'read' is no function; write @tool(effect=\"read\") above one"),
@@ -382,6 +384,8 @@ def test_the_decorated_function_is_still_that_function():
     async def total() -> int:
         return 3
 
+    value: int = add(1, 2)
+    assert value == 3
     assert add(2) == 3 and add(2, right=5) == 7
     assert (add.__name__, add.__doc__, add.__wrapped__(1)) == ("add", "Adds.", 2)  # pyright: ignore
     assert add.effect is Effect.EXECUTE
@@ -396,3 +400,9 @@ async def test_a_function_that_runs_in_a_thread_sees_the_callers_context_variabl
     who: ContextVar[str] = ContextVar("who", default="nobody")
     who.set("Ada")
     assert await answer(tmp_path, lambda_named(lambda: who.get())) == "Ada"
+
+
+@pytest.mark.parametrize("seconds", [-1, 0, -0.5, float("nan")])
+def test_a_time_that_is_none_is_refused(seconds: float):
+    with pytest.raises(HeadwayError, match=r"^`seconds` must be more than 0, not .*\.$"):
+        tool(effect="read", seconds=seconds)

@@ -53,10 +53,22 @@ def test_the_light_parts_load_no_pydantic():
 def test_what_is_exported_is_in_order_and_there():
     names = headway.tools.__all__
     assert names == sorted(names)
-    assert {name: getattr(headway.tools, name).__name__ for name in names} == {name: name for name in names}
+    found = {name: getattr(headway.tools, name).__name__ for name in names if name != "Ask"}
+    assert found == {name: name for name in names if name != "Ask"}
+    assert {"Ask", "Denied", "Preview", "ToolLimits"} <= {*names}
+    assert dir(headway.tools) == names
     assert not hasattr(headway.tools, "nothing")
 
 
 def test_the_decorator_is_not_hidden_by_the_module_of_its_name():
     for first in ("headway.tools.base", "headway.tools.executor", "headway.tools"):
         assert loaded(f"import {first}\nfrom headway.tools import tool\nprint(tool.__name__)") == {"tool"}
+
+
+def test_the_type_of_an_asking_function_is_exported():
+    async def ask(question: headway.tools.Question) -> headway.tools.Answer:
+        return headway.tools.Answer("no")
+
+    asking: headway.tools.Ask = ask
+    assert headway.tools.Approvals(asking).mode is headway.tools.Mode.DEFAULT
+    assert issubclass(headway.tools.Denied, headway.tools.ToolFault)

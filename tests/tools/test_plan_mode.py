@@ -144,3 +144,18 @@ async def test_the_agents_own_list_is_closed_in_plan_mode_too(tmp_path: Path):
     runner = planning(tmp_path, write, create_plan)
     assert not (await runner.call("TodoWrite", {})).ok
     assert (await runner.call("create_plan", {})).ok
+
+
+async def test_the_refusal_names_create_plan_only_where_there_is_one(tmp_path: Path):
+    @tool(effect="plan")
+    def create_plan() -> str:
+        return "planned"
+
+    without = await planning(tmp_path, Marking(Effect.WRITE)).call("marking", {})
+    assert without.text == (
+        "marking was not run: in plan mode nothing is changed and no command is run."
+        " Look around with the tools that read, then say what you would do."
+    )
+    with_one = await planning(tmp_path, Marking(Effect.WRITE), create_plan).call("marking", {})
+    assert with_one.text.endswith("then finish the plan with create_plan.")
+    assert without.denied and with_one.denied

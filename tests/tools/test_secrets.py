@@ -27,6 +27,8 @@ SHAPES = [
     f"npm_{LETTERS}",
     f"gsk_{LETTERS}",
     f"xai-{LETTERS}",
+    f"tvly-{LETTERS}",
+    f"tvly-dev-{LETTERS}",
     f"pypi-{LETTERS}{LETTERS}",
     f"sk_live_{LETTERS}",
     f"ya29.{LETTERS}",
@@ -274,3 +276,13 @@ PLAIN = [
 def test_secret_variables_are_known_by_their_names():
     assert [name for name in NAMES if not is_secret_name(name)] == []
     assert [name for name in PLAIN if is_secret_name(name)] == []
+
+
+def test_possessive_groups_mean_the_same_in_every_version_of_python():
+    """The first versions of 3.11 have them wrong in `re`."""
+    from headway.tools import secrets
+
+    patterns = [secrets._SHAPES, secrets._NAMED, secrets._CODE]  # pyright: ignore[reportPrivateUsage]
+    assert {type(pattern).__module__ for pattern in patterns} == {"_regex"}
+    key = f"-----BEGIN PRIVATE KEY-----\\n{'A' * 64}\\n{'B' * 64}\\nCC=="
+    assert redacted(f"before {key} after", {}) == f"before {HIDDEN} after"

@@ -120,7 +120,7 @@ def faults(hint: Any, value: object) -> list[str]:
         (Annotated[int, Field(ge=1)], 0, "value: Must be at least 1, received 0"),
         (Annotated[int, Field(gt=1)], 1, "value: Must be more than 1, received 1"),
         (Annotated[int, Field(le=9)], 10, "value: Must be at most 9, received 10"),
-        (Annotated[float, Field(lt=9)], 9, "value: Must be less than 9.0, received 9"),
+        (Annotated[float, Field(lt=9)], 9, "value: Must be less than 9, received 9"),
         (Annotated[int, Field(multiple_of=5)], 3, "value: Must be a multiple of 5, received 3"),
         (Annotated[str, Field(min_length=1)], "", "value: Must have at least 1 character, received 0"),
         (Annotated[str, Field(max_length=2)], "abc", "value: Must have at most 2 characters, received 3"),
@@ -171,6 +171,7 @@ def test_every_fault_is_named_in_the_order_of_the_fields():
             "- third: Expected string, received number",
             "- fourth: Expected whole number | string, received array",
             "- fifth: Unknown field",
+            "Its fields are: first, second, third, fourth.",
         ]
     )
 
@@ -266,6 +267,7 @@ def test_hostile_arguments_put_neither_lines_nor_escape_sequences_into_a_fault(n
             }
         )
     lines = str(caught.value).split("\n")
-    assert len(lines) == 7
+    assert len(lines) == 8
+    assert lines[-1] == "Its fields are: number, nested, named, url."
     assert all(line.isprintable() for line in lines)
     assert "".join(lines).encode()

@@ -171,7 +171,7 @@ class Tool(ABC, Generic[Input]):
         if call is None or faults:
             lines = [f"- {line}" for line in faults]
             if any(line.endswith(": Unknown field") and "." not in line for line in faults):
-                lines.append(f"Its fields are: {', '.join(self.parameters()['properties']) or 'none'}.")
+                lines.append(f"Its fields are: {', '.join(self.parameters().get('properties', ())) or 'none'}.")
             raise ToolFault("\n".join([f"{self.name} was not run. Correct this and call it again:", *lines]))
         return call
 
@@ -211,6 +211,8 @@ def _say_only_what_is_sent(described: dict[str, Any]) -> None:
         if len(choices) == 1:
             del described["anyOf"]
             described.update(choices[0])
+        elif choices:
+            described["anyOf"] = choices
 
 
 def checked_name(name: str) -> str:

@@ -36,7 +36,8 @@ def input_of(function: Callable[..., object], name: str) -> tuple[type[BaseModel
     for parameter in signature.parameters.values():
         hint = hints.get(parameter.name)
         if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
-            raise _unfit(name, f"a model cannot fill '{parameter}'; give it parameters that can be passed by name")
+            bare = parameter.replace(annotation=parameter.empty)
+            raise _unfit(name, f"a model cannot fill '{bare}'; give it parameters that can be passed by name")
         if hint is None:
             raise _unfit(name, f"its parameter '{parameter.name}' needs a type annotation")
         if hint is Context or Context in get_args(hint):

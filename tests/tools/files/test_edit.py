@@ -143,7 +143,9 @@ async def test_ten_megabytes_are_searched_for_what_is_near(tmp_path: Path) -> No
     letters = "abcdefghijklmnopqrstuvwxyz"
     lines = [letters[number % 26 :] + letters[: number % 26] + str(number) for number in range(300_000)]
     desk = await opened(tmp_path, "\n".join(lines), read_lines=10)
-    assert "The nearest is:\n" in await desk.edit_fault("a.txt", letters[::-1] + letters + "7", "x")
+    assert "The nearest in its first 20,000 lines is:\n" in await desk.edit_fault(
+        "a.txt", letters[::-1] + letters + "7", "x"
+    )
     result = await desk.call("edit", path="a.txt", old_string=lines[150_000], new_string="here")
     assert result.diff is not None
     assert result.diff.split("\n")[2] == "@@ -149998,7 +149998,7 @@"
@@ -175,7 +177,7 @@ async def test_an_unread_a_missing_and_a_binary_file_are_not_edited(tmp_path: Pa
         "'a.txt' has not been read yet; read it with read_file first, then change it."
     )
     assert await desk.edit_fault("c.txt", "x", "y") == "There is no 'c.txt'; look with ls or glob what there is."
-    assert "has not been read yet" in await desk.edit_fault("b.bin", "x", "y")
+    assert "is a binary file (2 bytes)" in await desk.edit_fault("b.bin", "x", "y")
     assert await desk.edit_fault("new/", "x", "y") == "'new/' names a folder; name a file in it."
 
 

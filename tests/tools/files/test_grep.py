@@ -98,6 +98,8 @@ def test_ignored_files_are_searched_only_if_asked_for(tmp_path: Path):
         ("((a{900}){900}){900}", "counts in braces are too large"),
         ("(?x) a { 9 9 }", "verbose"),
         (r"\\(?x)a", "verbose"),
+        *((pattern, "contain themselves") for pattern in ("a(?R)?b", "(a(?1)?b)", "(?<n>a(?&n)?)", "(?P<n>a(?P>n)?)")),
+        *((pattern, "contain themselves") for pattern in ("(a(?-1)?b)", "(?+1)?(a)")),
     ],
 )
 def test_a_pattern_that_is_none_is_refused_with_its_reason_and_a_way_out(tmp_path: Path, pattern: str, why: str):
@@ -266,3 +268,10 @@ def test_it_goes_by_another_name_too(tmp_path: Path):
     tool = Grep(Workspace(tmp_path))
     assert tool.aliases == ("rg",)
     assert tool.subject(tool.read({"pattern": "x", "path": "./a/"})) == "a"
+
+
+def test_groups_that_only_look_like_recursion_are_searched_for(tmp_path: Path):
+    write(tmp_path, {"a": "ab\n(?R)\n"})
+    assert grep(tmp_path, r"(?P<n>a)(?=b)") == "a:1: ab"
+    assert grep(tmp_path, r"(?i:A)b") == "a:1: ab"
+    assert grep(tmp_path, "(?R)", fixed=True) == "a:2: (?R)"

@@ -118,7 +118,8 @@ def test_names_and_ways_that_are_too_long_are_refused(project: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", [".headway/headway.db", ".headway", ".HeadWay/x", "src/../.headway/x", "own/x", ".headway/outputs"]
+    "path",
+    [".headway/headway.db", ".headway", ".HeadWay/x", "src/../.headway/x", "own/x", ".headway/outputs/../x"],
 )
 def test_headways_own_folder_is_closed(project: Path, path: str) -> None:
     (project / ".headway/outputs").mkdir(parents=True)
@@ -148,7 +149,7 @@ def test_git_folders_are_closed_for_writing(project: Path, path: str) -> None:
 
 
 def test_names_that_only_begin_alike_are_open(project: Path) -> None:
-    for path in (".gitignore", ".github/x", ".headwayrc", "src/.headway"):
+    for path in (".gitignore", ".github/x", ".headwayrc", "src/headway", "src/.headway.toml"):
         with Workspace(project).place(path, write=True, make_folders=True) as place:
             assert place.path == path
 

@@ -18,7 +18,7 @@ from headway.tools.files.writing import write_bytes
 async def test_a_new_file_comes_with_its_folders(tmp_path: Path) -> None:
     result = await Desk(tmp_path).call("write_file", path="src/new/a.py", content="one\ntwo\n")
     assert (result.text, result.files) == ("Created src/new/a.py (2 lines).", ("src/new/a.py",))
-    assert result.diff == "--- a/src/new/a.py\n+++ b/src/new/a.py\n@@ -0,0 +1,2 @@\n+one\n+two"
+    assert result.diff == "--- /dev/null\n+++ b/src/new/a.py\n@@ -0,0 +1,2 @@\n+one\n+two"
     assert (tmp_path / "src/new/a.py").read_bytes() == b"one\ntwo\n"
     assert os.listdir(tmp_path / "src/new") == ["a.py"]
 
@@ -78,8 +78,8 @@ async def test_someone_elses_change_is_never_overwritten(tmp_path: Path) -> None
         await desk.read("a.txt")
         path.write_text(path.read_text() + "!")
         assert await desk.fault(name, path="a.txt", **arguments) == (
-            "'a.txt' was changed by someone else since you read it; nothing was written."
-            " Read it again, and keep their changes."
+            "'a.txt' was changed since you read it, by someone else or by a command; nothing was written."
+            " Read it again, and keep those changes."
         )
         assert "has not been read yet" in await desk.fault(name, path="a.txt", **arguments)
     assert path.read_text() == "new!!"
@@ -169,15 +169,20 @@ async def test_what_the_old_encoding_cannot_hold_becomes_utf8_and_the_answer_say
     assert (tmp_path / "a.txt").read_text(encoding="utf-8") == "中文"
 
 
-@pytest.mark.parametrize("mode", [0o755, 0o600, 0o640, 0o4755])
-async def test_the_mode_is_kept(tmp_path: Path, mode: int) -> None:
+@pytest.mark.parametrize(
+    ("mode", "after"),
+    [(0o755, 0o755), (0o600, 0o600), (0o640, 0o640), (0o4755, 0o755), (0o2755, 0o755), (0o6711, 0o711)],
+)
+async def test_the_mode_is_kept_but_new_content_does_not_run_as_someone_else(
+    tmp_path: Path, mode: int, after: int
+) -> None:
     path = tmp_path / "run.sh"
     path.write_text("old")
     path.chmod(mode)
     desk = Desk(tmp_path)
     await desk.read("run.sh")
     await desk.write("run.sh", "new")
-    assert path.stat().st_mode & 0o7777 == mode
+    assert path.stat().st_mode & 0o7777 == after
 
 
 async def test_a_write_protected_file_is_left_alone(tmp_path: Path) -> None:
@@ -307,6 +312,6 @@ async def test_a_change_between_question_and_answer_is_not_overwritten(tmp_path:
     changed = await run.call("write_file", {"path": "a.txt", "content": "mine"})
     created = await run.call("write_file", {"path": "b.txt", "content": "mine"})
     assert [question.preview.line for question in asked] == ["Change a.txt"]
-    assert "was changed by someone else" in changed.text
+    assert "was changed since you read it" in changed.text
     assert "has not been read yet" in created.text
     assert {path.read_text() for path in tmp_path.iterdir() if path.is_file()} == {"theirs"}

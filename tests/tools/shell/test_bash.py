@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from headway.tools.base import ToolFault
-from headway.tools.effects import Effect
 from headway.tools.files.workspace import Workspace
 from headway.tools.limits import Limits
 from headway.tools.shell.bash import Bash, BashInput
@@ -19,8 +18,6 @@ from .calls import bash, context
 async def test_output_and_errors_come_in_the_order_in_which_they_were_printed(tmp_path: Path):
     result = await bash(tmp_path, "echo one; echo two >&2; echo three")
     assert (result.text, result.ok, result.exit_code) == ("one\ntwo\nthree", True, 0)
-    assert result.effect is Effect.EXECUTE
-    assert not result.agent_command
 
 
 async def test_a_silent_command_says_so(tmp_path: Path):
@@ -115,7 +112,7 @@ async def test_the_preview_shows_the_first_line_and_has_the_whole_command(tmp_pa
     assert preview.line.startswith("Run: rm -rf build ")
     assert preview.line.endswith(" …")
     assert preview.line.isprintable()
-    assert preview.command == command
+    assert preview.command == "\n  rm -rf build ␛[2K\nmake"
 
 
 async def test_the_description_and_schema_tell_a_model_what_there_is():
@@ -128,3 +125,15 @@ async def test_the_description_and_schema_tell_a_model_what_there_is():
 async def test_many_calls_at_once_do_not_mix(tmp_path: Path):
     results = await asyncio.gather(*(bash(tmp_path, f"echo {n}; exit {n}") for n in range(8)))
     assert [(result.exit_code, result.text.splitlines()[0]) for result in results] == [(n, str(n)) for n in range(8)]
+
+
+async def test_the_preview_of_a_command_is_safe_to_print_and_keeps_lines_and_tabs(tmp_path: Path):
+    command = "make\t-j\n\x1b]0;x\x07echo \u202edone\x9b2J\r\n"
+    preview = await Bash(Workspace(tmp_path)).preview(BashInput(command=command), context(tmp_path))
+    assert preview.command == "make\t-j\n␛]0;x␇echo \ufffddone\ufffd2J \n"
+
+
+def test_without_todo_write_the_description_does_not_speak_of_it(tmp_path: Path):
+    full, less = (Bash(Workspace(tmp_path), todo_write=told).description for told in (True, False))
+    assert full.startswith(f"{less}\n- `TodoWrite")
+    assert "TodoWrite" not in less

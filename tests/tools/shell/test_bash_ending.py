@@ -202,3 +202,17 @@ def test_only_what_has_the_very_mark_is_ended():
     finally:
         other.kill()
         other.wait(60)
+
+
+@pytest.mark.parametrize("report", ["0 0 0", "0 0 0\\n", "0", "0 0 0\\n0 0 0\\n"])
+async def test_a_report_that_a_command_forged_is_not_believed(tmp_path: Path, report: str):
+    forged = f"printf '{report}' > /proc/$PPID/fd/2; kill -9 $PPID"
+    result = await bash(tmp_path, f"{forged}; sleep 1000")
+    assert (result.ok, result.exit_code) == (False, 137)
+    assert "[ended early: the process that watched over the command was killed]" in result.text
+    await until(lambda: running(tmp_path) == [])
+
+
+async def test_a_forged_report_beside_the_keepers_own_makes_no_failure_a_success(tmp_path: Path):
+    result = await bash(tmp_path, "echo '0 0 0' > /proc/$PPID/fd/2; exit 3")
+    assert not result.ok and result.exit_code != 0

@@ -115,3 +115,47 @@ def test_a_command_is_told_which_list_is_meant_and_nobody_can_say_otherwise(tmp_
         "HEADWAY_AGENT": "sub-1",
         "HEADWAY_CALL": "mark",
     }
+
+
+def test_only_the_places_of_nvm_are_passed_and_no_flags_of_a_make_around_it(tmp_path: Path):
+    places = {"NVM_DIR": "/nvm", "NVM_BIN": "/nvm/bin", "NVM_INC": "/nvm/include"}
+    others = {
+        "NVM_MIRROR": "http://mirror",
+        "NVM_AUTH_HEADER": "x",
+        "MAKEFLAGS": "-j --jobserver-auth=3,4",
+        "MFLAGS": "-j",
+    }
+    environ = made(tmp_path, {**places, **others})
+    assert places.items() <= environ.items()
+    assert not environ.keys() & others.keys()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("NODE_OPTIONS", "--require x --token=abcd1234efgh"),
+        ("CFLAGS", "-DKEY=sk-aB3dE5gH1jK2mN4pQ6sT8v"),
+        ("PIP_FIND_LINKS", "https://me:hunter2x@host/simple"),
+        ("LC_ALL", "ghp_aB3dE5gH1jK2mN4pQ6sT8vW0"),
+    ],
+)
+def test_a_value_that_looks_secret_is_not_passed_whatever_its_name(tmp_path: Path, name: str, value: str):
+    assert name not in made(tmp_path, {name: value})
+    assert made(tmp_path, {name: value}, name)[name] == value
+
+
+def test_a_list_in_memory_is_told_as_such(tmp_path: Path):
+    environ = environment(context(tmp_path, headway.open(memory=True)), (), "mark", {})
+    assert environ["HEADWAY_IN_MEMORY"] == "1"
+    assert "HEADWAY_PROJECT" not in environ
+    for session in (None, headway.open(tmp_path)):
+        environ = environment(context(tmp_path, session), (), "mark", {"HEADWAY_IN_MEMORY": "1"})
+        assert environ["HEADWAY_PROJECT"] == str(tmp_path)
+        assert "HEADWAY_IN_MEMORY" not in environ
+
+
+def test_the_project_is_the_sessions_own_also_if_the_tools_work_elsewhere(tmp_path: Path):
+    (tmp_path / "home").mkdir()
+    session = headway.open(tmp_path / "home")
+    environ = environment(context(tmp_path / "work", session), (), "mark", {})
+    assert environ["HEADWAY_PROJECT"] == str(tmp_path / "home")

@@ -10,6 +10,8 @@ from headway.tools.files.workspace import Workspace
 from headway.tools.shell.bash import Bash, BashInput
 
 TOOL = Bash(Workspace("."))
+ODD_BLANKS = ("\u3000", "\xa0", "\r", "\x0b", "\x0c", "\x85", "\u2028", "\u2003", "\x1c")
+"""Blank to Python, but part of a word to the shell."""
 WORD = st.text("abc-=./*?[", min_size=1, max_size=6)
 OPERATOR = st.sampled_from(
     [";", "|", "&", "&&", "||", ">", "<", "\n", "$(x)", "`x`", "$HOME", "(", ")", " #", "'", '"']
@@ -33,6 +35,7 @@ def matches(pattern: str, command: str) -> bool:
         ("npm run test:* *", "npm run test:unit -- --watch"),
         ("make && make test", "make && make test"),
         ("ls *", "ls \\\n  -l"),
+        ("  make test\n", "\tmake test \n"),
     ],
 )
 def test_covered(pattern: str, command: str):
@@ -60,6 +63,10 @@ def test_covered(pattern: str, command: str):
         ("git * status", "git {push,-f} status"),
         ("git status", "git  STATUS"),
         ("* *", "{rm,-rf,.}"),
+        *(("make", f"make{blank}") for blank in ODD_BLANKS),
+        *(("make", f"{blank}make") for blank in ODD_BLANKS),
+        *((f"make{blank}", "make") for blank in ODD_BLANKS),
+        *(("make *", f"make{blank}x") for blank in ODD_BLANKS),
     ],
 )
 def test_not_covered(pattern: str, command: str):

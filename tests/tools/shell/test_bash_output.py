@@ -82,6 +82,9 @@ def test_how_output_is_cut_into_pieces_does_not_matter(text: str, cuts: list[int
         (b"a\x08b\x7f\n", "a\ufffdb\ufffd\n"),
         (b"tab\tand\n\nlines", "tab\tand\n\nlines"),
         (b"\x1b[", "\ufffd["),
+        ("a\x9b2Jb\x85c\n".encode(), "a\ufffd2Jb\ufffdc\n"),
+        ("a\u202eb\u2066c\u200fd\n".encode(), "a\ufffdb\ufffdc\ufffdd\n"),
+        ("表格 é 👩\u200d💻\n".encode(), "表格 é 👩\u200d💻\n"),
     ],
 )
 def test_a_model_reads_what_a_person_would_see(printed: bytes, read: str):
@@ -132,3 +135,22 @@ async def test_one_endless_line_is_bounded_too(tmp_path: Path):
     result = await bash(tmp_path, command, limits=LEAST_KEPT)
     assert result.text.endswith("xend")
     assert len(result.text) <= LEAST_KEPT.output_chars
+
+
+async def test_who_watches_gets_nothing_that_a_terminal_obeys(tmp_path: Path):
+    said: list[str] = []
+    command = r"printf '\033[2Ja\033]0;title\007b\tc\r\n50%%\r99%%\n\xc2\x9b31m\xe2\x80\xaex\n'"
+    await bash(tmp_path, command, report=said.append)
+    assert "".join(said) == "ab\tc\n50%\n99%\n\ufffd31m\ufffdx\n"
+
+
+@given(st.text(alphabet="aé你\t\n\r\x1b[2J]\x07\x9b\u202e\0;", max_size=60), st.lists(st.integers(0, 150), max_size=6))
+def test_however_output_comes_in_pieces_no_escape_reaches_who_watches(text: str, cuts: list[int]):
+    data = text.encode()
+    at = sorted({0, *(cut for cut in cuts if cut < len(data)), len(data)})
+    said: list[str] = []
+    reader = PlainText(lambda piece: None, said.append)
+    for a, b in pairwise(at):
+        reader.take(data[a:b])
+    reader.close()
+    assert all(line.isprintable() for piece in said for line in piece.replace("\t", " ").split("\n"))

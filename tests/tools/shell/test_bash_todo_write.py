@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import headway
+from headway.tools import Approvals, Executor
 from headway.tools.base import ToolFault
 from headway.tools.effects import Effect
 from headway.tools.files.workspace import Workspace
@@ -24,13 +25,12 @@ async def test_alone_it_starts_no_process_and_writes_the_list(tmp_path: Path, mo
     session = headway.open(tmp_path)
     result = await bash(tmp_path, f"TodoWrite '{TODOS}'", session=session)
     assert (result.text, result.ok, result.exit_code) == ("Todo list updated: 1 in_progress", True, 0)
-    assert (result.effect, result.agent_command) == (Effect.TODO, True)
     assert [todo.content for todo in session.todos] == ["写文档"]
 
 
 async def test_a_rejected_list_is_a_failure_that_says_why(tmp_path: Path):
     result = await bash(tmp_path, "TodoWrite 'nonsense'", session=headway.open(tmp_path))
-    assert (result.ok, result.exit_code, result.agent_command) == (False, 1, True)
+    assert (result.ok, result.exit_code) == (False, 1)
     assert result.text.startswith("Error: Invalid JSON format\nUsage: ")
 
 
@@ -43,7 +43,6 @@ async def test_with_other_commands_the_installed_script_writes_the_same_list(tmp
     session = headway.open(tmp_path, "work")
     result = await bash(tmp_path, f"TodoWrite '{TODOS}' && echo ok", session=session)
     assert (result.text, result.exit_code) == ("Todo list updated: 1 in_progress\nok", 0)
-    assert (result.effect, result.agent_command) == (Effect.EXECUTE, False)
     assert [todo.content for todo in session.todos] == ["写文档"]
 
 
@@ -67,3 +66,31 @@ async def test_a_sub_agents_list_is_the_one_the_script_writes(tmp_path: Path):
 )
 def test_the_effect_is_that_of_the_very_command(tmp_path: Path, command: str, effect: Effect):
     assert Bash(Workspace(tmp_path)).effect_of(BashInput(command=command)) is effect
+
+
+async def test_the_effect_of_a_result_tells_the_agents_own_command_from_work(tmp_path: Path):
+    session = headway.open(tmp_path)
+    runner = Executor([Bash(Workspace(tmp_path))], session, approvals=Approvals(mode="yolo"))
+    assert (await runner.call("bash", {"command": f"TodoWrite '{TODOS}'"})).effect is Effect.TODO
+    assert (await runner.call("bash", {"command": f"TodoWrite '{TODOS}' && true"})).effect is Effect.EXECUTE
+
+
+async def test_a_list_in_memory_is_not_written_to_disk_by_the_script(tmp_path: Path):
+    session = headway.open(memory=True)
+    result = await bash(tmp_path, f"TodoWrite '{TODOS}' && echo ok", session=session)
+    assert not result.ok
+    assert "The agent keeps this list in memory; call TodoWrite on a line of its own, not within a" in result.text
+    assert "\nok" not in result.text and "Traceback" not in result.text
+    assert (session.todos, list(tmp_path.iterdir())) == ([], [])
+    assert (await bash(tmp_path, f"TodoWrite '{TODOS}'", session=session)).ok
+    assert [todo.content for todo in session.todos] == ["写文档"]
+
+
+async def test_the_list_is_that_of_the_session_wherever_the_tools_work(tmp_path: Path):
+    (tmp_path / "home").mkdir()
+    (tmp_path / "work").mkdir()
+    session = headway.open(tmp_path / "home")
+    result = await bash(tmp_path / "work", f"TodoWrite '{TODOS}' && pwd", session=session)
+    assert result.text.splitlines()[-1] == str((tmp_path / "work").resolve())
+    assert [todo.content for todo in session.todos] == ["写文档"]
+    assert list((tmp_path / "work").iterdir()) == []

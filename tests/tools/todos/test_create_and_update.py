@@ -99,6 +99,7 @@ async def test_every_violation_of_a_new_list_is_named_and_nothing_changes(sessio
         "- items[1].status: Unknown field",
         "- items[2]: Expected object, received string",
         "- colour: Unknown field",
+        "Its fields are: title, items.",
     ]
     assert session.version == 0
 
@@ -165,6 +166,7 @@ async def test_every_violation_of_an_update_is_named(call: Call):
         "- item_id: Expected string, received number",
         "- status: Expected 'pending' | 'in_progress' | 'completed' | 'blocked' | 'cancelled', received 'done'",
         "- note: Unknown field",
+        "Its fields are: item_id, status, notes.",
     ]
 
 

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.core.errors import HeadwayError
+from headway.tools import Answer, Approvals, Executor, Question
 from headway.tools.base import ToolFault
 from headway.tools.web.addresses import BadAddress, host_matches, read_address
 from headway.tools.web.reach import is_public
@@ -107,6 +108,9 @@ def test_patterns_cover_hosts_with_and_without_port():
         ("[2606:4700::1111]", "[2606:4700::1111]", True),
         ("2606:4700::1111", "[2606:4700::1111:80]", False),
         ("*", "anything:1", True),
+        ("bücher.de", "xn--bcher-kva.de", True),
+        ("*.例子.cn", "docs.xn--fsqu00a.cn:8443", True),
+        ("*.例子.cn", "xn--fsqu00a.cn", False),
     ]:
         assert host_matches(pattern, place) is covers, (pattern, place)
     tool = WebFetch()
@@ -248,3 +252,33 @@ def test_no_spelling_of_a_private_address_is_ever_connected_to(parts: list[tuple
         connections, oks = asyncio.run(try_all(Path(folder)))
     assert connections == 0
     assert not any(oks)
+
+
+@pytest.mark.parametrize("url", ["http://localhost/", "http://LOCALHOST:8000/x", "http://a.localhost./"])
+async def test_this_machine_is_refused_before_the_question_unless_a_person_named_it(tmp_path: Path, url: str):
+    names, asked = Names(), list[Question]()
+
+    async def ask(question: Question) -> Answer:
+        asked.append(question)
+        return Answer("no")
+
+    closed = Executor([WebFetch(["other.example"], lookup=names)], project=tmp_path, approvals=Approvals(ask))
+    result = await closed.call("web_fetch", {"url": url})
+    assert "private or special address" in result.text and not result.denied
+    assert asked == []
+    for private in ("127.0.0.1", "::1"):
+        opened = Executor([WebFetch([private], lookup=names)], project=tmp_path, approvals=Approvals(ask))
+        assert (await opened.call("web_fetch", {"url": url})).denied
+    assert (len(asked), names.asked) == (2, [])
+
+
+async def test_this_machine_may_be_allowed_by_its_name(tmp_path: Path):
+    tool = WebFetch(["localhost"])
+    preview = await tool.preview(tool.read({"url": "http://localhost:8000/"}), context(tmp_path))
+    assert preview.host == "localhost:8000"
+
+
+async def test_an_allow_pattern_in_another_script_covers_the_host(tmp_path: Path):
+    tool = WebFetch()
+    call = tool.read({"url": "https://docs.例子.cn/a"})
+    assert tool.matches("*.例子.cn", call) and not tool.matches("*.例.cn", call)

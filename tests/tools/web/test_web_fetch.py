@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from headway.tools.effects import Effect
 from headway.tools.web.web_fetch import WebFetch
 
 from .servers import HERE, PUBLIC, Names, context, fetched, moved, page, serving
@@ -25,7 +24,6 @@ async def test_a_page_begins_with_its_address_status_and_type(tool: WebFetch, tm
     async with serving(page(html, "text/html; charset=utf-8")) as server:
         result = await fetched(tool, server.url("/a?q=1"), context(tmp_path))
     assert result.ok
-    assert result.effect is Effect.NETWORK
     assert result.text == (
         f"{server.url('/a?q=1')} (200, text/html)\n\nGreeting\n\n# Hello\n\nA link ({server.url('/b')})."
     )

@@ -32,11 +32,21 @@ def refuse(names: Sequence[str], folders: Sequence[int], path: str, *, write: bo
     if own is not None and (write or own > 0 or names[1:2] != [OUTPUTS]):
         raise _closed(path)
     marks = [mark for name in ((FOLDER, _GIT) if write else (FOLDER,)) if (mark := _mark(name, folders[0]))]
+    if own is None and names and _mark(names[-1], folders[-1]) in marks:
+        raise _closed(path)
     for depth, folder in enumerate(folders):
         if depth and own is None and _mark(".", folder) in marks:
             raise _closed(path)
         if write and _is_gits(folder, names[depth] if depth < len(names) else ""):
             raise _closed(path)
+
+
+def is_headways(folder: int, root: str) -> bool:
+    """Whether an open folder is the one that the project's `.headway` is, or leads to."""
+    try:
+        return os.path.samestat(os.fstat(folder), os.stat(os.path.join(root, FOLDER)))
+    except OSError:
+        return False
 
 
 def _plain(step: str) -> str:

@@ -75,7 +75,7 @@ class Ls(Tool[LsInput]):
         except OSError:
             return f"{label} (cannot be looked at)"
         if stat.S_ISDIR(status.st_mode):
-            is_own = path == "." and name.casefold() == FOLDER
+            is_own = name.casefold() == FOLDER
             return f"{label}/ (closed: Headway's own records)" if is_own else f"{label}/"
         if stat.S_ISLNK(status.st_mode):
             return f"{label} -> {self._target(f'{path}/{name}')}"

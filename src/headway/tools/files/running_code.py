@@ -12,7 +12,13 @@ _IMPORTED = (".py", ".pyc", ".so", ".pth")
 
 def is_running_code(root: str, path: str) -> bool:
     """Whether it is in the interpreter's own folders, or would be a new module where modules are looked for."""
-    file = Path(os.path.realpath(os.path.join(root, path)))
+    try:
+        return _is_running(root, Path(os.path.realpath(os.path.join(root, path))))
+    except (OSError, ValueError):
+        return True  # no path that can be: whoever looks at it next will say so
+
+
+def _is_running(root: str, file: Path) -> bool:
     homes = (Path(sys.prefix).resolve(), _PACKAGE)
     if any(home.is_relative_to(root) and file.is_relative_to(home) for home in homes):
         return True

@@ -18,6 +18,7 @@ from threading import Event
 from headway.core.text import shown
 from headway.project import FOLDER
 from headway.tools.base import ToolFault
+from headway.tools.files import closed
 from headway.tools.files.ignored import Ignored, TooManyRules, read_ignored
 from headway.tools.files.workspace import Place, Workspace, kind_of
 
@@ -140,7 +141,10 @@ class Walk:
         except OSError:  # gone, or something else by now
             pass
         else:
-            self._enter(descriptor, f"{folder.path}{name}/", folder.rules)
+            if closed.is_headways(descriptor, self._workspace.root):
+                os.close(descriptor)
+            else:
+                self._enter(descriptor, f"{folder.path}{name}/", folder.rules)
 
     def _enter(self, descriptor: int, path: str, rules: list[tuple[int, Ignored]]) -> None:
         folder = _Folder(descriptor, path, iter(()), rules)

@@ -67,8 +67,7 @@ class Reach:
 
     def check(self, address: Address) -> None:
         """Refuses what can be refused without looking anything up. Raises `ToolFault`."""
-        local = address.host == "localhost" or address.host.endswith(".localhost")
-        ip = as_ip("::1" if "::1" in self.private_hosts else "127.0.0.1") if local else address.ip
+        ip = as_ip("127.0.0.1") if _is_local(address.host) else address.ip
         if ip and not self._open(address.host, ip):
             raise ToolFault(self.refusal(address.host, address.host))
 
@@ -80,7 +79,10 @@ class Reach:
         )
 
     def _open(self, host: str, ip: IP) -> bool:
-        return is_public(ip) or host in self.private_hosts or str(ip) in self.private_hosts
+        if is_public(ip) or host in self.private_hosts or str(ip) in self.private_hosts:
+            return True
+        # A name for this machine may lead to either of its addresses.
+        return ip.is_loopback and _is_local(host) and not self.private_hosts.isdisjoint(("127.0.0.1", "::1"))
 
     async def _found(self, address: Address) -> Sequence[str]:
         try:
@@ -94,6 +96,10 @@ class Reach:
         if not found:
             raise ToolFault(f"There is no host '{shown(address.host)}'; check the address.")
         return found
+
+
+def _is_local(host: str) -> bool:
+    return host == "localhost" or host.endswith(".localhost")
 
 
 def reach(private_hosts: Sequence[str], lookup: Lookup = looked_up, tls: ssl.SSLContext | None = None) -> Reach:
