@@ -74,11 +74,84 @@ def test_an_empty_file_adds_nothing(tmp_path: Path) -> None:
     assert instructions(tmp_path) == plain
 
 
-def test_a_link_inside_the_project_is_followed(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("link", "file"), [("AGENTS.md", "CLAUDE.md"), ("CLAUDE.md", "AGENTS.md")])
+@pytest.mark.parametrize("written", ["{file}", "./{file}", "{project}/{file}"])
+def test_a_link_to_the_other_notes_beside_it_is_followed(tmp_path: Path, link: str, file: str, written: str) -> None:
+    (tmp_path / file).write_text("The same for all.", encoding="utf-8")
+    (tmp_path / link).symlink_to(written.format(file=file, project=tmp_path))
+    assert notes(instructions(tmp_path)) == "The same for all."
+
+
+def test_a_link_is_followed_also_from_the_folder_one_is_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "CLAUDE.md").write_text("The same for all.", encoding="utf-8")
+    (tmp_path / "AGENTS.md").symlink_to("CLAUDE.md")
+    monkeypatch.chdir(tmp_path)
+    assert notes(instructions(".")) == "The same for all."
+    (tmp_path / "way").symlink_to(tmp_path)
+    assert notes(instructions(tmp_path / "way")) == "The same for all."
+
+
+LEFT_OUT = "(AGENTS.md of this project was left out: it is not a readable text file inside the project.)"
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        ".env",
+        ".git/config",
+        "docs/agents.md",
+        "docs/AGENTS.md",
+        "docs/../CLAUDE.md",
+        "docs",
+        ".",
+        "agents.md",
+        "chain/CLAUDE.md",
+        "../outside/AGENTS.md",
+        "/etc/hostname",
+    ],
+)
+def test_a_link_to_anything_else_is_left_out(tmp_path: Path, target: str) -> None:
+    project = tmp_path / "project"
+    plain = instructions(project)
+    for name in (".env", ".git/config", "docs/agents.md", "docs/AGENTS.md", "CLAUDE.md", "agents.md"):
+        (project / name).parent.mkdir(parents=True, exist_ok=True)
+        (project / name).write_text("secret-text", encoding="utf-8")
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside/AGENTS.md").write_text("secret-text", encoding="utf-8")
+    (project / "chain").symlink_to(".")
+    (project / "AGENTS.md").symlink_to(target)
+    assert instructions(project).removeprefix(plain).strip() == LEFT_OUT
+
+
+@pytest.mark.parametrize("target", [".env", "AGENTS.md", "docs"])
+def test_a_link_to_notes_that_are_a_link_is_left_out(tmp_path: Path, target: str) -> None:
+    plain = instructions(tmp_path)
+    (tmp_path / ".env").write_text("secret-text", encoding="utf-8")
     (tmp_path / "docs").mkdir()
-    (tmp_path / "docs/agents.md").write_text("Inside.", encoding="utf-8")
-    (tmp_path / "AGENTS.md").symlink_to("docs/agents.md")
-    assert notes(instructions(tmp_path)) == "Inside."
+    (tmp_path / "AGENTS.md").symlink_to("CLAUDE.md")
+    (tmp_path / "CLAUDE.md").symlink_to(target)
+    assert instructions(tmp_path).removeprefix(plain).strip() == LEFT_OUT
+
+
+def test_a_link_that_takes_the_place_of_the_file_meanwhile_is_not_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = instructions(tmp_path)
+    (tmp_path / ".env").write_text("secret-text", encoding="utf-8")
+    file = tmp_path / "AGENTS.md"
+    file.write_text("Use tabs.", encoding="utf-8")
+    really_open = os.open
+
+    def late_open(path: str | Path, flags: int) -> int:
+        if Path(path) == file:
+            file.unlink()
+            file.symlink_to(".env")
+        return really_open(path, flags)
+
+    monkeypatch.setattr("headway.agent.prompt.os.open", late_open)
+    prompt = instructions(tmp_path)
+    assert file.is_symlink(), "the link came in between"
+    assert prompt.removeprefix(plain).strip() == LEFT_OUT
 
 
 def link_out(path: Path) -> None:
@@ -122,9 +195,7 @@ def test_what_is_no_text_file_of_the_project_is_left_out_in_one_line(
     make(project / "AGENTS.md")
     (project / "CLAUDE.md").write_text("Not this one either.", encoding="utf-8")
     prompt = instructions(project)
-    assert prompt.removeprefix(plain).strip() == (
-        "(AGENTS.md of this project was left out: it is not a readable text file inside the project.)"
-    )
+    assert prompt.removeprefix(plain).strip() == LEFT_OUT
 
 
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may read everything")

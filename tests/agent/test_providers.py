@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import inspect
+import os
+import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway.agent import PROVIDERS, readiness
+from headway.agent import PROVIDERS, readiness, resolve_model
+from headway.agent.providers import choose
 from headway.core.text import neutral
+from headway.settings import load_settings
 
 NONE: Mapping[str, str] = {}
+COMPATIBLE = "For compatible:NAME the server's address is needed: run headway config set base_url URL."
 
 
 @pytest.mark.parametrize(
@@ -38,7 +44,7 @@ def test_a_model_that_could_be_used_is_ready(model: str, environ: Mapping[str, s
         ("openai:m", "No key for OpenAI: set OPENAI_API_KEY, or choose another model with --model."),
         ("anthropic:m", "No key for Anthropic: set ANTHROPIC_API_KEY, or choose another model with --model."),
         ("google:m", "No key for Google: set GOOGLE_API_KEY or GEMINI_API_KEY, or choose another model with --model."),
-        ("compatible:m", "For compatible:NAME the server's address is needed: set base_url."),
+        ("compatible:m", COMPATIBLE),
         ("scripted:" + "x" * 300, f"There is no script '{'x' * 199}…': name a JSON file as scripted:FILE.json."),
         ("scripted:no-such.json", "There is no script 'no-such.json': name a JSON file as scripted:FILE.json."),
         ("openai:", "The model 'openai:' has no name: write it after the colon, as openai:NAME."),
@@ -64,14 +70,61 @@ def test_a_name_without_a_provider_says_what_form_is_wanted() -> None:
 
 
 @pytest.mark.parametrize(
+    ("written", "example"),
+    [
+        ("claude-3", "anthropic:claude-3"),
+        ("Claude-3", "anthropic:Claude-3"),
+        ("gemini-2.5-pro", "google:gemini-2.5-pro"),
+        ("gpt-4o", "openai:gpt-4o"),
+        ("openai/gpt-4o", "openai:gpt-4o"),
+        ("ollama/library/qwen3", "ollama:library/qwen3"),
+        ("meta/llama-9", "openai:meta/llama-9"),
+        ("qwen3", "openai:qwen3"),
+        ("openai", "openai:NAME"),
+        (" ollama ", "ollama:NAME"),
+        ("", "openai:NAME"),
+        pytest.param("openai/", "openai:NAME"),
+    ],
+)
+def test_a_name_without_a_colon_is_answered_with_how_it_is_written(written: str, example: str) -> None:
+    assert f"write provider:name, for example {example}; the providers are " in (readiness(written, None, NONE) or "")
+
+
+@pytest.mark.parametrize(
     ("written", "meant"),
-    [("opnai", "openai"), ("OpenAI", "openai"), ("antropic", "anthropic"), ("llama.cpp", "llamacpp")],
+    [
+        ("opnai", "openai"),
+        ("OpenAI", "openai"),
+        ("gpt", "openai"),
+        ("antropic", "anthropic"),
+        ("claude", "anthropic"),
+        ("Claude", "anthropic"),
+        ("gemini", "google"),
+        ("llama.cpp", "llamacpp"),
+        ("llama-cpp", "llamacpp"),
+        ("compatable", "compatible"),
+    ],
 )
 def test_an_unknown_provider_is_answered_with_the_nearest_and_the_list(written: str, meant: str) -> None:
     sentence = readiness(f"{written}:m", None, NONE)
     assert sentence is not None
     assert f"No provider is called '{written}'; did you mean '{meant}'?" in sentence
     assert ", ".join(PROVIDERS) in sentence
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "xyz",
+        "bedrock",
+        "mistral",
+        "",
+        pytest.param("nope"),
+    ],
+)
+def test_what_is_near_to_no_provider_is_answered_with_the_list_alone(written: str) -> None:
+    sentence = f"No provider is called '{written}'; the providers are {', '.join(PROVIDERS)}."
+    assert readiness(f"{written}:x", None, NONE) == sentence
 
 
 @pytest.mark.parametrize("written", ["gateway/openai", "openai-chat", "bedrock", "test", "xyz", ""])
@@ -156,6 +209,60 @@ def test_any_text_is_answered_with_one_line_or_nothing(model: str, base_url: str
 def test_any_name_and_address_are_answered_with_one_line_or_nothing(provider: str, name: str, address: str) -> None:
     sentence = readiness(f"{provider}:{name}", f"http://{address}", NONE)
     assert sentence is None or (sentence == neutral(sentence) and sentence.endswith("."))
+
+
+def test_what_a_name_stands_for_is_shown_without_its_key() -> None:
+    choice = choose("openai:m", None, {"OPENAI_API_KEY": "hunter2"})
+    assert choice.key == "hunter2"
+    assert "hunter2" not in f"{choice!r} {choice}"
+    assert "name='m'" in repr(choice)
+
+
+def test_the_environment_is_read_when_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert readiness("openai:m") is not None
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    assert readiness("openai:m") is None
+    assert readiness("openai:m", None, NONE) is not None, "an empty environment is one too"
+
+
+PUBLIC = (
+    "headway.agent.resolve_model",
+    "headway.agent.readiness",
+    "headway.agent.providers.choose",
+    "headway.agent.instructions",
+    "headway.settings.load_settings",
+    "headway.settings.Settings",
+    "headway.tools.builtin_tools",
+    "headway.open",
+)
+HELP = """
+import os, pydoc, sys
+for name in sys.argv[1:]:
+    text = pydoc.render_doc(name, renderer=pydoc.plaintext)
+    assert name.rpartition(".")[2] in text or name == "headway.open", text
+    print(text)
+"""
+
+
+def test_help_shows_nothing_of_the_environment(tmp_path: Path) -> None:
+    marks = {"OPENAI_API_KEY": "mark-of-a-key", "ANYTHING": "mark-of-anything", "HEADWAY_MODEL": "mark:of-a-model"}
+    command = [sys.executable, "-c", HELP, *PUBLIC]
+    environ = {**os.environ, **marks, "PYTHONUTF8": "1"}
+    done = subprocess.run(
+        command, env=environ, cwd=tmp_path, capture_output=True, text=True, encoding="utf-8", check=True, timeout=120
+    )
+    assert "resolve_model(" in done.stdout and "load_settings(" in done.stdout
+    assert not [mark for mark in marks.values() if mark in done.stdout]
+    assert "environ(" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    "public", [resolve_model, readiness, choose, load_settings], ids=lambda public: public.__name__
+)
+def test_no_signature_holds_the_environment(public: Callable[..., object]) -> None:
+    defaults = {name: one.default for name, one in inspect.signature(public).parameters.items()}
+    assert defaults["environ"] is None
+    assert not any(isinstance(default, Mapping) for default in defaults.values())
 
 
 def test_every_provider_of_the_table_says_how_it_is_installed_and_found() -> None:

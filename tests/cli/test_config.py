@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from headway.agent import PROVIDERS
 
 from .conftest import Headway, data
 
@@ -14,8 +18,10 @@ OWN = "home/config/headway/config.toml"
 
 @pytest.fixture(autouse=True)
 def home(project: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for name in [name for name in os.environ if name.startswith("HEADWAY_")]:
-        monkeypatch.delenv(name)
+    models = {name for row in PROVIDERS.values() for name in (*row.keys, row.url_variable) if name}
+    for name in list(os.environ):
+        if name in models or name.startswith(("HEADWAY_", "GIT_")):
+            monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(project / "home"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(project / "home/config"))
     return project / "home"
@@ -70,13 +76,106 @@ def test_set_says_what_hides_the_value(headway: Headway, monkeypatch: pytest.Mon
 def test_a_tracked_file_grants_no_rights_and_both_commands_say_so(headway: Headway, project: Path) -> None:
     (project / ".git").rmdir()
     headway("config", "set", "parallel", "2")
+    file = project / ".headway/config.toml"
+    file.write_text('# ours\nmode = "yolo"\n', encoding="utf-8")
     subprocess.run("git init && git add -f .headway/config.toml", shell=True, check=True, capture_output=True)
-    note = "Note: Ignored in .headway/config.toml: mode, since git tracks the file"
-    assert note in headway("config", "set", "mode", "yolo").stdout
     shown = headway("config", "show").stdout
-    assert note in shown
-    assert "mode                     default   default" in shown
+    assert "Note: Ignored in .headway/config.toml: mode, since git tracks the file" in shown
+    assert re.search(r"^mode +default +default$", shown, re.MULTILINE)
     assert len(data(headway("config", "show", "--json"))["notices"]) == 1
+    refusal = f"'parallel' is not taken from '{file}', since git tracks the file; set it with --user instead."
+    assert headway("config", "set", "parallel", "3", code=1).stderr == f"Error: {refusal}\n"
+    record = json.loads(headway("config", "set", "parallel", "3", "--json", code=1).stderr)
+    assert record["error"]["message"] == refusal
+    assert file.read_text(encoding="utf-8") == '# ours\nmode = "yolo"\n'
+    assert headway("config", "set", "parallel", "3", "--user").stdout == f"✅ Set parallel to 3 in {project / OWN}\n"
+
+
+def test_harmless_settings_can_be_set_in_a_tracked_or_linked_file(headway: Headway, project: Path) -> None:
+    (project / ".git").rmdir()
+    (project / ".headway").mkdir()
+    (project / "shared.toml").write_text("# ours\n", encoding="utf-8")
+    (project / ".headway/config.toml").symlink_to("../shared.toml")
+    subprocess.run("git init && git add -f .headway shared.toml", shell=True, check=True, capture_output=True)
+    file = project / ".headway/config.toml"
+    for key, value in (("model", "ollama:m"), ("tracking", "manual"), ("todo_tools", "light")):
+        assert headway("config", "set", key, value).stdout == f"✅ Set {key} to {value} in {file}\n"
+    assert (project / "shared.toml").read_text(encoding="utf-8") == (
+        '# ours\nmodel = "ollama:m"\ntracking = "manual"\ntodo_tools = "light"\n'
+    )
+    said = headway("config", "set", "model", "scripted:a.json", code=1).stderr
+    assert (
+        said
+        == f"Error: 'model' is not taken from '{file}', since a link leads to the file; set it with --user instead.\n"
+    )
+
+
+def test_a_list_emptied_in_a_tracked_file_is_not_said_to_be_hidden(headway: Headway, project: Path) -> None:
+    (project / ".git").rmdir()
+    (project / ".headway").mkdir()
+    (project / ".headway/config.toml").write_text('allow = ["bash"]\n', encoding="utf-8")
+    subprocess.run("git init && git add -f .headway/config.toml", shell=True, check=True, capture_output=True)
+    assert "also set by: default" not in headway("config", "set", "allow").stdout
+
+
+def test_removing_what_is_not_there_makes_nothing(headway: Headway, project: Path) -> None:
+    headway("config", "set", "mode")
+    assert os.listdir(project) == [".git"]
+
+
+def test_set_without_a_value_removes_the_key_and_leaves_the_rest(headway: Headway, project: Path) -> None:
+    (project / ".headway").mkdir()
+    file = project / ".headway/config.toml"
+    file.write_text('# mine\nmode = "yolo"  # careful\nparallel = 2  # two\n', encoding="utf-8")
+    assert headway("config", "set", "mode").stdout == f"✅ Removed mode from {file}\n"
+    assert file.read_text(encoding="utf-8") == "# mine\nparallel = 2  # two\n"
+    headway("config", "set", "parallel", "5", "--user")
+    record = data(headway("config", "set", "parallel", "--json"))
+    assert record == {"key": "parallel", "value": None, "file": str(file), "notices": []}
+    assert file.read_text(encoding="utf-8") == "# mine\n"
+    settings = data(headway("config", "show", "--json"))["settings"]
+    assert settings["parallel"] == {"value": 5, "source": str(project / OWN)}
+    assert headway("config", "set", "parallel", "--user").stdout == f"✅ Removed parallel from {project / OWN}\n"
+    assert data(headway("config", "show", "--json"))["settings"]["parallel"]["source"] == "default"
+
+
+def test_a_model_that_cannot_be_used_yet_is_set_with_a_note(headway: Headway, project: Path) -> None:
+    missing = f"No provider is called 'opnai'; did you mean 'openai'? The providers are {', '.join(PROVIDERS)}."
+    for where, file in (([], project / ".headway/config.toml"), (["--user"], project / OWN)):
+        said = headway("config", "set", "model", "opnai:x", *where).stdout
+        assert said == f"✅ Set model to opnai:x in {file}\nNote: {missing}\n"
+        assert data(headway("config", "set", "model", "opnai:x", *where, "--json"))["notices"] == [missing]
+        shown = headway("config", "show").stdout.splitlines()
+        assert shown[0].split() == ["model", "opnai:x", str(file) if where else ".headway/config.toml"]
+        assert shown[1].strip() == missing
+        record = data(headway("config", "show", "--json"))
+        assert (record["settings"]["model"]["value"], record["model_missing"]) == ("opnai:x", missing)
+        headway("config", "set", "model", *where)
+
+
+def test_a_model_that_can_be_used_has_no_note(headway: Headway, project: Path) -> None:
+    assert headway("config", "set", "model", "ollama:m").stdout.count("\n") == 1
+    assert data(headway("config", "show", "--json"))["model_missing"] is None
+    (project / "my script.json").write_text("[]", encoding="utf-8")
+    assert headway("config", "set", "model", "scripted:my script.json").stdout.count("\n") == 1
+    headway("config", "set", "model")
+    assert "headway config set model PROVIDER:NAME" in data(headway("config", "show", "--json"))["model_missing"]
+
+
+def test_a_model_hidden_by_another_is_said_to_be_hidden(headway: Headway, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEADWAY_MODEL", "ollama:m")
+    said = headway("config", "set", "model", "opnai:x").stdout
+    assert said.endswith("Note: It has no effect here, since it is also set by: environment HEADWAY_MODEL.\n")
+
+
+def test_a_key_in_a_file_is_told_where_it_belongs_and_never_shown(headway: Headway) -> None:
+    Path(".headway").mkdir()
+    Path(".headway/config.toml").write_text('OPENAI_API_KEY = "sk-abc123def"\n', encoding="utf-8")
+    for words in (["show"], ["show", "--json"], ["set", "mode", "yolo"], ["set", "mode"]):
+        said = headway("config", *words, code=1)
+        assert "OPENAI_API_KEY: Looks like a secret key; keys belong in the environment" in said.stderr
+        assert "Unknown setting" not in said.stderr
+        assert "abc123" not in said.output
 
 
 def test_path_names_both_files(headway: Headway, project: Path) -> None:
@@ -99,8 +198,19 @@ def test_path_names_both_files(headway: Headway, project: Path) -> None:
         (["mode", "yes"], 1, "Error: This cannot be set; correct it:\n- mode: Expected 'default' |"),
         (["modes", "yolo"], 1, "Error: There is no setting 'modes'; did you mean 'mode'?"),
         (["model", "sk-abc123"], 1, "Error: Looks like a secret key; keys belong in the environment"),
-        (["mode"], 2, "Error: 'mode' takes exactly one VALUE, not 0."),
-        (["mode", "yolo", "default"], 2, "Error: 'mode' takes exactly one VALUE, not 2."),
+        (
+            ["mode", "yolo", "default"],
+            2,
+            "Error: 'mode' takes one VALUE, not 2; put quotes around it if it has spaces.",
+        ),
+        (["model", "scripted:my", "file.json"], 2, "Error: 'model' takes one VALUE, not 2; put quotes around it"),
+        (["max_cost", "-1"], 1, "- max_cost: Must be more than 0, received -1"),
+        (["max_cost", "-0.5", "--user"], 1, "- max_cost: Must be more than 0, received -0.5"),
+        (["parallel", "-3", "--json"], 1, "parallel: Must be at least 1, received -3"),
+        (["limits.results", "--", "-1"], 1, "- limits.results: Must be at least 1, received -1"),
+        pytest.param(
+            *(["allow", "bash", "--usr"], 2, "No such option"),
+        ),
         ([], 2, "Missing argument 'KEY'"),
     ],
 )
@@ -161,7 +271,6 @@ print(sorted({"pydantic", "tomlkit", "platformdirs", "headway.settings"} & set(s
 
 def test_other_commands_take_the_model_without_loading_the_settings() -> None:
     words = ["todos", "add", "A", "--model", "a:b"]
-    done = subprocess.run(
-        [sys.executable, "-c", LOADED, *words], capture_output=True, text=True, timeout=60, check=True
-    )
+    command = [sys.executable, "-X", "utf8", "-c", LOADED, *words]
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=60, check=True)
     assert done.stdout.splitlines()[-1] == "[]"

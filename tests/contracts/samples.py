@@ -15,6 +15,7 @@ SETTINGS = (
     "HEADWAY_PROJECT",
     "HEADWAY_SESSION",
     "HEADWAY_AGENT",
+    "HEADWAY_IN_MEMORY",
 )
 Updates = list[list[Todo]]
 Item = dict[str, object]

@@ -58,6 +58,28 @@ def written(project: Path, session: str = "default", agent: str = "main") -> lis
     return contents(headway.open(project, session).agent(agent))
 
 
+# A list that no other process can see.
+
+
+@pytest.mark.parametrize("words", [[JSON], ["-"], ["{}"], []])
+def test_a_list_that_is_kept_in_memory_is_answered_with_one_sentence_and_nothing_is_made(
+    project: Path, words: list[str]
+):
+    (project / ".git").mkdir()
+    before = files_in(project)
+    env = {"HEADWAY_IN_MEMORY": "1", "HEADWAY_SESSION": "mine", "HEADWAY_AGENT": "main"}
+    for more in ({}, {"HEADWAY_PROJECT": str(project)}):
+        assert one_sentence(run(*words, cwd=project, env={**env, **more}, stdin=JSON.encode())) == (
+            "Error: The agent keeps this list in memory; call TodoWrite on a line of its own, not within a command."
+        )
+    assert files_in(project) == before
+    assert run("--help", cwd=project, env=env).returncode == 0
+
+
+def test_an_empty_variable_does_not_say_that_the_list_is_in_memory(project: Path):
+    assert run(JSON, cwd=project, env={"HEADWAY_IN_MEMORY": ""}).stdout == UPDATED
+
+
 # Answers.
 
 

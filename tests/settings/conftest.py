@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,9 +14,14 @@ from headway.settings.files import user_config_file
 Write = Callable[[str], Path]
 
 
+def git(folder: Path, *words: str) -> None:
+    identity = ["-c", "user.name=A", "-c", "user.email=a@b", "-c", "protocol.file.allow=always"]
+    subprocess.run(["git", *identity, *words], cwd=folder, check=True, capture_output=True, timeout=60)
+
+
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for name in [name for name in os.environ if name.startswith("HEADWAY_")]:
+    for name in [name for name in os.environ if name.startswith(("HEADWAY_", "GIT_"))]:
         monkeypatch.delenv(name)
     folder = tmp_path / "home"
     folder.mkdir()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import subprocess
 import sys
@@ -15,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.core.errors import HeadwayError, SettingsError
-from headway.settings import load_settings
+from headway.settings import Settings, load_settings
 from headway.settings.change import set_for_user, set_in_project
 from headway.settings.keys import KEYS, value_of
 
@@ -92,9 +93,88 @@ def test_the_users_folder_is_made(project: Path, home: Path) -> None:
 def test_a_link_stays_a_link(project: Path) -> None:
     (project / "shared.toml").write_text("# shared\n", encoding="utf-8")
     (project / ".headway/config.toml").symlink_to("../shared.toml")
-    set_in_project(str(project), "parallel", ["3"])
+    set_in_project(str(project), "tracking", ["manual"])
     assert (project / ".headway/config.toml").is_symlink()
-    assert (project / "shared.toml").read_text(encoding="utf-8") == "# shared\nparallel = 3\n"
+    assert (project / "shared.toml").read_text(encoding="utf-8") == '# shared\ntracking = "manual"\n'
+
+
+def test_without_a_value_a_key_is_removed_and_all_else_stays(project: Path, in_project: Write) -> None:
+    file = in_project(COMMENTED + "read_lines = 20\n")
+    assert set_in_project(str(project), "mode", []) == (str(file), None)
+    assert set_in_project(str(project), "limits.results", []) == (str(file), None)
+    assert file.read_text(encoding="utf-8") == (
+        (COMMENTED + "read_lines = 20\n")
+        .replace('mode = "default"  # for now\n', "")
+        .replace("results = 5  # few\n", "")
+    )
+    assert load_settings(project, environ={}).settings.limits.results == Settings().limits.results
+
+
+def test_a_key_is_removed_from_the_users_file_too(project: Path, for_user: Write) -> None:
+    file = for_user('# mine\nmodel = "a:b"\nmax_cost = 2.5\n')
+    assert set_for_user("max_cost", []) == (str(file), None)
+    assert file.read_text(encoding="utf-8") == '# mine\nmodel = "a:b"\n'
+    assert load_settings(project, environ={}).sources["max_cost"] == "default"
+
+
+@pytest.mark.parametrize("name", ["allow", "hosts", "private_hosts", "env"])
+def test_a_list_without_a_value_becomes_empty_and_hides_the_one_below(
+    project: Path, in_project: Write, for_user: Write, name: str
+) -> None:
+    for_user(f'{name} = ["a"]\n')
+    file = in_project(f'{name} = ["b"]  # mine\n')
+    assert set_in_project(str(project), name, []) == (str(file), ())
+    assert file.read_text(encoding="utf-8") == f"{name} = []  # mine\n"
+    assert value_of(load_settings(project, environ={}).settings, name) == ()
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("# kept\n", "# kept\n"),
+        ("limits.results = 5\nlimits.read_lines = 20\n", "limits.read_lines = 20\n"),
+        ('"limits"."results" = 5\r\nparallel = 2\r\n', "parallel = 2\r\n"),
+        pytest.param(
+            "parallel = 2\n",
+            "parallel = 2\n",
+        ),
+    ],
+)
+def test_a_key_is_removed_from_any_form_of_file(project: Path, before: str, after: str) -> None:
+    file = project / ".headway/config.toml"
+    file.write_bytes(before.encode())
+    name = "mode" if before == "# kept\n" else "limits.results"
+    set_in_project(str(project), name, [])
+    assert file.read_bytes().decode() == after
+
+
+def test_a_key_is_removed_from_a_table_on_one_line(project: Path, in_project: Write) -> None:
+    file = in_project("limits = {results = 5, read_lines = 20}  # few\n")
+    set_in_project(str(project), "limits.results", [])
+    text = file.read_text(encoding="utf-8")
+    assert tomllib.loads(text) == {"limits": {"read_lines": 20}}
+    assert text.endswith("}  # few\n")
+
+
+def test_a_bad_value_can_be_removed(project: Path, in_project: Write) -> None:
+    file = in_project("parallel = 0\nmax_rounds = 3\n")
+    set_in_project(str(project), "parallel", [])
+    assert file.read_text(encoding="utf-8") == "max_rounds = 3\n"
+
+
+def test_a_folder_that_another_process_keeps_locked_is_named_and_nothing_is_written(
+    project: Path, in_project: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("headway.store.folder.PATIENCE", 0.1)
+    file = in_project("# kept\n")
+    handle = os.open(project / ".headway", os.O_RDONLY)
+    fcntl.flock(handle, fcntl.LOCK_EX)
+    try:
+        with pytest.raises(SettingsError, match=r"Another process keeps '.*\.headway' locked; try again\."):
+            set_in_project(str(project), "parallel", ["3"])
+    finally:
+        os.close(handle)
+    assert file.read_text(encoding="utf-8") == "# kept\n"
 
 
 @pytest.mark.parametrize(
@@ -104,6 +184,7 @@ def test_a_link_stays_a_link(project: Path) -> None:
         ("parallel", ["65"], "parallel: Must be at most 64, received 65"),
         ("parallel", ["many"], "parallel: Expected whole number, received 'many'"),
         ("parallel", ["9" * 5000], "parallel: Expected whole number, received"),
+        ("max_cost", ["-1"], "max_cost: Must be more than 0, received -1"),
         ("max_cost", ["nan"], "max_cost: Expected a finite number, received nan"),
         ("hosts", ["a b", "c"], "hosts[0]: Expected a host"),
         ("model", ["sk-abc123"], "keys belong in the environment"),

@@ -59,16 +59,25 @@ SECONDS = {"search_seconds": 600, "bash_seconds": 86_400, "bash_seconds_max": 86
 )
 def test_a_number_is_more_than_nothing_and_finite(name: str, most: int | None) -> None:
     assert fault(name, 0.001) is None
-    assert fault(name, 0) == f"{name}: Must be more than 0.0, received 0.0"
+    assert fault(name, 0) == f"{name}: Must be more than 0, received 0.0"
+    assert fault(name, -1) == f"{name}: Must be more than 0, received -1.0"
     for value in (float("nan"), float("inf"), 10**400):
         assert (fault(name, value) or "").startswith(f"{name}: Expected a finite number, received ")
     if most is not None:
         assert fault(name, most) is None
-        assert fault(name, most + 1) == f"{name}: Must be at most {float(most)}, received {float(most + 1)}"
+        assert fault(name, most + 1) == f"{name}: Must be at most {most}, received {float(most + 1)}"
 
 
 USABLE = {
-    "model": ["openai:gpt-5", "ollama:qwen2.5:7b", "a:通义千问", "openrouter:x/y", " a:b "],
+    "model": [
+        "openai:gpt-5",
+        "ollama:qwen2.5:7b",
+        "a:通义千问",
+        "openrouter:x/y",
+        " a:b ",
+        "scripted:my file.json",
+        "scripted:a/b  c.json",
+    ],
     "base_url": ["http://localhost:11434/v1", "https://例子.中国/v1", "http://[::1]:80"],
     "mode": ["default", "auto_edit", "yolo", " yolo "],
     "tracking": ["manual", "auto", "judge"],
@@ -94,6 +103,7 @@ def test_a_usable_value_is_taken(name: str, value: object) -> None:
     assert fault(name, value) is None
 
 
+MODEL = "Expected 'provider:name', such as 'openai:NAME' or 'ollama:NAME', received"
 MODES = "Expected 'default' | 'auto_edit' | 'yolo', received"
 UNUSABLE: list[tuple[str, object, str]] = [
     ("mode", "yes", f"{MODES} 'yes'"),
@@ -101,9 +111,11 @@ UNUSABLE: list[tuple[str, object, str]] = [
     ("mode", "", f"{MODES} ''"),
     ("tracking", "x", "Expected 'manual' | 'auto' | 'judge', received 'x'"),
     ("todo_tools", True, "Expected 'full' | 'light' | 'off', received boolean"),
-    ("model", "gpt-5", "Expected 'provider:name', received 'gpt-5'"),
-    ("model", "a: b", "Expected 'provider:name', received 'a: b'"),
-    ("model", "a:\x1b[2J", "Expected 'provider:name', received 'a:␛[2J'"),
+    ("model", "gpt-5", f"{MODEL} 'gpt-5'"),
+    ("model", "a: b", f"{MODEL} 'a: b'"),
+    ("model", "a b:c", f"{MODEL} 'a b:c'"),
+    ("model", "a:b\nc", f"{MODEL} 'a:b c'"),
+    ("model", "a:\x1b[2J", f"{MODEL} 'a:␛[2J'"),
     ("model", " ", "Must not be blank"),
     ("model", 5, "Expected string, received number"),
     ("model", {"a": {}}, "Expected string, received object"),
@@ -132,10 +144,11 @@ def test_an_unusable_value_is_named(name: str, value: object, what: str) -> None
     assert fault(name, value) == f"{name}: {what}"
 
 
+HOST = "Expected a host or an IP address without a port, received"
 ENTRIES = [
     ("allow", ["bash:", "a b", "t" * 65, "工具", "bash: a\nb"], "Expected 'tool' or 'tool: pattern', received"),
-    ("hosts", ["*", "a.*", "a..b", "-a", "a" * 64, "http://a", "a:80"], "Expected a host or an IP address, received"),
-    ("private_hosts", ["*.a", "10.0.0.0/8"], "Expected a host or an IP address, received"),
+    ("hosts", ["*", "a.*", "a..b", "-a", "a" * 64, "http://a", "a:80"], HOST),
+    ("private_hosts", ["*.a", "10.0.0.0/8", "localhost:8000"], HOST),
     ("env", ["A B", "1A", "A=B", "变量"], "Expected the name of an environment variable, received"),
 ]
 
@@ -154,6 +167,51 @@ def test_a_secret_is_refused_without_being_repeated(name: str, secret: str) -> N
     assert "keys belong in the environment" in said
     assert secret.strip() not in said
     assert "keys belong" in (fault("env", [secret]) or "")
+
+
+@pytest.mark.parametrize("name", ["OPENAI_API_KEY", "openai_key", "limits.token", "modle"])
+@pytest.mark.parametrize(
+    "secret", ["sk-abc123def", "AIzaSyA123", "tvly-abc123", "xai-abc123def456ghi789jk", "npm_abc123def456ghi789jk"]
+)
+def test_a_key_under_a_name_that_is_no_setting_is_told_where_keys_belong(
+    project: Path, in_project: Write, for_user: Write, name: str, secret: str
+) -> None:
+    line = f'{name} = "{secret}"\n'
+    for write in (in_project, for_user):
+        file = write(line)
+        with pytest.raises(SettingsError) as caught:
+            load_settings(project, environ={})
+        assert str(caught.value) == (
+            f"'{file}' has settings that cannot be used; correct the file:\n- {name}: Looks like a secret key; "
+            "keys belong in the environment, where the provider's library finds them"
+        )
+        file.unlink()
+
+
+@pytest.mark.parametrize("line", ["KEY = ['sk-abc123def']", "[openai]\nkey = 'sk-abc123def'", "KEY = sk-abc123def"])
+def test_a_key_in_whatever_form_is_never_repeated(project: Path, in_project: Write, line: str) -> None:
+    in_project(line)
+    with pytest.raises(SettingsError) as caught:
+        load_settings(project, environ={})
+    assert "abc123def" not in str(caught.value)
+
+
+def test_a_number_under_a_name_that_is_no_setting_is_no_key() -> None:
+    assert fault("OPENAI_API_KEY", 5) == "OPENAI_API_KEY: Unknown setting"
+    assert fault("modell", "openai:gpt-5") == "modell: Unknown setting; did you mean 'model'?"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("env", ["npm_config_registry"]),
+        ("hosts", ["pypi-mirror.example.org"]),
+        ("private_hosts", ["xai-proxy.local"]),
+        ("model", "ollama:xoxo-7b"),
+    ],
+)
+def test_a_name_that_only_begins_like_a_key_is_taken(name: str, value: object) -> None:
+    assert fault(name, value) is None
 
 
 def test_a_host_is_kept_in_one_way_of_writing_it() -> None:

@@ -131,12 +131,6 @@ def test_a_link_that_leads_out_of_the_project_is_refused(project: Path, tmp_path
         load_settings(project, environ=NONE)
 
 
-def test_a_link_inside_the_project_is_followed(project: Path) -> None:
-    (project / "shared.toml").write_text("parallel = 9\n", encoding="utf-8")
-    (project / ".headway/config.toml").symlink_to("../shared.toml")
-    assert load_settings(project, environ=NONE).settings.parallel == 9
-
-
 LAYER = st.dictionaries(st.sampled_from(sorted(KEYS)), st.none()).flatmap(
     lambda chosen: st.fixed_dictionaries({name: values(name) for name in chosen})
 )

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from headway.settings import RIGHTS, Settings, load_settings
+from headway.settings import Settings, load_settings
 from headway.settings.tracked import is_tracked
 
-from .conftest import Write
+from .conftest import Write, git
 
 EVERYTHING = """
 model = "a:b"
@@ -24,11 +23,6 @@ web_search = "searxng:http://evil.org"
 parallel = 2
 limits.results = 5
 """
-
-
-def git(folder: Path, *words: str) -> None:
-    identity = ["-c", "user.name=A", "-c", "user.email=a@b", "-c", "protocol.file.allow=always"]
-    subprocess.run(["git", *identity, *words], cwd=folder, check=True, capture_output=True, timeout=60)
 
 
 @pytest.mark.parametrize("digest", ["sha1", "sha256"])
@@ -47,21 +41,13 @@ def test_rights_from_a_tracked_file_are_ignored_and_named(
     assert (loaded.settings.mode, loaded.notices) == ("yolo", ())
     git(project, "add", "-f", str(file))
     loaded = load_settings(project, environ={})
-    assert loaded.settings == Settings(model="a:b", parallel=2, limits=loaded.settings.limits)
-    assert {name for name, source in loaded.sources.items() if source != "default"} == {
-        "model",
-        "parallel",
-        "limits.results",
-    }
+    assert loaded.settings == Settings(model="a:b")
+    assert {name for name, source in loaded.sources.items() if source != "default"} == {"model"}
     assert loaded.notices == (
-        "Ignored in .headway/config.toml: mode, allow, hosts, private_hosts, base_url, env, web_search, since git"
-        " tracks the file and a project must not grant itself rights; set them in your own config file with"
-        " 'headway config set --user …'.",
+        "Ignored in .headway/config.toml: mode, allow, hosts, private_hosts, base_url, env, web_search, parallel,"
+        " limits.results, since git tracks the file and a project must not grant itself rights; set them in your own"
+        " config file with 'headway config set --user …'.",
     )
-
-
-def test_every_right_is_a_setting() -> None:
-    assert set(Settings.model_fields) >= RIGHTS
 
 
 def test_rights_are_taken_from_the_layers_below_and_above(project: Path, in_project: Write, for_user: Write) -> None:
@@ -74,10 +60,12 @@ def test_rights_are_taken_from_the_layers_below_and_above(project: Path, in_proj
 
 
 def test_a_tracked_file_without_rights_gives_no_notice(project: Path, in_project: Write) -> None:
-    file = in_project("parallel = 2\n")
+    file = in_project('model = "a:b"\ntracking = "manual"\ntodo_tools = "light"\n')
     git(project, "init")
     git(project, "add", "-f", str(file))
-    assert load_settings(project, environ={}).notices == ()
+    loaded = load_settings(project, environ={})
+    assert (loaded.settings.model, loaded.settings.tracking, loaded.settings.todo_tools) == ("a:b", "manual", "light")
+    assert loaded.notices == ()
 
 
 def test_a_clone_a_worktree_and_a_folder_below_are_looked_into(project: Path, tmp_path: Path) -> None:

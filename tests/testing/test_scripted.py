@@ -357,6 +357,41 @@ def test_a_script_or_conversations_but_not_both() -> None:
         ScriptedModel([], conversations={})
 
 
+def test_a_text_in_the_place_of_a_script_is_told_so() -> None:
+    sentence = r"^A script is a list of turns; put the text into one: \['…'\]\.$"
+    with pytest.raises(TypeError, match=sentence):
+        ScriptedModel("Hello")
+    with pytest.raises(TypeError, match=sentence):
+        ScriptedModel("")
+    with pytest.raises(TypeError, match=sentence):
+        ScriptedModel(conversations={"a": ["Fine."], "b": "Hello"})
+
+
+@pytest.mark.parametrize(
+    ("turn", "fault"),
+    [
+        ({"txt": "x"}, "turns[1].txt: Unknown field"),
+        ({"calls": [{"name": 5}]}, "turns[1].calls[0].name: Expected string, received number"),
+        ({"delay": -1}, "turns[1].delay: Must be at least 0, received -1"),
+        (None, "turns[1]: Expected object, received null"),
+        (["Nested."], "turns[1]: Expected object, received array"),
+    ],
+)
+def test_a_wrong_turn_is_named_by_its_place(turn: Any, fault: str) -> None:
+    with pytest.raises(ModelNotReady) as caught:
+        ScriptedModel(["Fine.", turn])
+    assert str(caught.value) == f"The script cannot be used; correct this and try again:\n- {fault}"
+
+
+async def test_a_wrong_turn_that_is_decided_on_later_is_named_then() -> None:
+    def decide(messages: list[ModelMessage], request: Request) -> Any:
+        return {"txt": "x"}
+
+    with pytest.raises(ModelNotReady) as caught:
+        await ask(ScriptedModel([decide]))
+    assert str(caught.value) == "The turn cannot be used; correct this and try again:\n- txt: Unknown field"
+
+
 def test_every_fault_of_a_script_in_python_is_named() -> None:
     script: list[Any] = ["Fine.", {"txt": "x"}, {"calls": [{"args": 5}]}, 7]
     with pytest.raises(ModelNotReady) as caught:

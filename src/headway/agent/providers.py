@@ -186,7 +186,7 @@ def _meant(name: str) -> str | None:
     from difflib import get_close_matches
 
     known = next((provider for part, provider in _MEANT.items() if name.lower().startswith(part)), None)
-    return known or next(iter(get_close_matches(name.lower(), PROVIDERS, n=1, cutoff=0.6)), None)
+    return known or next(iter(get_close_matches(name.lower(), PROVIDERS, n=1, cutoff=0.65)), None)
 
 
 def _parsed(model: str) -> tuple[Provider, str]:
@@ -210,7 +210,7 @@ def _example(name: str) -> str:
     """How a name without a provider is written with one."""
     before, slash, after = name.partition("/")
     if slash and before in PROVIDERS:
-        return f"{before}:{shown(after)}"
+        return f"{before}:{shown(after) or 'NAME'}"
     return f"{_meant(name) or 'openai'}:{'NAME' if not name or name in PROVIDERS else shown(name)}"
 
 

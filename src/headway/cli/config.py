@@ -110,6 +110,8 @@ def set_value(chosen: Chosen, key: str, value: tuple[str, ...], user: bool) -> N
     """
     from headway.settings.change import key_for, set_for_user, set_in_project
 
+    if mistyped := next((text for text in value if text.startswith("--")), None):
+        raise click.NoSuchOption(mistyped)
     if key_for(key, value).kind is not Kind.TEXTS and len(value) > 1:
         raise click.UsageError(f"'{key}' takes one VALUE, not {len(value)}; put quotes around it if it has spaces.")
     file, kept = set_for_user(key, value) if user else set_in_project(chosen.folder(), key, value)
@@ -134,7 +136,7 @@ def _notes(chosen: Chosen, key: str, source: str, *, removed: bool) -> list[str]
     actual = loaded.sources[key]
     if key == "model" and actual == source and (missing := _missing(loaded)):
         return [missing]
-    if actual == source or removed:
+    if actual in (source, "default") or removed:
         return []
     return [f"It has no effect here, since it is also set by: {neutral(actual)}."]
 

@@ -11,7 +11,7 @@ from headway.core.errors import HeadwayError, SettingsError
 from headway.core.text import shown, storable
 from headway.settings.files import own_file, place, project_file, read_file, read_toml, write_file
 from headway.settings.keys import KEYS, LOOKS_SECRET, Key, Kind, check, looks_secret, nearest, read_texts
-from headway.settings.load import checked_file, is_right, not_the_users
+from headway.settings.load import FOREIGN, checked_file, is_right, not_the_users
 from headway.store.folder import PRIVATE, make_private_folder, one_writer
 
 
@@ -27,13 +27,12 @@ def key_for(name: str, texts: Sequence[str]) -> Key:
 def set_in_project(project: str, name: str, texts: Sequence[str]) -> tuple[str, object]:
     """Sets a value in the project's file, or removes it; returns the file and the value as it is kept."""
     file = project_file(project)
-    if (
-        texts
-        and is_right(key_for(name, texts).name, texts[0])
-        and os.path.exists(file)
-        and (why := not_the_users(file))
-    ):
+    key, why = key_for(name, texts), not_the_users(file)
+    if why and texts and is_right(key.name, texts[0].strip()):
         raise SettingsError(f"'{name}' is not taken from {place(file)}, since {why}; set it with --user instead.")
+    others = {other: value for other, value in read_toml(read_file(file) or "", file).items() if other != key.name}
+    if why == FOREIGN and any(is_right(other, value) for other, value in others.items()):
+        raise SettingsError(f"{place(file)} holds another user's settings, which would become yours; use --user.")
     return _set(file, name, texts, make_private_folder)
 
 
@@ -47,6 +46,8 @@ def _set(file: str, name: str, texts: Sequence[str], make: Callable[[str], None]
     removed = not texts and key.kind is not Kind.TEXTS
     value = None if removed else check(name, read_texts(key, [storable(text) for text in texts]))
     folder = os.path.dirname(file)
+    if removed and not os.path.exists(file):
+        return file, None
     try:
         make(folder)
         with one_writer(folder):
@@ -65,8 +66,11 @@ def _changed(text: str, file: str, key: Key, value: object) -> str:
     import tomlkit
     from tomlkit.exceptions import TOMLKitError
 
-    values = {name: old for name, old in read_toml(text, file).items() if name != key.name}
+    there = read_toml(text, file)
+    values = {name: old for name, old in there.items() if name != key.name}
     expected = checked_file(values if value is None else {**values, key.name: value}, file)
+    if value is None and key.name not in there:
+        return text
     outer, _, inner = key.name.partition(".")
     try:
         document = cast(MutableMapping[str, object], tomlkit.parse(text))

@@ -107,13 +107,17 @@ def is_right(name: str, value: object) -> bool:
     return name not in HARMLESS or str(value).startswith("scripted:")
 
 
+FOREIGN = "another user owns the file"
+
+
 def not_the_users(file: str) -> str | None:
     """Why the file may be someone else's word."""
     folder = os.path.dirname(file)
     if os.path.islink(folder) or os.path.islink(file):
         return "a link leads to the file"
-    if hasattr(os, "geteuid") and any(os.stat(path).st_uid != os.geteuid() for path in (folder, file)):
-        return "another user owns the file"
+    there = [path for path in (folder, file) if os.path.exists(path)]
+    if hasattr(os, "geteuid") and any(os.stat(path).st_uid != os.geteuid() for path in there):
+        return FOREIGN
     return "git tracks the file" if is_tracked(file) else None
 
 

@@ -56,12 +56,12 @@ _NAMED = regex.compile(
     (?: (?P<quote>\\?["']) (?P<literal>[^\s"'\\]{6,}+)(?=\\?["']) | (?P<bare>[^\s"'\\@;,&()]{6,}+) )
     """
 )
-KEYS = (
-    *("sk-", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "hf_", "npm_", "gsk_", "github_pat_", "glpat-", "xai-", "tvly-"),
-    *("pypi-", "AIza", "ya29.", "xox", "AKIA", "ASIA"),
+KEYS = ("sk-", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "hf_", "gsk_", "github_pat_", "glpat-", "tvly-", "AIza", "AKIA")
+"""What keys begin with, and hardly anything else does."""
+_BEGINNINGS = (
+    *KEYS,
+    *("npm_", "xai-", "pypi-", "ya29.", "xox", "ASIA", "_live_", "_test_", "eyJ", "-----BEGIN "),
 )
-"""What keys begin with."""
-_BEGINNINGS = (*KEYS, "_live_", "_test_", "eyJ", "-----BEGIN ")
 _NAMES = ("key", "token", "secret", "pass", "bearer", "authorization")
 """Text without any of these is not searched, which is much faster."""
 _CODE = regex.compile(r"[A-Za-z_]\w*+(?:\.\w++|\[\w*+\])++")

@@ -1,0 +1,97 @@
+"""An agent whose session is kept in memory: its commands find no list, say so, and make none."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import headway as api
+from headway.core.errors import HeadwayError
+from headway.project import IN_MEMORY, find_project, project_of
+
+from .conftest import Headway, data
+
+SENTENCE = "The agent keeps this list in memory; call TodoWrite on a line of its own, not within a command."
+
+
+def test_the_project_of_a_session_is_the_folder_it_was_opened_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = tmp_path / "my project"
+    project.mkdir()
+    session = api.open(project)
+    assert project_of(session) == str(project)
+    session.add("A")
+    assert project_of(session) == project_of(session.agent("helper")) == str(project)
+    monkeypatch.chdir(project)
+    here = api.open()
+    monkeypatch.chdir(tmp_path)
+    assert project_of(here) == str(project)
+
+
+def test_the_project_is_found_also_where_its_folder_is_a_link(tmp_path: Path) -> None:
+    (tmp_path / "kept").mkdir()
+    (tmp_path / ".headway").symlink_to("kept")
+    assert project_of(api.open(tmp_path)) == str(tmp_path)
+
+
+def test_a_session_in_memory_has_no_project(tmp_path: Path) -> None:
+    session = api.open(tmp_path, memory=True)
+    assert project_of(session) is None
+    session.add("A")
+    assert project_of(session.agent("helper")) is None
+
+
+def test_no_project_is_found_for_a_list_in_memory(tmp_path: Path) -> None:
+    for environ in ({IN_MEMORY: "1"}, {IN_MEMORY: "1", "HEADWAY_PROJECT": str(tmp_path)}):
+        with pytest.raises(HeadwayError) as caught:
+            find_project(environ, str(tmp_path))
+        assert str(caught.value) == SENTENCE
+    assert find_project({IN_MEMORY: ""}, str(tmp_path)) == str(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["todos", "list"],
+        ["todos", "add", "A"],
+        ["todos", "update", "t1", "completed"],
+        ["todos", "next"],
+        ["sessions"],
+        ["config", "set", "mode", "yolo"],
+        ["config", "show"],
+    ],
+)
+@pytest.mark.parametrize("kind", [[], ["--json"]])
+def test_commands_answer_with_one_sentence_and_make_nothing(
+    headway: Headway, project: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], kind: list[str]
+) -> None:
+    monkeypatch.setenv(IN_MEMORY, "1")
+    monkeypatch.setenv("HEADWAY_SESSION", "mine")
+    said = headway(*words, *kind, code=1)
+    assert said.stdout == ""
+    assert said.stderr == (f'{{"error": {{"message": "{SENTENCE}"}}}}\n' if kind else f"Error: {SENTENCE}\n")
+    assert os.listdir(project) == [".git"]
+
+
+def test_a_list_that_is_there_already_is_left_alone(
+    headway: Headway, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    headway("todos", "add", "A")
+    monkeypatch.setenv(IN_MEMORY, "1")
+    headway("todos", "add", "B", code=1)
+    monkeypatch.delenv(IN_MEMORY)
+    assert [todo["content"] for todo in data(headway("todos", "list", "--json"))["todos"]] == ["A"]
+
+
+def test_the_shell_completes_nothing_and_says_nothing(project: Path) -> None:
+    line = "headway todos update "
+    env = {"_HEADWAY_COMPLETE": "bash_complete", "COMP_WORDS": line, "COMP_CWORD": "3", IN_MEMORY: "1"}
+    program = str(Path(sys.executable).with_name("headway"))
+    done = subprocess.run([program], env={**os.environ, **env}, capture_output=True, timeout=60, check=True)
+    assert (done.stdout.strip(), done.stderr) == (b"", b"")
+    assert os.listdir(project) == [".git"]
