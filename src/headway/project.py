@@ -81,10 +81,6 @@ def project_of(session: Session) -> str | None:
 
 def find_project(environ: Mapping[str, str], start: str = ".") -> str:
     """HEADWAY_PROJECT, else the nearest folder upward with `.headway`, else with `.git`, else the folder itself."""
-    if environ.get(IN_MEMORY):
-        raise HeadwayError(
-            "The agent keeps this list in memory; call TodoWrite on a line of its own, not within a command."
-        )
     if named := environ.get("HEADWAY_PROJECT"):
         return _absolute(named)
     here = _absolute(start)
@@ -96,6 +92,15 @@ def find_project(environ: Mapping[str, str], start: str = ".") -> str:
             if os.path.exists(os.path.join(folder, marker)):
                 return folder
     return here
+
+
+def project_of_list(environ: Mapping[str, str]) -> str:
+    """As `find_project`, for a command on the list. Raises where an agent keeps that in memory."""
+    if environ.get(IN_MEMORY):
+        raise HeadwayError(
+            "The agent keeps this list in memory; call TodoWrite on a line of its own, not within a command."
+        )
+    return find_project(environ)
 
 
 def chosen_session(store: Store, environ: Mapping[str, str], named: str | None = None) -> str:

@@ -91,7 +91,7 @@ def test_a_link_is_followed_also_from_the_folder_one_is_in(tmp_path: Path, monke
     assert notes(instructions(tmp_path / "way")) == "The same for all."
 
 
-LEFT_OUT = "(AGENTS.md of this project was left out: it is not a readable text file inside the project.)"
+LEFT_OUT = "(AGENTS.md of this project was left out: it is no readable text file, or a link to no such notes.)"
 
 
 @pytest.mark.parametrize(
@@ -101,11 +101,9 @@ LEFT_OUT = "(AGENTS.md of this project was left out: it is not a readable text f
         ".git/config",
         "docs/agents.md",
         "docs/AGENTS.md",
-        "docs/../CLAUDE.md",
         "docs",
         ".",
         "agents.md",
-        "chain/CLAUDE.md",
         "../outside/AGENTS.md",
         "/etc/hostname",
     ],
@@ -118,9 +116,19 @@ def test_a_link_to_anything_else_is_left_out(tmp_path: Path, target: str) -> Non
         (project / name).write_text("secret-text", encoding="utf-8")
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside/AGENTS.md").write_text("secret-text", encoding="utf-8")
-    (project / "chain").symlink_to(".")
     (project / "AGENTS.md").symlink_to(target)
     assert instructions(project).removeprefix(plain).strip() == LEFT_OUT
+
+
+@pytest.mark.parametrize("target", ["CLAUDE.md", "./CLAUDE.md", "docs/../CLAUDE.md", "ABSOLUTE"])
+@pytest.mark.parametrize("way", ["itself", "through a link"])
+def test_a_link_to_other_notes_is_followed_however_it_is_written(tmp_path: Path, target: str, way: str) -> None:
+    project = tmp_path / "project"
+    (project / "docs").mkdir(parents=True)
+    (tmp_path / "linked").symlink_to(project)
+    (project / "CLAUDE.md").write_text("Run make.", encoding="utf-8")
+    (project / "AGENTS.md").symlink_to(str(project / "CLAUDE.md") if target == "ABSOLUTE" else target)
+    assert "Run make." in instructions(project if way == "itself" else tmp_path / "linked")
 
 
 @pytest.mark.parametrize("target", [".env", "AGENTS.md", "docs"])

@@ -11,7 +11,7 @@ import pytest
 
 import headway as api
 from headway.core.errors import HeadwayError
-from headway.project import IN_MEMORY, find_project, project_of
+from headway.project import IN_MEMORY, find_project, project_of, project_of_list
 
 from .conftest import Headway, data
 
@@ -49,9 +49,10 @@ def test_a_session_in_memory_has_no_project(tmp_path: Path) -> None:
 def test_no_project_is_found_for_a_list_in_memory(tmp_path: Path) -> None:
     for environ in ({IN_MEMORY: "1"}, {IN_MEMORY: "1", "HEADWAY_PROJECT": str(tmp_path)}):
         with pytest.raises(HeadwayError) as caught:
-            find_project(environ, str(tmp_path))
+            project_of_list(environ)
         assert str(caught.value) == SENTENCE
-    assert find_project({IN_MEMORY: ""}, str(tmp_path)) == str(tmp_path)
+    assert project_of_list({IN_MEMORY: "", "HEADWAY_PROJECT": str(tmp_path)}) == str(tmp_path)
+    assert find_project({IN_MEMORY: "1"}, str(tmp_path)) == str(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -61,9 +62,7 @@ def test_no_project_is_found_for_a_list_in_memory(tmp_path: Path) -> None:
         ["todos", "add", "A"],
         ["todos", "update", "t1", "completed"],
         ["todos", "next"],
-        ["sessions"],
-        ["config", "set", "mode", "yolo"],
-        ["config", "show"],
+        ["watch"],
     ],
 )
 @pytest.mark.parametrize("kind", [[], ["--json"]])
@@ -76,6 +75,13 @@ def test_commands_answer_with_one_sentence_and_make_nothing(
     assert said.stdout == ""
     assert said.stderr == (f'{{"error": {{"message": "{SENTENCE}"}}}}\n' if kind else f"Error: {SENTENCE}\n")
     assert os.listdir(project) == [".git"]
+
+
+def test_what_is_not_about_the_list_works_all_the_same(headway: Headway, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(IN_MEMORY, "1")
+    assert "No sessions yet" in headway("sessions").stdout
+    headway("config", "set", "mode", "auto_edit")
+    assert data(headway("config", "show", "--json"))["settings"]["mode"]["value"] == "auto_edit"
 
 
 def test_a_list_that_is_there_already_is_left_alone(

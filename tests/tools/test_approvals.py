@@ -401,6 +401,22 @@ async def test_the_mode_can_be_changed_in_the_middle_of_a_run_by_its_name(tmp_pa
     assert approvals.mode is Mode.YOLO
 
 
+async def test_a_question_that_failed_is_asked_again_for_the_host(tmp_path: Path):
+    asked: list[Question] = []
+
+    async def ask(question: Question) -> Answer:
+        asked.append(question)
+        if len(asked) == 1:
+            raise RuntimeError("no terminal")
+        return Answer("no", "not there") if len(asked) == 2 else Answer("once")
+
+    runner = Executor([Marking(Effect.NETWORK)], project=tmp_path, approvals=Approvals(ask))
+    assert "could not be asked" in (await runner.call("marking", {})).text
+    assert "said no: not there" in (await runner.call("marking", {})).text
+    assert "said no: not there" in (await runner.call("marking", {})).text
+    assert len(asked) == 2
+
+
 @pytest.mark.parametrize("by", ["the run", "the question"])
 async def test_a_question_that_is_cancelled_is_still_told_as_answered(tmp_path: Path, by: str):
     told, asked = list[tuple[Question, Answer]](), asyncio.Event()

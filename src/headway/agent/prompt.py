@@ -43,7 +43,7 @@ def _notes(project: Path) -> str:
     try:
         text = _read(project, name)
     except (OSError, ValueError):
-        return f"({name} of this project was left out: it is not a readable text file inside the project.)"
+        return f"({name} of this project was left out: it is no readable text file, or a link to no such notes.)"
     return _block(name, _cut(text)) if text else ""
 
 
@@ -51,9 +51,10 @@ def _read(project: Path, name: str) -> str:
     """The file's text. Raises for what is not an ordinary text file inside the project."""
     path = project / name
     if path.is_symlink():  # to other notes, as many projects have it; what else it leads to may not be meant to be sent
-        path = project / os.readlink(path)
-        if path.name not in NOTES or path.parent != project:
+        target = project / os.readlink(path)
+        if target.name not in NOTES or os.path.realpath(target.parent) != os.path.realpath(project):
             raise ValueError("a link to something else")
+        path = project / target.name
     # A pipe that no one writes to would be waited for without the flag; what was opened is checked, so that nothing can
     # be put in its place in between.
     opened = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0))

@@ -177,7 +177,14 @@ def shown_url(url: str) -> str:
     return shown(url.rstrip("/"), 200)
 
 
-_MEANT = {"gpt": "openai", "claude": "anthropic", "gemini": "google", "llama.cpp": "llamacpp", "llama-cpp": "llamacpp"}
+_MEANT = {
+    "gpt-oss": "ollama",
+    "gpt": "openai",
+    "claude": "anthropic",
+    "gemini": "google",
+    "llama.cpp": "llamacpp",
+    "llama-cpp": "llamacpp",
+}
 """What people call a provider, or its models, and who provides them."""
 
 

@@ -106,7 +106,8 @@ def complete_values(ctx: click.Context, param: click.Parameter, incomplete: str)
 def set_value(chosen: Chosen, key: str, value: tuple[str, ...], user: bool) -> None:
     """Set KEY to VALUE in the project's file; of a list, give as many as there are entries.
 
-    Without a VALUE, KEY is removed from the file, and what is set elsewhere holds again. All keys: headway config show.
+    Without a VALUE, KEY is removed from the file, and what is set elsewhere holds again; a list becomes empty. See all
+    keys with: headway config show
     """
     from headway.settings.change import key_for, set_for_user, set_in_project
 

@@ -19,7 +19,7 @@ from headway.core.model import Status
 from headway.core.session import Session
 from headway.core.store import Store
 from headway.core.text import UNSAFE, shown
-from headway.project import chosen_session, find_project, open_store, session_name
+from headway.project import chosen_session, find_project, open_store, project_of_list, session_name
 
 if TYPE_CHECKING:
     from headway.settings import Loaded
@@ -55,7 +55,7 @@ class Chosen:
 
     def open(self, *, must_exist: bool = True) -> Session:
         """The session meant; one that was named must be there unless the command may begin it."""
-        store = self.store()
+        store = open_store(self.project or project_of_list(os.environ))
         name = session_name(chosen_session(store, os.environ, self.session))
         if must_exist and self.session is not None:
             known_session(store, name)

@@ -13,7 +13,7 @@ from headway.contracts.shell import INVALID, ShellResult, help_text, run_words, 
 from headway.core.errors import HeadwayError
 from headway.core.log import Log
 from headway.core.session import Session
-from headway.project import chosen_session, find_project, open_store, session_name
+from headway.project import chosen_session, open_store, project_of_list, session_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def _result(words: list[str]) -> ShellResult:
         return ShellResult(help_text(), "", 0)
     words = [os.fsencode(word).decode() for word in words]  # UTF-8 whatever the locale says
     stdin = _read_stdin() if words == ["-"] else None
-    store = open_store(find_project(os.environ))
+    store = open_store(project_of_list(os.environ))
     try:
         session = Session(Log(store, session_name(chosen_session(store, os.environ))))
         if agent := os.environ.get("HEADWAY_AGENT"):

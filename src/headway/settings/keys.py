@@ -80,8 +80,9 @@ def nearest(name: str) -> str:
 
 
 def looks_secret(text: str) -> bool:
-    # What is wrong with a login in an address is said where addresses are checked.
-    return _SECRET.match(text.strip()) is not None or ("@" not in text and secrets.redacted(text, {}) != text)
+    # Addresses, paths and patterns may look like anything; logins in addresses are looked for where those are checked.
+    plain = not any(char in text for char in "@/ ")
+    return _SECRET.match(text.strip()) is not None or (plain and secrets.redacted(text, {}) != text)
 
 
 def nested(values: Mapping[str, object]) -> dict[str, object]:

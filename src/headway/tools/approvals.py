@@ -118,7 +118,7 @@ class Approvals:
             # Only now, so that the question shows the files as the calls before this one left them.
             preview = await tool.preview(call, context)
             question = Question(uuid4().hex, tool.name, effect, preview, call_id)
-            self._settle(tool, host, await self._answer(question))
+            self._settle(tool, host, *await self._answer(question))
         if await tool.preview(call, context) != preview:
             raise Denied(
                 f"{tool.name} was not run: what it would do changed while the user was asked; look again, then call it."
@@ -150,22 +150,23 @@ class Approvals:
             for pattern in self._hosts
         )
 
-    async def _answer(self, question: Question) -> Answer:
+    async def _answer(self, question: Question) -> tuple[Answer, bool]:
+        """The answer, and whether a person gave it."""
         assert self._ask is not None
-        answer = Answer(Reply.NO, "the run was stopped")
+        said, answer = False, Answer(Reply.NO, "the run was stopped")
         _tell(self._on_asked, question)
         try:
-            answer = _understood(await self._ask(question))
+            said, answer = _understood(await self._ask(question))
         except Exception:
             logging.getLogger("headway").error("The question failed:\n%s", redacted(format_exc()))
             answer = Answer(Reply.NO, "the question could not be asked")
         finally:
             _tell(self._on_answered, question, answer)
-        return answer
+        return answer, said
 
-    def _settle(self, tool: Tool[Any], host: str | None, answer: Answer) -> None:
+    def _settle(self, tool: Tool[Any], host: str | None, answer: Answer, said: bool) -> None:
         if answer.reply is Reply.NO:
-            if host is not None:
+            if host is not None and said:
                 self._refused[host] = answer
             raise _refusal(tool, answer)
         if host is not None:
@@ -179,15 +180,15 @@ def _host(tool: Tool[Any], call: Any, effect: Effect) -> str | None:
     return None if host is None else host.lower()
 
 
-def _understood(answer: object) -> Answer:
-    """The answer, if it is one. Whatever else a front end gives back is a no."""
+def _understood(answer: object) -> tuple[bool, Answer]:
+    """Whether it is an answer, and the answer. Whatever else a front end gives back is a no."""
     if isinstance(answer, Answer):
         try:
-            return Answer(Reply(answer.reply), str(answer.reason or ""))
+            return True, Answer(Reply(answer.reply), str(answer.reason or ""))
         except ValueError:
             pass
     logging.getLogger("headway").error("An answer must be Answer('once'), Answer('always') or Answer('no', reason=…).")
-    return Answer(Reply.NO, "the answer was not understood")
+    return False, Answer(Reply.NO, "the answer was not understood")
 
 
 def _refusal(tool: Tool[Any], answer: Answer) -> Denied:

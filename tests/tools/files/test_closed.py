@@ -117,3 +117,9 @@ async def test_kept_answers_are_listed_searched_and_read_but_never_written(tmp_p
         await refused(tmp_path, "write_file", path=path, content="x")
     await refused(tmp_path, "read_file", path=".headway/outputs/../headway.db")
     await refused(tmp_path, "ls", path=".headway")
+
+
+async def test_folders_that_are_only_called_like_gits_are_open(tmp_path: Path):
+    write(tmp_path, {"HEAD/a": "", "objects/b": "", "refs/c": ""})
+    assert (await call(tmp_path, "write_file", path="src/new.py", content="x")).ok
+    assert (await call(tmp_path, "write_file", path="HEAD/new", content="x")).ok

@@ -275,3 +275,5 @@ def test_groups_that_only_look_like_recursion_are_searched_for(tmp_path: Path):
     assert grep(tmp_path, r"(?P<n>a)(?=b)") == "a:1: ab"
     assert grep(tmp_path, r"(?i:A)b") == "a:1: ab"
     assert grep(tmp_path, "(?R)", fixed=True) == "a:2: (?R)"
+    assert grep(tmp_path, r"\(?\?R") == "a:2: (?R)"
+    assert "No match" in grep(tmp_path, r"range\(?0")

@@ -61,13 +61,24 @@ def test_headways_own_files_are_asked_about_when_it_works_on_itself():
     assert not asks(project, "docs/commands.md")
 
 
-def test_a_new_module_where_modules_are_looked_for_is_asked_about(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_new_module_that_would_hide_another_one_is_asked_about(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     write(tmp_path, {"src/app/a.py": "", "src/known.py": ""})
     monkeypatch.setattr(sys, "path", [str(tmp_path / "src"), *sys.path])
-    for path in ("src/json.py", "src/x.so", "src/x.pth", "src/json/__init__.py", "src/json/deep/x.py"):
+    hiding = ("src/json.py", "src/idna.so", "src/httpx2/__init__.py", "src/json/deep/x.py", "src/sitecustomize.py")
+    for path in (*hiding, "src/x.pth"):
         assert asks(tmp_path, path), path
     for path in ("src/app/a.py", "src/app/new.py", "src/known.py", "src/notes.md", "json.py", "docs/json.py"):
         assert not asks(tmp_path, path), path
+    for path in ("src/helper_of_mine.py", "src/tests_of_mine/test_a.py", "src/x_of_mine.so"):
+        assert not asks(tmp_path, path), path
+
+
+def test_in_a_project_that_is_itself_an_environment_only_that_part_is_asked_about(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    assert asks(tmp_path, "bin/activate") and asks(tmp_path, "lib/python3/x.py") and asks(tmp_path, "pyvenv.cfg")
+    assert not asks(tmp_path, "src/app.py") and not asks(tmp_path, "readme.md")
 
 
 def test_modules_outside_the_project_are_not_its_concern(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

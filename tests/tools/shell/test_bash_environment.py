@@ -159,3 +159,10 @@ def test_the_project_is_the_sessions_own_also_if_the_tools_work_elsewhere(tmp_pa
     session = headway.open(tmp_path / "home")
     environ = environment(context(tmp_path / "work", session), (), "mark", {})
     assert environ["HEADWAY_PROJECT"] == str(tmp_path / "home")
+
+
+def test_a_folder_that_is_called_like_a_key_is_still_a_folder(tmp_path: Path):
+    folder = "/home/me/sk-learn-experiments-2024/.venv"
+    environ = made(tmp_path, {"PATH": f"{folder}/bin:/usr/bin", "HOME": "/home/token=abc123def", "VIRTUAL_ENV": folder})
+    assert environ["PATH"].startswith(f"{folder}/bin:/usr/bin")
+    assert (environ["HOME"], environ["VIRTUAL_ENV"]) == ("/home/token=abc123def", folder)

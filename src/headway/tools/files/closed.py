@@ -7,6 +7,7 @@ since a hook or a setting written there is a command that nobody approved.
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Sequence
 from unicodedata import category
 
@@ -16,8 +17,8 @@ from headway.tools.base import ToolFault
 from headway.tools.outputs import FOLDER as OUTPUTS
 
 _GIT = ".git"
-_LOOKS = ("HEAD", "objects", "refs")
-"""What git takes a folder for one of its own by."""
+_FOLDERS = ("objects", "refs")
+"""With the file HEAD beside them, git takes a folder for one of its own."""
 
 
 def refuse_name(step: str, path: str, *, write: bool) -> None:
@@ -37,7 +38,7 @@ def refuse(names: Sequence[str], folders: Sequence[int], path: str, *, write: bo
     for depth, folder in enumerate(folders):
         if depth and own is None and _mark(".", folder) in marks:
             raise _closed(path)
-        if write and _is_gits(folder, names[depth] if depth < len(names) else ""):
+        if write and _is_gits(folder, names[depth : depth + 2]):
             raise _closed(path)
 
 
@@ -65,9 +66,17 @@ def _mark(name: str, folder: int) -> tuple[int, int] | None:
     return status.st_dev, status.st_ino
 
 
-def _is_gits(folder: int, step: str) -> bool:
-    """Whether git would take the folder for its own once the step is there."""
-    return all(look == step or _mark(look, folder) is not None for look in _LOOKS)
+def _is_gits(folder: int, steps: Sequence[str]) -> bool:
+    """Whether git would take the folder for its own once the next step is there."""
+    head = _is_file("HEAD", folder) or list(steps) == ["HEAD"]
+    return head and all(look in steps[:1] or _mark(look, folder) is not None for look in _FOLDERS)
+
+
+def _is_file(name: str, folder: int) -> bool:
+    try:
+        return not stat.S_ISDIR(os.stat(name, dir_fd=folder).st_mode)
+    except OSError:
+        return False
 
 
 def _closed(path: str) -> ToolFault:

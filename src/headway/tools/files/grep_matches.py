@@ -28,7 +28,7 @@ _TAME_LENGTH = 500
 _MOST_UNROLLED = 250_000
 """A pattern's length times its counts: compiling writes out `(a{1000}){1000}` in memory."""
 _COUNT = re.compile(r"\{\s*(\d+)")
-_RECURSION = re.compile(r"\(\?(?:R|&|P>|[+-]?\d)")
+_RECURSION = re.compile(r"(?<!\\)(?:\\\\)*\(\?(?:R|&|P>|[+-]?\d)")
 """A pattern that contains itself takes memory without bound."""
 _VERBOSE = re.compile(r"(?<!\\)(?:\\\\)*\(\?[\w-]*x")
 

@@ -87,7 +87,9 @@ def _whereabouts(context: Context) -> dict[str, str]:
 
 def _is_harmless(name: str, value: str) -> bool:
     known = name in _NAMES or name.startswith(_PREFIXES)
-    return known and not is_secret_name(name) and _LOGIN.search(value) is None and redacted(value, {}) == value
+    if not known or is_secret_name(name) or _LOGIN.search(value) is not None:
+        return False
+    return os.path.isabs(value) or redacted(value, {}) == value  # folders may be called anything
 
 
 def _with_scripts(path: str) -> str:
