@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from headway.contracts.limits import max_chars, max_items
 from headway.core.errors import InvalidTodos
-from headway.core.model import Status
+from headway.core.model import MODEL, Status
 from headway.core.rules import DuplicateKeys, Fault, Shape, check_items, check_text, is_object, named
 from headway.core.text import shown, some, type_name
 
@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from headway.core.session import Session, Written
 
 NAME = "TodoWrite"
-MODEL = "model"
-"""The actor of changes that a model asked for."""
 _WORK = (Status.PENDING, Status.IN_PROGRESS, Status.COMPLETED)
 
 ENVELOPE = Shape(

@@ -10,13 +10,12 @@ import os
 import re
 from contextlib import contextmanager
 
-from headway.contracts.calls import MODEL
 from headway.contracts.limits import log_in_english
 from headway.core.clock import after, local_stamp, now
 from headway.core.codec import to_json
 from headway.core.errors import HeadwayError
 from headway.core.events import ListDelta
-from headway.core.model import FINISHED, CompletionLog, Status
+from headway.core.model import FINISHED, MODEL, CompletionLog, Status
 from headway.core.text import neutral
 from headway.store.folder import one_writer
 

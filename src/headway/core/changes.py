@@ -22,6 +22,10 @@ class Change:
         self.at = at
 
 
+class OfRun(Change):
+    """Something about a run; each kind is in `run_changes`, and is loaded only where there are runs."""
+
+
 class Write(Change):
     """Items as they came; a replacement, or an update of some fields where every id is known and `replace` is off.
 

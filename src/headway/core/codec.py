@@ -10,7 +10,7 @@ import json
 from operator import attrgetter
 
 from headway.core import events as ev
-from headway.core.events import Event, ListDelta, Splice
+from headway.core.events import RUN_EVENTS, Event, ListDelta, Splice
 from headway.core.fields import DEFAULTS, FIELD, FIELDS, Kind
 from headway.core.model import (
     CompletionLog,
@@ -30,8 +30,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     from headway.core.plans import Plan
+    from headway.core.runs import Run
 
-SNAPSHOT_FORMAT = 1
+SNAPSHOT_FORMAT = 2
+READABLE = (1, 2)
+"""Formats of snapshots; the first knew nothing of runs."""
 
 
 def to_json(value: object) -> str:
@@ -187,7 +190,11 @@ def data_record(data: ev.EventData) -> dict[str, object]:
         return {"plan": _plan_record(data.plan)}
     if isinstance(data, ev.PlanModeChange):
         return {"on": data.on}
-    return _log_record(data)
+    if isinstance(data, CompletionLog):
+        return _log_record(data)
+    from headway.core.run_events import run_record
+
+    return run_record(data)
 
 
 _READ_DATA: dict[str, Callable[[dict[str, Any]], ev.EventData]] = {
@@ -205,21 +212,24 @@ def event_data(event: Event) -> str:
 
 
 def read_event(version: int, at: str, agent: str, actor: str, name: str, data: str) -> Event:
-    if name not in _READ_DATA:
-        raise NewerRecord(f"event {version} is a '{shown(name)}'")
-    return Event(version, at, agent, actor, name, _READ_DATA[name](json.loads(data)))
+    if name in _READ_DATA:
+        return Event(version, at, agent, actor, name, _READ_DATA[name](json.loads(data)))
+    if name in RUN_EVENTS:
+        from headway.core.run_events import read_run_data
+
+        try:
+            return Event(version, at, agent, actor, name, read_run_data(name, json.loads(data)))
+        except TypeError as error:
+            raise NewerRecord(f"event {version} has a field that is not known") from error
+    raise NewerRecord(f"event {version} is a '{shown(name)}'")
 
 
 def event_dict(event: Event, session: str) -> dict[str, object]:
     """The event as programs get it: one JSON object, its name in `type`; a list change with the whole list if known."""
-    record: dict[str, object] = {
-        "type": event.type,
-        "session_id": session,
-        "agent_id": event.agent,
-        "version": event.version,
-        "timestamp": event.at,
-        "actor": event.actor,
-    }
+    record: dict[str, object] = {"type": event.type, "session_id": session, "agent_id": event.agent}
+    if event.version:
+        record["version"] = event.version
+    record |= {"timestamp": event.at, "actor": event.actor}
     data = data_record(event.data)
     record.update({name: value for name, value in data.items() if name not in ("order", "previous", "other")})
     if event.todos is not None:
@@ -251,7 +261,13 @@ def write_state(state: State) -> str:
         "plan_mode": state.plan_mode,
         "completion_log": state.completion_log and _log_record(state.completion_log),
         "weight": state.weight,
+        "conversations": state.conversations,
+        "runs": {},
     }
+    if state.runs:
+        from headway.core.runs import run_state_record
+
+        record["runs"] = {agent: run_state_record(run) for agent, run in state.runs.items()}
     return to_json(record)
 
 
@@ -259,7 +275,7 @@ def read_state(text: str) -> State | None:
     """The state, or None if it cannot be read or another format wrote it: the log is then folded from its beginning."""
     try:
         record = json.loads(text)
-        return _read_state(record) if record["format"] == SNAPSHOT_FORMAT else None
+        return _read_state(record) if record["format"] in READABLE else None
     except (ValueError, LookupError, TypeError, AttributeError):
         return None
 
@@ -272,4 +288,11 @@ def _read_state(record: dict[str, Any]) -> State:
         lists[agent] = TodoList({todo.id: todo for todo in todos}, **fields)
     log = record["completion_log"]
     plan = _read_plan(record["plan"])
-    return State(record["version"], lists, plan, record["plan_mode"], log and CompletionLog(**log), record["weight"])
+    runs: dict[str, Run] = {}
+    if record.get("runs"):
+        from headway.core.runs import read_run_state
+
+        runs = {agent: read_run_state(run) for agent, run in record["runs"].items()}
+    conversations = {agent: (pair[0], pair[1]) for agent, pair in record.get("conversations", {}).items()}
+    log = log and CompletionLog(**log)
+    return State(record["version"], lists, plan, record["plan_mode"], log, record["weight"], runs, conversations)

@@ -35,6 +35,10 @@ RESUMED_LEASE = 300.0
 def decide(state: State, change: ask.Change) -> list[Event]:
     todo_list = state.list_of(change.agent)
     match change:
+        case ask.OfRun():
+            from headway.core.runs import decide_run
+
+            return decide_run(state, change)
         case ask.Revert():
             return _revert(state, change)
         case ask.SetPlan():
@@ -67,6 +71,11 @@ def _unless(same: bool, state: State, change: ask.Change, name: str, data: ev.Ev
 def _listed(state: State, todo_list: TodoList, change: ask.Change, delta: ListDelta) -> list[Event]:
     if deltas.is_empty(delta):
         return []
+    run = state.runs.get(change.agent)
+    if run is not None and run.goes_on:
+        from headway.core.tracking import with_rounds
+
+        delta = with_rounds(delta, todo_list.items, run.round)
     return [_event(state, change, ev.TODO_LIST_UPDATED, deltas.linked(delta, todo_list.undo))]
 
 

@@ -9,6 +9,8 @@ HeadwayError
 ├── NoPlan                            the session has no plan
 ├── NothingToUndo                     undo or redo went further than the history does
 ├── ClaimRefused                      the item belongs to another worker, or the lease ran out
+├── RunRefused                        another run has the session
+├── NoRun                             no run is going on that could be asked for something
 ├── ModelError                        the model cannot be used, or a request to it failed
 │   ├── ModelNotReady                 something must be set, installed, started or corrected first
 │   ├── ModelBusy                     the same request may work later
@@ -84,6 +86,14 @@ class NothingToUndo(HeadwayError):
 
 
 class ClaimRefused(HeadwayError):
+    pass
+
+
+class RunRefused(HeadwayError):
+    pass
+
+
+class NoRun(HeadwayError):
     pass
 
 

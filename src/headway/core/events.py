@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
     from headway.core.model import CompletionLog, Todo
     from headway.core.plans import Plan
+    from headway.core.run_events import RunData
 
-    EventData: TypeAlias = "ListDelta | LeaseRenewal | PlanChange | PlanModeChange | CompletionLog"
+    EventData: TypeAlias = "ListDelta | LeaseRenewal | PlanChange | PlanModeChange | CompletionLog | RunData"
 
 TODO_LIST_UPDATED = "TodoListUpdated"
 LEASE_RENEWED = "LeaseRenewed"
@@ -25,12 +26,17 @@ PLAN_UPDATED = "PlanUpdated"
 PLAN_MODE_CHANGED = "PlanModeChanged"
 COMPLETION_LOGGED = "CompletionLogged"
 EVENT_NAMES = (TODO_LIST_UPDATED, LEASE_RENEWED, PLAN_UPDATED, PLAN_MODE_CHANGED, COMPLETION_LOGGED)
+LIVE_ONLY = "TextDelta"
 RUN_EVENT_NAMES = (
     *("TodoListItemProgress", "TodoListCompleted", "TodoListContextInjected"),
-    *("TodoEvaluationStarted", "TodoEvaluationCompleted", "RunStarted", "RoundStarted", "TextDelta"),
+    *("TodoEvaluationStarted", "TodoEvaluationCompleted", "RunStarted", "RoundStarted", LIVE_ONLY),
     *("ToolStarted", "ToolFinished", "ApprovalAsked", "ApprovalAnswered", "Usage", "RunError", "RunFinished"),
+    *("RunRequested", "MessageAdded", "ConversationCompacted"),
 )
-"""Reserved for runs of an agent: they can be subscribed to, and are silent as long as no agent runs."""
+"""Of an agent's runs; their data is in `headway.core.run_events`."""
+RUN_EVENTS = frozenset(RUN_EVENT_NAMES)
+PROGRESS = RUN_EVENTS - {"RunStarted", "RunRequested", "ApprovalAnswered", "ConversationCompacted", "RunFinished"}
+"""What a run does from moment to moment. It outlives the process; a power cut may take the last seconds of it."""
 
 
 class Splice(Value):
@@ -93,10 +99,21 @@ class Event:
     """One entry of a session's log."""
 
     version: int
+    """Strictly increasing; 0 for what is live only, and not in the log."""
     at: str
     agent: str
     actor: str
     type: str
     data: EventData
     todos: tuple[Todo, ...] | None = field(default=None, compare=False, repr=False)
-    """For subscribers to a list change: the whole list after it. Not in the log."""
+    """For subscribers to a list change: the whole list after it, unless a newer one follows at once. Not in the log."""
+    session_id: str = field(default="", compare=False)
+    """For whoever reads it; in the log, all are of one session."""
+
+    @property
+    def agent_id(self) -> str:
+        return self.agent
+
+    @property
+    def timestamp(self) -> str:
+        return self.at

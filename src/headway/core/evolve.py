@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from headway.core import delta as deltas
-from headway.core.events import Event, LeaseRenewal, ListDelta, PlanChange, PlanModeChange
-from headway.core.model import State, TodoList, with_fields
+from headway.core.events import RUN_EVENTS, Event, LeaseRenewal, ListDelta, PlanChange, PlanModeChange
+from headway.core.model import CompletionLog, State, TodoList, with_fields
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,18 +16,27 @@ if TYPE_CHECKING:
 def evolve(state: State, event: Event) -> State:
     data = event.data
     lists, plan, plan_mode, log = state.lists, state.plan, state.plan_mode, state.completion_log
+    runs, conversations = state.runs, state.conversations
     if isinstance(data, ListDelta):
         lists = {**lists, event.agent: _changed(state.list_of(event.agent), event, data)}
+        if run := runs.get(event.agent):
+            from headway.core.tracking import listed
+
+            runs = {**runs, event.agent: listed(run, data, event.actor)}
+    elif event.type in RUN_EVENTS:
+        from headway.core.runs import evolve_run
+
+        lists, runs, conversations = evolve_run(state, event)
     elif isinstance(data, LeaseRenewal):
         lists = {**lists, event.agent: _renewed(state.list_of(event.agent), data)}
     elif isinstance(data, PlanChange):
         plan = data.plan
     elif isinstance(data, PlanModeChange):
         plan_mode = data.on
-    else:
+    elif isinstance(data, CompletionLog):
         log = data
     weight = state.weight + (deltas.weight(data) if isinstance(data, ListDelta) else 1)
-    return State(event.version, lists, plan, plan_mode, log, weight)
+    return State(event.version, lists, plan, plan_mode, log, weight, runs, conversations)
 
 
 def fold(state: State, events: Iterable[Event]) -> State:

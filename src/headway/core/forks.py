@@ -14,12 +14,40 @@ if TYPE_CHECKING:
             """Called in the child of a fork, before anything else."""
             ...
 
+    class Pausable(Protocol):
+        def pause(self) -> None:
+            """Waits until nothing is under way, and keeps it so until `go_on`."""
+            ...
+
+        def go_on(self) -> None: ...
+
 
 _known: WeakSet[Renewable] = WeakSet()
 
 
+_pausable: WeakSet[Pausable] = WeakSet()
+_paused: list[Pausable] = []
+
+
 def renew_in_children(owner: Renewable) -> None:
     _known.add(owner)
+
+
+def pause_for_forks(owner: Pausable) -> None:
+    """A fork waits until none of them is in the middle of something."""
+    _pausable.add(owner)
+
+
+def _before() -> None:
+    _paused[:] = _pausable
+    for owner in _paused:
+        owner.pause()
+
+
+def _after() -> None:
+    for owner in _paused:
+        owner.go_on()
+    _paused.clear()
 
 
 def _renew() -> None:
@@ -28,4 +56,4 @@ def _renew() -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_renew)
+    os.register_at_fork(before=_before, after_in_parent=_after, after_in_child=_renew)

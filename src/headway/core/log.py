@@ -5,13 +5,15 @@ Below it is a store, above it `Session`. It knows nothing of what a change means
 
 from __future__ import annotations
 
+import time
 from _thread import RLock
 from collections import deque
 from dataclasses import replace
 
+from headway.core.clock import now
 from headway.core.codec import read_state, write_state
 from headway.core.decide import decide
-from headway.core.errors import StoreConflict
+from headway.core.errors import RunRefused, StoreConflict, StoreError
 from headway.core.events import TODO_LIST_UPDATED
 from headway.core.evolve import evolve, fold
 from headway.core.forks import renew_in_children
@@ -22,14 +24,28 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from headway.core.changes import Change
+    from headway.core.courier import Courier
     from headway.core.events import Event
     from headway.core.model import Todo
+    from headway.core.runs import Run
     from headway.core.store import Store
 
 
 TODOS_UPDATE = "todos:update"
+EVERY = "*"
+"""The name under which every event is listened to."""
 _SNAPSHOT_EVENTS = 100
 _SNAPSHOT_WEIGHT = 500
+_MOST_WAITING = 1_000
+"""Events that wait for slow listeners; what falls out is read from the store again when it is their turn."""
+_PAGE = 500
+_ATTEND_EVERY = 1.0
+"""Seconds between looks at whether the process of a run is still there."""
+
+
+def run_lease(agent: str) -> str:
+    """The key of the lease that an agent's run holds."""
+    return f"run:{agent}"
 
 
 def _doubled(number: int, least: int) -> int:
@@ -46,21 +62,50 @@ class Log:
         self._state: State | None = None
         self._identity: object = None
         self._listeners: list[tuple[str, Callable[..., object], str | None]] = []
-        self._undelivered: deque[tuple[Event, dict[str, Todo]]] = deque()
+        self._undelivered: deque[Event] = deque(maxlen=_MOST_WAITING)
+        self._told = 0
+        """Version of the last event that listeners were told of, or need not be."""
+        self._newest: dict[str, tuple[int, dict[str, Todo]]] = {}
+        """agent → (version, items) of its last list change: of several that wait, only this one is built in full."""
         self._delivering = False
+        self._background = 0
+        self._courier: Courier | None = None
+        self._look_at = 0.0
         renew_in_children(self)
 
     def renew(self) -> None:
         self._lock = RLock()
         self._undelivered.clear()
         self._delivering = False
+        self._background, self._courier = 0, None
 
     def state(self) -> State:
         """The state as the store has it now; listeners hear of what others changed."""
         with self._lock:
+            self._attend()
             state = self._fresh()
         self._deliver()
         return state
+
+    def _attend(self) -> None:
+        """Ends runs whose process is gone, so that nothing they had in progress stays so."""
+        state = self._state or self._fresh()
+        if not state.runs or time.monotonic() < self._look_at:
+            return
+        self._look_at = time.monotonic() + _ATTEND_EVERY
+        for agent, run in state.runs.items():
+            if run.goes_on and self.store.holder(self.name, run_lease(agent)) is None:
+                self._cut_off(agent, run)
+
+    def _cut_off(self, agent: str, run: Run) -> None:
+        from headway.core.model import LOOP
+        from headway.core.run_changes import EndRun
+        from headway.core.runs import CUT_OFF
+
+        try:
+            self._attempt(lambda state: EndRun(agent, LOOP, now(), run.id, "error", CUT_OFF))
+        except (RunRefused, StoreError):  # someone else was faster, or nothing can be written here
+            return
 
     def _fresh(self) -> State:
         state = self._state
@@ -82,6 +127,7 @@ class Log:
         If another process was faster: once more on the fresh state, now holding the turn.
         """
         with self._lock:
+            self._attend()
             try:
                 made = self._attempt(make)
             except StoreConflict:
@@ -117,16 +163,35 @@ class Log:
         snapshot = self.store.snapshot(self.name)
         state = (read_state(snapshot.text) if snapshot else None) or State()
         self._state = fold(state, self.store.events(self.name, state.version))
+        self._told = self._state.version
         return self._state
 
     def _adopted(self, before: State, events: list[Event], after: State) -> State:
-        """The state after the events, now this log's own; each is queued for the listeners with the list after it."""
+        """The state after the events, now this log's own; the events are queued for the listeners.
+
+        Whoever is told at once gets the list after each of them; whoever may be slow, the newest.
+        """
         if self._listeners:
             for event in events:
-                before = evolve(before, event)
-                self._undelivered.append((event, before.list_of(event.agent).items))
+                listed = event.type == TODO_LIST_UPDATED
+                if listed:
+                    self._newest[event.agent] = (event.version, after.list_of(event.agent).items)
+                if not self._background:
+                    before = evolve(before, event)
+                    if listed:
+                        event = replace(event, todos=tuple(before.list_of(event.agent).items.values()))
+                self._undelivered.append(event)
+        else:
+            self._told = after.version
         self._state = after
         return after
+
+    def tell(self, event: Event) -> None:
+        """Tells the listeners of something that is not in the log."""
+        if self._listeners:
+            with self._lock:
+                self._undelivered.append(event)
+            self._deliver()
 
     def listen(self, name: str, listener: Callable[..., object], agent: str | None) -> Callable[[], None]:
         """Calls the listener for an event's name, of one agent or of all, from now on."""
@@ -141,28 +206,76 @@ class Log:
 
         return unsubscribe
 
+    def deliver_apart(self) -> Callable[[float], None]:
+        """From now on listeners are called in a thread of their own. Returns what ends it, waiting so many seconds."""
+        with self._lock:
+            self._background += 1
+
+        def end(seconds: float) -> None:
+            with self._lock:
+                self._background -= 1
+                courier, self._courier = (None, self._courier) if self._background else (self._courier, None)
+            if courier is not None:
+                courier.close(seconds)
+
+        return end
+
     def _deliver(self) -> None:
-        """Tells the listeners, in the order of the log. The lock is not held meanwhile: a listener may be slow, or
-        change the list itself, which is told after what it heard."""
+        """Tells the listeners, in the order of the log: here, or in a thread of its own while a run goes on."""
+        if not self._background:
+            self._deliver_now()
+        elif self._undelivered:
+            with self._lock:
+                if self._courier is None:
+                    from headway.core.courier import Courier
+
+                    self._courier = Courier(self._deliver_now)
+                self._courier.wake()
+
+    def _deliver_now(self) -> None:
+        """The lock is not held meanwhile: a listener may be slow, or change the list itself, which is told after what
+        it heard."""
         while True:
             with self._lock:
                 if self._delivering or not self._undelivered:
                     return
                 self._delivering = True
-                event, items = self._undelivered.popleft()
+                events = self._due()
                 listeners = self._listeners
-            event = replace(event, todos=tuple(items.values()))
             try:
-                for name, listener, agent in listeners:
-                    if agent is not None and agent != event.agent:
-                        continue
-                    if name == event.type:
-                        self._call(listener, event)
-                    elif name == TODOS_UPDATE and event.type == TODO_LIST_UPDATED and event.agent == MAIN_AGENT:
-                        self._call(listener, list(event.todos or ()))
+                for event in events:
+                    self._announce(event, listeners)
             finally:
                 with self._lock:
                     self._delivering = False
+
+    def _due(self) -> list[Event]:
+        """What comes next: the first that waits, or what fell out of the queue before it."""
+        version = self._undelivered[0].version
+        if version > self._told + 1:
+            missing = min(version - self._told - 1, _PAGE)
+            try:
+                events = self.store.events(self.name, self._told, missing)
+            except StoreError:
+                events = []
+            self._told = events[-1].version if events else version - 1
+            return events
+        event = self._undelivered.popleft()
+        self._told = max(self._told, version)
+        todos = event.todos
+        newest = self._newest.get(event.agent)
+        if todos is None and event.type == TODO_LIST_UPDATED and newest is not None and newest[0] == version:
+            todos = tuple(newest[1].values())
+        return [replace(event, todos=todos, session_id=self.name)]
+
+    def _announce(self, event: Event, listeners: list[tuple[str, Callable[..., object], str | None]]) -> None:
+        for name, listener, agent in listeners:
+            if agent is not None and agent != event.agent:
+                continue
+            if name in (event.type, EVERY):
+                self._call(listener, event)
+            elif name == TODOS_UPDATE and event.todos is not None and event.agent == MAIN_AGENT:
+                self._call(listener, list(event.todos))
 
     def _call(self, listener: Callable[..., object], argument: object) -> None:
         try:

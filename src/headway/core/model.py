@@ -18,10 +18,13 @@ if TYPE_CHECKING:
 
     from headway.core.evidence import Evidence
     from headway.core.plans import Plan
+    from headway.core.runs import Run
 
 MAIN_AGENT = "main"
 PERSON = "user"
 """The actor of a change for which nobody else is named."""
+MODEL, TRACKER, JUDGE, LOOP = "model", "tracker", "judge", "loop"
+"""The actors of a run: what its model calls, what tracking makes of its calls, what a judge decides, and itself."""
 DEFAULT_TITLE = "Agent Tasks"
 
 
@@ -163,6 +166,10 @@ class State:
     completion_log: CompletionLog | None = None
     weight: int = 0
     """How much the log holds, counted in items; says when a snapshot is due."""
+    runs: dict[str, Run] = field(default_factory=dict[str, "Run"])
+    """agent → its run, or the last one it had."""
+    conversations: dict[str, tuple[int, int]] = field(default_factory=dict[str, "tuple[int, int]"])
+    """agent → (version of its last compaction, version from which messages are kept)."""
 
     def list_of(self, agent: str) -> TodoList:
         return self.lists.get(agent, EMPTY_LIST)

@@ -5,24 +5,24 @@ Composed by `headway.open`. Methods raise `HeadwayError`s, whose texts are fit t
 
 from __future__ import annotations
 
-import time
-
 from headway.core import changes as ask
 from headway.core.clock import now
 from headway.core.errors import HeadwayError, NothingToUndo
-from headway.core.events import EVENT_NAMES, RUN_EVENT_NAMES, ListDelta
+from headway.core.events import ListDelta
 from headway.core.graph import ready, waiting
-from headway.core.log import TODOS_UPDATE, Log
+from headway.core.log import Log
 from headway.core.model import FINISHED, MAIN_AGENT, PERSON, Todo, TodoList
 from headway.core.recap import recap
 from headway.core.replace import lost
 from headway.core.rules import FULL
+from headway.core.run_control import RunControl
+from headway.core.stream import Stream
 from headway.core.text import clean, shown
 from headway.core.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from headway.core.events import Event
     from headway.core.graph import Waiting
@@ -32,9 +32,6 @@ if TYPE_CHECKING:
     from headway.core.store import Store
 
 _LONGEST_LEASE = 366 * 86_400
-_PAGE = 500
-NAMES = frozenset({TODOS_UPDATE, *EVENT_NAMES, *RUN_EVENT_NAMES})
-"""What `Session.on` can be asked for."""
 
 
 class Written(Value):
@@ -53,26 +50,17 @@ class Written(Value):
         self.detached = detached
 
 
-class Session:
+class Session(Stream, RunControl):
     """One agent's list in one session. `session.agent(name)` gives the list of a sub-agent of the same session."""
 
     def __init__(self, log: Log, agent: str = MAIN_AGENT, clock: Callable[[], str] = now) -> None:
-        self._log = log
-        self._agent = agent
+        super().__init__(log, agent)
         self._clock = clock
 
     def __repr__(self) -> str:
         return f"<headway.Session {self.name!r} agent={self._agent!r}>"
 
     # reading
-
-    @property
-    def name(self) -> str:
-        return self._log.name
-
-    @property
-    def agent_id(self) -> str:
-        return self._agent
 
     @property
     def state(self) -> State:
@@ -113,54 +101,6 @@ class Session:
         items = self.todo_list.items
         now = self._clock()
         return ready(items, now), waiting(items, now)
-
-    def events(self, after: int = 0) -> Iterator[Event]:
-        """The session's log after a version, read as it is needed."""
-        while page := self._log.store.events(self.name, after, _PAGE):
-            yield from page
-            after = page[-1].version
-
-    def history(self) -> list[Event]:
-        """The changes of this list, oldest first: who changed what, when."""
-        return [event for event in self.events() if event.agent == self._agent and isinstance(event.data, ListDelta)]
-
-    def on(self, name: str, listener: Callable[..., object]) -> Callable[[], None]:
-        """Calls `listener(todos)` for `todos:update`, `listener(event)` for an event's name; returns an off switch."""
-        if name not in NAMES:
-            from difflib import get_close_matches
-
-            near = get_close_matches(name, NAMES, n=1)
-            hint = f"did you mean '{near[0]}'?" if near else f"the names are: {', '.join(sorted(NAMES))}."
-            raise HeadwayError(f"No event is called '{shown(name)}'; {hint}")
-        if name == TODOS_UPDATE and self._agent != MAIN_AGENT:
-            return lambda: None
-        return self._log.listen(name, listener, None if self._agent == MAIN_AGENT else self._agent)
-
-    def watch(self, *, interval: float = 0.05, timeout: float | None = None) -> Iterator[list[Event]]:
-        """Yields the new events whenever anyone, in any process, changed it; ends after `timeout` quiet seconds.
-
-        No events are yielded when the session was deleted; those of its successor, if it is begun again.
-        """
-        identity, seen = self._log.store.position(self.name)
-        return self._watched(seen, identity, interval, timeout)
-
-    def _watched(self, seen: int, identity: object, interval: float, timeout: float | None) -> Iterator[list[Event]]:
-        store = self._log.store
-        quiet_since = time.monotonic()
-        while timeout is None or time.monotonic() - quiet_since < timeout:
-            before = identity
-            identity, version = store.position(self.name)
-            begun_again = before not in (None, identity)
-            if begun_again:
-                seen = 0
-            if version == seen and not begun_again:
-                time.sleep(interval)
-                continue
-            self._log.state()
-            events = store.events(self.name, seen)
-            seen = events[-1].version if events else 0
-            quiet_since = time.monotonic()
-            yield events
 
     def agent(self, agent_id: str) -> Session:
         """The list of a sub-agent of this session."""
@@ -294,6 +234,11 @@ class Session:
     @property
     def store(self) -> Store:
         return self._log.store
+
+    @property
+    def log(self) -> Log:
+        """For the parts of Headway that record runs; everyone else has the methods."""
+        return self._log
 
     def close(self) -> None:
         self._log.store.close()

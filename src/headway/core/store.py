@@ -34,8 +34,9 @@ class Store(Protocol):
     """Whether it is worth making one."""
 
     def append(self, session: str, expected: int, events: list[Event], snapshot: str | None) -> None:
-        """Adds the events after version `expected`, all or none, durable on return; a snapshot of the state after them
-        may come along. Raises `StoreConflict` if the log has another version."""
+        """Adds the events after version `expected`, all or none, durable on return (what is mere progress of a run:
+        safe from the end of the process); a snapshot of the state after them may come along. Raises `StoreConflict` if
+        the log has another version."""
         ...
 
     def events(self, session: str, after: int, limit: int | None = None) -> list[Event]:
@@ -57,6 +58,18 @@ class Store(Protocol):
 
     def turn(self, session: str) -> AbstractContextManager[object]:
         """While it is held, nobody else appends to this log; reads and one append in it see one state of it."""
+        ...
+
+    def hold(self, session: str, key: str, holder: str, seconds: float) -> str | None:
+        """Takes or renews a lease. None if the holder now has it, else who else does."""
+        ...
+
+    def let_go(self, session: str, key: str, holder: str) -> None:
+        """Gives up a lease, if the holder has it."""
+        ...
+
+    def holder(self, session: str, key: str) -> str | None:
+        """Who has a lease that has not run out."""
         ...
 
     def sessions(self) -> list[SessionInfo]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from _thread import RLock
 
 from headway.core.errors import StoreConflict
 from headway.core.forks import renew_in_children
+from headway.store import leases
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,6 +24,7 @@ class MemoryStore:
         self._logs: dict[str, list[Event]] = {}
         self._identities: dict[str, object] = {}
         self._current: str | None = None
+        self._leases: dict[tuple[str, str], tuple[str, float]] = {}
         self._lock = RLock()
         renew_in_children(self)
 
@@ -56,6 +59,23 @@ class MemoryStore:
 
     def turn(self, session: str) -> AbstractContextManager[object]:
         return self._lock
+
+    def hold(self, session: str, key: str, holder: str, seconds: float) -> str | None:
+        with self._lock:
+            other = self.holder(session, key)
+            if other not in (None, holder):
+                return other
+            self._leases[session, key] = (holder, time.time() + seconds)
+            return None
+
+    def let_go(self, session: str, key: str, holder: str) -> None:
+        with self._lock:
+            if self.holder(session, key) == holder:
+                del self._leases[session, key]
+
+    def holder(self, session: str, key: str) -> str | None:
+        held = self._leases.get((session, key))
+        return held[0] if held and leases.is_live(*held) else None
 
     def sessions(self) -> list[SessionInfo]:
         from headway.core.store import SessionInfo

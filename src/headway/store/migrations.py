@@ -31,7 +31,15 @@ def m001_log(db: Connection) -> None:
     db.execute("CREATE TABLE settings (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID")
 
 
-MIGRATIONS: tuple[Callable[[Connection], None], ...] = (m001_log,)
+def m002_leases(db: Connection) -> None:
+    db.execute(
+        """CREATE TABLE leases (
+             session TEXT NOT NULL, key TEXT NOT NULL, holder TEXT NOT NULL, until REAL NOT NULL,
+             PRIMARY KEY (session, key)) WITHOUT ROWID"""
+    )
+
+
+MIGRATIONS: tuple[Callable[[Connection], None], ...] = (m001_log, m002_leases)
 NEWEST = len(MIGRATIONS)
 
 

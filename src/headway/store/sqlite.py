@@ -11,12 +11,12 @@ import sqlite3
 import time
 from _thread import RLock
 from contextlib import contextmanager, suppress
-from weakref import WeakSet
 
 from headway.core.codec import NewerRecord, event_data, read_event
 from headway.core.errors import StoreConflict, StoreError
-from headway.core.forks import renew_in_children
-from headway.store import sqlite_errors
+from headway.core.events import PROGRESS
+from headway.core.forks import pause_for_forks, renew_in_children
+from headway.store import leases, sqlite_errors
 from headway.store.folder import make_private_folder
 from headway.store.migrations import APPLICATION_ID, NEWEST, migrate
 
@@ -34,8 +34,6 @@ _COLUMNS = "version, at, agent, actor, type, data"
 _SHORTEST_WAIT = 0.0005
 _inherited: list[sqlite3.Connection] = []
 """Connections of a parent process: neither used nor closed after a fork, since either would harm the parent's."""
-_stores: WeakSet[SqliteStore] = WeakSet()
-"""A fork waits until none of them is in the middle of something: SQLite in the child would take a lock for its own."""
 
 
 def _read_only() -> tuple[int, int, int]:
@@ -55,9 +53,12 @@ class SqliteStore:
         self._opened: tuple[int, int, int] = (0, 0, 0)
         self._unwritable: StoreError | None = None
         """Why the file can only be read, when that is so."""
-        _stores.add(self)
+        # SQLite in the child would take a lock for its own.
+        pause_for_forks(self)
         self._seen: dict[str, tuple[int, int, int | None]] = {}
         """session → (data_version, version, id of its row) when its version was last read."""
+        self._full = True
+        """Whether a commit waits for the disk."""
 
     def renew(self) -> None:
         self._lock = RLock()
@@ -71,6 +72,7 @@ class SqliteStore:
             held = db.in_transaction
             try:
                 if not held:
+                    self._synchronise(db, events)
                     self._patiently(lambda: db.execute("BEGIN IMMEDIATE"))
                 session_id, version = self._position(db, session)
                 if version != expected:
@@ -139,6 +141,17 @@ class SqliteStore:
     def turn(self, session: str) -> Generator[None]:
         with self._held():
             yield
+
+    def hold(self, session: str, key: str, holder: str, seconds: float) -> str | None:
+        with self._writing() as db:
+            return leases.hold(db, session, key, holder, seconds)
+
+    def let_go(self, session: str, key: str, holder: str) -> None:
+        with self._writing() as db:
+            leases.let_go(db, session, key, holder)
+
+    def holder(self, session: str, key: str) -> str | None:
+        return leases.live(self._rows(leases.FIND, (session, key)))
 
     def sessions(self) -> list[SessionInfo]:
         from headway.core.store import SessionInfo
@@ -265,6 +278,7 @@ class SqliteStore:
         if schema > NEWEST:
             raise sqlite_errors.too_new(self.path, f"schema {schema}, this one knows {NEWEST}")
         db.execute("PRAGMA synchronous = FULL")
+        self._full = True
         db.execute("PRAGMA foreign_keys = ON")
         if schema < NEWEST:
             db.execute("PRAGMA journal_mode = WAL")
@@ -326,6 +340,13 @@ class SqliteStore:
         except (ValueError, LookupError, TypeError, AttributeError) as error:
             raise sqlite_errors.damaged(self.path, f"event {row[0]} cannot be read") from error
 
+    def _synchronise(self, db: sqlite3.Connection, events: list[Event]) -> None:
+        """Waits for the disk only where it is worth it: a run makes several small steps a second."""
+        full = not all(event.type in PROGRESS for event in events)
+        if full != self._full:
+            db.execute(f"PRAGMA synchronous = {'FULL' if full else 'NORMAL'}")
+            self._full = full
+
     @staticmethod
     def _roll_back(db: sqlite3.Connection) -> None:
         if db.in_transaction:
@@ -360,22 +381,3 @@ class SqliteStore:
 
     def go_on(self) -> None:
         self._lock.release()
-
-
-_paused: list[SqliteStore] = []
-
-
-def _before_fork() -> None:
-    _paused[:] = _stores
-    for store in _paused:
-        store.pause()
-
-
-def _after_fork() -> None:
-    for store in _paused:
-        store.go_on()
-    _paused.clear()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork)

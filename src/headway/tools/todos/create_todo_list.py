@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import AfterValidator, Field
 
-from headway.contracts.calls import MODEL, notes
+from headway.contracts.calls import notes
+from headway.core.model import MODEL
 from headway.tools.base import ToolInput, ToolResult, description_beside
 from headway.tools.todos.list_tool import ListTool, ids_of
 

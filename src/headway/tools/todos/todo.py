@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from headway.contracts.calls import MODEL
-from headway.core.model import FINISHED, Status, Todo
+from headway.core.model import FINISHED, MODEL, Status, Todo
 from headway.core.text import shown, some
 from headway.tools.base import ToolInput, ToolResult, description_beside
 from headway.tools.todos.list_tool import MAX_ID, MAX_TEXT, ListTool, completed, ids_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from headway.contracts.calls import MODEL
+from headway.core.model import MODEL
 from headway.core.text import clean, shown
 from headway.tools.base import ToolInput, ToolResult, description_beside
 from headway.tools.todos.list_tool import MAX_ID, ListTool, completed

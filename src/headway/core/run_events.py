@@ -1,0 +1,224 @@
+"""What the log holds of an agent's runs: one small record for each kind of event, and each as JSON and back.
+
+Loaded only where a run was or is. Text in them comes from models and tools: hostile until it is neutralised for where
+it is shown; rid of keys and tokens by whoever records it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class RunStarted:
+    run_id: str
+    task: str
+    model: str
+    max_rounds: int
+    holder: str
+    """Which process has it."""
+
+
+@dataclass(frozen=True, slots=True)
+class RoundStarted:
+    run_id: str
+    round: int
+    """Counted from 1."""
+    max_rounds: int
+
+
+@dataclass(frozen=True, slots=True)
+class TextDelta:
+    """Live only: neither logged nor versioned."""
+
+    text: str
+    kind: str = "text"
+    """`text`, `reasoning` or `output` (what a tool prints while it runs)."""
+    call_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolStarted:
+    round: int
+    call_id: str
+    tool: str
+    summary: str
+    """The call in one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolFinished:
+    round: int
+    call_id: str
+    tool: str
+    ok: bool
+    text: str
+    """What the model is told."""
+    denied: bool = False
+    effect: str | None = None
+    exit_code: int | None = None
+    files: tuple[str, ...] = ()
+    kept: str | None = None
+    seconds: float = 0.0
+    item_id: str | None = None
+    """The item that it was recorded on."""
+
+    @property
+    def succeeded(self) -> bool:
+        return self.ok and not self.exit_code
+
+
+@dataclass(frozen=True, slots=True)
+class TodoListItemProgress:
+    """A call was recorded on an item."""
+
+    item_id: str
+    status: str
+    """After the call, with what the tracker made of it."""
+    tool_calls_count: int
+    round: int
+    tool: str
+    ok: bool
+    denied: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TodoListCompleted:
+    completed_at: str
+    total_rounds: int
+    total_tool_calls: int
+
+
+@dataclass(frozen=True, slots=True)
+class TodoListContextInjected:
+    total_items: int
+    active_item: str | None
+    round: int
+    finished: bool = False
+    """Whether the list was shown as done, which happens once."""
+
+
+@dataclass(frozen=True, slots=True)
+class TodoEvaluationStarted:
+    item_id: str
+    round: int
+
+
+@dataclass(frozen=True, slots=True)
+class TodoEvaluationCompleted:
+    item_id: str
+    round: int
+    status: str | None
+    """What the item was set to; None if it was left as it is."""
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalAsked:
+    question_id: str
+    tool: str
+    effect: str
+    line: str
+    call_id: str | None = None
+    command: str | None = None
+    path: str | None = None
+    diff: str | None = None
+    host: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalAnswered:
+    question_id: str
+    reply: str
+    """once, always or no."""
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one request, and what the run has used so far."""
+
+    round: int
+    input_tokens: int
+    output_tokens: int
+    cache_read_tokens: int
+    cache_write_tokens: int
+    total_tokens: int
+    total_cost: float | None
+    """US dollars; None where the price is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunError:
+    message: str
+    retry_in: float | None = None
+    """Seconds until the request is made again; None if the run ends with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunRequested:
+    """Someone wants something of the run."""
+
+    request: str
+    """stop, pause or resume."""
+
+
+@dataclass(frozen=True, slots=True)
+class MessageAdded:
+    """One message of the conversation, as the agent's library writes it."""
+
+    message: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationCompacted:
+    """A summary takes the place of all messages before a version."""
+
+    message: dict[str, Any]
+    kept_from: int
+
+
+@dataclass(frozen=True, slots=True)
+class RunFinished:
+    run_id: str
+    reason: str
+    rounds: int
+    tool_calls: int
+    error: str | None = None
+
+
+RunData: TypeAlias = (
+    RunStarted
+    | RoundStarted
+    | TextDelta
+    | ToolStarted
+    | ToolFinished
+    | TodoListItemProgress
+    | TodoListCompleted
+    | TodoListContextInjected
+    | TodoEvaluationStarted
+    | TodoEvaluationCompleted
+    | ApprovalAsked
+    | ApprovalAnswered
+    | Usage
+    | RunError
+    | RunRequested
+    | MessageAdded
+    | ConversationCompacted
+    | RunFinished
+)
+_KINDS: dict[str, type[RunData]] = {kind.__name__: kind for kind in RunData.__args__}
+_TUPLES = ("files",)
+
+
+def run_record(data: RunData) -> dict[str, object]:
+    return {name: getattr(data, name) for name in data.__dataclass_fields__}
+
+
+def read_run_data(name: str, record: dict[str, Any]) -> RunData:
+    """Raises `KeyError` for a kind of event, `TypeError` for a field, that is not known."""
+    for field in _TUPLES:
+        if field in record:
+            record[field] = tuple(record[field])
+    return _KINDS[name](**record)

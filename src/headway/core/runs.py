@@ -1,0 +1,320 @@
+"""Runs of an agent: what the state holds of one, and what follows from a change or an event of it. Pure.
+
+`decide` and `evolve` come here for everything that is about a run; loaded only where there is one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from headway.core import delta as deltas
+from headway.core import events as ev
+from headway.core import run_changes as ask
+from headway.core import run_events as facts
+from headway.core import tracking
+from headway.core.errors import HeadwayError, NoRun, RunRefused
+from headway.core.events import Event, ListDelta
+from headway.core.evolve import evolve
+from headway.core.model import LOOP, TRACKER, State, Status, Todo, TodoList, with_fields
+from headway.core.replace import patched
+from headway.core.text import shown
+from headway.core.tracking import NO_CALLS, Track
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+REQUESTS = ("stop", "pause", "resume")
+REPLIES = ("once", "always", "no")
+CUT_OFF = "The run was cut off: its process is gone."
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """An agent's run: what goes on, or what the last one left."""
+
+    id: str
+    model: str
+    holder: str
+    """Which process has it."""
+    started_at: str
+    max_rounds: int
+    round: int = 0
+    reason: str | None = None
+    """Why it ended; None while it goes on."""
+    paused: bool = False
+    stopping: bool = False
+    tool_calls: int = 0
+    """Other than those of todo tools."""
+    questions: dict[str, tuple[facts.ApprovalAsked, facts.ApprovalAnswered | None]] = field(
+        default_factory=dict[str, "tuple[facts.ApprovalAsked, facts.ApprovalAnswered | None]"]
+    )
+    """Questions of this round, with their answers."""
+    started: tuple[str, ...] = ()
+    """Items that it has in progress, in the order in which it began them."""
+    tracks: dict[str, Track] = field(default_factory=dict[str, Track])
+    forced: frozenset[str] = frozenset()
+    """Items whose state was set in this round by someone else than the tracker."""
+    by_tracker: frozenset[str] = frozenset()
+    """Items that the tracker completed."""
+    finished_shown: int = 0
+    """Version of the finished list that the model was last shown."""
+
+    @property
+    def goes_on(self) -> bool:
+        return self.reason is None
+
+
+def run_of(state: State, agent: str) -> Run | None:
+    """The agent's run that goes on."""
+    run = state.runs.get(agent)
+    return run if run is not None and run.goes_on else None
+
+
+# what follows from a change
+
+
+def decide_run(state: State, change: ask.OfRun) -> list[Event]:
+    match change:
+        case ask.StartRun():
+            return _start(state, change)
+        case ask.Record():
+            _own(state, change.agent, change.run_id)
+            return _events(state, change, change.facts)
+        case ask.FinishTool():
+            return _finish_tool(state, _own(state, change.agent, change.run_id), change)
+        case ask.EndRun():
+            return _end(state, _own(state, change.agent, change.run_id), change)
+        case ask.AskRun():
+            return _request(state, change)
+        case ask.AnswerQuestion():
+            return _answer(state, change)
+        case _:
+            raise HeadwayError(f"Unknown change {type(change).__name__}.")
+
+
+def _own(state: State, agent: str, run_id: str) -> Run:
+    run = run_of(state, agent)
+    if run is None or run.id != run_id:
+        raise RunRefused("This run is over: another process ended it or took the session; start it again.")
+    return run
+
+
+def _current(state: State, agent: str) -> Run:
+    run = run_of(state, agent)
+    if run is None:
+        raise NoRun("No run is going on in this session; start one with headway run.")
+    return run
+
+
+def _events(state: State, change: ask.OfRun, data: tuple[facts.RunData, ...] | Any) -> list[Event]:
+    return [
+        Event(version, change.at, change.agent, change.actor, type(fact).__name__, fact)
+        for version, fact in enumerate(data, state.version + 1)
+    ]
+
+
+def _start(state: State, change: ask.StartRun) -> list[Event]:
+    run = run_of(state, change.agent)
+    if run is not None:
+        raise RunRefused(
+            f"A run is already going on in this session ({shown(run.holder, 100)}, since {run.started_at}); "
+            "wait for it, stop it, or use another session."
+        )
+    return _events(state, change, (change.start, *change.first))
+
+
+def _request(state: State, change: ask.AskRun) -> list[Event]:
+    if change.request not in REQUESTS:
+        raise HeadwayError(f"A run cannot be asked to '{shown(change.request)}'; choose from: {', '.join(REQUESTS)}.")
+    run = _current(state, change.agent)
+    there = {"stop": run.stopping, "pause": run.paused, "resume": not run.paused}[change.request]
+    return [] if there else _events(state, change, (facts.RunRequested(change.request),))
+
+
+def _answer(state: State, change: ask.AnswerQuestion) -> list[Event]:
+    if change.reply not in REPLIES:
+        raise HeadwayError(f"'{shown(change.reply)}' is no answer; choose from: {', '.join(REPLIES)}.")
+    run = _current(state, change.agent)
+    if change.question_id not in run.questions:
+        raise HeadwayError(f"No question '{shown(change.question_id)}' is open in this run.")
+    if run.questions[change.question_id][1] is not None:  # the first answer counts
+        return []
+    return _events(state, change, (facts.ApprovalAnswered(change.question_id, change.reply, change.reason),))
+
+
+def _end(state: State, run: Run, change: ask.EndRun) -> list[Event]:
+    todo_list = state.list_of(change.agent)
+    left = [
+        patched(todo, {"status": Status.PENDING, "interrupted": True}, change.at)
+        for todo in todo_list.items.values()
+        if todo.status is Status.IN_PROGRESS and tracking.is_ours(todo)
+    ]
+    made: list[Event] = []
+    if left:
+        made.append(_listed(state, change, left, LOOP, "interrupt"))
+    finished = facts.RunFinished(run.id, change.reason, run.round, run.tool_calls, change.error)
+    return [*made, Event(state.version + len(made) + 1, change.at, change.agent, LOOP, "RunFinished", finished)]
+
+
+def _listed(state: State, change: ask.OfRun, touched: list[Todo], actor: str, cause: str) -> Event:
+    """The event for items that became something else; the order stays."""
+    todo_list = state.list_of(change.agent)
+    changed = {todo.id: deltas.field_changes(todo_list.items[todo.id], todo) for todo in touched}
+    delta = ListDelta(cause, changed=changed)
+    if run := run_of(state, change.agent):
+        delta = tracking.with_rounds(delta, todo_list.items, run.round)
+    delta = deltas.linked(delta, todo_list.undo)
+    return Event(state.version + 1, change.at, change.agent, actor, ev.TODO_LIST_UPDATED, delta)
+
+
+class _Steps:
+    """Events that build on each other, and the state after them."""
+
+    def __init__(self, state: State, change: ask.FinishTool) -> None:
+        self.state = state
+        self.change = change
+        self.events: list[Event] = []
+
+    @property
+    def todos(self) -> TodoList:
+        return self.state.list_of(self.change.agent)
+
+    @property
+    def run(self) -> Run:
+        return self.state.runs[self.change.agent]
+
+    def add(self, event: Event) -> None:
+        self.events.append(event)
+        self.state = evolve(self.state, event)
+
+    def fact(self, data: facts.RunData) -> None:
+        self.add(_events(self.state, self.change, (data,))[0])
+
+    def set(self, todo: Todo, fields: dict[str, object]) -> None:
+        touched = patched(todo, fields, self.change.at)
+        self.add(_listed(self.state, self.change, [touched], TRACKER, "track"))
+
+
+def _finish_tool(state: State, run: Run, change: ask.FinishTool) -> list[Event]:
+    """The call itself, and what it means for the list: match first, then record."""
+    call, policy = change.call, change.policy
+    steps = _Steps(state, change)
+    keeps = steps.todos.kept_by_loop and policy.tracking != tracking.MANUAL and not state.plan_mode
+    if call.effect == tracking.TODO_EFFECT:
+        steps.fact(call)
+        if keeps and call.ok and policy.tracking == tracking.AUTO:
+            for todo in tracking.overtaken(steps.todos.items, steps.run):
+                steps.set(todo, tracking.completed())
+        return steps.events
+    item = tracking.active_item(steps.todos.items, run)
+    if item is None and keeps and (item := tracking.match(steps.todos.items, run, call)):
+        steps.set(item, {"status": Status.IN_PROGRESS})
+    if item is None:
+        steps.fact(call)
+        return steps.events
+    steps.fact(replace(call, item_id=item.id))
+    item = steps.todos.items[item.id]
+    track = steps.run.tracks.get(item.id, NO_CALLS)
+    if keeps and item.id not in run.forced:
+        counted = track if call.denied else track.after(call.succeeded)
+        if fields := tracking.outcome(item, counted, call, policy):
+            steps.set(item, fields)
+    after = steps.todos.items[item.id]
+    count = item.tool_calls + 1
+    ok = call.succeeded
+    steps.fact(facts.TodoListItemProgress(item.id, after.status, count, call.round, call.tool, ok, call.denied))
+    return steps.events
+
+
+# what follows from an event
+
+
+def evolve_run(state: State, event: Event) -> tuple[dict[str, TodoList], dict[str, Run], dict[str, tuple[int, int]]]:
+    """(lists, runs, conversations) after an event of a run."""
+    agent, data = event.agent, event.data
+    lists, runs, conversations = state.lists, state.runs, state.conversations
+    if isinstance(data, facts.RunStarted):
+        return lists, {**runs, agent: _begun(runs.get(agent), data, event.at)}, conversations
+    if isinstance(data, facts.ConversationCompacted):
+        return lists, runs, {**conversations, agent: (event.version, data.kept_from)}
+    run = runs.get(agent)
+    if run is None:
+        return lists, runs, conversations
+    if isinstance(data, facts.TodoListItemProgress):
+        todo_list = state.list_of(agent)
+        if todo := todo_list.items.get(data.item_id):
+            lists = {**lists, agent: _counted(todo_list, todo, data)}
+        run = _tracked(run, data)
+    else:
+        run = _evolved(run, data, state.list_of(agent))
+    return lists, {**runs, agent: run}, conversations
+
+
+def _begun(before: Run | None, data: facts.RunStarted, at: str) -> Run:
+    run = Run(data.run_id, data.model, data.holder, at, data.max_rounds)
+    if before is None:
+        return run
+    # What tracking knows of the items goes on with them.
+    return replace(run, tracks=before.tracks, by_tracker=before.by_tracker, finished_shown=before.finished_shown)
+
+
+def _evolved(run: Run, data: object, todo_list: TodoList) -> Run:
+    match data:
+        case facts.RoundStarted():
+            return replace(run, round=data.round, questions={}, forced=frozenset())
+        case facts.ToolFinished():
+            return run if data.effect == tracking.TODO_EFFECT else replace(run, tool_calls=run.tool_calls + 1)
+        case facts.TodoListContextInjected():
+            return replace(run, finished_shown=todo_list.changed_in) if data.finished else run
+        case facts.RunRequested():
+            if data.request == "stop":
+                return replace(run, stopping=True)
+            return replace(run, paused=data.request == "pause")
+        case facts.ApprovalAsked():
+            return replace(run, questions={**run.questions, data.question_id: (data, None)})
+        case facts.ApprovalAnswered():
+            asked = run.questions.get(data.question_id)
+            return replace(run, questions={**run.questions, data.question_id: (asked[0], data)}) if asked else run
+        case facts.RunFinished():
+            return replace(run, reason=data.reason, started=(), questions={}, forced=frozenset())
+        case _:
+            return run
+
+
+def _counted(todo_list: TodoList, todo: Todo, data: facts.TodoListItemProgress) -> TodoList:
+    failed = todo.failed_calls + (not data.ok and not data.denied)
+    counted = with_fields(todo, {"tool_calls": data.tool_calls_count, "failed_calls": failed})
+    return replace(todo_list, items={**todo_list.items, todo.id: counted})
+
+
+def _tracked(run: Run, data: facts.TodoListItemProgress) -> Run:
+    if data.denied or data.status in (Status.COMPLETED, Status.CANCELLED):
+        return run
+    track = run.tracks.get(data.item_id, NO_CALLS).after(data.ok)
+    return replace(run, tracks={**run.tracks, data.item_id: track})
+
+
+# as the snapshot keeps it
+
+
+def run_state_record(run: Run) -> dict[str, object]:
+    record: dict[str, object] = {name: getattr(run, name) for name in run.__dataclass_fields__}
+    record["tracks"] = {todo_id: [t.successes, t.failures, t.blocked] for todo_id, t in run.tracks.items()}
+    record["forced"], record["by_tracker"] = sorted(run.forced), sorted(run.by_tracker)
+    record["questions"] = {
+        question_id: [facts.run_record(asked), answer and facts.run_record(answer)]
+        for question_id, (asked, answer) in run.questions.items()
+    }
+    return record
+
+
+def read_run_state(record: dict[str, Any]) -> Run:
+    record["tracks"] = {todo_id: Track(*counts) for todo_id, counts in record["tracks"].items()}
+    record["forced"], record["by_tracker"] = frozenset(record["forced"]), frozenset(record["by_tracker"])
+    record["started"] = tuple(record["started"])
+    record["questions"] = {
+        question_id: (facts.ApprovalAsked(**asked), facts.ApprovalAnswered(**answer) if answer else None)
+        for question_id, (asked, answer) in record["questions"].items()
+    }
+    return Run(**record)

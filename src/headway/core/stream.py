@@ -1,0 +1,125 @@
+"""A session's events: read from the log, listened to, followed from a version on. The base of `Session`."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+from headway.core.errors import HeadwayError
+from headway.core.events import EVENT_NAMES, RUN_EVENT_NAMES, TODO_LIST_UPDATED, ListDelta
+from headway.core.log import EVERY, TODOS_UPDATE, Log
+from headway.core.model import MAIN_AGENT
+from headway.core.text import shown
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from headway.core.events import Event
+
+_PAGE = 500
+NAMES = frozenset({TODOS_UPDATE, *EVENT_NAMES, *RUN_EVENT_NAMES})
+"""What `Session.on` can be asked for."""
+
+
+class Stream:
+    """One agent's view of the log of its session."""
+
+    def __init__(self, log: Log, agent: str) -> None:
+        self._log = log
+        self._agent = agent
+
+    @property
+    def name(self) -> str:
+        return self._log.name
+
+    @property
+    def agent_id(self) -> str:
+        return self._agent
+
+    def events(self, after: int = 0) -> Iterator[Event]:
+        """The session's log after a version, read as it is needed."""
+        while page := self._log.store.events(self.name, after, _PAGE):
+            for event in page:
+                yield replace(event, session_id=self.name)
+            after = page[-1].version
+
+    def history(self) -> list[Event]:
+        """The changes of this list, oldest first: who changed what, when."""
+        return [event for event in self.events() if event.agent == self._agent and isinstance(event.data, ListDelta)]
+
+    def on(self, name: str, listener: Callable[..., object]) -> Callable[[], None]:
+        """Calls `listener(todos)` for `todos:update`, `listener(event)` for an event's name; returns an off switch."""
+        if name not in NAMES:
+            from difflib import get_close_matches
+
+            near = get_close_matches(name, NAMES, n=1)
+            hint = f"did you mean '{near[0]}'?" if near else f"the names are: {', '.join(sorted(NAMES))}."
+            raise HeadwayError(f"No event is called '{shown(name)}'; {hint}")
+        if name == TODOS_UPDATE and self._agent != MAIN_AGENT:
+            return lambda: None
+        return self._listen(name, listener)
+
+    def subscribe(self, listener: Callable[[Event], object]) -> Callable[[], None]:
+        """Calls `listener(event)` for every event from now on, text as it is streamed included; returns an off switch.
+
+        While a run goes on, listeners are called in a thread of their own, and never slow it.
+        """
+        return self._listen(EVERY, listener)
+
+    def _listen(self, name: str, listener: Callable[..., object]) -> Callable[[], None]:
+        return self._log.listen(name, listener, None if self._agent == MAIN_AGENT else self._agent)
+
+    def follow(self, after: int = 0, *, interval: float = 0.05, timeout: float | None = None) -> Iterator[Event]:
+        """Every event after a version, once and in order: those that are there, then those that anyone adds.
+
+        Waits for more, at most `timeout` quiet seconds. Of list changes that are read together, the last one of each
+        agent comes with the full list. Ends when the session is deleted.
+        """
+        store = self._log.store
+        identity, _ = store.position(self.name)
+        quiet_since = time.monotonic()
+        while timeout is None or time.monotonic() - quiet_since < timeout:
+            now, version = store.position(self.name)
+            if identity is not None and now != identity:
+                return
+            identity = now
+            if version <= after:
+                time.sleep(interval)
+                continue
+            state = self._log.state()
+            page = store.events(self.name, after, _PAGE)
+            newest = {event.agent: event.version for event in page if event.type == TODO_LIST_UPDATED}
+            for event in page:
+                todos = None
+                if newest.get(event.agent) == event.version and page[-1].version == state.version:
+                    todos = tuple(state.list_of(event.agent).items.values())
+                after = event.version
+                yield replace(event, todos=todos, session_id=self.name)
+            quiet_since = time.monotonic()
+
+    def watch(self, *, interval: float = 0.05, timeout: float | None = None) -> Iterator[list[Event]]:
+        """Yields the new events whenever anyone, in any process, changed it; ends after `timeout` quiet seconds.
+
+        No events are yielded when the session was deleted; those of its successor, if it is begun again.
+        """
+        identity, seen = self._log.store.position(self.name)
+        return self._watched(seen, identity, interval, timeout)
+
+    def _watched(self, seen: int, identity: object, interval: float, timeout: float | None) -> Iterator[list[Event]]:
+        store = self._log.store
+        quiet_since = time.monotonic()
+        while timeout is None or time.monotonic() - quiet_since < timeout:
+            before = identity
+            identity, version = store.position(self.name)
+            begun_again = before not in (None, identity)
+            if begun_again:
+                seen = 0
+            if version == seen and not begun_again:
+                time.sleep(interval)
+                continue
+            self._log.state()
+            events = store.events(self.name, seen)
+            seen = events[-1].version if events else 0
+            quiet_since = time.monotonic()
+            yield events

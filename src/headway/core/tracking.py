@@ -1,0 +1,184 @@
+"""Tracking: what a tool call means for the list. Pure; `runs` turns it into events.
+
+A call is recorded on the active item. On a list that the loop keeps, it may also activate, complete, block or unblock
+one. What a model or a person set in a round is never undone in it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from headway.core.graph import is_ready
+from headway.core.model import JUDGE, LOOP, MODEL, TRACKER, Status, Todo, TodoList
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from headway.core.events import ListDelta
+    from headway.core.run_events import ToolFinished
+    from headway.core.runs import Run
+
+MANUAL, AUTO, JUDGED = "manual", "auto", "judge"
+TODO_EFFECT = "todo"
+_OURS = frozenset({MODEL, TRACKER, JUDGE})
+"""Whose starts are this run's own."""
+_KEEPS_COUNTS = frozenset({TRACKER, LOOP})
+"""Whose changes of a status go on with the counts of an item; anyone else's begin anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    tracking: str = AUTO
+    complete_after: int = 3
+    """Successful calls on an item that complete it."""
+    block_after: int = 2
+    """Failed calls in a row that block it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Track:
+    """Calls on an item since it was last begun."""
+
+    successes: int = 0
+    failures: int = 0
+    """In a row."""
+    blocked: bool = False
+    """By the tracker: it is still the active one."""
+
+    def after(self, ok: bool) -> Track:
+        return Track(self.successes + ok, 0 if ok else self.failures + 1, self.blocked)
+
+
+NO_CALLS = Track()
+
+
+def is_ours(todo: Todo) -> bool:
+    """Not an item that another worker holds."""
+    return todo.owner in (None, MODEL)
+
+
+def active_item(items: Mapping[str, Todo], run: Run | None) -> Todo | None:
+    """What is worked on: of several in progress the one this run began last; else one that the tracker blocked."""
+    working = {todo.id: todo for todo in items.values() if todo.status is Status.IN_PROGRESS and is_ours(todo)}
+    if run is not None:
+        for todo_id in reversed(run.started):
+            if todo_id in working:
+                return working[todo_id]
+    if working:
+        return max(working.values(), key=lambda todo: todo.started_at or "")
+    for todo_id, track in run.tracks.items() if run is not None else ():
+        todo = items.get(todo_id)
+        if track.blocked and todo is not None and todo.status is Status.BLOCKED:
+            return todo
+    return None
+
+
+def match(items: Mapping[str, Todo], run: Run, call: ToolFinished) -> Todo | None:
+    """The first item that can begin now and that the call is likely to be work on."""
+    from headway.core.matching import matches
+
+    for todo in items.values():
+        if (
+            todo.id not in run.forced
+            and is_ours(todo)
+            and is_ready(todo, items)
+            and matches(call.tool, call.effect, todo.content)
+        ):
+            return todo
+    return None
+
+
+def outcome(todo: Todo, track: Track, call: ToolFinished, policy: Policy) -> dict[str, object]:
+    """The fields that change by a call on the active item; `track` counts the call already."""
+    if call.denied:
+        return {}
+    if call.succeeded:
+        if track.successes >= policy.complete_after and policy.tracking == AUTO:
+            return completed()
+        return {"status": Status.IN_PROGRESS} if todo.status is Status.BLOCKED else {}
+    if track.failures >= policy.block_after and todo.status is Status.IN_PROGRESS:
+        why = f"{track.failures} calls in a row failed, the last one of {call.tool}."
+        return {"status": Status.BLOCKED} if todo.notes else {"status": Status.BLOCKED, "notes": why}
+    return {}
+
+
+def completed() -> dict[str, object]:
+    from headway.core.evidence import Evidence, EvidenceLevel
+
+    return {"status": Status.COMPLETED, "evidence": Evidence(EvidenceLevel.REPORTED)}
+
+
+def overtaken(items: Mapping[str, Todo], run: Run) -> list[Todo]:
+    """Items that this run began and left in progress when it began another one."""
+    working = [items[todo_id] for todo_id in run.started if todo_id in items]
+    working = [todo for todo in working if todo.status is Status.IN_PROGRESS and is_ours(todo)]
+    return [todo for todo in working[:-1] if todo.id not in run.forced]
+
+
+def is_proposed(todo: Todo, run: Run, policy: Policy) -> bool:
+    """Whether a judge is to be asked if it is done."""
+    track = run.tracks.get(todo.id, NO_CALLS)
+    return todo.status is Status.IN_PROGRESS and track.successes >= policy.complete_after
+
+
+def is_done(todo_list: TodoList) -> bool:
+    """Not empty, and every item completed or cancelled."""
+    finished = (Status.COMPLETED, Status.CANCELLED)
+    return bool(todo_list.items) and all(todo.status in finished for todo in todo_list.items.values())
+
+
+def with_rounds(delta: ListDelta, items: Mapping[str, Todo], round: int) -> ListDelta:
+    """The delta with the rounds in which items begin and end."""
+    from headway.core.events import ListDelta
+    from headway.core.model import with_fields
+
+    changed = dict(delta.changed)
+    for todo_id, fields in delta.changed.items():
+        if "status" not in fields:
+            continue
+        name = _ROUND_OF.get(fields["status"][1])
+        before = getattr(items[todo_id], name) if name else None
+        if name and name not in fields and (before is None or name == "completed_at_round"):
+            changed[todo_id] = {**fields, name: (before, round)}
+    added = tuple(
+        with_fields(todo, {name: round})
+        if (name := _ROUND_OF.get(todo.status)) and getattr(todo, name) is None
+        else todo
+        for todo in delta.added
+    )
+    return ListDelta(delta.cause, added, delta.removed, changed, delta.order, delta.about, delta.previous, delta.other)
+
+
+_ROUND_OF: dict[object, str] = {Status.IN_PROGRESS: "started_at_round", Status.COMPLETED: "completed_at_round"}
+
+
+def listed(run: Run, delta: ListDelta, actor: str) -> Run:
+    """The run after a change of its list, whoever made it."""
+    from dataclasses import replace
+
+    now = {todo_id: fields["status"][1] for todo_id, fields in delta.changed.items() if "status" in fields}
+    now |= {todo.id: todo.status for todo in delta.added}
+    gone = {todo.id for todo in delta.removed}
+    if not now and not gone:
+        return run
+    by_tracker = {todo_id for todo_id in run.by_tracker if todo_id not in now and todo_id not in gone}
+    tracks = {todo_id: track for todo_id, track in run.tracks.items() if todo_id not in gone}
+    for todo_id, status in now.items():
+        if actor not in _KEEPS_COUNTS or status in (Status.COMPLETED, Status.CANCELLED):
+            tracks.pop(todo_id, None)
+        elif actor == TRACKER:
+            track = tracks.get(todo_id, NO_CALLS)
+            tracks[todo_id] = Track(track.successes, track.failures, status is Status.BLOCKED)
+    if actor == TRACKER:
+        by_tracker |= {todo_id for todo_id, status in now.items() if status is Status.COMPLETED}
+    begun = [todo_id for todo_id, status in now.items() if status is Status.IN_PROGRESS] if actor in _OURS else []
+    new = {todo.id for todo in delta.added if todo.status is Status.PENDING}
+    started = tuple(todo_id for todo_id in run.started if todo_id not in now and todo_id not in gone)
+    return replace(
+        run,
+        started=(*started, *begun),
+        tracks=tracks,
+        forced=run.forced if actor in _KEEPS_COUNTS else run.forced | (now.keys() - new),
+        by_tracker=frozenset(by_tracker),
+    )
