@@ -186,12 +186,15 @@ class Log:
         self._state = after
         return after
 
+    @property
+    def is_heard(self) -> bool:
+        return bool(self._listeners)
+
     def tell(self, event: Event) -> None:
         """Tells the listeners of something that is not in the log."""
-        if self._listeners:
-            with self._lock:
-                self._undelivered.append(event)
-            self._deliver()
+        with self._lock:
+            self._undelivered.append(event)
+        self._deliver()
 
     def listen(self, name: str, listener: Callable[..., object], agent: str | None) -> Callable[[], None]:
         """Calls the listener for an event's name, of one agent or of all, from now on."""

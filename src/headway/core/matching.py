@@ -148,6 +148,7 @@ class _Signs(Value):
         self.pattern = re.compile(rf"(?<![{_LETTERS}0-9_]){re.escape(self.name)}(?![{_LETTERS}0-9_])") if said else None
 
 
+@lru_cache(maxsize=20_000)
 def matches(tool: str, effect: str | None, text: str) -> bool:
     """Whether a call of this tool is likely to be work on an item of this text."""
     signs = _signs(tool[:_LONGEST_NAME], effect)

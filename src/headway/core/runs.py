@@ -55,8 +55,8 @@ class Run:
     tracks: dict[str, Track] = field(default_factory=dict[str, Track])
     forced: frozenset[str] = frozenset()
     """Items whose state was set in this round by someone else than the tracker."""
-    by_tracker: frozenset[str] = frozenset()
-    """Items that the tracker completed."""
+    changed_by: str = ""
+    """Who last changed the state of an item."""
     finished_shown: int = 0
     """Version of the finished list that the model was last shown."""
 
@@ -256,7 +256,7 @@ def _begun(before: Run | None, data: facts.RunStarted, at: str) -> Run:
     if before is None:
         return run
     # What tracking knows of the items goes on with them.
-    return replace(run, tracks=before.tracks, by_tracker=before.by_tracker, finished_shown=before.finished_shown)
+    return replace(run, tracks=before.tracks, finished_shown=before.finished_shown)
 
 
 def _evolved(run: Run, data: object, todo_list: TodoList) -> Run:
@@ -301,7 +301,7 @@ def _tracked(run: Run, data: facts.TodoListItemProgress) -> Run:
 def run_state_record(run: Run) -> dict[str, object]:
     record: dict[str, object] = {name: getattr(run, name) for name in run.__dataclass_fields__}
     record["tracks"] = {todo_id: [t.successes, t.failures, t.blocked] for todo_id, t in run.tracks.items()}
-    record["forced"], record["by_tracker"] = sorted(run.forced), sorted(run.by_tracker)
+    record["forced"] = sorted(run.forced)
     record["questions"] = {
         question_id: [facts.run_record(asked), answer and facts.run_record(answer)]
         for question_id, (asked, answer) in run.questions.items()
@@ -311,7 +311,7 @@ def run_state_record(run: Run) -> dict[str, object]:
 
 def read_run_state(record: dict[str, Any]) -> Run:
     record["tracks"] = {todo_id: Track(*counts) for todo_id, counts in record["tracks"].items()}
-    record["forced"], record["by_tracker"] = frozenset(record["forced"]), frozenset(record["by_tracker"])
+    record["forced"] = frozenset(record["forced"])
     record["started"] = tuple(record["started"])
     record["questions"] = {
         question_id: (facts.ApprovalAsked(**asked), facts.ApprovalAnswered(**answer) if answer else None)

@@ -162,7 +162,6 @@ def listed(run: Run, delta: ListDelta, actor: str) -> Run:
     gone = {todo.id for todo in delta.removed}
     if not now and not gone:
         return run
-    by_tracker = {todo_id for todo_id in run.by_tracker if todo_id not in now and todo_id not in gone}
     tracks = {todo_id: track for todo_id, track in run.tracks.items() if todo_id not in gone}
     for todo_id, status in now.items():
         if actor not in _KEEPS_COUNTS or status in (Status.COMPLETED, Status.CANCELLED):
@@ -170,8 +169,6 @@ def listed(run: Run, delta: ListDelta, actor: str) -> Run:
         elif actor == TRACKER:
             track = tracks.get(todo_id, NO_CALLS)
             tracks[todo_id] = Track(track.successes, track.failures, status is Status.BLOCKED)
-    if actor == TRACKER:
-        by_tracker |= {todo_id for todo_id, status in now.items() if status is Status.COMPLETED}
     begun = [todo_id for todo_id, status in now.items() if status is Status.IN_PROGRESS] if actor in _OURS else []
     new = {todo.id for todo in delta.added if todo.status is Status.PENDING}
     started = tuple(todo_id for todo_id in run.started if todo_id not in now and todo_id not in gone)
@@ -180,5 +177,5 @@ def listed(run: Run, delta: ListDelta, actor: str) -> Run:
         started=(*started, *begun),
         tracks=tracks,
         forced=run.forced if actor in _KEEPS_COUNTS else run.forced | (now.keys() - new),
-        by_tracker=frozenset(by_tracker),
+        changed_by=actor,
     )

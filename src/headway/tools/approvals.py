@@ -76,7 +76,8 @@ class Approvals:
         on_answered: Callable[[Question, Answer], None] = lambda question, answer: None,
     ) -> None:
         self._mode = _mode(mode)
-        self._ask = ask
+        self.ask = ask
+        """Puts a question to a person; None if nobody is there."""
         self._allow = [read_pattern(text) for text in several(allow, "allow")]
         self._hosts = [ascii_pattern(host) for host in several(hosts, "hosts")]
         self._on_asked = on_asked
@@ -102,7 +103,7 @@ class Approvals:
         """Returns if the call may run; raises `Denied` if it may not."""
         if self._may(tool, call, effect):
             return
-        if self._ask is None:
+        if self.ask is None:
             await tool.preview(call, context)
             raise Denied(
                 f"{tool.name} was not run: it needs approval, and nobody is there to give it."
@@ -152,11 +153,11 @@ class Approvals:
 
     async def _answer(self, question: Question) -> tuple[Answer, bool]:
         """The answer, and whether a person gave it."""
-        assert self._ask is not None
+        assert self.ask is not None
         said, answer = False, Answer(Reply.NO, "the run was stopped")
         _tell(self._on_asked, question)
         try:
-            said, answer = _understood(await self._ask(question))
+            said, answer = _understood(await self.ask(question))
         except Exception:
             logging.getLogger("headway").error("The question failed:\n%s", redacted(format_exc()))
             answer = Answer(Reply.NO, "the question could not be asked")

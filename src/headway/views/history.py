@@ -5,6 +5,7 @@ from __future__ import annotations
 from headway.core.clock import local_time
 from headway.core.events import LeaseRenewal, ListDelta, PlanChange, PlanModeChange
 from headway.core.evidence import Evidence
+from headway.core.model import CompletionLog
 from headway.core.text import shown
 from headway.views.terminal import visible
 
@@ -46,8 +47,10 @@ def _asked(data: EventData) -> str:
             return f"plan {_quoted(data.plan.title)}" if data.plan else "plan cleared"
         case PlanModeChange():
             return f"plan mode {'on' if data.on else 'off'}"
-        case _:
+        case CompletionLog():
             return f"completion logged in {_text(data.path)}"
+        case _:
+            return type(data).__name__
 
 
 def _details(data: EventData) -> Iterator[str]:

@@ -62,10 +62,14 @@ class Bash(Tool[BashInput]):
 
     def __init__(self, workspace: Workspace, env: Sequence[str] = (), *, todo_write: bool = True) -> None:
         if not todo_write:
-            self.description = self.description.rpartition("\n")[0]
+            self.description = type(self).description.rpartition("\n")[0]
         self._workspace = workspace
         self._env = tuple(env)
         self.folder = workspace.root
+
+    def without_todo_write(self) -> Bash:
+        """The same for a model that is told of no TodoWrite."""
+        return Bash(self._workspace, self._env, todo_write=False)
 
     def effect_of(self, call: BashInput) -> Effect:
         return self.effect if agent_command(call.command) is None else Effect.TODO

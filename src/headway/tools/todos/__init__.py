@@ -2,24 +2,46 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 from headway.core.errors import HeadwayError
 from headway.core.text import shown
 from headway.tools.base import Tool
 from headway.tools.todo_kinds import TodoTools, TodoToolsName
 from headway.tools.todos.create_todo_list import CreateTodoList
+from headway.tools.todos.list_tool import ListTool
 from headway.tools.todos.todo import TodoTool
 from headway.tools.todos.todo_write import TodoWrite
 from headway.tools.todos.update_todo_item import UpdateTodoItem
 
-__all__ = ["KINDS", "CreateTodoList", "TodoTool", "TodoWrite", "UpdateTodoItem", "todo_tools"]
+if TYPE_CHECKING:
+    from headway.tools.functions import Function
+
+__all__ = ["KINDS", "CreateTodoList", "TodoTool", "TodoWrite", "UpdateTodoItem", "given_tools", "todo_tools"]
 
 KINDS: dict[str, tuple[type[Tool[Any]], ...]] = {
     TodoTools.FULL: (TodoWrite, CreateTodoList, UpdateTodoItem),
     TodoTools.LIGHT: (CreateTodoList, TodoTool),
     TodoTools.OFF: (),
 }
+
+
+def given_tools(
+    tools: Iterable[Tool[Any] | Function] | None, kind: TodoTools | TodoToolsName, folder: str
+) -> list[Tool[Any]]:
+    """A run's tools, the built-in ones unless some are given, with the todo tools that it is to have."""
+    if tools is None:
+        from headway.tools.builtin import builtin_tools
+
+        return builtin_tools(folder, todo_tools=kind)
+    from headway.tools.functions import as_tools
+    from headway.tools.shell.bash import Bash
+
+    others = [tool for tool in as_tools(tools) if not isinstance(tool, ListTool)]
+    if kind != TodoTools.FULL:
+        others = [tool.without_todo_write() if isinstance(tool, Bash) else tool for tool in others]
+    return [*others, *todo_tools(kind)]
 
 
 def todo_tools(kind: TodoTools | TodoToolsName = TodoTools.FULL) -> list[Tool[Any]]:

@@ -1,0 +1,90 @@
+"""What the model is shown and told about its list: the block, a reminder, and the line that lets it go on.
+
+All of it is rendered from the session at that moment. Block and reminder go into the request only, so that what a
+provider has cached stays valid; a nudge is a message of its own, as a question of the user's would be.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headway.agent.config import Inject, LoopConfig
+from headway.core.model import Status, Todo, TodoList
+from headway.core.run_events import TodoListContextInjected
+from headway.core.tracking import active_item, is_done, is_ours
+from headway.tools.todo_kinds import TodoTools
+from headway.views.prompt import escaped, prompt_block
+
+if TYPE_CHECKING:
+    from headway.core.model import State
+
+_ANSWER = "(Every item is done. Answer the user now; call a tool only if something is still missing.)"
+_HOW = {TodoTools.FULL: "TodoWrite or update_todo_item", TodoTools.LIGHT: "`todo`"}
+_MOST_NAMED = 10
+
+
+class Attention:
+    """Of one run: what was shown, and how long the list has not changed."""
+
+    def __init__(self, config: LoopConfig, todos: TodoList) -> None:
+        self._config = config
+        self._changed_in: int = todos.changed_in
+        self._worked = 0
+        """Rounds that did work since the list last changed, or since the last reminder."""
+        self._nudges = 0
+        self._progress = True
+        """Whether a call succeeded since the last nudge."""
+
+    def shown(self, state: State, agent: str, *, answering: bool) -> tuple[str, TodoListContextInjected | None]:
+        """What is added to this round's request, and the fact that it was."""
+        todos, run = state.list_of(agent), state.runs[agent]
+        if not todos.items:
+            return "", None
+        finished = is_done(todos)
+        if finished and run.finished_shown == todos.changed_in:
+            return "", None
+        items = list(todos.items.values())
+        config = self._config
+        text = prompt_block(items, round=run.round, max_rounds=run.max_rounds, recap=config.recap)
+        lines = [text, self._reminder(state, todos, finished=finished)]
+        if answering and finished and config.inject == Inject.TAIL:
+            lines.append(_ANSWER)
+        active = active_item(todos.items, run)
+        fact = TodoListContextInjected(len(items), active and active.id, run.round, finished)
+        return "\n".join(line for line in lines if line), fact
+
+    def _reminder(self, state: State, todos: TodoList, *, finished: bool) -> str:
+        config = self._config
+        due = self._worked >= config.remind_after and not finished and not state.plan_mode
+        if not due or config.todo_tools == TodoTools.OFF or todos.changed_in != self._changed_in:
+            return ""
+        rounds, self._worked = self._worked, 0
+        how = _HOW[TodoTools(config.todo_tools)]
+        return f"(The list has not changed for {rounds} rounds of work: bring it up to date with {how} if it is not.)"
+
+    def round_over(self, todos: TodoList, *, worked: bool, succeeded: bool) -> None:
+        if todos.changed_in != self._changed_in:
+            self._changed_in, self._worked = todos.changed_in, 0
+        elif worked:
+            self._worked += 1
+        self._progress = self._progress or succeeded
+
+    def nudge(self, state: State, agent: str) -> str | None:
+        """The line for a model that stopped while items are open; None if it may stop."""
+        left = open_items(state.list_of(agent))
+        if not left or state.plan_mode or self._nudges >= self._config.max_nudges or not self._progress:
+            return None
+        self._nudges += 1
+        self._progress = False
+        names = "; ".join(f"{escaped(todo.id, 40)}: {escaped(todo.content, 100)}" for todo in left[:_MOST_NAMED])
+        more = f"; and {len(left) - _MOST_NAMED} more" if len(left) > _MOST_NAMED else ""
+        return (
+            f"(These items of your list are still open: {names}{more}. Go on with them. If something is done, blocked "
+            "or no longer needed, say so in the list; if you need the user, say what for.)"
+        )
+
+
+def open_items(todos: TodoList) -> list[Todo]:
+    """What is left to do: neither blocked nor interrupted, and not another worker's."""
+    left = (Status.PENDING, Status.IN_PROGRESS)
+    return [todo for todo in todos.items.values() if todo.status in left and not todo.interrupted and is_ours(todo)]

@@ -1,0 +1,38 @@
+"""What fits: the model's context window minus room for the reply, in tokens that are calibrated by what it reports."""
+
+from __future__ import annotations
+
+_FIRST_GUESS = 0.3
+"""Tokens for a byte of text before the provider has reported any: on the safe side for English, about right for
+Chinese."""
+
+
+class Budget:
+    def __init__(self, window: int | None, reply: int) -> None:
+        """`window` is None where it is not known: then only the provider can say that something is too long."""
+        self.window = window
+        self.reply = reply if window is None else min(reply, window // 4)
+        self._per_byte = _FIRST_GUESS
+
+    def measured(self, size: int, tokens: int) -> None:
+        """The provider counted so many tokens for a request of this size."""
+        if size > 0 and tokens > 0:
+            self._per_byte = tokens / size
+
+    def tokens(self, size: int) -> int:
+        return round(size * self._per_byte)
+
+    def fits(self, size: int) -> bool:
+        return self.window is None or self.tokens(size) + self.reply <= self.window
+
+    def room(self, besides: int) -> int:
+        """Bytes that the history may have when `besides` goes along with it."""
+        if self.window is None:
+            return 0
+        return max(round((self.window - self.reply) / self._per_byte) - besides, 0)
+
+    def too_long(self, size: int) -> None:
+        """The provider said that a request of this size does not fit."""
+        tokens = self.tokens(size)
+        self.window = max(min(self.window or tokens, tokens) * 3 // 4, 1)
+        self.reply = min(self.reply, self.window // 4)

@@ -1,0 +1,166 @@
+"""The calls of one answer: those that only read side by side, the others in their order; each recorded when it is over.
+
+What a call means for the list is decided with its record. A call that fails is a result that the model sees.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+from pydantic_ai.messages import ModelRequest, ToolCallPart, ToolReturnPart
+
+from headway.agent.conversation import result_part
+from headway.core.json_text import BadJson, read_json
+from headway.core.run_events import ToolFinished, ToolStarted
+from headway.core.text import shown
+from headway.core.tracking import TODO_EFFECT
+from headway.tools.base import ToolResult
+from headway.tools.secrets import redacted
+
+if TYPE_CHECKING:
+    from headway.agent.recorder import Recorder
+    from headway.core.tracking import Policy
+    from headway.tools.executor import Executor
+
+Call: TypeAlias = ToolCallPart[Any]
+Done: TypeAlias = tuple[ToolFinished, ToolReturnPart[Any]]
+SIDE_BY_SIDE = 8
+_TOLD = ("command", "path", "paths", "pattern", "url", "query", "item_id")
+"""Arguments that say best what a call is about."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What the calls of a round came to."""
+
+    results: ModelRequest
+    worked: bool
+    """Whether any was work, and not only a change of the list."""
+    succeeded: bool
+    finished: list[ToolFinished]
+
+
+class Calls:
+    def __init__(self, executor: Executor, recorder: Recorder, policy: Policy) -> None:
+        self._executor = executor
+        self._recorder = recorder
+        self._policy = policy
+        self.files: dict[str, None] = {}
+        """Files that were changed, in the order of their first change."""
+
+    def started(self, calls: Sequence[Call], round: int) -> list[ToolStarted]:
+        """What is recorded of the calls that begin first, together with the answer that has them."""
+        return [_started(call, round) for call in next(self._groups(calls), ())]
+
+    async def run(self, calls: Sequence[Call], faults: Mapping[str, str], round: int) -> Outcome:
+        """Runs the calls of an answer. `faults` has a sentence for those that cannot be run."""
+        done: dict[str, Done] = {}
+        for number, group in enumerate(self._groups(calls)):
+            if number:
+                self._recorder.record(*(_started(call, round) for call in group))
+            if len(group) == 1:
+                done[group[0].tool_call_id] = await self._one(group[0], faults, round)
+            else:
+                done |= await self._together(group, faults, round)
+        ordered = [done[call.tool_call_id] for call in calls]
+        finished = [call for call, _ in ordered]
+        return Outcome(
+            ModelRequest([part for _, part in ordered]),
+            worked=any(call.effect != TODO_EFFECT for call in finished),
+            succeeded=any(call.succeeded for call in finished),
+            finished=finished,
+        )
+
+    def _groups(self, calls: Sequence[Call]) -> Iterator[list[Call]]:
+        """Neighbours that only read are one group; every other call is one by itself."""
+        reading: list[Call] = []
+        for call in calls:
+            if self._executor.is_read_only(call.tool_name):
+                reading.append(call)
+                continue
+            if reading:
+                yield reading
+                reading = []
+            yield [call]
+        if reading:
+            yield reading
+
+    async def _together(self, group: Sequence[Call], faults: Mapping[str, str], round: int) -> dict[str, Done]:
+        room = asyncio.Semaphore(SIDE_BY_SIDE)
+
+        async def one(call: Call) -> Done:
+            async with room:
+                return await self._one(call, faults, round)
+
+        running = {call.tool_call_id: asyncio.create_task(one(call)) for call in group}
+        try:
+            await asyncio.gather(*running.values())
+        finally:
+            for task in running.values():
+                task.cancel()
+        return {call_id: task.result() for call_id, task in running.items()}
+
+    async def _one(self, call: Call, faults: Mapping[str, str], round: int) -> Done:
+        began = time.monotonic()
+        if fault := faults.get(call.tool_call_id):
+            result = ToolResult(fault, ok=False)
+        else:
+            result = await self._executor.call(call.tool_name, call.args, call.tool_call_id)
+        for path in result.files:
+            self.files[path] = None
+        finished = ToolFinished(
+            round,
+            call.tool_call_id,
+            call.tool_name,
+            result.ok,
+            result.text,
+            result.denied,
+            result.effect and str(result.effect),
+            result.exit_code,
+            result.files,
+            result.kept,
+            _seconds_since(began),
+        )
+        item_id = self._recorder.finish_tool(_safe(finished), self._policy)
+        return replace(finished, item_id=item_id), result_part(finished)
+
+
+def _seconds_since(began: float) -> float:
+    return round(time.monotonic() - began, 3)
+
+
+def _safe(call: ToolFinished) -> ToolFinished:
+    """As the log keeps it: without keys and tokens. What the model is told this time keeps them, since it may have to
+    write them back."""
+    text = redacted(call.text)
+    return call if text == call.text else replace(call, text=text)
+
+
+def _started(call: Call, round: int) -> ToolStarted:
+    return ToolStarted(round, call.tool_call_id, call.tool_name, summary(call.tool_name, call.args))
+
+
+def summary(tool: str, args: object) -> str:
+    """A call in one line."""
+    values: object = args
+    if isinstance(args, str):
+        if len(args) > 20_000:
+            return f"{tool} ({len(args):,} characters)"
+        try:
+            values = read_json(args) if args.strip() else {}
+        except BadJson:
+            values = args
+    if isinstance(values, dict):
+        fields = cast("dict[str, object]", values)
+        told = next((fields[name] for name in _TOLD if fields.get(name)), None)
+        if told is None:
+            told = json.dumps(fields, ensure_ascii=False, default=str) if fields else ""
+        values = told
+    if isinstance(values, list):
+        values = " ".join(map(str, cast("list[object]", values)))
+    return f"{shown(tool, 64)} {redacted(shown(values, 200))}".rstrip()

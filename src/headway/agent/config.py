@@ -1,0 +1,131 @@
+"""How a run is to go, and what it came to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from enum import StrEnum
+from typing import Literal, TypeAlias
+
+from headway.core.errors import HeadwayError
+from headway.core.text import shown
+from headway.core.tracking import Policy
+from headway.settings.model import Tracking
+from headway.tools.todo_kinds import TodoTools, TodoToolsName
+
+
+class Inject(StrEnum):
+    """Where the model is shown the list."""
+
+    TAIL = "tail"
+    """After everything else, in the request only: what a provider has cached stays valid."""
+    SYSTEM = "system"
+    """In a marked block of the system message, replaced each round."""
+
+
+class Reason(StrEnum):
+    """Why a run ended."""
+
+    FINISHED = "finished"
+    """The model had nothing more to do."""
+    ALL_DONE = "all_done"
+    """Every item is completed or cancelled, by the model or a person, and the model has answered."""
+    MAX_ROUNDS = "max_rounds"
+    CANCELLED = "cancelled"
+    ERROR = "error"
+
+
+InjectName: TypeAlias = Literal["tail", "system"]
+TrackingName: TypeAlias = Literal["manual", "auto", "judge"]
+_AT_LEAST = {
+    "max_rounds": 1,
+    "complete_after": 1,
+    "block_after": 1,
+    "remind_after": 1,
+    "max_nudges": 0,
+    "retries": 0,
+    "max_tokens": 1,
+    "context_window": 1_000,
+    "reply_tokens": 16,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class LoopConfig:
+    max_rounds: int = 50
+    max_tokens: int | None = None
+    """Tokens that the run may use, in and out."""
+    max_cost: float | None = None
+    """US dollars that it may cost."""
+    inject: Inject | InjectName = Inject.TAIL
+    recap: bool = False
+    """Show the list as one line of at most 200 characters."""
+    tracking: Tracking | TrackingName = Tracking.AUTO
+    """Who says that an item is done, on a list that the loop keeps."""
+    complete_after: int = 3
+    """Successful calls that complete the active item."""
+    block_after: int = 2
+    """Failed calls in a row that block it."""
+    todo_tools: TodoTools | TodoToolsName = TodoTools.FULL
+    """With which tools the model writes the list."""
+    remind_after: int = 5
+    """Rounds of work without a change of the list after which the model is reminded of it."""
+    max_nudges: int = 2
+    """How often a model that stops while items are open is told to go on."""
+    stop_when_done: bool = True
+    """When every item is done, the model gets one last round to answer."""
+    instructions: str | None = None
+    """What the model is told at the beginning; None: Headway's own prompt with the project's notes."""
+    context_window: int | None = None
+    """Tokens that fit into a request and its answer; None: what is known of the model."""
+    reply_tokens: int = 8_000
+    """Room that is kept for the answer; also the longest answer that is asked for where `max_tokens` or `max_cost` is
+    near."""
+    retries: int = 4
+    """How often a request that may work later is made again."""
+
+    def __post_init__(self) -> None:
+        for name, kind in (("inject", Inject), ("tracking", Tracking), ("todo_tools", TodoTools)):
+            value: object = getattr(self, name)
+            if value not in set(kind):
+                raise HeadwayError(f"`{name}` cannot be '{shown(value)}'; choose from: {', '.join(kind)}.")
+        for name, least in _AT_LEAST.items():
+            value = getattr(self, name)
+            if value is None and name in _OPTIONAL:
+                continue
+            if type(value) is not int or value < least:
+                raise HeadwayError(f"`{name}` must be a whole number of at least {least}, not {shown(value)}.")
+        if self.max_cost is not None and not 0 < self.max_cost < float("inf"):
+            raise HeadwayError(f"`max_cost` must be more than 0 US dollars, not {shown(self.max_cost)}.")
+
+    @property
+    def policy(self) -> Policy:
+        return Policy(str(self.tracking), self.complete_after, self.block_after)
+
+
+_OPTIONAL = frozenset(field.name for field in fields(LoopConfig) if field.default is None)
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """What a run came to."""
+
+    run_id: str
+    reason: Reason
+    rounds: int
+    text: str = ""
+    """The model's last answer."""
+    error: str | None = None
+    """What went wrong, in a sentence that says what to do."""
+    tool_calls: int = 0
+    files: tuple[str, ...] = ()
+    """Files that its tools changed, relative to the project."""
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    """Of the input, what the provider had cached."""
+    cost: float | None = None
+    """US dollars; None where the price is not known."""
+
+    @property
+    def ok(self) -> bool:
+        return self.reason in (Reason.FINISHED, Reason.ALL_DONE)

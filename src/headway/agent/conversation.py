@@ -1,0 +1,181 @@
+"""The conversation of a run: its messages in memory, each stored when it comes, and loaded again by whoever goes on.
+
+Tool results are stored with the event of their call, one by one; here they are one message, as providers want it.
+Sizes are counted once per message; nothing walks the whole history in a round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING, Any, cast
+
+from pydantic import TypeAdapter, ValidationError
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelRequest,
+    ModelRequestPart,
+    ModelResponse,
+    ModelResponsePart,
+    TextPart,
+    ThinkingPart,
+    ToolCallPart,
+    ToolReturnPart,
+    UserPromptPart,
+)
+
+from headway.agent.repair import repair_messages
+from headway.core.errors import StoreCorrupt
+from headway.core.json_text import BadJson, read_json
+from headway.core.run_events import ConversationCompacted, MessageAdded, ToolFinished
+from headway.tools.secrets import redacted
+
+if TYPE_CHECKING:
+    from headway.core.events import Event
+    from headway.core.session import Session
+
+PER_MESSAGE = 16
+"""Bytes that a message costs beyond its text."""
+
+
+@cache
+def _adapter() -> TypeAdapter[Any]:
+    return TypeAdapter(ModelMessage)
+
+
+class Conversation:
+    """Messages with their sizes and the versions under which they are stored."""
+
+    def __init__(self, messages: Iterable[ModelMessage] = (), versions: Iterable[int] = ()) -> None:
+        self.messages = list(messages)
+        self.sizes = [size_of(message) for message in self.messages]
+        self.versions = list(versions)
+        """Version of the event with which each begins; 0 for one that is not stored by itself."""
+        self.size = sum(self.sizes)
+
+    def add(self, message: ModelMessage, version: int) -> None:
+        self.messages.append(message)
+        self.versions.append(version)
+        self.sizes.append(size_of(message))
+        self.size += self.sizes[-1]
+
+    @classmethod
+    def load(cls, session: Session) -> Conversation:
+        """What was said in this session, repaired where it was cut off."""
+        compacted, kept_from = session.state.conversations.get(session.agent_id, (0, 1))
+        messages: list[ModelMessage] = []
+        versions: list[int] = []
+        if compacted:
+            data = session.store.event(session.name, compacted).data
+            assert isinstance(data, ConversationCompacted)
+            messages.append(_read(data.message, session))
+            versions.append(compacted)
+        for event in session.events(after=kept_from - 1):
+            if event.agent == session.agent_id:
+                _collect(event, messages, versions, session)
+        repaired = repair_messages(messages)
+        known = {id(message): version for message, version in zip(messages, versions, strict=True)}
+        conversation = cls(repaired)
+        conversation.versions = _versions([known.get(id(message), 0) for message in repaired], kept_from)
+        return conversation
+
+
+def _versions(found: list[int], first: int) -> list[int]:
+    """For a message that was repaired, the version of the one before: what is kept from there on includes it."""
+    for at, version in enumerate(found):
+        if not version:
+            found[at] = found[at - 1] if at else first
+    return found
+
+
+def _collect(event: Event, messages: list[ModelMessage], versions: list[int], session: Session) -> None:
+    """Adds what an event holds of the conversation. Results of one answer's calls become one message."""
+    if isinstance(event.data, MessageAdded):
+        messages.append(_read(event.data.message, session))
+        versions.append(event.version)
+    elif isinstance(event.data, ToolFinished):
+        part = result_part(event.data)
+        last = messages[-1] if messages else None
+        if isinstance(last, ModelRequest) and isinstance(last.parts[-1], ToolReturnPart):
+            messages[-1] = replace(last, parts=[*last.parts, part])
+        else:
+            messages.append(ModelRequest([part]))
+            versions.append(event.version)
+
+
+def result_part(call: ToolFinished) -> ToolReturnPart:
+    outcome = "denied" if call.denied else "success" if call.ok else "failed"
+    return ToolReturnPart(call.tool, call.text, call.call_id, outcome=outcome)
+
+
+def _read(record: dict[str, Any], session: Session) -> ModelMessage:
+    try:
+        return _adapter().validate_python(record)
+    except ValidationError as error:
+        raise StoreCorrupt(
+            f"A message of the session '{session.name}' cannot be read ({error.error_count()} faults): upgrade "
+            "Headway if another version wrote it, else go on in a new session."
+        ) from error
+
+
+def stored(message: ModelMessage) -> dict[str, Any]:
+    """The message as the log keeps it: rid of keys and tokens."""
+    return _adapter().dump_python(_without_secrets(message), mode="json", exclude_none=True)
+
+
+def _without_secrets(message: ModelMessage) -> ModelMessage:
+    if isinstance(message, ModelRequest):
+        parts = [_safe_request_part(part) for part in message.parts]
+        return message if all(map(_same, parts, message.parts)) else replace(message, parts=parts)
+    answers = [_safe_answer_part(part) for part in message.parts]
+    return message if all(map(_same, answers, message.parts)) else replace(message, parts=answers)
+
+
+def _same(one: object, other: object) -> bool:
+    return one is other
+
+
+def _safe_request_part(part: ModelRequestPart) -> ModelRequestPart:
+    if isinstance(part, UserPromptPart | ToolReturnPart) and isinstance(part.content, str):
+        content = redacted(part.content)
+        return part if content == part.content else replace(part, content=content)
+    return part
+
+
+def _safe_answer_part(part: ModelResponsePart) -> ModelResponsePart:
+    if isinstance(part, TextPart | ThinkingPart):
+        content = redacted(part.content)
+        return part if content == part.content else replace(part, content=content)
+    if isinstance(part, ToolCallPart):
+        text = part.args_as_json_str()
+        safe = redacted(text)
+        if safe == text:
+            return part
+        try:
+            read_json(safe)
+        except BadJson:
+            safe = "{}"
+        return replace(part, args=safe)
+    return part
+
+
+def size_of(message: ModelMessage) -> int:
+    """About how many bytes of text it is."""
+    return PER_MESSAGE + sum(len(text.encode(errors="replace")) for part in message.parts for text in _texts(part))
+
+
+def _texts(part: ModelRequestPart | ModelResponsePart) -> Iterable[str]:
+    if isinstance(part, ToolCallPart):
+        return (part.tool_name, part.args_as_json_str())
+    if isinstance(part, ToolReturnPart):
+        return (part.model_response_str(),)
+    content: object = getattr(part, "content", "")
+    if isinstance(content, str):
+        return (content,)
+    items = cast("Iterable[object]", content) if isinstance(content, list | tuple) else ()
+    return (item for item in items if isinstance(item, str))
+
+
+def text_of(answer: ModelResponse) -> str:
+    return "".join(part.content for part in answer.parts if isinstance(part, TextPart)).strip()

@@ -1,0 +1,69 @@
+"""What stands around the history in every request: instructions and tools before it, the list after it.
+
+Instructions and tools are made once for each mode, so that they are the same bytes in every round.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from pydantic_ai.messages import CachePoint, InstructionPart, ModelMessage, ModelRequest, UserPromptPart
+from pydantic_ai.models import ModelRequestParameters
+
+from headway.agent.config import Inject
+from headway.agent.definitions import tool_definitions
+
+if TYPE_CHECKING:
+    from headway.tools.executor import Executor
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A request as it is sent."""
+
+    messages: list[ModelMessage]
+    parameters: ModelRequestParameters
+    size: int
+    """About how many bytes of text it is."""
+
+
+class Frame:
+    def __init__(self, instructions: str, executor: Executor, inject: str) -> None:
+        self._instructions = instructions
+        self._executor = executor
+        self._inject = inject
+        self._made: dict[bool, tuple[ModelRequestParameters, int]] = {}
+
+    def parameters(self, *, planning: bool) -> ModelRequestParameters:
+        return self._parts(planning)[0]
+
+    def size(self, *, planning: bool) -> int:
+        """Bytes that go along with the history."""
+        return self._parts(planning)[1]
+
+    def _parts(self, planning: bool) -> tuple[ModelRequestParameters, int]:
+        found = self._made.get(planning)
+        if found is None:
+            tools = tool_definitions(self._executor.offered())
+            parts = [InstructionPart(content=self._instructions)]
+            described = (f"{tool.name}{tool.description}{tool.parameters_json_schema}" for tool in tools)
+            size = len(self._instructions.encode()) + sum(len(text.encode()) for text in described)
+            found = (ModelRequestParameters(function_tools=tools, instruction_parts=parts), size)
+            self._made[planning] = found
+        return found
+
+    def around(self, messages: list[ModelMessage], size: int, block: str, *, planning: bool) -> Request:
+        """The history, of this size, with the block after it or in the system message."""
+        parameters, fixed = self._parts(planning)
+        size += fixed + len(block.encode())
+        if not block:
+            return Request([*messages], parameters, size)
+        if self._inject == Inject.SYSTEM:
+            parts = [*(parameters.instruction_parts or []), InstructionPart(content=block, dynamic=True)]
+            return Request([*messages], replace(parameters, instruction_parts=parts), size)
+        # The list of messages is copied, the messages are not: the block goes along with the last one this time only.
+        last = messages[-1]
+        assert isinstance(last, ModelRequest)
+        tail = UserPromptPart([CachePoint(), block])
+        return Request([*messages[:-1], replace(last, parts=[*last.parts, tail])], parameters, size)

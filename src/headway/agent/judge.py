@@ -1,0 +1,139 @@
+"""The judge: whether an item that looks done is done. A separate short question to the model, which decides.
+
+Asked at most once a round, and only about an item that tracking proposes. Its reason becomes the item's note.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pydantic_ai.messages import (
+    InstructionPart,
+    ModelMessage,
+    ModelRequest,
+    ModelResponse,
+    ToolCallPart,
+    UserPromptPart,
+)
+from pydantic_ai.models import ModelRequestParameters
+
+from headway.agent.definitions import tool_definitions
+from headway.core.errors import HeadwayError
+from headway.core.model import JUDGE, Status, Todo
+from headway.core.run_events import TodoEvaluationCompleted, TodoEvaluationStarted, ToolFinished
+from headway.core.text import shown
+from headway.core.tracking import Policy, completed, is_proposed, overtaken
+from headway.tools.base import ToolFault
+from headway.tools.todos.update_todo_item import UpdateTodoItem, UpdateTodoItemInput
+from headway.views.prompt import escaped
+
+if TYPE_CHECKING:
+    from headway.agent.recorder import Recorder
+    from headway.core.model import State
+
+MAX_TOKENS = 500
+_MOST_CALLS = 12
+Ask = Callable[[list[ModelMessage], ModelRequestParameters, int], Awaitable[ModelResponse]]
+"""Asks the model, with at most so many tokens for the answer."""
+
+
+class Judge:
+    def __init__(self, recorder: Recorder, policy: Policy, ask: Ask) -> None:
+        self._recorder = recorder
+        self._policy = policy
+        self._ask = ask
+        self._calls: dict[str, list[ToolFinished]] = {}
+        self._asked: dict[str, int] = {}
+        """item → successful calls when the judge was last asked about it."""
+
+    def saw(self, calls: list[ToolFinished]) -> None:
+        for call in calls:
+            if call.item_id is not None:
+                self._calls.setdefault(call.item_id, []).append(call)
+                del self._calls[call.item_id][:-_MOST_CALLS]
+
+    async def evaluate(self, state: State, agent: str, round: int) -> None:
+        """Asks about the item that is proposed, if there is one."""
+        todo = self._proposed(state, agent)
+        if todo is None:
+            return
+        self._recorder.record(TodoEvaluationStarted(todo.id, round))
+        try:
+            verdict = self._verdict(todo, await self._ask(*self._question(todo), MAX_TOKENS))
+        except HeadwayError as error:  # what cannot be judged stays as it is
+            self._recorder.record(TodoEvaluationCompleted(todo.id, round, None, shown(str(error), 300)))
+            return
+        status = self._apply(todo, verdict)
+        reason = shown((verdict.notes or "") if verdict else "No decision was given.", 500)
+        self._recorder.record(TodoEvaluationCompleted(todo.id, round, status, reason))
+
+    def _proposed(self, state: State, agent: str) -> Todo | None:
+        todos, run = state.list_of(agent), state.runs[agent]
+        if not todos.kept_by_loop or state.plan_mode:
+            return None
+        late = overtaken(todos.items, run)
+        looks_done = [
+            todo
+            for todo_id, track in run.tracks.items()
+            if (todo := todos.items.get(todo_id))
+            and todo_id not in run.forced
+            and is_proposed(todo, run, self._policy)
+            and track.successes >= self._asked.get(todo_id, 0) + self._policy.complete_after
+        ]
+        found = next(iter([todo for todo in late if todo.id not in self._asked] + looks_done), None)
+        if found is not None:
+            track = run.tracks.get(found.id)
+            self._asked[found.id] = track.successes if track else 0
+        return found
+
+    def _question(self, todo: Todo) -> tuple[list[ModelMessage], ModelRequestParameters]:
+        calls = self._calls.get(todo.id, [])
+        lines = [f"- {shown(call.tool)}: {'ok' if call.succeeded else 'failed'}: {_told(call)}" for call in calls]
+        text = "\n".join(
+            [
+                f"Item {escaped(todo.id, 40)}: {escaped(todo.content, 500)}",
+                "",
+                "The last calls on it:",
+                *(lines or ["- none"]),
+            ]
+        )
+        told = Path(__file__).with_name("judge.md").read_text(encoding="utf-8").strip()
+        parameters = ModelRequestParameters(
+            function_tools=tool_definitions([UpdateTodoItem()]), instruction_parts=[InstructionPart(content=told)]
+        )
+        return [ModelRequest([UserPromptPart(text)])], parameters
+
+    @staticmethod
+    def _verdict(todo: Todo, answer: ModelResponse) -> UpdateTodoItemInput | None:
+        """The first call that is about the item."""
+        tool = UpdateTodoItem()
+        for part in answer.parts:
+            if isinstance(part, ToolCallPart) and part.tool_name == tool.name:
+                try:
+                    call = tool.read(part.args)
+                except ToolFault:
+                    continue
+                if call.item_id.strip() == todo.id:
+                    return call
+        return None
+
+    def _apply(self, todo: Todo, verdict: UpdateTodoItemInput | None) -> str | None:
+        """What the item was set to. Someone may have changed it meanwhile: then it stays as it is."""
+        session = self._recorder.session
+        now = session.todo_list.items.get(todo.id)
+        if verdict is None or now is None or now.status is not Status.IN_PROGRESS:
+            return None
+        fields: dict[str, object] = {"status": verdict.status}
+        if verdict.status == Status.COMPLETED:
+            fields |= completed()
+        if verdict.notes and verdict.notes.strip():
+            fields["notes"] = verdict.notes
+        session.update(todo.id, actor=JUDGE, **fields)
+        return verdict.status
+
+
+def _told(call: ToolFinished) -> str:
+    """The end of what a call gave: results stand there."""
+    return escaped(call.text.strip()[-200:], 200)

@@ -1,0 +1,214 @@
+"""The agent's loop: every round prepares what fits, shows the list, asks the model, runs its calls and tracks them.
+
+`Loop.run` reads like the round it describes; each step is a few lines here and a module beside it. The session is the
+only source of truth: no copy of the list is kept, so nothing that others change meanwhile is overwritten.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart
+
+from headway.agent.attention import Attention
+from headway.agent.compaction import SUMMARY_TOKENS, compacted, own_request
+from headway.agent.config import LoopConfig, Reason
+from headway.agent.conversation import Conversation, stored, text_of
+from headway.agent.judge import Judge
+from headway.agent.repair import sound
+from headway.core.clock import now
+from headway.core.errors import ContextTooLong
+from headway.core.model import TRACKER
+from headway.core.run_events import (
+    ConversationCompacted,
+    MessageAdded,
+    RoundStarted,
+    RunError,
+    TodoListCompleted,
+)
+from headway.core.tracking import JUDGED, is_done
+
+if TYPE_CHECKING:
+    from headway.agent.budget import Budget
+    from headway.agent.calls import Calls, Outcome
+    from headway.agent.frame import Frame, Request
+    from headway.agent.recorder import Recorder
+    from headway.agent.requests import Requests
+    from headway.agent.spending import Spending
+    from headway.core.model import State
+
+
+class Loop:
+    """One run, from its first round to its last."""
+
+    def __init__(
+        self,
+        config: LoopConfig,
+        recorder: Recorder,
+        conversation: Conversation,
+        frame: Frame,
+        budget: Budget,
+        spending: Spending,
+        requests: Requests,
+        calls: Calls,
+    ) -> None:
+        self._config = config
+        self._recorder = recorder
+        self._session = recorder.session
+        self._agent = recorder.session.agent_id
+        self._conversation = conversation
+        self._frame = frame
+        self._budget = budget
+        self._spending = spending
+        self._requests = requests
+        self._calls = calls
+        self._judge = Judge(recorder, config.policy, requests.apart) if config.tracking == JUDGED else None
+        todos = recorder.session.todo_list
+        self._attention = Attention(config, todos)
+        self._told_done: int = todos.changed_in if is_done(todos) else 0
+        """Version of the finished list that was told of, or was finished before."""
+        self._all_done = False
+        """Whether the list was finished in this run, by the model or a person."""
+        self._used_ids = _call_ids(conversation.messages)
+        self.round = 0
+        self.text = ""
+        """The model's last words."""
+
+    async def run(self) -> Reason:
+        """Goes round until there is a reason to end."""
+        while True:
+            state = await self._begin()
+            if state is None:
+                return Reason.ALL_DONE if self._all_done else Reason.MAX_ROUNDS
+            await self._make_fit(state)  # 1. budget
+            request = self._inject()  # 2. the list, as it is now
+            answer = await self._ask(request)  # 3. the model
+            if answer is None:
+                continue
+            outcome = await self._run_tools(*answer)  # 4. tools, 5. tracked and 6. told of one by one
+            if reason := await self._end(outcome):  # 7. end; 8. there is nothing to sync
+                return reason
+
+    async def _begin(self) -> State | None:
+        """The next round, when no one wants the run to pause; None if there is none left."""
+        await self._recorder.until(lambda run: not run.paused)
+        if self.round == self._config.max_rounds:
+            return None
+        self.round += 1
+        return self._recorder.record(RoundStarted(self._recorder.run_id, self.round, self._config.max_rounds))
+
+    # 1. budget
+
+    async def _make_fit(self, state: State) -> None:
+        """When the history does not fit, its older part gives way to a summary."""
+        fixed = self._frame.size(planning=state.plan_mode)
+        if not self._budget.fits(fixed + self._conversation.size):
+            await self._compact(state, by_model=self._budget.fits(self._conversation.size - self._budget.reply))
+
+    async def _compact(self, state: State, *, by_model: bool) -> None:
+        planning = state.plan_mode
+        fixed = self._frame.size(planning=planning)
+
+        async def ask(messages: list[ModelMessage]) -> str:
+            parameters = self._frame.parameters(planning=planning)
+            return text_of(await self._requests.apart(messages, parameters, SUMMARY_TOKENS))
+
+        old = self._conversation
+        shorter, summary, first = await compacted(old, self._budget.room(fixed), ask if by_model else None)
+        kept_from = old.versions[first] if first < len(old.versions) else self._session.version + 1
+        state = self._recorder.record(ConversationCompacted(stored(summary), kept_from))
+        shorter.versions[0] = state.version
+        self._conversation = shorter
+        if not self._budget.fits(fixed + shorter.size):
+            raise ContextTooLong(
+                "What the model was just given does not fit into its context window, even by itself: ask for less at "
+                "once, or choose a model with a larger window with --model."
+            )
+
+    # 2. inject
+
+    def _inject(self) -> Request:
+        """The history as it is, and after it the list as it is at this moment."""
+        state = self._session.state
+        block, fact = self._attention.shown(state, self._agent, answering=self._all_done)
+        if fact is not None:
+            self._recorder.record(fact)
+        messages, size = self._conversation.messages, self._conversation.size
+        return self._frame.around(messages, size, block, planning=state.plan_mode)
+
+    # 3. model
+
+    async def _ask(self, request: Request) -> tuple[list[ToolCallPart[Any]], dict[str, str]] | None:
+        """The calls of the answer, and what is wrong with some; None if the history had to be shortened first."""
+        try:
+            answer = await self._requests.answered(request, self.round)
+        except ContextTooLong as error:
+            self._budget.too_long(request.size)
+            self._recorder.record(RunError(str(error), retry_in=0.0))
+            await self._compact(self._session.state, by_model=False)
+            return None
+        return self._keep(answer)
+
+    def _keep(self, answer: ModelResponse) -> tuple[list[ToolCallPart[Any]], dict[str, str]]:
+        """The answer goes into the conversation and into the log, with the calls that begin now."""
+        answer, faults = sound(answer, self._used_ids)
+        calls = [part for part in answer.parts if isinstance(part, ToolCallPart)]
+        self._used_ids.update(call.tool_call_id for call in calls)
+        self.text = text_of(answer) or self.text
+        more = [self._spending.add(answer.usage, self.round), *self._calls.started(calls, self.round)]
+        if not answer.parts:  # nothing was said, so there is nothing to keep
+            self._recorder.record(*more)
+            return calls, faults
+        state = self._recorder.record(MessageAdded(stored(answer)), *more)
+        self._conversation.add(answer, state.version - len(more))
+        return calls, faults
+
+    # 4. tools, 5. track
+
+    async def _run_tools(self, calls: list[ToolCallPart[Any]], faults: dict[str, str]) -> Outcome | None:
+        if not calls:
+            return None
+        outcome = await self._calls.run(calls, faults, self.round)
+        self._conversation.add(outcome.results, self._conversation.versions[-1] + 1)
+        state = self._session.state
+        if self._judge is not None:
+            self._judge.saw(outcome.finished)
+            await self._judge.evaluate(state, self._agent, self.round)
+        todos = self._session.todo_list
+        self._attention.round_over(todos, worked=outcome.worked, succeeded=outcome.succeeded)
+        return outcome
+
+    # 7. end
+
+    async def _end(self, outcome: Outcome | None) -> Reason | None:
+        """Why the run is over; None if it goes on."""
+        state = self._session.state
+        self._look_whether_done(state)
+        if outcome is not None:
+            return None
+        if self._all_done:
+            return Reason.ALL_DONE
+        line = self._attention.nudge(state, self._agent)
+        if line is None or self.round == self._config.max_rounds:
+            return Reason.FINISHED
+        self._add_own(line)
+        return None
+
+    def _look_whether_done(self, state: State) -> None:
+        """Tells of a list that was finished in this round, once."""
+        todos, run = state.list_of(self._agent), state.runs[self._agent]
+        if not is_done(todos):
+            self._all_done = False
+        elif todos.changed_in != self._told_done:
+            self._told_done = todos.changed_in
+            self._all_done = self._config.stop_when_done and run.changed_by != TRACKER
+            self._recorder.record(TodoListCompleted(now(), self.round, run.tool_calls))
+
+    def _add_own(self, line: str) -> None:
+        message = own_request(line)
+        state = self._recorder.record(MessageAdded(stored(message)))
+        self._conversation.add(message, state.version)
+
+
+def _call_ids(messages: list[ModelMessage]) -> set[str]:
+    return {part.tool_call_id for message in messages for part in message.parts if isinstance(part, ToolCallPart)}

@@ -1,0 +1,128 @@
+"""A run in the log: begun with a lease on its session, recorded fact by fact, ended once, and asked from outside.
+
+Between the loop, which knows what happens, and the session, which keeps it. Every fact is in the store when the call
+that records it returns; keys and tokens are not.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from headway.core.errors import HeadwayError, RunRefused
+from headway.core.events import LIVE_ONLY, Event
+from headway.core.log import run_lease
+from headway.core.model import LOOP, State
+from headway.core.run_changes import EndRun, FinishTool, Record, StartRun
+from headway.core.run_events import RunData, RunStarted, TextDelta, ToolFinished
+from headway.core.runs import Run
+from headway.core.text import shown
+from headway.store.leases import this_process
+from headway.tools.secrets import redacted
+
+if TYPE_CHECKING:
+    from headway.core.session import Session
+    from headway.core.tracking import Policy
+
+LEASE = 20.0
+"""Seconds after which a run that gave no sign of life is over."""
+RENEW_EVERY = 5.0
+LOOK_EVERY = 0.05
+"""Seconds between looks at what others ask of the run."""
+
+
+class Recorder:
+    """One run of one agent. Use it as a context: leaving it ends the lease."""
+
+    def __init__(self, session: Session, clock: Callable[[], str]) -> None:
+        self.session = session
+        self.run_id = uuid4().hex[:12]
+        self._clock = clock
+        self._holder = this_process(f"(run {self.run_id})")
+        self._key = run_lease(session.agent_id)
+        self._over = threading.Event()
+
+    def begin(self, task: str, model: str, max_rounds: int, first: Sequence[RunData]) -> None:
+        """Takes the session, or raises `RunRefused` with who has it."""
+        state = self.session.state  # a run whose process is gone is ended by this
+        store = self.session.store
+        other = store.hold(self.session.name, self._key, self._holder, LEASE)
+        if other is not None:
+            since = state.runs[self.session.agent_id].started_at if self.session.agent_id in state.runs else "just now"
+            raise RunRefused(
+                f"Another run has the session '{shown(self.session.name)}' ({shown(other, 120)}, since {since}): "
+                "wait for it, stop it, or name another session with --session."
+            )
+        started = RunStarted(self.run_id, redacted(task), model, max_rounds, self._holder)
+        try:
+            self._change(lambda at: StartRun(self.session.agent_id, LOOP, at, started, first))
+        except BaseException:
+            store.let_go(self.session.name, self._key, self._holder)
+            raise
+        threading.Thread(target=self._renew, name="headway lease", daemon=True).start()
+
+    def _renew(self) -> None:
+        store = self.session.store
+        while not self._over.wait(RENEW_EVERY):
+            try:
+                if store.hold(self.session.name, self._key, self._holder, LEASE) is not None:
+                    return  # another process has it now; the next fact of this run will be refused
+            except HeadwayError:
+                continue  # the store is busy or full: the lease lasts for a few more tries
+
+    # what happens
+
+    def record(self, *facts: RunData) -> State:
+        return self._change(lambda at: Record(self.session.agent_id, LOOP, at, self.run_id, facts))
+
+    def finish_tool(self, call: ToolFinished, policy: Policy) -> str | None:
+        """Records a call that is over; the item that it was recorded on."""
+        events, _ = self.session.log.change(
+            lambda state: FinishTool(self.session.agent_id, LOOP, self._clock(), self.run_id, call, policy)
+        )
+        return next((event.data.item_id for event in events if isinstance(event.data, ToolFinished)), None)
+
+    def live(self, text: str, kind: str, call_id: str | None = None) -> None:
+        """Text as it comes, for whoever watches; not kept."""
+        log = self.session.log
+        if log.is_heard:
+            delta = TextDelta(text, kind, call_id)
+            log.tell(Event(0, self._clock(), self.session.agent_id, LOOP, LIVE_ONLY, delta))
+
+    def end(self, reason: str, error: str | None) -> None:
+        """Ends the run; what it had in progress is pending again. Nothing if someone else ended it already."""
+        self._over.set()
+        try:
+            self._change(lambda at: EndRun(self.session.agent_id, LOOP, at, self.run_id, reason, error))
+        except RunRefused:
+            return
+        finally:
+            self.session.store.let_go(self.session.name, self._key, self._holder)
+
+    def _change(self, make: Callable[[str], StartRun | Record | EndRun]) -> State:
+        return self.session.log.change(lambda state: make(self._clock()))[1]
+
+    @property
+    def tool_calls(self) -> int:
+        """Calls of the run so far, or in the end, other than of todo tools."""
+        run = self.session.run
+        return run.tool_calls if run is not None and run.id == self.run_id else 0
+
+    # what others want
+
+    @property
+    def now(self) -> Run:
+        """The run as the log has it. Raises `RunRefused` if it is no longer this one."""
+        run = self.session.run
+        if run is None or run.id != self.run_id or not run.goes_on:
+            raise RunRefused("Another process ended this run or took its session; start it again.")
+        return run
+
+    async def until(self, holds: Callable[[Run], bool]) -> Run:
+        """Waits until something holds of the run."""
+        while not holds(run := self.now):
+            await asyncio.sleep(LOOK_EVERY)
+        return run

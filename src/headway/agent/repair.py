@@ -1,0 +1,296 @@
+"""Messages that every provider accepts: a history repaired after it was cut, an answer made sound as it arrives.
+
+The loop repairs what it loads and what compaction leaves, and appends what `sound` returns. Decides by what providers
+refuse, whichever was asked; leaves alone what a provider's own tools wrote, and ids that only look foreign.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict, deque
+from collections.abc import Iterator, Sequence, Set
+from dataclasses import replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
+from uuid import NAMESPACE_OID, uuid4, uuid5
+
+from pydantic_ai.messages import (
+    CachePoint,
+    ModelMessage,
+    ModelRequest,
+    ModelRequestPart,
+    ModelResponse,
+    ModelResponsePart,
+    TextContent,
+    TextPart,
+    ThinkingPart,
+    ToolCallPart,
+    ToolReturnPart,
+    UserContent,
+    UserPromptPart,
+)
+
+from headway.core.json_text import BadJson, read_json
+from headway.core.text import shown, storable, type_name
+
+if TYPE_CHECKING:
+    from pydantic_ai.messages import RetryPromptPart  # pyright: ignore[reportDeprecated]
+
+Result: TypeAlias = "ToolReturnPart[Any] | RetryPromptPart"  # pyright: ignore[reportDeprecated]
+
+NO_ANSWER = "(no answer)"
+NO_OUTPUT = "(no output)"
+CUT_OFF = "(The beginning of this conversation was cut off.)"
+UNFINISHED = "This call did not finish. It gave no result; what it had done by then is not known."
+INVALID_NAME = "invalid_tool_name"
+
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+"""What a tool may be called: all providers accept these names, and each refuses some others."""
+_ASKS = frozenset({"user-prompt", "retry-prompt", "compaction", "speech"})
+"""The kinds of parts that a provider is sent as the user's; a system prompt goes elsewhere."""
+
+
+def repair_messages(messages: Sequence[ModelMessage]) -> list[ModelMessage]:
+    """The history, valid for every provider. Messages that need no repair are the same objects; none is changed."""
+    repaired: list[ModelMessage] = []
+    ids = _Ids()
+    asked = False
+    for response, requests in _turns(messages):
+        results: list[Result] = []
+        at = None
+        if response is not None:
+            at = response.timestamp
+            if not asked:
+                repaired.append(ModelRequest(parts=[UserPromptPart(CUT_OFF, timestamp=at)], timestamp=at))
+            answer, results = _repaired(response, _results(requests), ids)
+            repaired.append(answer)
+        asks = _asked(requests, results, at)
+        repaired += asks
+        asked = asked or response is not None or any(part.part_kind in _ASKS for ask in asks for part in ask.parts)
+    return repaired
+
+
+def sound(answer: ModelResponse, used_ids: Set[str]) -> tuple[ModelResponse, dict[str, str]]:
+    """The answer, valid for every provider; and for each call that must not be run, its id and what to reply to it.
+
+    No call is dropped: the model learns what was wrong with it from the reply. `used_ids` are the history's.
+    """
+    faults: dict[str, str] = {}
+    ids: set[str] = set()
+    parts: list[ModelResponsePart] = []
+    for part in answer.parts:
+        if not isinstance(part, ToolCallPart):
+            parts.append(part)
+            continue
+        call, fault = _sendable(part)
+        if not _is_id(call.tool_call_id) or call.tool_call_id in used_ids or call.tool_call_id in ids:
+            call = replace(call, tool_call_id=f"call_{uuid4().hex}")
+        ids.add(call.tool_call_id)
+        if fault:
+            faults[call.tool_call_id] = fault
+        parts.append(call)
+    return _with_parts(answer, _said(parts)), faults
+
+
+class _Ids:
+    """The ids of a history's calls, each used once.
+
+    Anthropic refuses a second call with the same id, in one message or in the whole request; OpenAI one in the same
+    message. Dropping the second would lose work that was done, so it gets another id, and its result with it. The new
+    id follows from the old one: a history that is loaded again gives the same bytes, as a provider's cache needs.
+    An id that is used once stays, even if not every provider would have made it: some models only know their own form.
+    """
+
+    def __init__(self) -> None:
+        self._seen: set[str] = set()
+        self._copies: defaultdict[str, int] = defaultdict(lambda: 1)
+
+    def unique(self, id: str) -> str:
+        new = id
+        while new in self._seen:
+            self._copies[id] += 1
+            new = f"call_{uuid5(NAMESPACE_OID, f'{self._copies[id]} {id}').hex}"
+        self._seen.add(new)
+        return new
+
+
+def _turns(messages: Sequence[ModelMessage]) -> Iterator[tuple[ModelResponse | None, list[ModelRequest]]]:
+    """Each response with the requests up to the next; first, those before any response."""
+    response: ModelResponse | None = None
+    requests: list[ModelRequest] = []
+    for message in messages:
+        if isinstance(message, ModelRequest):
+            requests.append(message)
+        else:
+            yield response, requests
+            response, requests = message, []
+    yield response, requests
+
+
+def _repaired(
+    response: ModelResponse, found: dict[str, deque[Result]], ids: _Ids
+) -> tuple[ModelResponse, list[Result]]:
+    """The response with the calls that can be sent, and their results in the same order."""
+    parts: list[ModelResponsePart] = []
+    results: list[Result] = []
+    for part in response.parts:
+        if not isinstance(part, ToolCallPart):
+            parts.append(part)
+            continue
+        # Also a call that is dropped takes its result with it: it must not pass for that of another with the same id.
+        waiting = found.get(part.tool_call_id)
+        result = waiting.popleft() if waiting else None
+        call, fault = _sendable(part)
+        if fault or not _is_id(call.tool_call_id):
+            continue
+        if (id := ids.unique(call.tool_call_id)) != call.tool_call_id:
+            call = replace(call, tool_call_id=id)
+        parts.append(call)
+        results.append(_unfinished(call, response.timestamp) if result is None else _result_of(call, result))
+    return _with_parts(response, _said(parts)), results
+
+
+def _results(requests: Sequence[ModelRequest]) -> dict[str, deque[Result]]:
+    """The results in the requests, by the id of their call."""
+    found: defaultdict[str, deque[Result]] = defaultdict(deque)
+    for request in requests:
+        for part in request.parts:
+            if _is_result(part):
+                found[part.tool_call_id].append(part)
+    return found
+
+
+def _is_result(part: ModelRequestPart) -> TypeGuard[Result]:
+    return part.part_kind == "tool-return" or (part.part_kind == "retry-prompt" and part.tool_name is not None)
+
+
+def _unfinished(call: ToolCallPart[Any], at: datetime) -> ToolReturnPart[Any]:
+    return ToolReturnPart(
+        tool_name=call.tool_name,
+        content=UNFINISHED,
+        tool_call_id=call.tool_call_id,
+        tool_kind=call.tool_kind,
+        timestamp=at,
+        outcome="interrupted",
+    )
+
+
+def _result_of(call: ToolCallPart[Any], result: Result) -> Result:
+    """The result under the call's id and name, with something in it: Anthropic refuses empty text."""
+    is_named = (result.tool_call_id, result.tool_name) == (call.tool_call_id, call.tool_name)
+    if result.part_kind == "retry-prompt":
+        if is_named:
+            return result
+        return ToolReturnPart(
+            tool_name=call.tool_name,
+            content=result.model_response(),
+            tool_call_id=call.tool_call_id,
+            timestamp=result.timestamp,
+            outcome="retried",
+        )
+    content = result.content
+    if isinstance(content, str) and not content.strip():
+        content = NO_OUTPUT
+    if is_named and content is result.content:
+        return result
+    return replace(result, tool_name=call.tool_name, tool_call_id=call.tool_call_id, content=content)
+
+
+def _asked(requests: Sequence[ModelRequest], results: Sequence[Result], at: datetime | None) -> list[ModelRequest]:
+    """The requests after a response: its results in front of everything, as OpenAI and Anthropic want them."""
+    if results and not requests:
+        return [ModelRequest(parts=results, timestamp=at)]
+    asked: list[ModelRequest] = []
+    first: Sequence[ModelRequestPart] = results
+    for request in requests:
+        others = (_prompt(part) for part in request.parts if not _is_result(part))
+        parts = [*first, *(part for part in others if part is not None)]
+        first = ()
+        if parts:
+            asked.append(request if _same(request.parts, parts) else replace(request, parts=parts))
+    return asked
+
+
+def _prompt(part: ModelRequestPart) -> ModelRequestPart | None:
+    """The part without blank text, which Anthropic refuses; None if nothing is left."""
+    if not isinstance(part, UserPromptPart):
+        return part
+    if isinstance(part.content, str):
+        return part if part.content.strip() else None
+    content = [item for item in part.content if not _is_blank(item)]
+    if all(isinstance(item, CachePoint) for item in content):
+        return None
+    return part if len(content) == len(part.content) else replace(part, content=content)
+
+
+def _is_blank(item: UserContent) -> bool:
+    text = item.content if isinstance(item, TextContent) else item
+    return isinstance(text, str) and not text.strip()
+
+
+def _said(parts: Sequence[ModelResponsePart]) -> list[ModelResponsePart]:
+    """The parts of an answer without blank text and without thoughts at its end; with text if that leaves nothing.
+
+    Anthropic refuses both, and OpenAI reasoning that nothing follows; a thought that was cut off lacks the signature
+    by which a provider knows it for its own. What a provider ran or drew itself is not always sent, so it does not
+    count as following.
+    """
+    said = [_encodable(part) for part in parts if not isinstance(part, TextPart) or part.content.strip()]
+    while said and isinstance(said[-1], ThinkingPart):
+        said.pop()
+    sent = (part for part in reversed(said) if isinstance(part, TextPart | ToolCallPart | ThinkingPart))
+    if not said or isinstance(next(sent, None), ThinkingPart):
+        said.append(TextPart(NO_ANSWER))
+    return said
+
+
+def _encodable(part: ModelResponsePart) -> ModelResponsePart:
+    """The part with text that can be sent: a character cut in two by a stream's pieces makes every request fail."""
+    if not isinstance(part, TextPart | ThinkingPart):
+        return part
+    content = storable(part.content)
+    return part if content is part.content else replace(part, content=content)
+
+
+def _sendable(call: ToolCallPart[Any]) -> tuple[ToolCallPart[Any], str | None]:
+    """The call with a name and arguments that can be sent, and what is wrong if they are not what the model sent."""
+    if not _NAME.fullmatch(call.tool_name or ""):
+        return replace(call, tool_name=INVALID_NAME, args={}), _name_fault(call.tool_name)
+    try:
+        args = _arguments(call.args)
+    except BadJson as reason:
+        return replace(call, args={}), (
+            f"The arguments of this call were no valid JSON object ({reason}), so it was not run: call again with all "
+            f"arguments in one JSON object. What was sent begins: {shown(call.args, 200)}"
+        )
+    return (call if args is call.args else replace(call, args=args)), None
+
+
+def _name_fault(name: str) -> str:
+    came = f"{shown(name)!r} is no name of a tool" if name else "This call names no tool"
+    return f"{came}, so nothing was run: call one of the tools you were given by its exact name."
+
+
+def _arguments(args: str | dict[str, Any] | None) -> str | dict[str, Any] | None:
+    """The same arguments if they can be sent as they are. Raises `BadJson` if they are no object."""
+    if not args or not isinstance(args, str):
+        return args
+    if not args.strip():
+        return {}
+    text = storable(args)
+    value = read_json(text)
+    if not isinstance(value, dict):
+        raise BadJson(f"expected object, received {type_name(value)}")
+    return text
+
+
+def _is_id(id: str) -> bool:
+    return bool(id and id.strip()) and storable(id) is id
+
+
+def _with_parts(response: ModelResponse, parts: list[ModelResponsePart]) -> ModelResponse:
+    return response if _same(response.parts, parts) else replace(response, parts=parts)
+
+
+def _same(old: Sequence[object], new: Sequence[object]) -> bool:
+    return len(old) == len(new) and all(one is other for one, other in zip(old, new, strict=True))

@@ -1,0 +1,136 @@
+"""Requests to the model: within the run's limits, heard while the answer comes, made again where that makes sense."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from typing import TYPE_CHECKING
+
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelResponse,
+    ModelResponseStreamEvent,
+    PartDeltaEvent,
+    PartStartEvent,
+    TextPart,
+    TextPartDelta,
+    ThinkingPart,
+    ThinkingPartDelta,
+    ToolCallPart,
+)
+from pydantic_ai.settings import ModelSettings
+
+from headway.agent.asking import Asker
+from headway.agent.budget import Budget
+from headway.agent.conversation import size_of, text_of
+from headway.agent.failures import explain
+from headway.agent.frame import Request
+from headway.agent.spending import Spending
+from headway.core.errors import ModelBusy
+from headway.core.run_events import RunError
+
+if TYPE_CHECKING:
+    from pydantic_ai.models import Model, ModelRequestParameters
+
+    from headway.agent.config import LoopConfig
+    from headway.agent.recorder import Recorder
+
+_FIRST_WAIT = 1.0
+_LONGEST_WAIT = 120.0
+"""Seconds; a provider that asks for more is not waited for."""
+
+
+class Requests:
+    def __init__(
+        self, model: Model, asker: Asker, recorder: Recorder, spending: Spending, budget: Budget, config: LoopConfig
+    ) -> None:
+        self._model = model
+        self._asker = asker
+        self._recorder = recorder
+        self._spending = spending
+        self._budget = budget
+        self._retries = config.retries
+        self._heard_any = False
+
+    async def answered(self, request: Request, round: int) -> ModelResponse:
+        """The model's answer. Raises `ModelError` or `LimitReached`."""
+        failed, empty = 0, False
+        while True:
+            room = self._spending.room(self._budget.tokens(request.size))
+            try:
+                answer = await self._asked(request, room)
+            except ModelBusy as error:
+                wait = self._wait(error, failed)
+                if failed == self._retries or wait > _LONGEST_WAIT:
+                    raise
+                failed += 1
+                self._recorder.record(RunError(str(error), retry_in=wait))
+                await asyncio.sleep(wait)
+                continue
+            self._budget.measured(request.size, answer.usage.input_tokens)
+            if empty or _says_something(answer):
+                return answer
+            empty = True  # some models send nothing now and then; asked again, they answer
+            self._recorder.record(self._spending.add(answer.usage, round))
+
+    async def _asked(self, request: Request, room: int | None) -> ModelResponse:
+        self._heard_any = False
+        settings = self._settings(room)
+        try:
+            answer = await self._asker.ask(request.messages, settings, request.parameters, self._heard)
+        except Exception as error:
+            raise explain(error, self._model) from error
+        if not self._heard_any and (text := text_of(answer)):
+            self._recorder.live(text, "text")
+        return answer
+
+    async def apart(
+        self, messages: list[ModelMessage], parameters: ModelRequestParameters, most_tokens: int
+    ) -> ModelResponse:
+        """A short question beside the conversation, asked once and not heard."""
+        size = sum(map(size_of, messages))
+        room = self._spending.room(self._budget.tokens(size))
+        settings = self._settings(most_tokens if room is None else min(room, most_tokens))
+        try:
+            answer = await self._asker.ask(messages, settings, parameters, streamed=False)
+        except Exception as error:
+            raise explain(error, self._model) from error
+        self._recorder.record(self._spending.add(answer.usage, self._recorder.now.round))
+        return answer
+
+    def _settings(self, room: int | None) -> ModelSettings:
+        settings = ModelSettings()
+        if self._model.base_url is not None:
+            settings["max_retries"] = 0  # it is for the loop to ask again, and to tell of it
+        if room is not None:
+            settings["max_tokens"] = room
+        elif self._model.system == "anthropic":
+            settings["max_tokens"] = self._budget.reply  # it wants a number, and its library's own is small
+        return settings
+
+    @staticmethod
+    def _wait(error: ModelBusy, failed: int) -> float:
+        if error.retry_after is not None:
+            return error.retry_after
+        return _FIRST_WAIT * 2**failed * random.uniform(0.5, 1)
+
+    def _heard(self, event: ModelResponseStreamEvent) -> None:
+        piece = event.part if isinstance(event, PartStartEvent) else None
+        piece = event.delta if isinstance(event, PartDeltaEvent) else piece
+        if isinstance(piece, TextPart):
+            self._live(piece.content, "text")
+        elif isinstance(piece, TextPartDelta):
+            self._live(piece.content_delta, "text")
+        elif isinstance(piece, ThinkingPart):
+            self._live(piece.content, "reasoning")
+        elif isinstance(piece, ThinkingPartDelta):
+            self._live(piece.content_delta or "", "reasoning")
+
+    def _live(self, text: str, kind: str) -> None:
+        if text:
+            self._heard_any = self._heard_any or kind == "text"
+            self._recorder.live(text, kind)
+
+
+def _says_something(answer: ModelResponse) -> bool:
+    return bool(text_of(answer)) or any(isinstance(part, ToolCallPart) for part in answer.parts)

@@ -1,0 +1,229 @@
+"""`run_loop`: puts a run together, watches over it, and ends it in order, however it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import os
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from pydantic_ai.messages import ModelRequest, ModelResponse, UserPromptPart
+
+from headway.agent.asking import Asker
+from headway.agent.budget import Budget
+from headway.agent.calls import Calls
+from headway.agent.compaction import own_request
+from headway.agent.config import LoopConfig, Reason, RunResult
+from headway.agent.conversation import Conversation, stored
+from headway.agent.frame import Frame
+from headway.agent.loop import Loop
+from headway.agent.models import context_window, resolve_model
+from headway.agent.prompt import instructions
+from headway.agent.questions import Questions
+from headway.agent.recorder import Recorder
+from headway.agent.requests import Requests
+from headway.agent.spending import Spending
+from headway.core.clock import now
+from headway.core.errors import HeadwayError, RunRefused, StoreError
+from headway.core.run_events import MessageAdded, RunError
+from headway.core.text import shown, storable
+from headway.project import project_of
+from headway.tools.approvals import Approvals
+from headway.tools.executor import Executor
+from headway.tools.todos import given_tools
+
+if TYPE_CHECKING:
+    from pydantic_ai.models import Model
+
+    from headway.core.events import Event
+    from headway.core.session import Session
+    from headway.tools.base import Tool
+    from headway.tools.functions import Function
+    from headway.tools.limits import Limits
+
+_HALT = 0.8
+"""Seconds that what is under way gets to end itself; a person who stops a run waits no longer."""
+_DELIVERY = 2.0
+"""Seconds that listeners get at the end for what they have not heard yet."""
+_GO_ON = "(Go on where you were cut off.)"
+
+
+async def run_loop(
+    session: Session,
+    task: str | None = None,
+    *,
+    model: str | Model,
+    tools: Iterable[Tool[Any] | Function] | None = None,
+    approvals: Approvals | None = None,
+    on_event: Callable[[Event], object] | None = None,
+    config: LoopConfig | None = None,
+    limits: Limits | None = None,
+    base_url: str | None = None,
+    project: str | os.PathLike[str] | None = None,
+) -> RunResult:
+    """Has the model work on a task, with the session's list, until there is a reason to end.
+
+    Without a task, the conversation of the session goes on where it was. `tools` are the built-in ones unless given;
+    `approvals` says what they may do without asking (default: nothing that needs it). Whatever goes wrong on the way is
+    the result's `reason` and `error`; what cannot even begin raises a `HeadwayError`. Being cancelled ends the run
+    within a second and goes through.
+    """
+    config = config or LoopConfig()
+    folder = os.path.abspath(project or project_of(session) or ".")
+    asked = resolve_model(model, base_url=base_url)
+    approvals = approvals or Approvals()
+    recorder = Recorder(session, now)
+    executor = Executor(
+        given_tools(tools, config.todo_tools, folder),
+        session,
+        project=folder,
+        approvals=approvals,
+        limits=limits,
+        on_output=lambda call_id, text: recorder.live(text, "output", call_id),
+    )
+    told = config.instructions
+    if told is None:
+        told = instructions(folder, todo_tools=config.todo_tools)
+    first = _first_messages(session, task)
+    end_delivery = session.log.deliver_apart()
+    unsubscribe = session.subscribe(_called(on_event)) if on_event else lambda: None
+    asking_here = approvals.ask
+    try:
+        recorder.begin(task or _GO_ON, asked.model_id, config.max_rounds, [MessageAdded(stored(m)) for m in first])
+        if asking_here is not None:
+            approvals.ask = Questions(recorder, asking_here)
+        apart = isinstance(model, str) and asked.base_url is not None
+        return await _supervised(recorder, first, Asker(asked, apart=apart), asked, executor, told, config)
+    finally:
+        approvals.ask = asking_here
+        await asyncio.shield(asyncio.to_thread(end_delivery, _DELIVERY))
+        unsubscribe()
+
+
+def _first_messages(session: Session, task: str | None) -> list[ModelRequest]:
+    """What a run begins with: the user's words, or a word to go on if the model spoke last."""
+    if task is not None:
+        if not task.strip():
+            raise HeadwayError("There is no task: say what is to be done.")
+        return [ModelRequest([UserPromptPart(storable(task))])]
+    before = Conversation.load(session).messages
+    if not before:
+        raise HeadwayError("There is nothing to continue in this session: say what is to be done.")
+    return [own_request(_GO_ON)] if isinstance(before[-1], ModelResponse) else []
+
+
+def _conversation(session: Session, first: list[ModelRequest]) -> Conversation:
+    """What was said before, and now the user's words as they are: in the log they are without keys and tokens."""
+    conversation = Conversation.load(session)
+    if first:
+        last = conversation.messages[-1]
+        assert isinstance(last, ModelRequest)
+        conversation.messages[-1] = replace(last, parts=[*last.parts[:-1], *first[-1].parts])
+    return conversation
+
+
+def _called(on_event: Callable[[Event], object]) -> Callable[[Event], None]:
+    """The listener as the thread calls it that delivers: one event after the other, coroutines on the caller's loop."""
+    loop = asyncio.get_running_loop()
+
+    def tell(event: Event) -> None:
+        answer = on_event(event)
+        if inspect.iscoroutine(answer):
+            asyncio.run_coroutine_threadsafe(answer, loop).result()
+        else:
+            with suppress(RuntimeError):  # the loop is gone
+                loop.call_soon_threadsafe(_nothing)  # a listener that touched the loop need not know of threads
+
+    return tell
+
+
+def _nothing() -> None:
+    pass
+
+
+async def _supervised(
+    recorder: Recorder,
+    first: list[ModelRequest],
+    asker: Asker,
+    model: Model,
+    executor: Executor,
+    told: str,
+    config: LoopConfig,
+) -> RunResult:
+    """Runs the loop; ends it when it is over, when a person wants it, or when it is cancelled."""
+    spending = Spending(model, config)
+    calls = Calls(executor, recorder, config.policy)
+    loop: Loop | None = None
+    reason, error = Reason.ERROR, None
+    try:
+        async with asker:
+            budget = Budget(config.context_window or context_window(model), config.reply_tokens)
+            requests = Requests(model, asker, recorder, spending, budget, config)
+            frame = Frame(told, executor, config.inject)
+            conversation = _conversation(recorder.session, first)
+            loop = Loop(config, recorder, conversation, frame, budget, spending, requests, calls)
+            reason = await _watched(loop, recorder)
+    except HeadwayError as failure:
+        error = str(failure)
+        with suppress(StoreError, RunRefused):
+            recorder.record(RunError(error))
+    except asyncio.CancelledError:
+        reason = Reason.CANCELLED
+        raise
+    except BaseException as failure:
+        error = f"Headway itself failed ({type(failure).__name__}: {shown(failure, 200)})."
+        raise
+    finally:
+        error = _ended(recorder, reason, error)
+    return RunResult(
+        recorder.run_id,
+        reason if error is None else Reason.ERROR,
+        rounds=loop.round if loop else 0,
+        text=loop.text if loop else "",
+        error=error,
+        tool_calls=recorder.tool_calls,
+        files=tuple(calls.files),
+        input_tokens=spending.input_tokens,
+        output_tokens=spending.output_tokens,
+        cache_read_tokens=spending.cache_read_tokens,
+        cost=spending.cost,
+    )
+
+
+def _ended(recorder: Recorder, reason: Reason, error: str | None) -> str | None:
+    """What went wrong, the end included."""
+    try:
+        recorder.end(reason, error)
+    except StoreError as failure:
+        return error or str(failure)
+    return error
+
+
+async def _watched(loop: Loop, recorder: Recorder) -> Reason:
+    work = asyncio.create_task(loop.run(), name="headway run")
+    stop = asyncio.create_task(recorder.until(lambda run: run.stopping), name="headway stop")
+    try:
+        await asyncio.wait({work, stop}, return_when=asyncio.FIRST_COMPLETED)
+        if work.done():
+            return work.result()
+        stop.result()  # raises if the run was taken away
+        return Reason.CANCELLED
+    finally:
+        stop.cancel()
+        await _halted(work)
+
+
+async def _halted(work: asyncio.Task[Reason]) -> None:
+    """Ends what is under way; what does not end in time is left to itself."""
+    if not work.done():
+        work.cancel()
+        await asyncio.wait({work}, timeout=_HALT)
+    work.add_done_callback(_forgotten)
+
+
+def _forgotten(work: asyncio.Task[Reason]) -> None:
+    if not work.cancelled():
+        work.exception()  # asked for, so that nothing complains that nobody did
