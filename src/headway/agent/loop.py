@@ -170,12 +170,9 @@ class Loop:
             return None
         outcome = await self._calls.run(calls, faults, self.round)
         self._conversation.add(outcome.results, self._conversation.versions[-1] + 1)
-        state = self._session.state
         if self._judge is not None:
             self._judge.saw(outcome.finished)
-            await self._judge.evaluate(state, self._agent, self.round)
-        todos = self._session.todo_list
-        self._attention.round_over(todos, worked=outcome.worked, succeeded=outcome.succeeded)
+            await self._judge.evaluate(self._session.state, self._agent, self.round)
         return outcome
 
     # 7. end
@@ -185,6 +182,8 @@ class Loop:
         state = self._session.state
         self._look_whether_done(state)
         if outcome is not None:
+            todos = state.list_of(self._agent)
+            self._attention.round_over(todos, worked=outcome.worked, succeeded=outcome.succeeded)
             return None
         if self._all_done:
             return Reason.ALL_DONE

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from functools import lru_cache
 
 import regex  # possessive groups go wrong in the first versions of Python 3.11
 
@@ -76,7 +77,7 @@ def is_secret_name(name: str) -> bool:
 
 def redacted(text: str, environ: Mapping[str, str] | None = None) -> str:
     """The text without what looks like a key, a token or a password."""
-    values = _secret_values(os.environ if environ is None else environ)
+    values = _own_values() if environ is None else _secret_values(environ)
     for _ in range(_PASSES):
         before, text = text, _once(text, values)
         if text == before:
@@ -84,7 +85,7 @@ def redacted(text: str, environ: Mapping[str, str] | None = None) -> str:
     return text
 
 
-def _once(text: str, values: list[str]) -> str:
+def _once(text: str, values: tuple[str, ...]) -> str:
     for value in values:
         text = text.replace(value, HIDDEN)
     if any(begin in text for begin in _BEGINNINGS):
@@ -95,12 +96,22 @@ def _once(text: str, values: list[str]) -> str:
     return _NAMED.sub(_hidden, text) if any(word in lower for word in _NAMES) else text
 
 
-def _secret_values(environ: Mapping[str, str]) -> list[str]:
+def _own_values() -> tuple[str, ...]:
+    """Those of this process, looked for again only when a variable changed: many texts are checked in a run."""
+    return _known_values(tuple(os.environb.items())) if os.supports_bytes_environ else _secret_values(os.environ)
+
+
+@lru_cache(maxsize=1)
+def _known_values(environ: tuple[tuple[bytes, bytes], ...]) -> tuple[str, ...]:
+    return _secret_values({os.fsdecode(name): os.fsdecode(value) for name, value in environ})
+
+
+def _secret_values(environ: Mapping[str, str]) -> tuple[str, ...]:
     """Longest first, so that one that contains another is hidden whole."""
     found = {value for name, value in environ.items() if is_secret_name(name)}
     found |= {match[2] for value in environ.values() if (match := _IN_URL.search(value))}
     usual = {value for value in found if len(value) >= _SHORTEST and value not in HIDDEN and not os.path.isabs(value)}
-    return sorted(usual, key=lambda value: (-len(value), value))
+    return tuple(sorted(usual, key=lambda value: (-len(value), value)))
 
 
 def _hidden(found: regex.Match[str]) -> str:

@@ -7,6 +7,7 @@ text is on one line: nothing can close the block, begin a line, or pass for anot
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from headway.core.model import Status, Todo
 from headway.core.recap import recap as recap_line
@@ -58,6 +59,7 @@ def _line(todo: Todo) -> str:
     return f"{MARKERS[todo.status]} {todo_id}: {escaped(todo.content, MAX_TEXT)}{calls}"
 
 
+@lru_cache(maxsize=2_000)
 def escaped(text: str, limit: int) -> str:
     """The text as it may stand on a line of the block, in at most `limit` characters."""
     line = visible(text[: limit * 2]).translate(_BRACKETS)
