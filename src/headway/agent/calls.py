@@ -158,6 +158,9 @@ def summary(tool: str, args: object) -> str:
     if isinstance(values, dict):
         fields = cast("dict[str, object]", values)
         told = next((fields[name] for name in _TOLD if fields.get(name)), None)
+        entries = fields.get("items") or fields.get("todos")
+        if told is None and isinstance(entries, list):
+            told = f"({len(cast('list[object]', entries))} items)"
         if told is None:
             told = json.dumps(fields, ensure_ascii=False, default=str) if fields else ""
         values = told

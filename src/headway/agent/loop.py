@@ -151,10 +151,10 @@ class Loop:
 
     def _keep(self, answer: ModelResponse) -> tuple[list[ToolCallPart[Any]], dict[str, str]]:
         """The answer goes into the conversation and into the log, with the calls that begin now."""
+        self.text = text_of(answer) or self.text
         answer, faults = sound(answer, self._used_ids)
         calls = [part for part in answer.parts if isinstance(part, ToolCallPart)]
         self._used_ids.update(call.tool_call_id for call in calls)
-        self.text = text_of(answer) or self.text
         more = [self._spending.add(answer.usage, self.round), *self._calls.started(calls, self.round)]
         if not answer.parts:  # nothing was said, so there is nothing to keep
             self._recorder.record(*more)

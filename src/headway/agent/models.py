@@ -51,6 +51,15 @@ def resolve_model(
             return _compatible(choice)
 
 
+def own_retries_off(model: Model) -> bool:
+    """Has the provider's library not ask again by itself. False where only the settings of a request can say that."""
+    client: object = getattr(model, "client", None)
+    if not hasattr(client, "max_retries"):
+        return False
+    client.max_retries = 0  # pyright: ignore[reportAttributeAccessIssue, reportOptionalMemberAccess]
+    return True
+
+
 def context_window(model: Model) -> int | None:
     """How many tokens fit into a request and its answer together, where that is known."""
     return None if _is_unknown_server(model) else model.context_window
@@ -100,7 +109,10 @@ def _openai(choice: Choice) -> Model:
     from pydantic_ai.models import infer_model
     from pydantic_ai.providers.openai import OpenAIProvider
 
+    from headway.agent.openai_bodies import send_as_they_are
+
     provider = OpenAIProvider(api_key=choice.key, base_url=choice.url)
+    send_as_they_are(provider.client)
     return infer_model(f"openai:{choice.name}", lambda _: provider)
 
 
@@ -113,10 +125,14 @@ def _compatible(choice: Choice) -> Model:
     from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
     from pydantic_ai.providers.vllm import VLLMProvider
 
+    from headway.agent.openai_bodies import send_as_they_are
+
     name, url, key = choice.name, choice.url or "", choice.key or _NO_KEY
     match choice.provider.name:
         case "openai":
-            return OpenAIChatModel(name, provider=OpenAIProvider(base_url=url, api_key=key))
+            provider = OpenAIProvider(base_url=url, api_key=key)
+            send_as_they_are(provider.client)
+            return OpenAIChatModel(name, provider=provider)
         case "ollama":
             provider = OllamaProvider(base_url=url, api_key=key)
             model = OllamaModel(name, provider=provider)
@@ -129,4 +145,5 @@ def _compatible(choice: Choice) -> Model:
     # The client reads OPENAI_ORG_ID and OPENAI_PROJECT_ID, which are no business of another server. Not None: then it
     # would read them again.
     provider.client.organization = provider.client.project = ""
+    send_as_they_are(provider.client)
     return model

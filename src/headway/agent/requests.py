@@ -42,9 +42,19 @@ _LONGEST_WAIT = 120.0
 
 class Requests:
     def __init__(
-        self, model: Model, asker: Asker, recorder: Recorder, spending: Spending, budget: Budget, config: LoopConfig
+        self,
+        model: Model,
+        asker: Asker,
+        recorder: Recorder,
+        spending: Spending,
+        budget: Budget,
+        config: LoopConfig,
+        *,
+        retries_off: bool,
     ) -> None:
+        """`retries_off`: the provider's library does not ask again by itself."""
         self._model = model
+        self._retries_off = retries_off
         self._asker = asker
         self._recorder = recorder
         self._spending = spending
@@ -100,7 +110,7 @@ class Requests:
 
     def _settings(self, room: int | None) -> ModelSettings:
         settings = ModelSettings()
-        if self._model.base_url is not None:
+        if self._model.base_url is not None and not self._retries_off:
             settings["max_retries"] = 0  # it is for the loop to ask again, and to tell of it
         if room is not None:
             settings["max_tokens"] = room

@@ -20,7 +20,7 @@ from headway.agent.config import LoopConfig, Reason, RunResult
 from headway.agent.conversation import Conversation, stored
 from headway.agent.frame import Frame
 from headway.agent.loop import Loop
-from headway.agent.models import context_window, resolve_model
+from headway.agent.models import context_window, own_retries_off, resolve_model
 from headway.agent.prompt import instructions
 from headway.agent.questions import Questions
 from headway.agent.recorder import Recorder
@@ -95,8 +95,10 @@ async def run_loop(
         recorder.begin(task or _GO_ON, asked.model_id, config.max_rounds, [MessageAdded(stored(m)) for m in first])
         if asking_here is not None:
             approvals.ask = Questions(recorder, asking_here)
-        apart = isinstance(model, str) and asked.base_url is not None
-        return await _supervised(recorder, first, Asker(asked, apart=apart), asked, executor, told, config)
+        asker = Asker(asked, apart=isinstance(model, str) and asked.base_url is not None)
+        # A model that was passed may be in use elsewhere: its client is left as it is.
+        retries_off = isinstance(model, str) and own_retries_off(asked)
+        return await _supervised(recorder, first, asker, asked, executor, told, config, retries_off=retries_off)
     finally:
         approvals.ask = asking_here
         await asyncio.shield(asyncio.to_thread(end_delivery, _DELIVERY))
@@ -152,6 +154,8 @@ async def _supervised(
     executor: Executor,
     told: str,
     config: LoopConfig,
+    *,
+    retries_off: bool,
 ) -> RunResult:
     """Runs the loop; ends it when it is over, when a person wants it, or when it is cancelled."""
     spending = Spending(model, config)
@@ -161,7 +165,7 @@ async def _supervised(
     try:
         async with asker:
             budget = Budget(config.context_window or context_window(model), config.reply_tokens)
-            requests = Requests(model, asker, recorder, spending, budget, config)
+            requests = Requests(model, asker, recorder, spending, budget, config, retries_off=retries_off)
             frame = Frame(told, executor, config.inject)
             conversation = _conversation(recorder.session, first)
             loop = Loop(config, recorder, conversation, frame, budget, spending, requests, calls)

@@ -17,6 +17,7 @@ COMMANDS = {
     "completion": ("headway.cli.completion", "completion", "Let the shell complete commands, ids and statuses."),
     "config": ("headway.cli.config", "config", "See and change the settings, and where each comes from."),
     "demo": ("headway.cli.demo", "demo", "See a list written, worked through and completed (offline)."),
+    "run": ("headway.cli.run", "run", "Have the agent work on a task, with its list in view."),
     "sessions": ("headway.cli.sessions", "sessions", "List, resume and delete the sessions of this project."),
     "todos": ("headway.cli.todos", "todos", "See and change the todo list."),
     "watch": ("headway.cli.watch", "watch", "Show the list live while others work on it."),
@@ -49,6 +50,7 @@ def app() -> None:
 
     \b
     headway demo                         a short tour
+    headway run "Fix the failing test"   have the agent do it
     headway todos add "Fix the parser"   begin a list in this folder
     headway todos list                   see it
     headway watch                        see it live

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Self, TextIO
 
 from headway.core.model import Todo
 from headway.views.box import box_lines, draw
+from headway.views.terminal import fitted
 
 if TYPE_CHECKING:
     from rich.live import Live
@@ -43,6 +44,8 @@ class LiveBox:
         self._ascii = not has_unicode(self._stream)
         self._live: Live | None = None
         self._shown: list[str] | None = None
+        self._note = ""
+        self._todos: list[Todo] = []
 
     def __enter__(self) -> Self:
         if not is_plain(self._stream):
@@ -56,17 +59,33 @@ class LiveBox:
 
     def show(self, todos: list[Todo]) -> None:
         size = self._size()
+        self._todos = todos
         if self._live is not None:
             if (todos, size) != self._drawn:
                 self._drawn = (todos, size)
-                self._live.console.size = (size.columns, size.lines)
-                self._live.update(self._box(todos, size), refresh=True)
+                self._draw(size)
             return
         lines = box_lines(todos, width=size.columns, ascii=self._ascii)
         if lines != self._shown:
             self._shown = lines
             self._stream.write("\n".join(lines) + "\n")
             self._stream.flush()
+
+    def note(self, line: str) -> None:
+        """Shows a line above the box until the next one, where it can be taken back."""
+        if self._live is not None and line != self._note:
+            self._note = line
+            self._draw(self._size())
+
+    def _draw(self, size: os.terminal_size) -> None:
+        from rich.console import Group
+        from rich.text import Text
+
+        assert self._live is not None
+        self._live.console.size = (size.columns, size.lines)
+        note = [Text(fitted(self._note, size.columns - 1, ascii=self._ascii), "dim")] if self._note else []
+        box = [self._box(self._todos, size)] if self._todos or self._screen or self._drawn else []
+        self._live.update(Group(*note, *box), refresh=True)
 
     def _box(self, todos: list[Todo], size: os.terminal_size) -> Text:
         return draw(todos, width=size.columns, ascii=self._ascii, height=max(size.lines - 2, 3))
@@ -78,6 +97,19 @@ class LiveBox:
         except (OSError, ValueError):
             return shutil.get_terminal_size()
         return size if size.columns and size.lines else os.terminal_size((80, 24))
+
+    def hide(self) -> None:
+        """Takes the box away, so that the terminal is free."""
+        if self._live is not None:
+            from rich.text import Text
+
+            self._live.update(Text(""), refresh=True)
+            self._live.stop()
+
+    def unhide(self) -> None:
+        if self._live is not None:
+            self._live.start()
+            self._draw(self._size())
 
     def say(self, line: str) -> None:
         """Prints a line above the box."""

@@ -47,11 +47,11 @@ class Chosen:
     def store(self) -> Store:
         return open_store(self.folder())
 
-    def settings(self) -> Loaded:
+    def settings(self, **flags: object) -> Loaded:
         """What is set, with the flags above the rest. Imported late: most commands need no settings."""
         from headway.settings import load_settings
 
-        return load_settings(self.folder(), {"model": self.model})
+        return load_settings(self.folder(), {"model": self.model, **flags})
 
     def open(self, *, must_exist: bool = True) -> Session:
         """The session meant; one that was named must be there unless the command may begin it."""

@@ -23,7 +23,8 @@ def read_json(text: str) -> object:
             storable(text.removeprefix("\ufeff")), object_pairs_hook=_object, parse_constant=_refuse_constant
         )
     except json.JSONDecodeError as error:
-        raise BadJson(f"{error.msg[:1].lower()}{error.msg[1:]} at line {error.lineno}, column {error.colno}") from None
+        said = error.msg.removesuffix(" at")
+        raise BadJson(f"{said[:1].lower()}{said[1:]} at line {error.lineno}, column {error.colno}") from None
     except RecursionError:
         raise BadJson("it is nested too deeply") from None
     except ValueError:

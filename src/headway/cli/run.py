@@ -1,0 +1,227 @@
+"""`headway run "task"`: one task, no questions beyond approvals; the list live, a line for each call, a summary."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import click
+
+from headway.cli.options import Chosen, complete_sessions, of_project, print_json
+from headway.core.clock import local_stamp, now
+from headway.core.codec import event_dict
+from headway.core.errors import HeadwayError
+from headway.core.log import Log
+from headway.core.session import Session
+from headway.project import chosen_session, open_store, session_name
+
+if TYPE_CHECKING:
+    from headway.agent import LoopConfig, RunResult
+    from headway.core.events import Event
+    from headway.core.store import Store
+    from headway.settings.model import Settings
+    from headway.tools.approvals import Ask
+
+INTERRUPTED = 130
+_NO_MODEL = (
+    "No model is set: name one with --model provider:name, or once for all with 'headway config set model "
+    "provider:name --user'. Without one, 'headway demo' shows what there is to see."
+)
+
+
+@click.command()
+@click.argument("task", nargs=-1)
+@click.option("--continue", "go_on", is_flag=True, help="Go on in the current session; a task is then optional.")
+@click.option("--session", metavar="NAME", shell_complete=complete_sessions, help="Use this session, new or not.")
+@click.option("--plan", is_flag=True, help="Plan mode: look around and plan, change nothing.")
+@click.option(
+    "--mode",
+    type=click.Choice(["default", "auto_edit", "yolo"]),
+    help="default asks before writes and commands, auto_edit only before commands, yolo never.",
+)
+@click.option("--max-rounds", type=click.IntRange(min=1), help="Rounds that it may take (default: 50).")
+@click.option("--max-tokens", type=click.IntRange(min=1), help="Tokens that it may use.")
+@click.option("--max-cost", type=click.FloatRange(min=0, min_open=True), help="US dollars that it may cost.")
+@click.option("--memory", is_flag=True, help="Keep nothing: the session ends with the command.")
+@of_project
+def run(
+    chosen: Chosen,
+    task: tuple[str, ...],
+    go_on: bool,
+    plan: bool,
+    mode: str | None,
+    max_rounds: int | None,
+    max_tokens: int | None,
+    max_cost: float | None,
+    memory: bool,
+) -> None:
+    """Have the agent work on TASK in this project.
+
+    It begins a new session, which becomes the current one: headway watch shows it live from another terminal, headway
+    todos changes its list while it works. Ctrl+C stops it and keeps everything. With --json: one event per line.
+
+    \b
+    headway run "Fix the failing test" --mode auto_edit
+    headway run --continue "Now update the changelog"
+    headway run --continue                               go on where it was cut off
+
+    The exit code is 0 when it is done, 1 when it failed or ran into a limit, 130 when it was stopped.
+    """
+    text = " ".join(task).strip() or None
+    if text is None and not go_on:
+        raise click.UsageError('Say what is to be done, as in: headway run "Fix the failing test"')
+    if memory and go_on:
+        raise click.UsageError("--memory keeps nothing that could be continued; leave one of the two out.")
+    flags = {"mode": mode, "max_rounds": max_rounds, "max_tokens": max_tokens, "max_cost": max_cost}
+    loaded = chosen.settings(**flags)
+    for notice in loaded.notices:
+        click.echo(f"Note: {notice}", err=True)
+    if loaded.settings.model is None:
+        raise HeadwayError(_NO_MODEL)
+    session = _session(chosen, go_on=go_on, memory=memory)
+    if plan:
+        session.set_plan_mode(True)
+    sys.exit(_Run(chosen, session, loaded.settings, text).exit_code())
+
+
+def _session(chosen: Chosen, *, go_on: bool, memory: bool) -> Session:
+    store = open_store(chosen.folder(), memory=memory)
+    if chosen.session is not None or go_on:
+        name = session_name(chosen_session(store, os.environ, chosen.session))
+        if go_on and not store.version(name):
+            raise HeadwayError(f"There is nothing to continue in the session '{name}': say what is to be done.")
+    else:
+        name = _new_name(store)
+    store.set_current(name)
+    return Session(Log(store, name))
+
+
+def _new_name(store: Store) -> str:
+    stamp = f"run-{local_stamp(now())}"
+    name, number = stamp, 1
+    while store.version(name):
+        number += 1
+        name = f"{stamp}-{number}"
+    return name
+
+
+class _Run:
+    """One run in front of a person, or of a program."""
+
+    def __init__(self, chosen: Chosen, session: Session, settings: Settings, task: str | None) -> None:
+        self._chosen = chosen
+        self._session = session
+        self._settings = settings
+        self._task = task
+        self._interrupted = False
+        self._main: asyncio.Task[RunResult] | None = None
+
+    def exit_code(self) -> int:
+        began = time.monotonic()
+        try:
+            result = self._printed() if self._chosen.json else self._watched()
+        except (asyncio.CancelledError, KeyboardInterrupt):
+            return INTERRUPTED
+        if not self._chosen.json:
+            self._summarise(result, time.monotonic() - began)
+        if result.reason == "cancelled":
+            return INTERRUPTED
+        return 0 if result.ok else 1
+
+    def _printed(self) -> RunResult:
+        """For programs: one event per line."""
+
+        def tell(event: Event) -> None:
+            try:
+                print_json(event_dict(event, self._session.name), indent=None)
+                sys.stdout.flush()
+            except BrokenPipeError:  # nobody reads any more
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+                self._stop()
+
+        return asyncio.run(self._go(tell, None))
+
+    def _watched(self) -> RunResult:
+        from headway.cli.live import LiveBox
+        from headway.cli.run_view import RunView
+        from headway.cli.terminal_ask import TerminalAsk
+
+        with LiveBox() as box:
+            view = RunView(box)
+            if self._session.todos:
+                box.show(self._session.todos)
+            ask = TerminalAsk(view) if sys.stdin.isatty() and sys.stdout.isatty() else None
+            try:
+                return asyncio.run(self._go(view.heard, ask))
+            finally:
+                view.close()
+
+    async def _go(self, tell: object, ask: Ask | None) -> RunResult:
+        from headway.agent import run_loop
+
+        settings, folder = self._settings, self._chosen.folder()
+        assert settings.model is not None and callable(tell)
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, self._stop)
+        self._main = asyncio.ensure_future(
+            run_loop(
+                self._session,
+                self._task,
+                model=settings.model,
+                base_url=settings.base_url,
+                tools=settings.tools(folder),
+                approvals=settings.approvals(ask),
+                on_event=tell,
+                config=_config(settings),
+                limits=settings.limits,
+                project=folder,
+            )
+        )
+        return await self._main
+
+    def _stop(self) -> None:
+        """The first time it asks the run to end; the second time it does not wait."""
+        if not self._interrupted:
+            self._interrupted = True
+            with suppress(HeadwayError):
+                self._session.stop_run()
+                return
+        if self._main is not None:
+            self._main.get_loop().call_soon_threadsafe(self._main.cancel)
+
+    def _summarise(self, result: RunResult, seconds: float) -> None:
+        from headway.views.run_summary import summary_lines
+
+        lines = summary_lines(
+            result.reason,
+            result.rounds,
+            seconds,
+            self._session.todos,
+            error=result.error,
+            files=result.files,
+            input_tokens=result.input_tokens,
+            cached_tokens=result.cache_read_tokens,
+            output_tokens=result.output_tokens,
+            cost=result.cost,
+        )
+        click.echo("\n" + "\n".join(lines))
+        if not result.ok:
+            click.echo("Go on with: headway run --continue")
+
+
+def _config(settings: Settings) -> LoopConfig:
+    from headway.agent import LoopConfig
+
+    return LoopConfig(
+        max_rounds=settings.max_rounds,
+        max_tokens=settings.max_tokens,
+        max_cost=settings.max_cost,
+        tracking=settings.tracking,
+        todo_tools=settings.todo_tools,
+    )

@@ -1,0 +1,76 @@
+"""Asks the person at the terminal whether a call may run: yes, always, or no with a reason. Can be given up."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+
+import click
+
+from headway.cli.run_view import RunView
+from headway.core.text import neutral_lines
+from headway.tools.approvals import Answer, Question, Reply
+from headway.views.terminal import visible
+
+_MOST_LINES = 40
+_HELP = "y: yes, once · a: always in this run · n: no (you may add why: n REASON)"
+
+
+class TerminalAsk:
+    def __init__(self, view: RunView) -> None:
+        self._view = view
+
+    async def __call__(self, question: Question) -> Answer:
+        with self._view.asking():
+            click.echo(f"? {visible(question.preview.line)}")
+            for text in (question.preview.command, question.preview.diff):
+                if text and text not in question.preview.line:
+                    _show(text)
+            while True:
+                click.echo(f"  {_HELP} > ", nl=False)
+                line = await _read_line()
+                if line is None:
+                    click.echo()
+                    return Answer(Reply.NO, "the input ended")
+                if answer := understood(line):
+                    return answer
+
+
+def _show(text: str) -> None:
+    lines = neutral_lines(text).splitlines()
+    for line in lines[:_MOST_LINES]:
+        click.echo(f"    {line}")
+    if len(lines) > _MOST_LINES:
+        click.echo(f"    … {len(lines) - _MOST_LINES} lines more")
+
+
+def understood(line: str) -> Answer | None:
+    """The answer that a line means; None if it means none."""
+    word, _, rest = line.strip().partition(" ")
+    match word.lower().rstrip(",:"):
+        case "y" | "yes" | "是":
+            return Answer(Reply.ONCE)
+        case "a" | "always" | "总是":
+            return Answer(Reply.ALWAYS)
+        case "n" | "no" | "否" | "不":
+            return Answer(Reply.NO, rest.strip())
+        case _:
+            return None
+
+
+async def _read_line() -> str | None:
+    """The next line of the terminal; waiting for it can be cancelled, which a thread in `input` could not."""
+    loop = asyncio.get_running_loop()
+    came: asyncio.Future[str] = loop.create_future()
+    descriptor = sys.stdin.fileno()
+
+    def ready() -> None:
+        loop.remove_reader(descriptor)
+        if not came.done():
+            came.set_result(sys.stdin.readline())
+
+    loop.add_reader(descriptor, ready)
+    try:
+        return await came or None
+    finally:
+        loop.remove_reader(descriptor)

@@ -1,0 +1,77 @@
+"""The end of a run for a person: what was done and how sure that is, what is open, files, tokens, money."""
+
+from __future__ import annotations
+
+from headway.core.evidence import EvidenceLevel
+from headway.core.model import FINISHED, Status, Todo
+from headway.core.text import shown
+from headway.views.listing import todo_line
+from headway.views.terminal import visible
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_MOST_FILES = 20
+_MOST_ITEMS = 20
+_HEADINGS = {
+    "finished": "✅ Finished",
+    "all_done": "✅ All done",
+    "max_rounds": "⏸  Stopped at the limit",
+    "cancelled": "⏹  Stopped",
+    "error": "❌ Failed",
+}
+
+
+def summary_lines(
+    reason: str,
+    rounds: int,
+    seconds: float,
+    todos: Sequence[Todo],
+    *,
+    error: str | None,
+    files: Sequence[str],
+    input_tokens: int,
+    cached_tokens: int,
+    output_tokens: int,
+    cost: float | None,
+) -> list[str]:
+    """One line for each thing there is to say; nothing for what there is not."""
+    lines = [f"{_HEADINGS[reason]} after {rounds} round{'' if rounds == 1 else 's'}, {duration(seconds)}"]
+    if error:
+        lines.append(visible(shown(error, 1_000)))
+    if todos:
+        lines += _list_lines(todos)
+    if files:
+        more = f" and {len(files) - _MOST_FILES} more" if len(files) > _MOST_FILES else ""
+        lines.append(f"Files changed: {', '.join(visible(shown(path, 200)) for path in files[:_MOST_FILES])}{more}")
+    cached = f" ({cached_tokens:,} cached)" if cached_tokens else ""
+    lines.append(f"Tokens: {input_tokens:,} in{cached}, {output_tokens:,} out · cost: {_money(cost)}")
+    return lines
+
+
+def _list_lines(todos: Sequence[Todo]) -> list[str]:
+    completed = [todo for todo in todos if todo.status is Status.COMPLETED]
+    verified = sum(_is_verified(todo) for todo in completed)
+    sure = f" ({verified} verified, {len(completed) - verified} reported)" if completed else ""
+    lines = [f"Done: {len(completed)} of {len(todos)}{sure}"]
+    lines += [f"  {todo_line(todo)}" for todo in completed[:_MOST_ITEMS]]
+    left = [todo for todo in todos if todo.status not in FINISHED]
+    if left:
+        lines += [f"Open: {len(left)}", *(f"  {todo_line(todo)}" for todo in left[:_MOST_ITEMS])]
+    return lines
+
+
+def _is_verified(todo: Todo) -> bool:
+    return todo.evidence is not None and todo.evidence.level is EvidenceLevel.VERIFIED
+
+
+def _money(cost: float | None) -> str:
+    return "unknown" if cost is None else f"${cost:.4f}" if cost else "$0"
+
+
+def duration(seconds: float) -> str:
+    """`4.2 s`, `2m 31s`."""
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    return f"{int(seconds) // 60}m {int(seconds) % 60:02}s"
