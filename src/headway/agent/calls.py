@@ -55,14 +55,14 @@ class Calls:
 
     def started(self, calls: Sequence[Call], round: int) -> list[ToolStarted]:
         """What is recorded of the calls that begin first, together with the answer that has them."""
-        return [_started(call, round) for call in next(self._groups(calls), ())]
+        return [self._started(call, round) for call in next(self._groups(calls), ())]
 
     async def run(self, calls: Sequence[Call], faults: Mapping[str, str], round: int) -> Outcome:
         """Runs the calls of an answer. `faults` has a sentence for those that cannot be run."""
         done: dict[str, Done] = {}
         for number, group in enumerate(self._groups(calls)):
             if number:
-                self._recorder.record(*(_started(call, round) for call in group))
+                self._recorder.record(*(self._started(call, round) for call in group), policy=self._policy)
             if len(group) == 1:
                 done[group[0].tool_call_id] = await self._one(group[0], faults, round)
             else:
@@ -75,6 +75,11 @@ class Calls:
             succeeded=any(call.succeeded for call in finished),
             finished=finished,
         )
+
+    def _started(self, call: Call, round: int) -> ToolStarted:
+        effect = self._executor.effect_of(call.tool_name, call.args)
+        said = summary(call.tool_name, call.args)
+        return ToolStarted(round, call.tool_call_id, call.tool_name, said, effect and str(effect))
 
     def _groups(self, calls: Sequence[Call]) -> Iterator[list[Call]]:
         """Neighbours that only read are one group; every other call is one by itself."""
@@ -141,10 +146,6 @@ def _safe(call: ToolFinished) -> ToolFinished:
     return call if text == call.text else replace(call, text=text)
 
 
-def _started(call: Call, round: int) -> ToolStarted:
-    return ToolStarted(round, call.tool_call_id, call.tool_name, summary(call.tool_name, call.args))
-
-
 def summary(tool: str, args: object) -> str:
     """A call in one line."""
     values: object = args
@@ -160,7 +161,8 @@ def summary(tool: str, args: object) -> str:
         told = next((fields[name] for name in _TOLD if fields.get(name)), None)
         entries = fields.get("items") or fields.get("todos")
         if told is None and isinstance(entries, list):
-            told = f"({len(cast('list[object]', entries))} items)"
+            number = len(cast("list[object]", entries))
+            told = f"({number} item{'' if number == 1 else 's'})"
         if told is None:
             told = json.dumps(fields, ensure_ascii=False, default=str) if fields else ""
         values = told

@@ -159,8 +159,8 @@ class Loop:
         if not answer.parts:  # nothing was said, so there is nothing to keep
             self._recorder.record(*more)
             return calls, faults
-        state = self._recorder.record(MessageAdded(stored(answer)), *more)
-        self._conversation.add(answer, state.version - len(more))
+        version = self._recorder.add_message(MessageAdded(stored(answer)), *more, policy=self._config.policy)
+        self._conversation.add(answer, version)
         return calls, faults
 
     # 4. tools, 5. track
@@ -205,8 +205,7 @@ class Loop:
 
     def _add_own(self, line: str) -> None:
         message = own_request(line)
-        state = self._recorder.record(MessageAdded(stored(message)))
-        self._conversation.add(message, state.version)
+        self._conversation.add(message, self._recorder.add_message(MessageAdded(stored(message))))
 
 
 def _call_ids(messages: list[ModelMessage]) -> set[str]:

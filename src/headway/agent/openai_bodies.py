@@ -16,7 +16,9 @@ from openai.resources.responses import AsyncResponses
 
 
 class _Completions(AsyncCompletions):
-    async def create(self, *, messages: Any, extra_body: Mapping[str, object] | None = None, **rest: Any) -> Any:
+    async def create(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, *, messages: Any, extra_body: Mapping[str, object] | None = None, **rest: Any
+    ) -> Any:
         create: Any = super().create
         return await create(messages=[], extra_body={**(extra_body or {}), "messages": messages}, **rest)
 
@@ -28,7 +30,9 @@ class _Chat(AsyncChat):
 
 
 class _Responses(AsyncResponses):
-    async def create(self, *, input: Any = None, extra_body: Mapping[str, object] | None = None, **rest: Any) -> Any:
+    async def create(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, *, input: Any = None, extra_body: Mapping[str, object] | None = None, **rest: Any
+    ) -> Any:
         create: Any = super().create
         if not isinstance(input, list):
             return await create(input=input, extra_body=extra_body, **rest)

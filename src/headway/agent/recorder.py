@@ -17,7 +17,7 @@ from headway.core.events import LIVE_ONLY, Event
 from headway.core.log import run_lease
 from headway.core.model import LOOP, State
 from headway.core.run_changes import EndRun, FinishTool, Record, StartRun
-from headway.core.run_events import RunData, RunStarted, TextDelta, ToolFinished
+from headway.core.run_events import MessageAdded, RunData, RunStarted, TextDelta, ToolFinished
 from headway.core.runs import Run
 from headway.core.text import shown
 from headway.store.leases import this_process
@@ -75,8 +75,16 @@ class Recorder:
 
     # what happens
 
-    def record(self, *facts: RunData) -> State:
-        return self._change(lambda at: Record(self.session.agent_id, LOOP, at, self.run_id, facts))
+    def record(self, *facts: RunData, policy: Policy | None = None) -> State:
+        """Records facts; with a policy, calls that begin are tracked."""
+        return self._change(lambda at: Record(self.session.agent_id, LOOP, at, self.run_id, facts, policy))
+
+    def add_message(self, message: MessageAdded, *facts: RunData, policy: Policy | None = None) -> int:
+        """Records a message and what comes with it; the version under which it is kept."""
+        events, _ = self.session.log.change(
+            lambda state: Record(self.session.agent_id, LOOP, self._clock(), self.run_id, (message, *facts), policy)
+        )
+        return events[0].version
 
     def finish_tool(self, call: ToolFinished, policy: Policy) -> str | None:
         """Records a call that is over; the item that it was recorded on."""

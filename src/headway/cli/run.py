@@ -21,6 +21,8 @@ from headway.core.session import Session
 from headway.project import chosen_session, open_store, session_name
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from headway.agent import LoopConfig, RunResult
     from headway.core.events import Event
     from headway.core.store import Store
@@ -137,12 +139,8 @@ class _Run:
         """For programs: one event per line."""
 
         def tell(event: Event) -> None:
-            try:
-                print_json(event_dict(event, self._session.name), indent=None)
-                sys.stdout.flush()
-            except BrokenPipeError:  # nobody reads any more
-                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-                self._stop()
+            print_json(event_dict(event, self._session.name), indent=None)
+            sys.stdout.flush()
 
         return asyncio.run(self._go(tell, None))
 
@@ -161,11 +159,18 @@ class _Run:
             finally:
                 view.close()
 
-    async def _go(self, tell: object, ask: Ask | None) -> RunResult:
+    async def _go(self, tell: Callable[[Event], None], ask: Ask | None) -> RunResult:
         from headway.agent import run_loop
 
+        def heard(event: Event) -> None:
+            try:
+                tell(event)
+            except BrokenPipeError:  # nobody reads any more
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+                self._stop()
+
         settings, folder = self._settings, self._chosen.folder()
-        assert settings.model is not None and callable(tell)
+        assert settings.model is not None
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, self._stop)
@@ -177,7 +182,7 @@ class _Run:
                 base_url=settings.base_url,
                 tools=settings.tools(folder),
                 approvals=settings.approvals(ask),
-                on_event=tell,
+                on_event=heard,
                 config=_config(settings),
                 limits=settings.limits,
                 project=folder,

@@ -22,12 +22,15 @@ class StartRun(OfRun):
 
 
 class Record(OfRun):
-    """Facts of a run, in their order."""
+    """Facts of a run, in their order. With a policy, a call that begins may activate an item."""
 
-    def __init__(self, agent: str, actor: str, at: str, run_id: str, facts: Sequence[RunData]) -> None:
+    def __init__(
+        self, agent: str, actor: str, at: str, run_id: str, facts: Sequence[RunData], policy: Policy | None = None
+    ) -> None:
         super().__init__(agent, actor, at)
         self.run_id = run_id
         self.facts = facts
+        self.policy = policy
 
 
 class FinishTool(OfRun):

@@ -45,6 +45,8 @@ class ToolStarted:
     tool: str
     summary: str
     """The call in one line."""
+    effect: str | None = None
+    """What it would do; None if it cannot be run."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,7 +80,7 @@ def decide_run(state: State, change: ask.OfRun) -> list[Event]:
             return _start(state, change)
         case ask.Record():
             _own(state, change.agent, change.run_id)
-            return _events(state, change, change.facts)
+            return _record(state, change)
         case ask.FinishTool():
             return _finish_tool(state, _own(state, change.agent, change.run_id), change)
         case ask.EndRun():
@@ -168,10 +168,32 @@ def _listed(state: State, change: ask.OfRun, touched: list[Todo], actor: str, ca
     return Event(state.version + 1, change.at, change.agent, actor, ev.TODO_LIST_UPDATED, delta)
 
 
+def _record(state: State, change: ask.Record) -> list[Event]:
+    """The facts; and with the calls that begin, the item that they are work on."""
+    events = _events(state, change, change.facts)
+    begun = [fact for fact in change.facts if isinstance(fact, facts.ToolStarted)]
+    if not begun or change.policy is None:
+        return events
+    steps = _Steps(state, change)
+    for event in events:
+        steps.add(event)
+    if _keeps(steps.state, change.agent, change.policy):
+        for call in begun:
+            items = steps.todos.items
+            if tracking.active_item(items, steps.run) is None and (item := tracking.match(items, steps.run, call)):
+                steps.set(item, {"status": Status.IN_PROGRESS})
+    return steps.events
+
+
+def _keeps(state: State, agent: str, policy: tracking.Policy) -> bool:
+    """Whether the list is the loop's to keep."""
+    return state.list_of(agent).kept_by_loop and policy.tracking != tracking.MANUAL and not state.plan_mode
+
+
 class _Steps:
     """Events that build on each other, and the state after them."""
 
-    def __init__(self, state: State, change: ask.FinishTool) -> None:
+    def __init__(self, state: State, change: ask.OfRun) -> None:
         self.state = state
         self.change = change
         self.events: list[Event] = []
@@ -200,7 +222,7 @@ def _finish_tool(state: State, run: Run, change: ask.FinishTool) -> list[Event]:
     """The call itself, and what it means for the list: match first, then record."""
     call, policy = change.call, change.policy
     steps = _Steps(state, change)
-    keeps = steps.todos.kept_by_loop and policy.tracking != tracking.MANUAL and not state.plan_mode
+    keeps = _keeps(state, change.agent, policy)
     if call.effect == tracking.TODO_EFFECT:
         steps.fact(call)
         if keeps and call.ok and policy.tracking == tracking.AUTO:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from headway.core.events import ListDelta
-    from headway.core.run_events import ToolFinished
+    from headway.core.run_events import ToolFinished, ToolStarted
     from headway.core.runs import Run
 
 MANUAL, AUTO, JUDGED = "manual", "auto", "judge"
@@ -74,8 +74,10 @@ def active_item(items: Mapping[str, Todo], run: Run | None) -> Todo | None:
     return None
 
 
-def match(items: Mapping[str, Todo], run: Run, call: ToolFinished) -> Todo | None:
-    """The first item that can begin now and that the call is likely to be work on."""
+def match(items: Mapping[str, Todo], run: Run, call: ToolStarted | ToolFinished) -> Todo | None:
+    """The first item that can begin now and that the call is likely to be work on; none for one that cannot be run."""
+    if call.effect in (None, TODO_EFFECT):
+        return None
     from headway.core.matching import matches
 
     for todo in items.values():

@@ -73,6 +73,16 @@ class Executor:
         tool = self._names.get(name)
         return tool is not None and tool.effect in (Effect.READ, Effect.NETWORK)
 
+    def effect_of(self, name: str, arguments: object) -> Effect | None:
+        """What a call would do; None if it cannot be run."""
+        tool = self._names.get(str(name))
+        if tool is None:
+            return None
+        try:
+            return declared(tool.effect_of(tool.read(arguments)))
+        except Exception:  # whatever is wrong with it, `call` says it to the model
+            return None
+
     async def call(self, name: str, arguments: object, call_id: str | None = None) -> ToolResult:
         """Runs one call. `arguments`: an object, or its JSON."""
         tool = self._names.get(str(name))
