@@ -40,4 +40,4 @@ picture: .venv/.tests ## Draw the README's picture anew
 	@$(BIN)/python scripts/picture.py
 
 clean: ## Remove what the targets made
-	rm -rf .venv build dist .coverage .hypothesis
+	rm -rf .venv .bench build dist .coverage .hypothesis

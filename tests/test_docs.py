@@ -14,7 +14,7 @@ import pytest
 from headway.cli.app import app
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = ("README.md", *(f"docs/{name}.md" for name in ("python", "contracts", "commands", "tools", "models")))
+PAGES = ("README.md", *(f"docs/{name}.md" for name in ("python", "contracts", "commands", "tools", "models", "loop")))
 
 
 def blocks(page: str, language: str) -> list[str]:
