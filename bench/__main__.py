@@ -6,15 +6,19 @@ import sys
 import tempfile
 from pathlib import Path
 
-from . import graph, logs, processes, tools, writes
+from . import graph, logs, loops, processes, tokens, tools, writes
 from .measure import NotAvailable, Row
 
-ROWS = [*processes.ROWS, *writes.ROWS, *logs.ROWS, *graph.ROWS, *tools.ROWS]
-COLUMNS = "{:<38}  {:>10}  {:>10}  {:>8}  {:>8}  {:<4}  {}"
+ROWS = [*processes.ROWS, *writes.ROWS, *logs.ROWS, *graph.ROWS, *tools.ROWS, *tokens.ROWS, *loops.ROWS]
+COLUMNS = "{:<38}  {:>13}  {:>13}  {:>8}  {:>8}  {:<4}  {}"
 
 
 def _time(seconds: float) -> str:
     return f"{seconds * 1000:.1f} ms" if seconds >= 0.01 else f"{seconds * 1_000_000:.0f} µs"
+
+
+def _amount(value: float, unit: str) -> str:
+    return f"{value:,.0f} {unit}" if unit else _time(value)
 
 
 def line(row: Row, folder: Path) -> str:
@@ -22,13 +26,16 @@ def line(row: Row, folder: Path) -> str:
         measured = row.measure(folder)
     except NotAvailable as reason:
         return f"{row.name:<38}  not available: {reason}"
-    if measured.base is None:
-        value, goal, ratio, base = measured.ours * 1000, f"≤ {row.goal:g} ms", "", ""
+    ours, base = measured.ours, measured.base
+    if base is not None and not row.in_unit:
+        value, goal = ours / base, f"≤ {row.goal:g}×"
+    elif row.unit:
+        value, goal = ours, f"≤ {row.goal:,g}"
     else:
-        value, goal, base = measured.ours / measured.base, f"≤ {row.goal:g}×", _time(measured.base)
-        ratio = f"{value:.2f}×"
+        value, goal = ours * 1000, f"≤ {row.goal:g} ms"
     verdict = "PASS" if value <= row.goal else "FAIL"
-    return COLUMNS.format(row.name, _time(measured.ours), base, ratio, goal, verdict, row.against).rstrip()
+    compared = ("", "") if base is None else (_amount(base, row.unit), f"{ours / base:.2f}×")
+    return COLUMNS.format(row.name, _amount(ours, row.unit), *compared, goal, verdict, row.against).rstrip()
 
 
 def main() -> int:

@@ -15,9 +15,9 @@ from pathlib import Path
 @dataclass(frozen=True, slots=True)
 class Measured:
     ours: float
-    """Median seconds."""
+    """Median seconds, or what the row's unit says."""
     base: float | None = None
-    """Median seconds of what it is compared with; None where the goal is a time."""
+    """The same of what it is compared with; None where the goal is a value."""
 
 
 class NotAvailable(Exception):
@@ -29,9 +29,13 @@ class Row:
     name: str
     against: str
     goal: float
-    """Largest ratio; milliseconds where there is nothing to compare with."""
+    """Largest ratio; milliseconds, or a value in the row's unit, where there is nothing to compare with."""
     measure: Callable[[Path], Measured]
     """Gets a folder that all rows of a run share."""
+    unit: str = ""
+    """What is counted, where it is not time."""
+    in_unit: bool = False
+    """Whether the goal is a value in that unit although there is something to compare with."""
 
 
 def nothing(number: int) -> None:

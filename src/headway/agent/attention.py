@@ -35,7 +35,9 @@ class Attention:
         self._progress = True
         """Whether a call succeeded since the last nudge."""
 
-    def shown(self, state: State, agent: str, *, answering: bool) -> tuple[str, TodoListContextInjected | None]:
+    def shown(
+        self, state: State, agent: str, round: int, *, answering: bool
+    ) -> tuple[str, TodoListContextInjected | None]:
         """What is added to this round's request, and the fact that it was."""
         todos, run = state.list_of(agent), state.runs[agent]
         if not todos.items:
@@ -45,12 +47,12 @@ class Attention:
             return "", None
         items = list(todos.items.values())
         config = self._config
-        text = prompt_block(items, round=run.round, max_rounds=run.max_rounds, recap=config.recap)
+        text = prompt_block(items, round=round, max_rounds=run.max_rounds, recap=config.recap)
         lines = [text, self._reminder(state, todos, finished=finished)]
         if answering and finished and config.inject == Inject.TAIL:
             lines.append(_ANSWER)
         active = active_item(todos.items, run)
-        fact = TodoListContextInjected(len(items), active and active.id, run.round, finished)
+        fact = TodoListContextInjected(len(items), active and active.id, round, finished)
         return "\n".join(line for line in lines if line), fact
 
     def _reminder(self, state: State, todos: TodoList, *, finished: bool) -> str:

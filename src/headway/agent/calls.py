@@ -20,7 +20,6 @@ from headway.core.run_events import ToolFinished, ToolStarted
 from headway.core.text import shown
 from headway.core.tracking import TODO_EFFECT
 from headway.tools.base import ToolResult
-from headway.tools.secrets import redacted
 
 if TYPE_CHECKING:
     from headway.agent.recorder import Recorder
@@ -78,7 +77,7 @@ class Calls:
 
     def _started(self, call: Call, round: int) -> ToolStarted:
         effect = self._executor.effect_of(call.tool_name, call.args)
-        said = summary(call.tool_name, call.args)
+        said = self._recorder.redacted(summary(call.tool_name, call.args))
         return ToolStarted(round, call.tool_call_id, call.tool_name, said, effect and str(effect))
 
     def _groups(self, calls: Sequence[Call]) -> Iterator[list[Call]]:
@@ -131,19 +130,14 @@ class Calls:
             result.kept,
             _seconds_since(began),
         )
-        item_id = self._recorder.finish_tool(_safe(finished), self._policy)
+        # What the model is told now keeps keys and tokens, since it may have to write them back; the log does not.
+        safe = replace(finished, text=self._recorder.redacted(finished.text))
+        item_id = self._recorder.finish_tool(safe, self._policy)
         return replace(finished, item_id=item_id), result_part(finished)
 
 
 def _seconds_since(began: float) -> float:
     return round(time.monotonic() - began, 3)
-
-
-def _safe(call: ToolFinished) -> ToolFinished:
-    """As the log keeps it: without keys and tokens. What the model is told this time keeps them, since it may have to
-    write them back."""
-    text = redacted(call.text)
-    return call if text == call.text else replace(call, text=text)
 
 
 def summary(tool: str, args: object) -> str:
@@ -168,4 +162,4 @@ def summary(tool: str, args: object) -> str:
         values = told
     if isinstance(values, list):
         values = " ".join(map(str, cast("list[object]", values)))
-    return f"{shown(tool, 64)} {redacted(shown(values, 200))}".rstrip()
+    return f"{shown(tool, 64)} {shown(values, 200)}".rstrip()

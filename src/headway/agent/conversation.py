@@ -6,10 +6,10 @@ Sizes are counted once per message; nothing walks the whole history in a round.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from pydantic import TypeAdapter, ValidationError
 from pydantic_ai.messages import (
@@ -29,7 +29,6 @@ from headway.agent.repair import repair_messages
 from headway.core.errors import StoreCorrupt
 from headway.core.json_text import BadJson, read_json
 from headway.core.run_events import ConversationCompacted, MessageAdded, ToolFinished
-from headway.tools.secrets import redacted
 
 if TYPE_CHECKING:
     from headway.core.events import Event
@@ -119,16 +118,19 @@ def _read(record: dict[str, Any], session: Session) -> ModelMessage:
         ) from error
 
 
-def stored(message: ModelMessage) -> dict[str, Any]:
+Redact: TypeAlias = Callable[[str], str]
+
+
+def stored(message: ModelMessage, redacted: Redact) -> dict[str, Any]:
     """The message as the log keeps it: rid of keys and tokens."""
-    return _adapter().dump_python(_without_secrets(message), mode="json", exclude_none=True)
+    return _adapter().dump_python(_without_secrets(message, redacted), mode="json", exclude_none=True)
 
 
-def _without_secrets(message: ModelMessage) -> ModelMessage:
+def _without_secrets(message: ModelMessage, redacted: Redact) -> ModelMessage:
     if isinstance(message, ModelRequest):
-        parts = [_safe_request_part(part) for part in message.parts]
+        parts = [_safe_request_part(part, redacted) for part in message.parts]
         return message if all(map(_same, parts, message.parts)) else replace(message, parts=parts)
-    answers = [_safe_answer_part(part) for part in message.parts]
+    answers = [_safe_answer_part(part, redacted) for part in message.parts]
     return message if all(map(_same, answers, message.parts)) else replace(message, parts=answers)
 
 
@@ -136,14 +138,14 @@ def _same(one: object, other: object) -> bool:
     return one is other
 
 
-def _safe_request_part(part: ModelRequestPart) -> ModelRequestPart:
+def _safe_request_part(part: ModelRequestPart, redacted: Redact) -> ModelRequestPart:
     if isinstance(part, UserPromptPart | ToolReturnPart) and isinstance(part.content, str):
         content = redacted(part.content)
         return part if content == part.content else replace(part, content=content)
     return part
 
 
-def _safe_answer_part(part: ModelResponsePart) -> ModelResponsePart:
+def _safe_answer_part(part: ModelResponsePart, redacted: Redact) -> ModelResponsePart:
     if isinstance(part, TextPart | ThinkingPart):
         content = redacted(part.content)
         return part if content == part.content else replace(part, content=content)

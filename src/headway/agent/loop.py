@@ -21,8 +21,8 @@ from headway.core.errors import ContextTooLong
 from headway.core.model import TRACKER
 from headway.core.run_events import (
     ConversationCompacted,
-    MessageAdded,
     RoundStarted,
+    RunData,
     RunError,
     TodoListCompleted,
 )
@@ -70,6 +70,8 @@ class Loop:
         self._all_done = False
         """Whether the list was finished in this run, by the model or a person."""
         self._used_ids = _call_ids(conversation.messages)
+        self._untold: list[RunData] = []
+        """What happened and is recorded with what comes next."""
         self.round = 0
         self.text = ""
         """The model's last words."""
@@ -77,10 +79,9 @@ class Loop:
     async def run(self) -> Reason:
         """Goes round until there is a reason to end."""
         while True:
-            state = await self._begin()
-            if state is None:
+            if not await self._begin():
                 return Reason.ALL_DONE if self._all_done else Reason.MAX_ROUNDS
-            await self._make_fit(state)  # 1. budget
+            await self._make_fit()  # 1. budget
             request = self._inject()  # 2. the list, as it is now
             answer = await self._ask(request)  # 3. the model
             if answer is None:
@@ -89,24 +90,26 @@ class Loop:
             if reason := await self._end(outcome):  # 7. end; 8. there is nothing to sync
                 return reason
 
-    async def _begin(self) -> State | None:
-        """The next round, when no one wants the run to pause; None if there is none left."""
+    async def _begin(self) -> bool:
+        """Goes on to the next round, when no one wants the run to pause; False if there is none left."""
         await self._recorder.until(lambda run: not run.paused)
         if self.round == self._config.max_rounds:
-            return None
+            return False
         self.round += 1
-        return self._recorder.record(RoundStarted(self._recorder.run_id, self.round, self._config.max_rounds))
+        self._untold = [RoundStarted(self._recorder.run_id, self.round, self._config.max_rounds)]
+        return True
 
     # 1. budget
 
-    async def _make_fit(self, state: State) -> None:
+    async def _make_fit(self) -> None:
         """When the history does not fit, its older part gives way to a summary."""
-        fixed = self._frame.size(planning=state.plan_mode)
+        fixed = self._frame.size(planning=self._session.plan_mode)
         if not self._budget.fits(fixed + self._conversation.size):
-            await self._compact(state, by_model=self._budget.fits(self._conversation.size - self._budget.reply))
+            self._tell()
+            await self._compact(by_model=self._budget.fits(self._conversation.size - self._budget.reply))
 
-    async def _compact(self, state: State, *, by_model: bool) -> None:
-        planning = state.plan_mode
+    async def _compact(self, *, by_model: bool) -> None:
+        planning = self._session.plan_mode
         fixed = self._frame.size(planning=planning)
 
         async def ask(messages: list[ModelMessage]) -> str:
@@ -116,7 +119,7 @@ class Loop:
         old = self._conversation
         shorter, summary, first = await compacted(old, self._budget.room(fixed), ask if by_model else None)
         kept_from = old.versions[first] if first < len(old.versions) else self._session.version + 1
-        state = self._recorder.record(ConversationCompacted(stored(summary), kept_from))
+        state = self._recorder.record(ConversationCompacted(stored(summary, self._recorder.redacted), kept_from))
         shorter.versions[0] = state.version
         self._conversation = shorter
         if not self._budget.fits(fixed + shorter.size):
@@ -130,11 +133,16 @@ class Loop:
     def _inject(self) -> Request:
         """The history as it is, and after it the list as it is at this moment."""
         state = self._session.state
-        block, fact = self._attention.shown(state, self._agent, answering=self._all_done)
-        if fact is not None:
-            self._recorder.record(fact)
+        block, fact = self._attention.shown(state, self._agent, self.round, answering=self._all_done)
+        self._tell(*([fact] if fact else []))
         messages, size = self._conversation.messages, self._conversation.size
         return self._frame.around(messages, size, block, planning=state.plan_mode)
+
+    def _tell(self, *facts: RunData) -> None:
+        """Records that the round began, if that is not yet told, and more: together, since each record takes time."""
+        told, self._untold = [*self._untold, *facts], []
+        if told:
+            self._recorder.record(*told)
 
     # 3. model
 
@@ -145,7 +153,7 @@ class Loop:
         except ContextTooLong as error:
             self._budget.too_long(request.size)
             self._recorder.record(RunError(str(error), retry_in=0.0))
-            await self._compact(self._session.state, by_model=False)
+            await self._compact(by_model=False)
             return None
         return self._keep(answer)
 
@@ -159,7 +167,7 @@ class Loop:
         if not answer.parts:  # nothing was said, so there is nothing to keep
             self._recorder.record(*more)
             return calls, faults
-        version = self._recorder.add_message(MessageAdded(stored(answer)), *more, policy=self._config.policy)
+        version = self._recorder.add_message(answer, *more, policy=self._config.policy)
         self._conversation.add(answer, version)
         return calls, faults
 
@@ -205,7 +213,7 @@ class Loop:
 
     def _add_own(self, line: str) -> None:
         message = own_request(line)
-        self._conversation.add(message, self._recorder.add_message(MessageAdded(stored(message))))
+        self._conversation.add(message, self._recorder.add_message(message))
 
 
 def _call_ids(messages: list[ModelMessage]) -> set[str]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from headway.core.model import PERSON
 from headway.core.run_events import ApprovalAnswered, ApprovalAsked
 from headway.core.runs import Run
 from headway.tools.approvals import Answer, Ask, Question, Reply
-from headway.tools.secrets import redacted
 
 if TYPE_CHECKING:
     from headway.agent.recorder import Recorder
@@ -23,7 +23,7 @@ class Questions:
         self._ask = ask
 
     async def __call__(self, question: Question) -> Answer:
-        self._recorder.record(_asked(question))
+        self._recorder.record(_asked(question, self._recorder.redacted))
         here = asyncio.create_task(self._asked_here(question))
         elsewhere = asyncio.create_task(self._recorder.until(lambda run: _answer(run, question.id) is not None))
         try:
@@ -45,7 +45,7 @@ class Questions:
         return self._said(question.id, reply, reason)
 
     def _said(self, question_id: str, reply: Reply, reason: str) -> ApprovalAnswered:
-        return self._recorder.session.answer(question_id, reply, redacted(reason), actor=PERSON)
+        return self._recorder.session.answer(question_id, reply, self._recorder.redacted(reason), actor=PERSON)
 
 
 def _answer(run: Run, question_id: str) -> ApprovalAnswered | None:
@@ -53,7 +53,7 @@ def _answer(run: Run, question_id: str) -> ApprovalAnswered | None:
     return found and found[1]
 
 
-def _asked(question: Question) -> ApprovalAsked:
+def _asked(question: Question, redacted: Callable[[str], str]) -> ApprovalAsked:
     preview = question.preview
     return ApprovalAsked(
         question.id,

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
+from headway.agent.conversation import stored
 from headway.core.errors import HeadwayError, RunRefused
 from headway.core.events import LIVE_ONLY, Event
 from headway.core.log import run_lease
@@ -21,9 +22,11 @@ from headway.core.run_events import MessageAdded, RunData, RunStarted, TextDelta
 from headway.core.runs import Run
 from headway.core.text import shown
 from headway.store.leases import this_process
-from headway.tools.secrets import redacted
+from headway.tools.secrets import Redactor
 
 if TYPE_CHECKING:
+    from pydantic_ai.messages import ModelMessage
+
     from headway.core.session import Session
     from headway.core.tracking import Policy
 
@@ -41,11 +44,13 @@ class Recorder:
         self.session = session
         self.run_id = uuid4().hex[:12]
         self._clock = clock
-        self._holder = this_process(f"(run {self.run_id})")
+        self._holder = this_process(f"run {self.run_id}")
         self._key = run_lease(session.agent_id)
         self._over = threading.Event()
+        self.redacted = Redactor()
+        """Rids a text of keys and tokens, before it is recorded."""
 
-    def begin(self, task: str, model: str, max_rounds: int, first: Sequence[RunData]) -> None:
+    def begin(self, task: str, model: str, max_rounds: int, first: Sequence[ModelMessage]) -> None:
         """Takes the session, or raises `RunRefused` with who has it."""
         state = self.session.state  # a run whose process is gone is ended by this
         store = self.session.store
@@ -53,12 +58,13 @@ class Recorder:
         if other is not None:
             since = state.runs[self.session.agent_id].started_at if self.session.agent_id in state.runs else "just now"
             raise RunRefused(
-                f"Another run has the session '{shown(self.session.name)}' ({shown(other, 120)}, since {since}): "
+                f"Another run has the session '{shown(self.session.name)}', since {since} ({shown(other, 120)}): "
                 "wait for it, stop it, or name another session with --session."
             )
-        started = RunStarted(self.run_id, redacted(task), model, max_rounds, self._holder)
+        started = RunStarted(self.run_id, self.redacted(task), model, max_rounds, self._holder)
+        messages = [MessageAdded(stored(message, self.redacted)) for message in first]
         try:
-            self._change(lambda at: StartRun(self.session.agent_id, LOOP, at, started, first))
+            self._change(lambda at: StartRun(self.session.agent_id, LOOP, at, started, messages))
         except BaseException:
             store.let_go(self.session.name, self._key, self._holder)
             raise
@@ -79,10 +85,11 @@ class Recorder:
         """Records facts; with a policy, calls that begin are tracked."""
         return self._change(lambda at: Record(self.session.agent_id, LOOP, at, self.run_id, facts, policy))
 
-    def add_message(self, message: MessageAdded, *facts: RunData, policy: Policy | None = None) -> int:
+    def add_message(self, message: ModelMessage, *facts: RunData, policy: Policy | None = None) -> int:
         """Records a message and what comes with it; the version under which it is kept."""
+        added = MessageAdded(stored(message, self.redacted))
         events, _ = self.session.log.change(
-            lambda state: Record(self.session.agent_id, LOOP, self._clock(), self.run_id, (message, *facts), policy)
+            lambda state: Record(self.session.agent_id, LOOP, self._clock(), self.run_id, (added, *facts), policy)
         )
         return events[0].version
 

@@ -17,7 +17,7 @@ from headway.agent.budget import Budget
 from headway.agent.calls import Calls
 from headway.agent.compaction import own_request
 from headway.agent.config import LoopConfig, Reason, RunResult
-from headway.agent.conversation import Conversation, stored
+from headway.agent.conversation import Conversation
 from headway.agent.frame import Frame
 from headway.agent.loop import Loop
 from headway.agent.models import context_window, own_retries_off, resolve_model
@@ -28,7 +28,7 @@ from headway.agent.requests import Requests
 from headway.agent.spending import Spending
 from headway.core.clock import now
 from headway.core.errors import HeadwayError, RunRefused, StoreError
-from headway.core.run_events import MessageAdded, RunError
+from headway.core.run_events import RunError
 from headway.core.text import shown, storable
 from headway.project import project_of
 from headway.tools.approvals import Approvals
@@ -92,7 +92,7 @@ async def run_loop(
     unsubscribe = session.subscribe(_called(on_event)) if on_event else lambda: None
     asking_here = approvals.ask
     try:
-        recorder.begin(task or _GO_ON, asked.model_id, config.max_rounds, [MessageAdded(stored(m)) for m in first])
+        recorder.begin(task or _GO_ON, asked.model_id, config.max_rounds, first)
         if asking_here is not None:
             approvals.ask = Questions(recorder, asking_here)
         asker = Asker(asked, apart=isinstance(model, str) and asked.base_url is not None)

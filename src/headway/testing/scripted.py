@@ -160,6 +160,10 @@ class _Conversation:
         return self.turns[self.taken - 1]
 
 
+_AT_ONCE = 8
+"""Pieces that come without a pause in which others run."""
+
+
 @dataclass
 class _Stream(StreamedResponse):
     _turn: Turn
@@ -169,8 +173,9 @@ class _Stream(StreamedResponse):
 
     async def _get_event_iterator(self) -> AsyncIterator[ModelResponseStreamEvent]:
         arriving = list(pieces(self._turn))
-        for piece in arriving:
-            await self._pause(self._turn.delay / len(arriving))
+        for number, piece in enumerate(arriving):
+            if self._turn.delay or number % _AT_ONCE == 0:
+                await self._pause(self._turn.delay / len(arriving))
             if self._closed.is_set():
                 return
             match piece.kind:

@@ -11,7 +11,6 @@ import contextvars
 import functools
 import inspect
 import json
-import threading
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, Generic, ParamSpec, TypeAlias, TypeVar, cast, overload
 
@@ -23,6 +22,7 @@ from headway.core.text import shown
 from headway.tools.base import Context, Tool, ToolLimits, ToolResult, checked_name
 from headway.tools.effects import Effect, EffectName
 from headway.tools.signatures import described, input_of, named
+from headway.tools.threads import run_in_thread
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -65,7 +65,7 @@ class FunctionTool(Tool[BaseModel], Generic[P, R]):
         if inspect.iscoroutinefunction(function):
             answer = await function(**arguments)
         else:
-            answer = await _in_thread(functools.partial(function, **arguments), self.name)
+            answer = await _in_thread(functools.partial(function, **arguments))
             if inspect.isawaitable(answer):
                 answer = await cast("Awaitable[object]", answer)
         return answer if isinstance(answer, ToolResult) else ToolResult(_text(answer))
@@ -125,9 +125,8 @@ def _effect(effect: Effect | EffectName) -> Effect:
         raise HeadwayError(f"'{shown(effect)}' is no effect; choose from: {', '.join(Effect)}.") from None
 
 
-async def _in_thread(function: Callable[[], object], name: str) -> object:
-    """Runs it in a thread of its own, which nothing waits for at the end: a function that hangs must not keep the
-    program from ending, nor take a thread of a pool from others."""
+async def _in_thread(function: Callable[[], object]) -> object:
+    """Runs it in a thread that nothing waits for at the end."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[Callable[[], object]] = loop.create_future()
 
@@ -146,7 +145,7 @@ async def _in_thread(function: Callable[[], object], name: str) -> object:
         except RuntimeError:  # the loop is gone, and with it whoever waited
             return
 
-    threading.Thread(target=contextvars.copy_context().run, args=(work,), name=f"tool {name}", daemon=True).start()
+    run_in_thread(functools.partial(contextvars.copy_context().run, work))
     return (await done)()
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from functools import lru_cache
 
 import regex  # possessive groups go wrong in the first versions of Python 3.11
 
@@ -77,7 +76,20 @@ def is_secret_name(name: str) -> bool:
 
 def redacted(text: str, environ: Mapping[str, str] | None = None) -> str:
     """The text without what looks like a key, a token or a password."""
-    values = _own_values() if environ is None else _secret_values(environ)
+    return Redactor(environ)(text)
+
+
+class Redactor:
+    """`redacted` for many texts: what is secret in the environment is found out once."""
+
+    def __init__(self, environ: Mapping[str, str] | None = None) -> None:
+        self._values = _secret_values(os.environ if environ is None else environ)
+
+    def __call__(self, text: str) -> str:
+        return _without(self._values, text)
+
+
+def _without(values: tuple[str, ...], text: str) -> str:
     for _ in range(_PASSES):
         before, text = text, _once(text, values)
         if text == before:
@@ -94,16 +106,6 @@ def _once(text: str, values: tuple[str, ...]) -> str:
         text = _IN_URL.sub(lambda found: f"{found[1]}{HIDDEN}@", text)
     lower = text.lower()
     return _NAMED.sub(_hidden, text) if any(word in lower for word in _NAMES) else text
-
-
-def _own_values() -> tuple[str, ...]:
-    """Those of this process, looked for again only when a variable changed: many texts are checked in a run."""
-    return _known_values(tuple(os.environb.items())) if os.supports_bytes_environ else _secret_values(os.environ)
-
-
-@lru_cache(maxsize=1)
-def _known_values(environ: tuple[tuple[bytes, bytes], ...]) -> tuple[str, ...]:
-    return _secret_values({os.fsdecode(name): os.fsdecode(value) for name, value in environ})
 
 
 def _secret_values(environ: Mapping[str, str]) -> tuple[str, ...]:
