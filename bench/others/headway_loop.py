@@ -11,13 +11,12 @@ import sqlite3
 import sys
 import time
 from contextlib import closing
-from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 from pydantic_ai.messages import ModelMessage
 
 import headway
+from headway.agent import LoopConfig, run_loop
 from headway.project import FILE, FOLDER
 from headway.testing import Call, Request, ScriptedModel, Turn
 from headway.tools import tool
@@ -56,7 +55,6 @@ def size(project: Path) -> int:
 
 
 async def run(project: Path) -> dict[str, float]:
-    agent: Any = import_module("headway.agent")
     session = headway.open(project)
     asked_at: list[float] = []
     half = list[int]()
@@ -68,9 +66,9 @@ async def run(project: Path) -> dict[str, float]:
             half.append(size(project))
         return answer(number) if number < ROUNDS else Turn(text="Done.")
 
-    config = agent.LoopConfig(max_rounds=ROUNDS + 10, max_nudges=0, tracking="auto", todo_tools="light")
+    config = LoopConfig(max_rounds=ROUNDS + 10, max_nudges=0, tracking="auto", todo_tools="light")
     model = ScriptedModel([asked] * (ROUNDS + 1), keep_requests=1, context_window=WINDOW)
-    await agent.run_loop(session, "go", model=model, tools=[look], config=config)
+    await run_loop(session, "go", model=model, tools=[look], config=config)
     assert len(session.todos) == len(ITEMS) and session.version >= ROUNDS // CHANGE_EVERY
     whole = size(project)
     session.close()
