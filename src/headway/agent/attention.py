@@ -36,14 +36,14 @@ class Attention:
         """Whether a call succeeded since the last nudge."""
 
     def shown(
-        self, state: State, agent: str, round: int, *, answering: bool
+        self, state: State, agent: str, round: int, *, answering: bool, again: bool
     ) -> tuple[str, TodoListContextInjected | None]:
         """What is added to this round's request, and the fact that it was."""
         todos, run = state.list_of(agent), state.runs[agent]
         if not todos.items:
             return "", None
         finished = is_done(todos)
-        if finished and run.finished_shown == todos.changed_in:
+        if finished and run.finished_shown and not again:
             return "", None
         items = list(todos.items.values())
         config = self._config

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from pydantic_ai.messages import ModelRequest, ToolCallPart, ToolReturnPart
 
-from headway.agent.conversation import result_part
+from headway.agent.conversation import Redact, result_part
 from headway.core.json_text import BadJson, read_json
 from headway.core.run_events import ToolFinished, ToolStarted
 from headway.core.text import shown
@@ -31,6 +31,7 @@ Done: TypeAlias = tuple[ToolFinished, ToolReturnPart[Any]]
 SIDE_BY_SIDE = 8
 _TOLD = ("command", "path", "paths", "pattern", "url", "query", "item_id")
 """Arguments that say best what a call is about."""
+_LOOKED_AT = 4_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,7 @@ class Calls:
 
     def _started(self, call: Call, round: int) -> ToolStarted:
         effect = self._executor.effect_of(call.tool_name, call.args)
-        said = self._recorder.redacted(summary(call.tool_name, call.args))
+        said = summary(call.tool_name, call.args, self._recorder.redacted)
         return ToolStarted(round, call.tool_call_id, call.tool_name, said, effect and str(effect))
 
     def _groups(self, calls: Sequence[Call]) -> Iterator[list[Call]]:
@@ -140,8 +141,8 @@ def _seconds_since(began: float) -> float:
     return round(time.monotonic() - began, 3)
 
 
-def summary(tool: str, args: object) -> str:
-    """A call in one line."""
+def summary(tool: str, args: object, redacted: Redact) -> str:
+    """A call in one line. Keys are looked for before it is cut."""
     values: object = args
     if isinstance(args, str):
         if len(args) > 20_000:
@@ -162,4 +163,5 @@ def summary(tool: str, args: object) -> str:
         values = told
     if isinstance(values, list):
         values = " ".join(map(str, cast("list[object]", values)))
-    return f"{shown(tool, 64)} {shown(values, 200)}".rstrip()
+    text = values if isinstance(values, str) else str(values)
+    return f"{shown(tool, 64)} {shown(redacted(text[:_LOOKED_AT]), 200)}".rstrip()

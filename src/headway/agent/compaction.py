@@ -7,7 +7,7 @@ takes its place. What the user asked for is kept in their own words. A call and 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 
-from headway.agent.conversation import Conversation
+from headway.agent.conversation import Conversation, Redact
 from headway.agent.repair import repair_messages
 from headway.core.errors import ModelError
 from headway.core.text import cut, neutral_lines, shown
@@ -31,6 +31,10 @@ OWN = "headway"
 SUMMARY_TOKENS = 2_000
 _KEPT = 0.5
 """How much of the room the newest messages may take."""
+_SUMMARY = 0.25
+"""How much of it the summary may take."""
+_LEAST = 400
+"""Characters of a summary that is worth having."""
 _MOST_ASKED = 8_000
 """Characters of what the user asked for."""
 _MOST_CALLS = 60
@@ -38,6 +42,14 @@ _HEADING = "(The conversation before this was too long and is summarised here.)"
 
 Ask = Callable[[list[ModelMessage]], Awaitable[str]]
 """Has the model answer once, without tools; may raise `ModelError`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    conversation: Conversation
+    summary: ModelRequest
+    first: int
+    """Where the messages that were kept began before."""
 
 
 def own_request(text: str, **about: Any) -> ModelRequest:
@@ -64,23 +76,39 @@ def _can_begin(message: ModelMessage) -> bool:
 
 
 def _is_prompt(message: ModelMessage) -> bool:
-    return isinstance(message, ModelRequest) and not any(isinstance(part, ToolReturnPart) for part in message.parts)
+    """Something to go on from, and no summary: of those there is one, at the beginning."""
+    if not isinstance(message, ModelRequest) or _about(message).get("asked") is not None:
+        return False
+    return not any(isinstance(part, ToolReturnPart) for part in message.parts)
 
 
-async def compacted(conversation: Conversation, room: int, ask: Ask | None) -> tuple[Conversation, ModelRequest, int]:
-    """The shorter conversation, the summary that begins it, and where the kept messages began in the old one."""
+def _about(message: ModelRequest) -> dict[str, Any]:
+    about = message.metadata or {}
+    return about if about.get("by") == OWN else {}
+
+
+async def compacted(
+    conversation: Conversation, room: int, ask: Ask | None, *, fits: Callable[[int], bool], redacted: Redact
+) -> Compacted | None:
+    """The conversation in `room` bytes; None if there is nothing older that could give way.
+
+    `ask` has the model write the summary, if what it is about `fits` into a request.
+    """
     first = split(conversation, round(room * _KEPT))
     older = conversation.messages[:first]
-    summary = _summary(older, await _written(older, ask))
+    if not older:
+        return None
+    if not fits(sum(conversation.sizes[:first])):
+        ask = None
+    text = await _written(older, ask, redacted)
+    summary = _summary(older, text, max(round(room * _SUMMARY), _LEAST))
     kept = repair_messages([summary, *conversation.messages[first:]])
-    versions = [0, *conversation.versions[first:]]
-    shorter = Conversation(kept, versions)
-    return shorter, summary, first
+    return Compacted(Conversation(kept, [0, *conversation.versions[first:]]), summary, first)
 
 
-async def _written(older: Sequence[ModelMessage], ask: Ask | None) -> str:
+async def _written(older: Sequence[ModelMessage], ask: Ask | None, redacted: Redact) -> str:
     if ask is None:
-        return digest(older)
+        return digest(older, redacted)
     prompt = UserPromptPart(Path(__file__).with_name("summary.md").read_text(encoding="utf-8").strip())
     last = older[-1]
     if isinstance(last, ModelRequest):
@@ -88,30 +116,31 @@ async def _written(older: Sequence[ModelMessage], ask: Ask | None) -> str:
     else:
         messages = [*older, ModelRequest([prompt])]
     try:
-        return (await ask(messages)).strip() or digest(older)
+        return (await ask(messages)).strip() or digest(older, redacted)
     except ModelError:
-        return digest(older)
+        return digest(older, redacted)
 
 
-def _summary(older: Sequence[ModelMessage], text: str) -> ModelRequest:
-    asked = list(_asked(older))
+def _summary(older: Sequence[ModelMessage], done: str, room: int) -> ModelRequest:
+    """At most `room` characters, of which what was asked for may have half."""
+    asked = _asked(older, min(room // 2, _MOST_ASKED))
+    done = cut(done, max(room - sum(map(len, asked)), _LEAST))
     lines = [_HEADING, "", "# What the user asked for", "", *(f"- {text}" for text in asked), "", "# What was done", ""]
-    return own_request("\n".join([*lines, text]), asked=asked)
+    return own_request("\n".join([*lines, done]), asked=asked, done=done)
 
 
-def _asked(messages: Sequence[ModelMessage]) -> list[str]:
+def _asked(messages: Sequence[ModelMessage], room: int) -> list[str]:
     """The user's prompts, also those of earlier summaries; of too many the first and the last ones."""
     found: list[str] = []
     for message in messages:
         if not isinstance(message, ModelRequest):
             continue
-        about = message.metadata or {}
-        if about.get("by") == OWN:
-            found += [str(text) for text in about.get("asked", ())]
+        if (message.metadata or {}).get("by") == OWN:
+            found += [str(text) for text in _about(message).get("asked") or ()]
         else:
             found += [_prompt(part) for part in message.parts if isinstance(part, UserPromptPart)]
-    found = [cut(text, _MOST_ASKED // 4) for text in found if text]
-    while len(found) > 2 and sum(map(len, found)) > _MOST_ASKED:
+    found = [cut(text, max(room // 2, 100)) for text in found if text]
+    while len(found) > 2 and sum(map(len, found)) > room:
         del found[1]
     return found
 
@@ -121,8 +150,8 @@ def _prompt(part: UserPromptPart) -> str:
     return neutral_lines(content).strip()
 
 
-def digest(messages: Sequence[ModelMessage]) -> str:
-    """What happened, drawn from the messages themselves."""
+def digest(messages: Sequence[ModelMessage], redacted: Redact) -> str:
+    """What happened, drawn from the messages themselves. Keys are looked for before anything is cut."""
     outcomes = {
         part.tool_call_id: part.outcome
         for message in messages
@@ -131,15 +160,17 @@ def digest(messages: Sequence[ModelMessage]) -> str:
     }
     lines: list[str] = []
     for message in messages:
+        if isinstance(message, ModelRequest):
+            lines += [str(_about(message)["done"])] if "done" in _about(message) else []
+            continue
         for part in message.parts:
             if isinstance(part, ToolCallPart):
                 outcome = outcomes.get(part.tool_call_id, "not finished")
-                lines.append(f"- {shown(part.tool_name)} {shown(part.args_as_json_str(), 160)}: {outcome}")
+                args = redacted(part.args_as_json_str()[:4_000])
+                lines.append(f"- {shown(part.tool_name)} {shown(args, 160)}: {outcome}")
             elif isinstance(part, TextPart) and part.content.strip():
-                lines.append(f"- said: {shown(part.content.strip(), 400)}")
-            elif isinstance(message, ModelRequest) and (message.metadata or {}).get("asked") is not None:
-                lines.append(cut(neutral_lines(_prompt(part)), 4_000) if isinstance(part, UserPromptPart) else "")
+                lines.append(f"- said: {shown(redacted(part.content.strip()[:4_000]), 400)}")
     if len(lines) > _MOST_CALLS:
         half = _MOST_CALLS // 2
         lines = [*lines[:half], f"- … {len(lines) - 2 * half} steps are left out here", *lines[-half:]]
-    return "\n".join(line for line in lines if line) or "Nothing was done yet."
+    return "\n".join(lines) or "Nothing was done yet."

@@ -6,6 +6,7 @@ Sizes are counted once per message; nothing walks the whole history in a round.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cache
@@ -129,7 +130,8 @@ def stored(message: ModelMessage, redacted: Redact) -> dict[str, Any]:
 def _without_secrets(message: ModelMessage, redacted: Redact) -> ModelMessage:
     if isinstance(message, ModelRequest):
         parts = [_safe_request_part(part, redacted) for part in message.parts]
-        return message if all(map(_same, parts, message.parts)) else replace(message, parts=parts)
+        message = message if all(map(_same, parts, message.parts)) else replace(message, parts=parts)
+        return replace(message, metadata=_safe_value(message.metadata, redacted)) if message.metadata else message
     answers = [_safe_answer_part(part, redacted) for part in message.parts]
     return message if all(map(_same, answers, message.parts)) else replace(message, parts=answers)
 
@@ -151,15 +153,36 @@ def _safe_answer_part(part: ModelResponsePart, redacted: Redact) -> ModelRespons
         return part if content == part.content else replace(part, content=content)
     if isinstance(part, ToolCallPart):
         text = part.args_as_json_str()
-        safe = redacted(text)
-        if safe == text:
-            return part
-        try:
-            read_json(safe)
-        except BadJson:
-            safe = "{}"
-        return replace(part, args=safe)
+        safe = _safe_arguments(text, redacted)
+        return part if safe == text else replace(part, args=safe)
     return part
+
+
+def _safe_arguments(text: str, redacted: Redact) -> str:
+    """The arguments without keys; still JSON if they were. A key may be written with escapes, as in `pass\\"word`."""
+    safe = redacted(text)
+    if safe == text and "\\" not in text:
+        return text
+    try:
+        value = read_json(text)
+        plain = _safe_value(value, redacted)
+        if plain != value:
+            safe = redacted(json.dumps(plain, ensure_ascii=False))
+        read_json(safe)
+    except BadJson:
+        return "{}"
+    return safe
+
+
+def _safe_value(value: Any, redacted: Redact) -> Any:
+    if isinstance(value, str):
+        return redacted(value)
+    if isinstance(value, dict):
+        items = cast("dict[str, object]", value).items()
+        return {redacted(key): _safe_value(item, redacted) for key, item in items}
+    if isinstance(value, list):
+        return [_safe_value(item, redacted) for item in cast("list[object]", value)]
+    return value
 
 
 def size_of(message: ModelMessage) -> int:

@@ -62,10 +62,10 @@ class Judge:
         self._recorder.record(TodoEvaluationStarted(todo.id, round))
         try:
             verdict = self._verdict(todo, await self._ask(*self._question(todo), MAX_TOKENS))
+            status = self._apply(todo, verdict)
         except HeadwayError as error:  # what cannot be judged stays as it is
             self._recorder.record(TodoEvaluationCompleted(todo.id, round, None, shown(str(error), 300)))
             return
-        status = self._apply(todo, verdict)
         reason = shown((verdict.notes or "") if verdict else "No decision was given.", 500)
         self._recorder.record(TodoEvaluationCompleted(todo.id, round, status, reason))
 

@@ -31,11 +31,14 @@ from headway.core.tracking import JUDGED, is_done
 if TYPE_CHECKING:
     from headway.agent.budget import Budget
     from headway.agent.calls import Calls, Outcome
-    from headway.agent.frame import Frame, Request
+    from headway.agent.frame import Frame
     from headway.agent.recorder import Recorder
     from headway.agent.requests import Requests
     from headway.agent.spending import Spending
     from headway.core.model import State
+
+_SHORTENED = 5
+"""How often the history is shortened because the provider finds a request too long."""
 
 
 class Loop:
@@ -65,8 +68,8 @@ class Loop:
         self._judge = Judge(recorder, config.policy, requests.apart) if config.tracking == JUDGED else None
         todos = recorder.session.todo_list
         self._attention = Attention(config, todos)
-        self._told_done: int = todos.changed_in if is_done(todos) else 0
-        """Version of the finished list that was told of, or was finished before."""
+        self._was_done = is_done(todos)
+        """Whether the list was finished when it was last looked at."""
         self._all_done = False
         """Whether the list was finished in this run, by the model or a person."""
         self._used_ids = _call_ids(conversation.messages)
@@ -82,11 +85,9 @@ class Loop:
             if not await self._begin():
                 return Reason.ALL_DONE if self._all_done else Reason.MAX_ROUNDS
             await self._make_fit()  # 1. budget
-            request = self._inject()  # 2. the list, as it is now
-            answer = await self._ask(request)  # 3. the model
-            if answer is None:
-                continue
-            outcome = await self._run_tools(*answer)  # 4. tools, 5. tracked and 6. told of one by one
+            block = self._inject()  # 2. the list, as it is now
+            calls, faults = await self._ask(block)  # 3. the model
+            outcome = await self._run_tools(calls, faults)  # 4. tools, 5. tracked and 6. told of one by one
             if reason := await self._end(outcome):  # 7. end; 8. there is nothing to sync
                 return reason
 
@@ -106,7 +107,7 @@ class Loop:
         fixed = self._frame.size(planning=self._session.plan_mode)
         if not self._budget.fits(fixed + self._conversation.size):
             self._tell()
-            await self._compact(by_model=self._budget.fits(self._conversation.size - self._budget.reply))
+            await self._compact(by_model=True)
 
     async def _compact(self, *, by_model: bool) -> None:
         planning = self._session.plan_mode
@@ -116,27 +117,34 @@ class Loop:
             parameters = self._frame.parameters(planning=planning)
             return text_of(await self._requests.apart(messages, parameters, SUMMARY_TOKENS))
 
-        old = self._conversation
-        shorter, summary, first = await compacted(old, self._budget.room(fixed), ask if by_model else None)
-        kept_from = old.versions[first] if first < len(old.versions) else self._session.version + 1
-        state = self._recorder.record(ConversationCompacted(stored(summary, self._recorder.redacted), kept_from))
-        shorter.versions[0] = state.version
-        self._conversation = shorter
-        if not self._budget.fits(fixed + shorter.size):
+        shorter = await compacted(
+            self._conversation,
+            self._budget.room(fixed),
+            ask if by_model else None,
+            fits=lambda size: self._budget.fits(fixed + size),
+            redacted=self._recorder.redacted,
+        )
+        if shorter is not None:
+            versions = self._conversation.versions[shorter.first :]
+            kept_from = versions[0] if versions else self._session.version + 1
+            message = stored(shorter.summary, self._recorder.redacted)
+            state = self._recorder.record(ConversationCompacted(message, kept_from))
+            self._conversation = shorter.conversation
+            self._conversation.versions[0] = state.version
+        if not self._budget.fits(fixed + self._conversation.size):
             raise ContextTooLong(
-                "What the model was just given does not fit into its context window, even by itself: ask for less at "
-                "once, or choose a model with a larger window with --model."
+                "What the model has to be given now does not fit into its context window, even by itself: ask for less "
+                "at once, give it fewer tools, or choose a model with a larger window with --model."
             )
 
     # 2. inject
 
-    def _inject(self) -> Request:
-        """The history as it is, and after it the list as it is at this moment."""
+    def _inject(self, *, again: bool = False) -> str:
+        """The list as it is at this moment, to go along with the history; `again` if the request before failed."""
         state = self._session.state
-        block, fact = self._attention.shown(state, self._agent, self.round, answering=self._all_done)
+        block, fact = self._attention.shown(state, self._agent, self.round, answering=self._all_done, again=again)
         self._tell(*([fact] if fact else []))
-        messages, size = self._conversation.messages, self._conversation.size
-        return self._frame.around(messages, size, block, planning=state.plan_mode)
+        return block
 
     def _tell(self, *facts: RunData) -> None:
         """Records that the round began, if that is not yet told, and more: together, since each record takes time."""
@@ -146,16 +154,21 @@ class Loop:
 
     # 3. model
 
-    async def _ask(self, request: Request) -> tuple[list[ToolCallPart[Any]], dict[str, str]] | None:
-        """The calls of the answer, and what is wrong with some; None if the history had to be shortened first."""
-        try:
-            answer = await self._requests.answered(request, self.round)
-        except ContextTooLong as error:
-            self._budget.too_long(request.size)
-            self._recorder.record(RunError(str(error), retry_in=0.0))
-            await self._compact(by_model=False)
-            return None
-        return self._keep(answer)
+    async def _ask(self, block: str) -> tuple[list[ToolCallPart[Any]], dict[str, str]]:
+        """The calls of the model's answer to the history and the block, and what is wrong with some of them."""
+        for attempt in range(_SHORTENED + 1):
+            messages, size = self._conversation.messages, self._conversation.size
+            request = self._frame.around(messages, size, block, planning=self._session.plan_mode)
+            try:
+                return self._keep(await self._requests.answered(request, self.round))
+            except ContextTooLong as error:
+                if attempt == _SHORTENED:
+                    raise
+                self._budget.too_long(request.size)
+                self._recorder.record(RunError(str(error), retry_in=0.0))
+                await self._compact(by_model=False)
+                block = self._inject(again=True)
+        raise AssertionError("it was answered, or failed")
 
     def _keep(self, answer: ModelResponse) -> tuple[list[ToolCallPart[Any]], dict[str, str]]:
         """The answer goes into the conversation and into the log, with the calls that begin now."""
@@ -204,10 +217,10 @@ class Loop:
     def _look_whether_done(self, state: State) -> None:
         """Tells of a list that was finished in this round, once."""
         todos, run = state.list_of(self._agent), state.runs[self._agent]
-        if not is_done(todos):
+        before, self._was_done = self._was_done, is_done(todos)
+        if not self._was_done:
             self._all_done = False
-        elif todos.changed_in != self._told_done:
-            self._told_done = todos.changed_in
+        elif not before:
             self._all_done = self._config.stop_when_done and run.changed_by != TRACKER
             self._recorder.record(TodoListCompleted(now(), self.round, run.tool_calls))
 

@@ -19,7 +19,7 @@ from headway.core.log import run_lease
 from headway.core.model import LOOP, State
 from headway.core.run_changes import EndRun, FinishTool, Record, StartRun
 from headway.core.run_events import MessageAdded, RunData, RunStarted, TextDelta, ToolFinished
-from headway.core.runs import Run
+from headway.core.runs import Run, run_of
 from headway.core.text import shown
 from headway.store.leases import this_process
 from headway.tools.secrets import Redactor
@@ -52,15 +52,17 @@ class Recorder:
 
     def begin(self, task: str, model: str, max_rounds: int, first: Sequence[ModelMessage]) -> None:
         """Takes the session, or raises `RunRefused` with who has it."""
-        state = self.session.state  # a run whose process is gone is ended by this
         store = self.session.store
         other = store.hold(self.session.name, self._key, self._holder, LEASE)
+        before = run_of(self.session.state, self.session.agent_id)
         if other is not None:
-            since = state.runs[self.session.agent_id].started_at if self.session.agent_id in state.runs else "just now"
+            since = before.started_at if before else "just now"
             raise RunRefused(
                 f"Another run has the session '{shown(self.session.name)}', since {since} ({shown(other, 120)}): "
                 "wait for it, stop it, or name another session with --session."
             )
+        if before is not None:  # it does not hold the lease any more
+            self.session.log.cut_off(self.session.agent_id, before)
         started = RunStarted(self.run_id, self.redacted(task), model, max_rounds, self._holder)
         messages = [MessageAdded(stored(message, self.redacted)) for message in first]
         try:

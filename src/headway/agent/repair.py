@@ -6,6 +6,7 @@ refuse, whichever was asked; leaves alone what a provider's own tools wrote, and
 
 from __future__ import annotations
 
+import json
 import re
 from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence, Set
@@ -273,7 +274,15 @@ def _name_fault(name: str) -> str:
 
 def _arguments(args: str | dict[str, Any] | None) -> str | dict[str, Any] | None:
     """The same arguments if they can be sent as they are. Raises `BadJson` if they are no object."""
-    if not args or not isinstance(args, str):
+    if not args:
+        return args
+    if not isinstance(args, str):
+        try:
+            json.dumps(args, ensure_ascii=False, allow_nan=False).encode()
+        except UnicodeEncodeError:
+            return storable(json.dumps(args, ensure_ascii=False))
+        except (ValueError, TypeError, RecursionError) as error:
+            raise BadJson(str(error) or "it cannot be written as JSON") from None
         return args
     if not args.strip():
         return {}

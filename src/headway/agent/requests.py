@@ -113,7 +113,7 @@ class Requests:
         if self._model.base_url is not None and not self._retries_off:
             settings["max_retries"] = 0  # it is for the loop to ask again, and to tell of it
         if room is not None:
-            settings["max_tokens"] = room
+            settings["max_tokens"] = min(room, self._budget.reply)
         elif self._model.system == "anthropic":
             settings["max_tokens"] = self._budget.reply  # it wants a number, and its library's own is small
         return settings

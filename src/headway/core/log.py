@@ -82,30 +82,34 @@ class Log:
     def state(self) -> State:
         """The state as the store has it now; listeners hear of what others changed."""
         with self._lock:
-            self._attend()
-            state = self._fresh()
+            state = self._attended(self._fresh())
         self._deliver()
         return state
 
-    def _attend(self) -> None:
-        """Ends runs whose process is gone, so that nothing they had in progress stays so."""
-        state = self._state or self._fresh()
+    def _attended(self, state: State) -> State:
+        """The state without runs whose process is gone: what they had in progress does not stay so."""
         if not state.runs or time.monotonic() < self._look_at:
-            return
+            return state
         self._look_at = time.monotonic() + _ATTEND_EVERY
         for agent, run in state.runs.items():
             if run.goes_on and self.store.holder(self.name, run_lease(agent)) is None:
-                self._cut_off(agent, run)
+                self.cut_off(agent, run)
+        return self._fresh()
 
-    def _cut_off(self, agent: str, run: Run) -> None:
+    def cut_off(self, agent: str, run: Run) -> None:
+        """Ends a run whose process is gone."""
         from headway.core.model import LOOP
         from headway.core.run_changes import EndRun
         from headway.core.runs import CUT_OFF
 
-        try:
-            self._attempt(lambda state: EndRun(agent, LOOP, now(), run.id, "error", CUT_OFF))
-        except (RunRefused, StoreError):  # someone else was faster, or nothing can be written here
-            return
+        def make(state: State) -> EndRun:
+            return EndRun(agent, LOOP, now(), run.id, "error", CUT_OFF)
+
+        with self._lock:
+            try:
+                self._decided(make)
+            except (RunRefused, StoreError):  # someone else was faster, or nothing can be written here
+                self._look_at = time.monotonic() + _ATTEND_EVERY
 
     def _fresh(self) -> State:
         state = self._state
@@ -127,14 +131,18 @@ class Log:
         If another process was faster: once more on the fresh state, now holding the turn.
         """
         with self._lock:
-            self._attend()
-            try:
-                made = self._attempt(make)
-            except StoreConflict:
-                with self.store.turn(self.name):
-                    made = self._attempt(make)
+            if self._state is None or time.monotonic() >= self._look_at:
+                self._attended(self._fresh())
+            made = self._decided(make)
         self._deliver()
         return made
+
+    def _decided(self, make: Callable[[State], Change]) -> tuple[list[Event], State]:
+        try:
+            return self._attempt(make)
+        except StoreConflict:
+            with self.store.turn(self.name):
+                return self._attempt(make)
 
     def _attempt(self, make: Callable[[State], Change]) -> tuple[list[Event], State]:
         state = self._fresh()

@@ -57,8 +57,8 @@ class Run:
     """Items whose state was set in this round by someone else than the tracker."""
     changed_by: str = ""
     """Who last changed the state of an item."""
-    finished_shown: int = 0
-    """Version of the finished list that the model was last shown."""
+    finished_shown: bool = False
+    """Whether the model was shown that the list is finished, which happens once."""
 
     @property
     def goes_on(self) -> bool:
@@ -269,7 +269,7 @@ def evolve_run(state: State, event: Event) -> tuple[dict[str, TodoList], dict[st
             lists = {**lists, agent: _counted(todo_list, todo, data)}
         run = _tracked(run, data)
     else:
-        run = _evolved(run, data, state.list_of(agent))
+        run = _evolved(run, data)
     return lists, {**runs, agent: run}, conversations
 
 
@@ -281,14 +281,14 @@ def _begun(before: Run | None, data: facts.RunStarted, at: str) -> Run:
     return replace(run, tracks=before.tracks, finished_shown=before.finished_shown)
 
 
-def _evolved(run: Run, data: object, todo_list: TodoList) -> Run:
+def _evolved(run: Run, data: object) -> Run:
     match data:
         case facts.RoundStarted():
             return replace(run, round=data.round, questions={}, forced=frozenset())
         case facts.ToolFinished():
             return run if data.effect == tracking.TODO_EFFECT else replace(run, tool_calls=run.tool_calls + 1)
         case facts.TodoListContextInjected():
-            return replace(run, finished_shown=todo_list.changed_in) if data.finished else run
+            return replace(run, finished_shown=True) if data.finished else run
         case facts.RunRequested():
             if data.request == "stop":
                 return replace(run, stopping=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from headway.core.graph import is_ready
-from headway.core.model import JUDGE, LOOP, MODEL, TRACKER, Status, Todo, TodoList
+from headway.core.model import FINISHED, JUDGE, LOOP, MODEL, TRACKER, Status, Todo, TodoList
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -126,8 +126,7 @@ def is_proposed(todo: Todo, run: Run, policy: Policy) -> bool:
 
 def is_done(todo_list: TodoList) -> bool:
     """Not empty, and every item completed or cancelled."""
-    finished = (Status.COMPLETED, Status.CANCELLED)
-    return bool(todo_list.items) and all(todo.status in finished for todo in todo_list.items.values())
+    return bool(todo_list.items) and all(todo.status in FINISHED for todo in todo_list.items.values())
 
 
 def with_rounds(delta: ListDelta, items: Mapping[str, Todo], round: int) -> ListDelta:
@@ -166,7 +165,7 @@ def listed(run: Run, delta: ListDelta, actor: str) -> Run:
         return run
     tracks = {todo_id: track for todo_id, track in run.tracks.items() if todo_id not in gone}
     for todo_id, status in now.items():
-        if actor not in _KEEPS_COUNTS or status in (Status.COMPLETED, Status.CANCELLED):
+        if actor not in _KEEPS_COUNTS or status in FINISHED:
             tracks.pop(todo_id, None)
         elif actor == TRACKER:
             track = tracks.get(todo_id, NO_CALLS)
@@ -180,4 +179,5 @@ def listed(run: Run, delta: ListDelta, actor: str) -> Run:
         tracks=tracks,
         forced=run.forced if actor in _KEEPS_COUNTS else run.forced | (now.keys() - new),
         changed_by=actor,
+        finished_shown=run.finished_shown and FINISHED.issuperset(now.values()),
     )
