@@ -26,8 +26,10 @@ _MOST_NAMED = 10
 class Attention:
     """Of one run: what was shown, and how long the list has not changed."""
 
-    def __init__(self, config: LoopConfig, todos: TodoList) -> None:
+    def __init__(self, config: LoopConfig, todos: TodoList, room: int) -> None:
+        """`room`: bytes that the block may take."""
         self._config = config
+        self._room = room
         self._changed_in: int = todos.changed_in
         self._worked = 0
         """Rounds that did work since the list last changed, or since the last reminder."""
@@ -47,7 +49,7 @@ class Attention:
             return "", None
         items = list(todos.items.values())
         config = self._config
-        text = prompt_block(items, round=round, max_rounds=run.max_rounds, recap=config.recap)
+        text = prompt_block(items, round=round, max_rounds=run.max_rounds, recap=config.recap, room=self._room)
         lines = [text, self._reminder(state, todos, finished=finished)]
         if answering and finished and config.inject == Inject.TAIL:
             lines.append(_ANSWER)

@@ -31,6 +31,11 @@ class Budget:
             return 0
         return max(round((self.window - self.reply) / self._per_byte) - besides, 0)
 
+    @property
+    def block_room(self) -> int:
+        """Bytes that the list may take of a request: all it needs in most, a tenth of a small window."""
+        return 100_000 if self.window is None else max(round(self.window / self._per_byte / 10), 1_000)
+
     def too_long(self, size: int) -> None:
         """The provider said that a request of this size does not fit."""
         tokens = self.tokens(size)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 from pydantic_ai.messages import ModelRequest, ToolCallPart, ToolReturnPart
 
 from headway.agent.conversation import Redact, result_part
+from headway.agent.repair import NO_OUTPUT
 from headway.core.json_text import BadJson, read_json
 from headway.core.run_events import ToolFinished, ToolStarted
 from headway.core.text import shown
@@ -123,7 +124,7 @@ class Calls:
             call.tool_call_id,
             call.tool_name,
             result.ok,
-            result.text,
+            result.text if result.text.strip() else NO_OUTPUT,  # some providers refuse a blank one
             result.denied,
             result.effect and str(result.effect),
             result.exit_code,

@@ -23,6 +23,7 @@ from pydantic_ai.messages import (
 
 from headway.agent.conversation import Conversation, Redact
 from headway.agent.repair import repair_messages
+from headway.agent.spending import LimitReached
 from headway.core.errors import ModelError
 from headway.core.text import cut, neutral_lines, shown
 
@@ -117,16 +118,24 @@ async def _written(older: Sequence[ModelMessage], ask: Ask | None, redacted: Red
         messages = [*older, ModelRequest([prompt])]
     try:
         return (await ask(messages)).strip() or digest(older, redacted)
-    except ModelError:
+    except (ModelError, LimitReached):
         return digest(older, redacted)
 
 
 def _summary(older: Sequence[ModelMessage], done: str, room: int) -> ModelRequest:
     """At most `room` characters, of which what was asked for may have half."""
     asked = _asked(older, min(room // 2, _MOST_ASKED))
-    done = cut(done, max(room - sum(map(len, asked)), _LEAST))
+    done = _without_middle(done, max(room - sum(map(len, asked)), _LEAST))
     lines = [_HEADING, "", "# What the user asked for", "", *(f"- {text}" for text in asked), "", "# What was done", ""]
     return own_request("\n".join([*lines, done]), asked=asked, done=done)
+
+
+def _without_middle(text: str, limit: int) -> str:
+    """At most so many characters: the beginning, and more of the end, where the newest is."""
+    if len(text) <= limit:
+        return text
+    head = limit // 3
+    return f"{text[:head].rstrip()}\n… (some steps are left out here) …\n{text[-(limit - head - 40) :].lstrip()}"
 
 
 def _asked(messages: Sequence[ModelMessage], room: int) -> list[str]:

@@ -26,6 +26,15 @@ class Request:
     parameters: ModelRequestParameters
     size: int
     """About how many bytes of text it is."""
+    marked: bool = False
+    """Whether it says where the part ends that is worth caching."""
+
+
+def size_of_parameters(parameters: ModelRequestParameters) -> int:
+    """About how many bytes of text instructions and tools are."""
+    texts = [part.content for part in parameters.instruction_parts or ()]
+    texts += (f"{tool.name}{tool.description}{tool.parameters_json_schema}" for tool in parameters.function_tools)
+    return sum(len(text.encode(errors="replace")) for text in texts)
 
 
 class Frame:
@@ -45,12 +54,11 @@ class Frame:
     def _parts(self, planning: bool) -> tuple[ModelRequestParameters, int]:
         found = self._made.get(planning)
         if found is None:
-            tools = tool_definitions(self._executor.offered())
-            parts = [InstructionPart(content=self._instructions)]
-            described = (f"{tool.name}{tool.description}{tool.parameters_json_schema}" for tool in tools)
-            size = len(self._instructions.encode()) + sum(len(text.encode()) for text in described)
-            found = (ModelRequestParameters(function_tools=tools, instruction_parts=parts), size)
-            self._made[planning] = found
+            parameters = ModelRequestParameters(
+                function_tools=tool_definitions(self._executor.offered(planning=planning)),
+                instruction_parts=[InstructionPart(content=self._instructions)],
+            )
+            found = self._made[planning] = (parameters, size_of_parameters(parameters))
         return found
 
     def around(self, messages: list[ModelMessage], size: int, block: str, *, planning: bool) -> Request:
@@ -60,10 +68,11 @@ class Frame:
         if not block:
             return Request([*messages], parameters, size)
         if self._inject == Inject.SYSTEM:
-            parts = [*(parameters.instruction_parts or []), InstructionPart(content=block, dynamic=True)]
+            # One text, and so one system message: some servers refuse a second one.
+            parts = [InstructionPart(content=f"{self._instructions}\n\n{block}", dynamic=True)]
             return Request([*messages], replace(parameters, instruction_parts=parts), size)
         # The list of messages is copied, the messages are not: the block goes along with the last one this time only.
         last = messages[-1]
         assert isinstance(last, ModelRequest)
         tail = UserPromptPart([CachePoint(), block])
-        return Request([*messages[:-1], replace(last, parts=[*last.parts, tail])], parameters, size)
+        return Request([*messages[:-1], replace(last, parts=[*last.parts, tail])], parameters, size, marked=True)

@@ -127,7 +127,7 @@ class Judge:
             return None
         fields: dict[str, object] = {"status": verdict.status}
         if verdict.status == Status.COMPLETED:
-            fields |= completed()
+            fields |= completed(now)
         if verdict.notes and verdict.notes.strip():
             fields["notes"] = verdict.notes
         session.update(todo.id, actor=JUDGE, **fields)

@@ -31,10 +31,9 @@ from headway.core.tracking import JUDGED, is_done
 if TYPE_CHECKING:
     from headway.agent.budget import Budget
     from headway.agent.calls import Calls, Outcome
-    from headway.agent.frame import Frame
+    from headway.agent.frame import Frame, Request
     from headway.agent.recorder import Recorder
     from headway.agent.requests import Requests
-    from headway.agent.spending import Spending
     from headway.core.model import State
 
 _SHORTENED = 5
@@ -51,7 +50,6 @@ class Loop:
         conversation: Conversation,
         frame: Frame,
         budget: Budget,
-        spending: Spending,
         requests: Requests,
         calls: Calls,
     ) -> None:
@@ -62,12 +60,13 @@ class Loop:
         self._conversation = conversation
         self._frame = frame
         self._budget = budget
-        self._spending = spending
         self._requests = requests
         self._calls = calls
         self._judge = Judge(recorder, config.policy, requests.apart) if config.tracking == JUDGED else None
         todos = recorder.session.todo_list
-        self._attention = Attention(config, todos)
+        self._attention = Attention(config, todos, budget.block_room)
+        self._block_size = min(sum(len(todo.content) * 2 for todo in todos.items.values()), budget.block_room)
+        """About how many bytes of a request the list takes."""
         self._was_done = is_done(todos)
         """Whether the list was finished when it was last looked at."""
         self._all_done = False
@@ -105,13 +104,13 @@ class Loop:
     async def _make_fit(self) -> None:
         """When the history does not fit, its older part gives way to a summary."""
         fixed = self._frame.size(planning=self._session.plan_mode)
-        if not self._budget.fits(fixed + self._conversation.size):
+        if not self._budget.fits(fixed + self._conversation.size + self._block_size):
             self._tell()
             await self._compact(by_model=True)
 
     async def _compact(self, *, by_model: bool) -> None:
         planning = self._session.plan_mode
-        fixed = self._frame.size(planning=planning)
+        fixed = self._frame.size(planning=planning) + self._block_size
 
         async def ask(messages: list[ModelMessage]) -> str:
             parameters = self._frame.parameters(planning=planning)
@@ -143,8 +142,13 @@ class Loop:
         """The list as it is at this moment, to go along with the history; `again` if the request before failed."""
         state = self._session.state
         block, fact = self._attention.shown(state, self._agent, self.round, answering=self._all_done, again=again)
+        self._block_size = len(block.encode(errors="replace"))
         self._tell(*([fact] if fact else []))
         return block
+
+    def _request(self, block: str) -> Request:
+        messages, size = self._conversation.messages, self._conversation.size
+        return self._frame.around(messages, size, block, planning=self._session.plan_mode)
 
     def _tell(self, *facts: RunData) -> None:
         """Records that the round began, if that is not yet told, and more: together, since each record takes time."""
@@ -157,10 +161,12 @@ class Loop:
     async def _ask(self, block: str) -> tuple[list[ToolCallPart[Any]], dict[str, str]]:
         """The calls of the model's answer to the history and the block, and what is wrong with some of them."""
         for attempt in range(_SHORTENED + 1):
-            messages, size = self._conversation.messages, self._conversation.size
-            request = self._frame.around(messages, size, block, planning=self._session.plan_mode)
+            request = self._request(block)
             try:
-                return self._keep(await self._requests.answered(request, self.round))
+                answer = await self._requests.answered(
+                    request, self.round, renewed=lambda: self._request(self._inject(again=True))
+                )
+                return self._keep(answer, request.size)
             except ContextTooLong as error:
                 if attempt == _SHORTENED:
                     raise
@@ -170,13 +176,13 @@ class Loop:
                 block = self._inject(again=True)
         raise AssertionError("it was answered, or failed")
 
-    def _keep(self, answer: ModelResponse) -> tuple[list[ToolCallPart[Any]], dict[str, str]]:
+    def _keep(self, answer: ModelResponse, size: int) -> tuple[list[ToolCallPart[Any]], dict[str, str]]:
         """The answer goes into the conversation and into the log, with the calls that begin now."""
         self.text = text_of(answer) or self.text
         answer, faults = sound(answer, self._used_ids)
         calls = [part for part in answer.parts if isinstance(part, ToolCallPart)]
         self._used_ids.update(call.tool_call_id for call in calls)
-        more = [self._spending.add(answer.usage, self.round), *self._calls.started(calls, self.round)]
+        more = [self._requests.paid(answer, size, self.round), *self._calls.started(calls, self.round)]
         if not answer.parts:  # nothing was said, so there is nothing to keep
             self._recorder.record(*more)
             return calls, faults

@@ -43,6 +43,7 @@ NO_ANSWER = "(no answer)"
 NO_OUTPUT = "(no output)"
 CUT_OFF = "(The beginning of this conversation was cut off.)"
 UNFINISHED = "This call did not finish. It gave no result; what it had done by then is not known."
+_DEEPEST = 200
 INVALID_NAME = "invalid_tool_name"
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -278,12 +279,12 @@ def _arguments(args: str | dict[str, Any] | None) -> str | dict[str, Any] | None
         return args
     if not isinstance(args, str):
         try:
-            json.dumps(args, ensure_ascii=False, allow_nan=False).encode()
-        except UnicodeEncodeError:
-            return storable(json.dumps(args, ensure_ascii=False))
+            text = json.dumps(args, ensure_ascii=False, allow_nan=False)
         except (ValueError, TypeError, RecursionError) as error:
             raise BadJson(str(error) or "it cannot be written as JSON") from None
-        return args
+        # As text where an object would fail later on: half characters, and what is nested too deeply to be stored.
+        plain = storable(text) is text and text.count("{") + text.count("[") < _DEEPEST
+        return args if plain else storable(text)
     if not args.strip():
         return {}
     text = storable(args)

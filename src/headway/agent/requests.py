@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import random
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast
 
 from pydantic_ai.messages import (
     ModelMessage,
@@ -24,10 +26,10 @@ from headway.agent.asking import Asker
 from headway.agent.budget import Budget
 from headway.agent.conversation import size_of, text_of
 from headway.agent.failures import explain
-from headway.agent.frame import Request
+from headway.agent.frame import Request, size_of_parameters
 from headway.agent.spending import Spending
 from headway.core.errors import ModelBusy
-from headway.core.run_events import RunError
+from headway.core.run_events import RunError, Usage
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model, ModelRequestParameters
@@ -62,8 +64,11 @@ class Requests:
         self._retries = config.retries
         self._heard_any = False
 
-    async def answered(self, request: Request, round: int) -> ModelResponse:
-        """The model's answer. Raises `ModelError` or `LimitReached`."""
+    async def answered(self, request: Request, round: int, renewed: Callable[[], Request]) -> ModelResponse:
+        """The model's answer. Raises `ModelError` or `LimitReached`.
+
+        A request that is made again is `renewed` first: the list may have changed while it was waited.
+        """
         failed, empty = 0, False
         while True:
             room = self._spending.room(self._budget.tokens(request.size))
@@ -76,16 +81,17 @@ class Requests:
                 failed += 1
                 self._recorder.record(RunError(str(error), retry_in=wait))
                 await asyncio.sleep(wait)
+                request = renewed()
                 continue
             self._budget.measured(request.size, answer.usage.input_tokens)
             if empty or _says_something(answer):
                 return answer
             empty = True  # some models send nothing now and then; asked again, they answer
-            self._recorder.record(self._spending.add(answer.usage, round))
+            self._recorder.record(self.paid(answer, request.size, round))
 
     async def _asked(self, request: Request, room: int | None) -> ModelResponse:
         self._heard_any = False
-        settings = self._settings(room)
+        settings = self._settings(room, marked=request.marked)
         try:
             answer = await self._asker.ask(request.messages, settings, request.parameters, self._heard)
         except Exception as error:
@@ -98,25 +104,36 @@ class Requests:
         self, messages: list[ModelMessage], parameters: ModelRequestParameters, most_tokens: int
     ) -> ModelResponse:
         """A short question beside the conversation, asked once and not heard."""
-        size = sum(map(size_of, messages))
+        size = size_of_parameters(parameters) + sum(map(size_of, messages))
         room = self._spending.room(self._budget.tokens(size))
-        settings = self._settings(most_tokens if room is None else min(room, most_tokens))
+        settings = self._settings(most_tokens if room is None else min(room, most_tokens), marked=len(messages) == 1)
         try:
             answer = await self._asker.ask(messages, settings, parameters, streamed=False)
         except Exception as error:
             raise explain(error, self._model) from error
-        self._recorder.record(self._spending.add(answer.usage, self._recorder.now.round))
+        self._recorder.record(self.paid(answer, size, self._recorder.now.round))
         return answer
 
-    def _settings(self, room: int | None) -> ModelSettings:
-        settings = ModelSettings()
+    def paid(self, answer: ModelResponse, size: int, round: int) -> Usage:
+        """Counts a request; where the provider did not say what it took, as it was estimated."""
+        usage = answer.usage
+        if not usage.input_tokens and not usage.output_tokens:
+            usage = replace(
+                usage, input_tokens=self._budget.tokens(size), output_tokens=self._budget.tokens(size_of(answer))
+            )
+        return self._spending.add(usage, round)
+
+    def _settings(self, room: int | None, *, marked: bool) -> ModelSettings:
+        settings: dict[str, Any] = {}
         if self._model.base_url is not None and not self._retries_off:
             settings["max_retries"] = 0  # it is for the loop to ask again, and to tell of it
         if room is not None:
             settings["max_tokens"] = min(room, self._budget.reply)
         elif self._model.system == "anthropic":
             settings["max_tokens"] = self._budget.reply  # it wants a number, and its library's own is small
-        return settings
+        if self._model.system == "anthropic" and not marked:
+            settings["anthropic_cache_messages"] = True  # it caches only what it is told to
+        return cast("ModelSettings", settings)
 
     @staticmethod
     def _wait(error: ModelBusy, failed: int) -> float:

@@ -168,7 +168,7 @@ async def _supervised(
             requests = Requests(model, asker, recorder, spending, budget, config, retries_off=retries_off)
             frame = Frame(told, executor, config.inject)
             conversation = _conversation(recorder.session, first)
-            loop = Loop(config, recorder, conversation, frame, budget, spending, requests, calls)
+            loop = Loop(config, recorder, conversation, frame, budget, requests, calls)
             reason = await _watched(loop, recorder)
     except HeadwayError as failure:
         error = str(failure)

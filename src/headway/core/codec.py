@@ -22,7 +22,7 @@ from headway.core.model import (
     TodoList,
     new_todo,
 )
-from headway.core.text import shown
+from headway.core.text import shown, storable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ READABLE = (1, 2)
 
 
 def to_json(value: object) -> str:
-    return _encode(value)
+    return storable(_encode(value))
 
 
 def _read_evidence(record: Any) -> object:

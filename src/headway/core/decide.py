@@ -72,7 +72,7 @@ def _listed(state: State, todo_list: TodoList, change: ask.Change, delta: ListDe
     if deltas.is_empty(delta):
         return []
     run = state.runs.get(change.agent)
-    if run is not None and run.goes_on:
+    if run is not None and run.goes_on and run.round:
         from headway.core.tracking import with_rounds
 
         delta = with_rounds(delta, todo_list.items, run.round)

@@ -22,12 +22,16 @@ from headway.core.model import MAIN_AGENT, State
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import TypeAlias
 
     from headway.core.changes import Change
     from headway.core.courier import Courier
     from headway.core.events import Event
     from headway.core.model import Todo
     from headway.core.runs import Run
+
+    Listener: TypeAlias = "tuple[str, Callable[..., object], str | None, int]"
+    """(name of the event, function, agent, version after which it listens)."""
     from headway.core.store import Store
 
 
@@ -61,10 +65,12 @@ class Log:
         self._lock = RLock()
         self._state: State | None = None
         self._identity: object = None
-        self._listeners: list[tuple[str, Callable[..., object], str | None]] = []
+        self._listeners: list[Listener] = []
         self._undelivered: deque[Event] = deque(maxlen=_MOST_WAITING)
         self._told = 0
         """Version of the last event that listeners were told of, or need not be."""
+        self._due_until = 0
+        """Version of the last event that they are to be told of."""
         self._newest: dict[str, tuple[int, dict[str, Todo]]] = {}
         """agent → (version, items) of its last list change: of several that wait, only this one is built in full."""
         self._delivering = False
@@ -171,7 +177,7 @@ class Log:
         snapshot = self.store.snapshot(self.name)
         state = (read_state(snapshot.text) if snapshot else None) or State()
         self._state = fold(state, self.store.events(self.name, state.version))
-        self._told = self._state.version
+        self._told = self._due_until = self._state.version
         return self._state
 
     def _adopted(self, before: State, events: list[Event], after: State) -> State:
@@ -189,8 +195,9 @@ class Log:
                     if listed:
                         event = replace(event, todos=tuple(before.list_of(event.agent).items.values()))
                 self._undelivered.append(event)
+            self._due_until = after.version
         else:
-            self._told = after.version
+            self._told = self._due_until = after.version
         self._state = after
         return after
 
@@ -206,9 +213,8 @@ class Log:
 
     def listen(self, name: str, listener: Callable[..., object], agent: str | None) -> Callable[[], None]:
         """Calls the listener for an event's name, of one agent or of all, from now on."""
-        entry = (name, listener, agent)
         with self._lock:
-            self._fresh()
+            entry = (name, listener, agent, self._fresh().version)
             self._listeners = [*self._listeners, entry]
 
         def unsubscribe() -> None:
@@ -235,7 +241,7 @@ class Log:
         """Tells the listeners, in the order of the log: here, or in a thread of its own while a run goes on."""
         if not self._background:
             self._deliver_now()
-        elif self._undelivered:
+        elif self._has_due:
             with self._lock:
                 if self._courier is None:
                     from headway.core.courier import Courier
@@ -248,7 +254,7 @@ class Log:
         it heard."""
         while True:
             with self._lock:
-                if self._delivering or not self._undelivered:
+                if self._delivering or not self._has_due:
                     return
                 self._delivering = True
                 events = self._due()
@@ -260,28 +266,35 @@ class Log:
                 with self._lock:
                     self._delivering = False
 
+    @property
+    def _has_due(self) -> bool:
+        return bool(self._undelivered) or self._told < self._due_until
+
     def _due(self) -> list[Event]:
         """What comes next: the first that waits, or what fell out of the queue before it."""
-        version = self._undelivered[0].version
-        if version > self._told + 1:
-            missing = min(version - self._told - 1, _PAGE)
-            try:
-                events = self.store.events(self.name, self._told, missing)
-            except StoreError:
-                events = []
-            self._told = events[-1].version if events else version - 1
-            return events
-        event = self._undelivered.popleft()
-        self._told = max(self._told, version)
-        todos = event.todos
-        newest = self._newest.get(event.agent)
-        if todos is None and event.type == TODO_LIST_UPDATED and newest is not None and newest[0] == version:
-            todos = tuple(newest[1].values())
-        return [replace(event, todos=todos, session_id=self.name)]
+        version = self._undelivered[0].version if self._undelivered else self._due_until + 1
+        if version <= self._told + 1:
+            events = [self._undelivered.popleft()]
+        else:
+            events = self._read_again(min(version - self._told - 1, _PAGE))
+        self._told = max(self._told, events[-1].version) if events else version - 1
+        return [replace(event, todos=self._full_list(event), session_id=self.name) for event in events]
 
-    def _announce(self, event: Event, listeners: list[tuple[str, Callable[..., object], str | None]]) -> None:
-        for name, listener, agent in listeners:
-            if agent is not None and agent != event.agent:
+    def _read_again(self, number: int) -> list[Event]:
+        try:
+            return self.store.events(self.name, self._told, number)
+        except StoreError:
+            return []
+
+    def _full_list(self, event: Event) -> tuple[Todo, ...] | None:
+        newest = self._newest.get(event.agent)
+        if event.todos is None and event.type == TODO_LIST_UPDATED and newest and newest[0] == event.version:
+            return tuple(newest[1].values())
+        return event.todos
+
+    def _announce(self, event: Event, listeners: list[Listener]) -> None:
+        for name, listener, agent, since in listeners:
+            if (agent is not None and agent != event.agent) or 0 < event.version <= since:
                 continue
             if name in (event.type, EVERY):
                 self._call(listener, event)

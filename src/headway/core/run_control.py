@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from headway.core.model import PERSON
+from headway.core.text import storable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ class RunControl:
         from headway.core.run_changes import AnswerQuestion
 
         _, state = self._log.change(
-            lambda state: AnswerQuestion(self._agent, actor, self._clock(), question_id, reply, reason)
+            lambda state: AnswerQuestion(self._agent, actor, self._clock(), question_id, reply, storable(reason))
         )
         answer = state.runs[self._agent].questions[question_id][1]
         assert answer is not None

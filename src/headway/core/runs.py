@@ -162,7 +162,7 @@ def _listed(state: State, change: ask.OfRun, touched: list[Todo], actor: str, ca
     todo_list = state.list_of(change.agent)
     changed = {todo.id: deltas.field_changes(todo_list.items[todo.id], todo) for todo in touched}
     delta = ListDelta(cause, changed=changed)
-    if run := run_of(state, change.agent):
+    if (run := run_of(state, change.agent)) and run.round:
         delta = tracking.with_rounds(delta, todo_list.items, run.round)
     delta = deltas.linked(delta, todo_list.undo)
     return Event(state.version + 1, change.at, change.agent, actor, ev.TODO_LIST_UPDATED, delta)
@@ -227,7 +227,7 @@ def _finish_tool(state: State, run: Run, change: ask.FinishTool) -> list[Event]:
         steps.fact(call)
         if keeps and call.ok and policy.tracking == tracking.AUTO:
             for todo in tracking.overtaken(steps.todos.items, steps.run):
-                steps.set(todo, tracking.completed())
+                steps.set(todo, tracking.completed(todo))
         return steps.events
     item = tracking.active_item(steps.todos.items, run)
     if item is None and keeps and (item := tracking.match(steps.todos.items, run, call)):

@@ -79,22 +79,24 @@ class Stream:
         store = self._log.store
         identity, _ = store.position(self.name)
         quiet_since = time.monotonic()
-        while timeout is None or time.monotonic() - quiet_since < timeout:
+        while True:
+            self._log.state()  # a run whose process is gone is ended by it
             now, version = store.position(self.name)
             if identity is not None and now != identity:
                 return
             identity = now
             if version <= after:
+                if timeout is not None and time.monotonic() - quiet_since >= timeout:
+                    return
                 time.sleep(interval)
                 continue
-            state = self._log.state()
             page = store.events(self.name, after, _PAGE)
-            newest = {event.agent: event.version for event in page if event.type == TODO_LIST_UPDATED}
+            lists = self._log.state().lists
             for event in page:
-                todos = None
-                if newest.get(event.agent) == event.version and page[-1].version == state.version:
-                    todos = tuple(state.list_of(event.agent).items.values())
                 after = event.version
+                todos = None
+                if event.type == TODO_LIST_UPDATED and lists[event.agent].changed_in == event.version:
+                    todos = tuple(lists[event.agent].items.values())
                 yield replace(event, todos=todos, session_id=self.name)
             quiet_since = time.monotonic()
 

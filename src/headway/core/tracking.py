@@ -23,6 +23,8 @@ MANUAL, AUTO, JUDGED = "manual", "auto", "judge"
 TODO_EFFECT = "todo"
 _OURS = frozenset({MODEL, TRACKER, JUDGE})
 """Whose starts are this run's own."""
+ANEW = frozenset({"create", "plan"})
+"""Causes of a list that begins anew, also if items of the old one are in it."""
 _KEEPS_COUNTS = frozenset({TRACKER, LOOP})
 """Whose changes of a status go on with the counts of an item; anyone else's begin anew."""
 
@@ -67,7 +69,7 @@ def active_item(items: Mapping[str, Todo], run: Run | None) -> Todo | None:
                 return working[todo_id]
     if working:
         return max(working.values(), key=lambda todo: todo.started_at or "")
-    for todo_id, track in run.tracks.items() if run is not None else ():
+    for todo_id, track in reversed(run.tracks.items()) if run is not None else ():
         todo = items.get(todo_id)
         if track.blocked and todo is not None and todo.status is Status.BLOCKED:
             return todo
@@ -97,7 +99,7 @@ def outcome(todo: Todo, track: Track, call: ToolFinished, policy: Policy) -> dic
         return {}
     if call.succeeded:
         if track.successes >= policy.complete_after and policy.tracking == AUTO:
-            return completed()
+            return completed(todo)
         return {"status": Status.IN_PROGRESS} if todo.status is Status.BLOCKED else {}
     if track.failures >= policy.block_after and todo.status is Status.IN_PROGRESS:
         why = f"{track.failures} calls in a row failed, the last one of {call.tool}."
@@ -105,10 +107,11 @@ def outcome(todo: Todo, track: Track, call: ToolFinished, policy: Policy) -> dic
     return {}
 
 
-def completed() -> dict[str, object]:
+def completed(todo: Todo) -> dict[str, object]:
+    """Reported, and never verified; unless there is evidence already."""
     from headway.core.evidence import Evidence, EvidenceLevel
 
-    return {"status": Status.COMPLETED, "evidence": Evidence(EvidenceLevel.REPORTED)}
+    return {"status": Status.COMPLETED, "evidence": todo.evidence or Evidence(EvidenceLevel.REPORTED)}
 
 
 def overtaken(items: Mapping[str, Todo], run: Run) -> list[Todo]:
@@ -161,17 +164,19 @@ def listed(run: Run, delta: ListDelta, actor: str) -> Run:
     now = {todo_id: fields["status"][1] for todo_id, fields in delta.changed.items() if "status" in fields}
     now |= {todo.id: todo.status for todo in delta.added}
     gone = {todo.id for todo in delta.removed}
-    if not now and not gone:
+    if not now and not gone and delta.cause not in ANEW:
         return run
-    tracks = {todo_id: track for todo_id, track in run.tracks.items() if todo_id not in gone}
+    anew = delta.cause in ANEW
+    tracks = {} if anew else {todo_id: track for todo_id, track in run.tracks.items() if todo_id not in gone}
     for todo_id, status in now.items():
         if actor not in _KEEPS_COUNTS or status in FINISHED:
             tracks.pop(todo_id, None)
         elif actor == TRACKER:
-            track = tracks.get(todo_id, NO_CALLS)
+            track = tracks.pop(todo_id, NO_CALLS)  # the last one in order is the one that was last worked on
             tracks[todo_id] = Track(track.successes, track.failures, status is Status.BLOCKED)
     begun = [todo_id for todo_id, status in now.items() if status is Status.IN_PROGRESS] if actor in _OURS else []
-    new = {todo.id for todo in delta.added if todo.status is Status.PENDING}
+    added = {todo.id for todo in delta.added}
+    new = {todo_id for todo_id, status in now.items() if status is Status.PENDING and (anew or todo_id in added)}
     started = tuple(todo_id for todo_id in run.started if todo_id not in now and todo_id not in gone)
     return replace(
         run,

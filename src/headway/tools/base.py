@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sized
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from headway.tools.outputs import Outputs
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
+_MOST_FIELDS = 1_000
+"""Fields of a call; each that is unknown would be named."""
 _PREVIEWED = 2_000
 """Characters of one argument that a person is shown: all of it, unless it is huge."""
 
@@ -164,6 +166,9 @@ class Tool(ABC, Generic[Input]):
             raise ToolFault(
                 f"{self.name} was not run: its arguments are no valid JSON ({error}); send one JSON object."
             ) from None
+        number = len(values) if isinstance(values, Sized) else 0
+        if number > _MOST_FIELDS and not isinstance(values, str):
+            raise ToolFault(f"{self.name} was not run: it was sent {number:,} fields, which is not what it takes.")
         try:
             call = self.input.model_validate(values)
         except ValidationError as error:

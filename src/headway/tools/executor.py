@@ -62,9 +62,9 @@ class Executor:
         self._outputs = Outputs(self._project, kept_bytes=self._limits.kept_bytes)
         self._on_output = on_output
 
-    def offered(self) -> list[Tool[Any]]:
-        """The tools a model is told of now, always in the same order."""
-        if not self._planning():
+    def offered(self, *, planning: bool | None = None) -> list[Tool[Any]]:
+        """The tools a model is told of, always in the same order: now, or in plan mode or not."""
+        if not (self._planning() if planning is None else planning):
             return list(self.tools)
         return [tool for tool in self.tools if declared(tool.effect) in IN_PLAN_MODE]
 

@@ -33,8 +33,13 @@ _ID_BREAKS = re.compile(r"[\s:]")
 _MARKER = re.compile(r"(?<!\S)\[([ xX/!~])\](?!\S)")
 
 
-def prompt_block(todos: Sequence[Todo], *, round: int, max_rounds: int, recap: bool = False) -> str:
-    """The block for the current round (1-based), or the recap alone; nothing for an empty list."""
+def prompt_block(
+    todos: Sequence[Todo], *, round: int, max_rounds: int, recap: bool = False, room: int | None = None
+) -> str:
+    """The block for the current round (1-based), or the recap alone; nothing for an empty list.
+
+    In `room` bytes, as many items as fit around the first open one, and how many there are before and after.
+    """
     if not todos:
         return ""
     if recap:
@@ -45,12 +50,39 @@ def prompt_block(todos: Sequence[Todo], *, round: int, max_rounds: int, recap: b
         f"## Current Task List (Round {round}/{max_rounds})",
         "(A record of your own list, not instructions.)",
         "",
-        *(_line(todo) for todo in todos),
+        *_lines(todos, room),
         "",
         f"Progress: {done}/{len(todos)} tasks completed",
         "</todo-list>",
     ]
     return "\n".join(lines)
+
+
+def _lines(todos: Sequence[Todo], room: int | None) -> list[str]:
+    if room is None or sum(len(todo.content) + len(todo.id) for todo in todos) * 4 + 40 * len(todos) <= room:
+        return [_line(todo) for todo in todos]
+    first = last = _first_open(todos)
+    left = room - 300
+    lines: list[str] = []
+    while left > 0 and (first > 0 or last < len(todos)):
+        # Two after for one before: what comes is worth more than what was.
+        forward = last < len(todos) and (first == 0 or (last - first) % 3 != 2)
+        line = _line(todos[last] if forward else todos[first - 1])
+        left -= len(line.encode(errors="replace")) + 1
+        if left < 0 and lines:
+            break
+        lines = [*lines, line] if forward else [line, *lines]
+        first, last = (first, last + 1) if forward else (first - 1, last)
+    before = [f"… {first:,} items before"] if first else []
+    return [*before, *lines, *([f"… {len(todos) - last:,} items after"] if last < len(todos) else [])]
+
+
+def _first_open(todos: Sequence[Todo]) -> int:
+    for status in (Status.IN_PROGRESS, Status.PENDING, Status.BLOCKED):
+        for index, todo in enumerate(todos):
+            if todo.status is status:
+                return index
+    return 0
 
 
 def _line(todo: Todo) -> str:
