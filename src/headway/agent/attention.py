@@ -82,9 +82,10 @@ class Attention:
         self._progress = False
         names = "; ".join(f"{escaped(todo.id, 40)}: {escaped(todo.content, 100)}" for todo in left[:_MOST_NAMED])
         more = f"; and {len(left) - _MOST_NAMED} more" if len(left) > _MOST_NAMED else ""
+        where = "" if self._config.todo_tools == TodoTools.OFF else " in the list"
         return (
             f"(These items of your list are still open: {names}{more}. Go on with them. If something is done, blocked "
-            "or no longer needed, say so in the list; if you need the user, say what for.)"
+            f"or no longer needed, say so{where}; if you need the user, say what for.)"
         )
 
 

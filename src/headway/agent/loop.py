@@ -22,7 +22,6 @@ from headway.core.model import TRACKER
 from headway.core.run_events import (
     ConversationCompacted,
     RoundStarted,
-    RunData,
     RunError,
     TodoListCompleted,
 )
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from headway.agent.frame import Frame, Request
     from headway.agent.recorder import Recorder
     from headway.agent.requests import Requests
-    from headway.core.model import State
+    from headway.core.model import State, TodoList
 
 _SHORTENED = 5
 """How often the history is shortened because the provider finds a request too long."""
@@ -67,13 +66,12 @@ class Loop:
         self._attention = Attention(config, todos, budget.block_room)
         self._block_size = min(sum(len(todo.content) * 2 for todo in todos.items.values()), budget.block_room)
         """About how many bytes of a request the list takes."""
-        self._was_done = is_done(todos)
-        """Whether the list was finished when it was last looked at."""
+        self._done = _items_of(todos) if is_done(todos) else None
+        """The items of the list that was finished when it was last looked at."""
         self._all_done = False
         """Whether the list was finished in this run, by the model or a person."""
         self._used_ids = _call_ids(conversation.messages)
-        self._untold: list[RunData] = []
-        """What happened and is recorded with what comes next."""
+        self._planning = recorder.session.plan_mode
         self.round = 0
         self.text = ""
         """The model's last words."""
@@ -96,24 +94,22 @@ class Loop:
         if self.round == self._config.max_rounds:
             return False
         self.round += 1
-        self._untold = [RoundStarted(self._recorder.run_id, self.round, self._config.max_rounds)]
+        self._recorder.soon(RoundStarted(self._recorder.run_id, self.round, self._config.max_rounds))
         return True
 
     # 1. budget
 
     async def _make_fit(self) -> None:
         """When the history does not fit, its older part gives way to a summary."""
-        fixed = self._frame.size(planning=self._session.plan_mode)
+        fixed = self._frame.size(planning=self._planning)
         if not self._budget.fits(fixed + self._conversation.size + self._block_size):
-            self._tell()
             await self._compact(by_model=True)
 
     async def _compact(self, *, by_model: bool) -> None:
-        planning = self._session.plan_mode
-        fixed = self._frame.size(planning=planning) + self._block_size
+        fixed = self._frame.size(planning=self._planning) + self._block_size
 
         async def ask(messages: list[ModelMessage]) -> str:
-            parameters = self._frame.parameters(planning=planning)
+            parameters = self._frame.parameters(planning=self._planning)
             return text_of(await self._requests.apart(messages, parameters, SUMMARY_TOKENS))
 
         shorter = await compacted(
@@ -141,20 +137,16 @@ class Loop:
     def _inject(self, *, again: bool = False) -> str:
         """The list as it is at this moment, to go along with the history; `again` if the request before failed."""
         state = self._session.state
+        self._planning = state.plan_mode
         block, fact = self._attention.shown(state, self._agent, self.round, answering=self._all_done, again=again)
         self._block_size = len(block.encode(errors="replace"))
-        self._tell(*([fact] if fact else []))
+        if fact is not None:
+            self._recorder.soon(fact)
         return block
 
     def _request(self, block: str) -> Request:
         messages, size = self._conversation.messages, self._conversation.size
-        return self._frame.around(messages, size, block, planning=self._session.plan_mode)
-
-    def _tell(self, *facts: RunData) -> None:
-        """Records that the round began, if that is not yet told, and more: together, since each record takes time."""
-        told, self._untold = [*self._untold, *facts], []
-        if told:
-            self._recorder.record(*told)
+        return self._frame.around(messages, size, block, planning=self._planning)
 
     # 3. model
 
@@ -223,16 +215,20 @@ class Loop:
     def _look_whether_done(self, state: State) -> None:
         """Tells of a list that was finished in this round, once."""
         todos, run = state.list_of(self._agent), state.runs[self._agent]
-        before, self._was_done = self._was_done, is_done(todos)
-        if not self._was_done:
+        before, self._done = self._done, _items_of(todos) if is_done(todos) else None
+        if self._done is None:
             self._all_done = False
-        elif not before:
+        elif self._done != before:
             self._all_done = self._config.stop_when_done and run.changed_by != TRACKER
             self._recorder.record(TodoListCompleted(now(), self.round, run.tool_calls))
 
     def _add_own(self, line: str) -> None:
         message = own_request(line)
         self._conversation.add(message, self._recorder.add_message(message))
+
+
+def _items_of(todos: TodoList) -> frozenset[str]:
+    return frozenset(todos.items)
 
 
 def _call_ids(messages: list[ModelMessage]) -> set[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 LEASE = 20.0
 """Seconds after which a run that gave no sign of life is over."""
 RENEW_EVERY = 5.0
+SOON = 0.02
+"""Seconds in which a round's beginning is recorded, if nothing else is before."""
 LOOK_EVERY = 0.05
 """Seconds between looks at what others ask of the run."""
 
@@ -47,6 +50,8 @@ class Recorder:
         self._holder = this_process(f"run {self.run_id}")
         self._key = run_lease(session.agent_id)
         self._over = threading.Event()
+        self._waiting: list[RunData] = []
+        self._timer: asyncio.TimerHandle | None = None
         self.redacted = Redactor()
         """Rids a text of keys and tokens, before it is recorded."""
 
@@ -54,7 +59,11 @@ class Recorder:
         """Takes the session, or raises `RunRefused` with who has it."""
         store = self.session.store
         other = store.hold(self.session.name, self._key, self._holder, LEASE)
-        before = run_of(self.session.state, self.session.agent_id)
+        try:
+            before = run_of(self.session.state, self.session.agent_id)
+        except BaseException:
+            store.let_go(self.session.name, self._key, self._holder)
+            raise
         if other is not None:
             since = before.started_at if before else "just now"
             raise RunRefused(
@@ -64,6 +73,7 @@ class Recorder:
         if before is not None:  # it does not hold the lease any more
             self.session.log.cut_off(self.session.agent_id, before)
         started = RunStarted(self.run_id, self.redacted(task), model, max_rounds, self._holder)
+        self.session.log.own_runs.add(self.run_id)
         messages = [MessageAdded(stored(message, self.redacted)) for message in first]
         try:
             self._change(lambda at: StartRun(self.session.agent_id, LOOP, at, started, messages))
@@ -78,6 +88,8 @@ class Recorder:
             try:
                 if store.hold(self.session.name, self._key, self._holder, LEASE) is not None:
                     return  # another process has it now; the next fact of this run will be refused
+                if self._over.is_set():  # it ended while the lease was renewed
+                    store.let_go(self.session.name, self._key, self._holder)
             except HeadwayError:
                 continue  # the store is busy or full: the lease lasts for a few more tries
 
@@ -85,18 +97,40 @@ class Recorder:
 
     def record(self, *facts: RunData, policy: Policy | None = None) -> State:
         """Records facts; with a policy, calls that begin are tracked."""
-        return self._change(lambda at: Record(self.session.agent_id, LOOP, at, self.run_id, facts, policy))
+        told = (*self._taken(), *facts)
+        return self._change(lambda at: Record(self.session.agent_id, LOOP, at, self.run_id, told, policy))
+
+    def soon(self, *facts: RunData) -> None:
+        """Records facts within moments: together with what is recorded next, if that comes first."""
+        self._waiting += facts
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(SOON, self._flush)
+
+    def _taken(self) -> list[RunData]:
+        """What still waits to be recorded, and now is."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        waiting, self._waiting = self._waiting, []
+        return waiting
+
+    def _flush(self) -> None:
+        if self._waiting:
+            with suppress(HeadwayError):  # whatever is recorded next meets the same, where someone can say so
+                self.record()
 
     def add_message(self, message: ModelMessage, *facts: RunData, policy: Policy | None = None) -> int:
         """Records a message and what comes with it; the version under which it is kept."""
-        added = MessageAdded(stored(message, self.redacted))
+        before = self._taken()
+        told = (*before, MessageAdded(stored(message, self.redacted)), *facts)
         events, _ = self.session.log.change(
-            lambda state: Record(self.session.agent_id, LOOP, self._clock(), self.run_id, (added, *facts), policy)
+            lambda state: Record(self.session.agent_id, LOOP, self._clock(), self.run_id, told, policy)
         )
-        return events[0].version
+        return events[len(before)].version
 
     def finish_tool(self, call: ToolFinished, policy: Policy) -> str | None:
         """Records a call that is over; the item that it was recorded on."""
+        self._flush()
         events, _ = self.session.log.change(
             lambda state: FinishTool(self.session.agent_id, LOOP, self._clock(), self.run_id, call, policy)
         )
@@ -106,12 +140,15 @@ class Recorder:
         """Text as it comes, for whoever watches; not kept."""
         log = self.session.log
         if log.is_heard:
+            self._flush()
             delta = TextDelta(text, kind, call_id)
             log.tell(Event(0, self._clock(), self.session.agent_id, LOOP, LIVE_ONLY, delta))
 
     def end(self, reason: str, error: str | None) -> None:
         """Ends the run; what it had in progress is pending again. Nothing if someone else ended it already."""
         self._over.set()
+        self._flush()
+        self.session.log.own_runs.discard(self.run_id)
         try:
             self._change(lambda at: EndRun(self.session.agent_id, LOOP, at, self.run_id, reason, error))
         except RunRefused:

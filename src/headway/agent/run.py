@@ -83,26 +83,23 @@ async def run_loop(
         approvals=approvals,
         limits=limits,
         on_output=lambda call_id, text: recorder.live(text, "output", call_id),
+        ask=Questions(recorder, approvals.ask) if approvals.ask else None,
     )
     told = config.instructions
     if told is None:
         told = instructions(folder, todo_tools=config.todo_tools)
     first = _first_messages(session, task)
     end_delivery = session.log.deliver_apart()
-    unsubscribe = session.subscribe(_called(on_event)) if on_event else lambda: None
-    asking_here = approvals.ask
+    unsubscribe = session.subscribe(_called(on_event), to_the_end=_DELIVERY) if on_event else lambda: None
     try:
         recorder.begin(task or _GO_ON, asked.model_id, config.max_rounds, first)
-        if asking_here is not None:
-            approvals.ask = Questions(recorder, asking_here)
         asker = Asker(asked, apart=isinstance(model, str) and asked.base_url is not None)
         # A model that was passed may be in use elsewhere: its client is left as it is.
         retries_off = isinstance(model, str) and own_retries_off(asked)
         return await _supervised(recorder, first, asker, asked, executor, told, config, retries_off=retries_off)
     finally:
-        approvals.ask = asking_here
-        await asyncio.shield(asyncio.to_thread(end_delivery, _DELIVERY))
-        unsubscribe()
+        # In a thread: a listener may have to run on this loop to hear the rest.
+        await asyncio.shield(asyncio.to_thread(_delivered, end_delivery, unsubscribe))
 
 
 def _first_messages(session: Session, task: str | None) -> list[ModelRequest]:
@@ -134,12 +131,20 @@ def _called(on_event: Callable[[Event], object]) -> Callable[[Event], None]:
     def tell(event: Event) -> None:
         answer = on_event(event)
         if inspect.iscoroutine(answer):
+            if loop.is_closed():
+                answer.close()
+                return
             asyncio.run_coroutine_threadsafe(answer, loop).result()
         else:
             with suppress(RuntimeError):  # the loop is gone
                 loop.call_soon_threadsafe(_nothing)  # a listener that touched the loop need not know of threads
 
     return tell
+
+
+def _delivered(end_delivery: Callable[[float], None], unsubscribe: Callable[[], None]) -> None:
+    unsubscribe()
+    end_delivery(_DELIVERY)
 
 
 def _nothing() -> None:

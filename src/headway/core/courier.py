@@ -27,19 +27,10 @@ class Courier:
         if threading.current_thread() is not self._thread:
             self._thread.join(seconds)
 
-    def _deliver_all(self) -> None:
-        while True:
-            try:
-                return self._deliver()
-            except BaseException:  # also a listener that wants to leave: it has this thread, and others still listen
-                import logging
-
-                logging.getLogger("headway").exception("A listener raised; the others are told all the same.")
-
     def _work(self) -> None:
         while True:
             self._due.wait()
             self._due.clear()
-            self._deliver_all()
+            self._deliver()
             if self._closing and not self._due.is_set():
                 return

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import time
 from _thread import RLock
-from collections import deque
 from dataclasses import replace
 
 from headway.core.clock import now
@@ -17,32 +16,21 @@ from headway.core.errors import RunRefused, StoreConflict, StoreError
 from headway.core.events import TODO_LIST_UPDATED
 from headway.core.evolve import evolve, fold
 from headway.core.forks import renew_in_children
-from headway.core.model import MAIN_AGENT, State
+from headway.core.listening import Listener
+from headway.core.model import State
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import TypeAlias
 
     from headway.core.changes import Change
-    from headway.core.courier import Courier
     from headway.core.events import Event
-    from headway.core.model import Todo
     from headway.core.runs import Run
-
-    Listener: TypeAlias = "tuple[str, Callable[..., object], str | None, int]"
-    """(name of the event, function, agent, version after which it listens)."""
     from headway.core.store import Store
 
 
-TODOS_UPDATE = "todos:update"
-EVERY = "*"
-"""The name under which every event is listened to."""
 _SNAPSHOT_EVENTS = 100
 _SNAPSHOT_WEIGHT = 500
-_MOST_WAITING = 1_000
-"""Events that wait for slow listeners; what falls out is read from the store again when it is their turn."""
-_PAGE = 500
 _ATTEND_EVERY = 1.0
 """Seconds between looks at whether the process of a run is still there."""
 
@@ -66,24 +54,20 @@ class Log:
         self._state: State | None = None
         self._identity: object = None
         self._listeners: list[Listener] = []
-        self._undelivered: deque[Event] = deque(maxlen=_MOST_WAITING)
-        self._told = 0
-        """Version of the last event that listeners were told of, or need not be."""
-        self._due_until = 0
-        """Version of the last event that they are to be told of."""
-        self._newest: dict[str, tuple[int, dict[str, Todo]]] = {}
-        """agent → (version, items) of its last list change: of several that wait, only this one is built in full."""
-        self._delivering = False
+        self._telling = False
         self._background = 0
-        self._courier: Courier | None = None
+        """Runs that go on here: as long as there are any, listeners are called in threads of their own."""
+        self.own_runs: set[str] = set()
+        """Ids of runs of this process, which knows itself whether it is still there."""
         self._look_at = 0.0
         renew_in_children(self)
 
     def renew(self) -> None:
         self._lock = RLock()
-        self._undelivered.clear()
-        self._delivering = False
-        self._background, self._courier = 0, None
+        self._background, self._telling = 0, False
+        self.own_runs.clear()
+        for listener in self._listeners:
+            listener.renew()
 
     def state(self) -> State:
         """The state as the store has it now; listeners hear of what others changed."""
@@ -98,7 +82,7 @@ class Log:
             return state
         self._look_at = time.monotonic() + _ATTEND_EVERY
         for agent, run in state.runs.items():
-            if run.goes_on and self.store.holder(self.name, run_lease(agent)) is None:
+            if run.goes_on and run.id not in self.own_runs and self.store.holder(self.name, run_lease(agent)) is None:
                 self.cut_off(agent, run)
         return self._fresh()
 
@@ -177,7 +161,8 @@ class Log:
         snapshot = self.store.snapshot(self.name)
         state = (read_state(snapshot.text) if snapshot else None) or State()
         self._state = fold(state, self.store.events(self.name, state.version))
-        self._told = self._due_until = self._state.version
+        for listener in self._listeners:
+            listener.begin_again(self._state.version)
         return self._state
 
     def _adopted(self, before: State, events: list[Event], after: State) -> State:
@@ -187,17 +172,12 @@ class Log:
         """
         if self._listeners:
             for event in events:
-                listed = event.type == TODO_LIST_UPDATED
-                if listed:
-                    self._newest[event.agent] = (event.version, after.list_of(event.agent).items)
                 if not self._background:
                     before = evolve(before, event)
-                    if listed:
+                    if event.type == TODO_LIST_UPDATED:
                         event = replace(event, todos=tuple(before.list_of(event.agent).items.values()))
-                self._undelivered.append(event)
-            self._due_until = after.version
-        else:
-            self._told = self._due_until = after.version
+                for listener in self._listeners:
+                    listener.add(event, after)
         self._state = after
         return after
 
@@ -207,104 +187,57 @@ class Log:
 
     def tell(self, event: Event) -> None:
         """Tells the listeners of something that is not in the log."""
-        with self._lock:
-            self._undelivered.append(event)
+        for listener in self._listeners:
+            listener.add(event, None)
         self._deliver()
 
-    def listen(self, name: str, listener: Callable[..., object], agent: str | None) -> Callable[[], None]:
-        """Calls the listener for an event's name, of one agent or of all, from now on."""
+    def listen(
+        self, name: str, call: Callable[..., object], agent: str | None, *, to_the_end: float | None = None
+    ) -> Callable[[], None]:
+        """Calls the listener for an event's name, of one agent or of all, from now on.
+
+        What is returned ends that. With `to_the_end`, what it has not heard yet is still told, and waited for so long.
+        """
         with self._lock:
-            entry = (name, listener, agent, self._fresh().version)
-            self._listeners = [*self._listeners, entry]
+            listener = Listener(self.store, self.name, name, call, agent, self._fresh().version)
+            self._listeners = [*self._listeners, listener]
 
         def unsubscribe() -> None:
             with self._lock:
-                self._listeners = [other for other in self._listeners if other is not entry]
+                self._listeners = [other for other in self._listeners if other is not listener]
+            if to_the_end is None:
+                listener.stop()
+            listener.end_courier(to_the_end or 0)
 
         return unsubscribe
 
     def deliver_apart(self) -> Callable[[float], None]:
-        """From now on listeners are called in a thread of their own. Returns what ends it, waiting so many seconds."""
+        """From now on listeners are called in threads of their own. Returns what ends it, waiting so many seconds."""
         with self._lock:
             self._background += 1
 
         def end(seconds: float) -> None:
             with self._lock:
                 self._background -= 1
-                courier, self._courier = (None, self._courier) if self._background else (self._courier, None)
-            if courier is not None:
-                courier.close(seconds)
+                listeners = [] if self._background else self._listeners
+            deadline = time.monotonic() + seconds
+            for listener in listeners:
+                listener.end_courier(max(deadline - time.monotonic(), 0))
 
         return end
 
     def _deliver(self) -> None:
-        """Tells the listeners, in the order of the log: here, or in a thread of its own while a run goes on."""
-        if not self._background:
-            self._deliver_now()
-        elif self._has_due:
-            with self._lock:
-                if self._courier is None:
-                    from headway.core.courier import Courier
-
-                    self._courier = Courier(self._deliver_now)
-                self._courier.wake()
-
-    def _deliver_now(self) -> None:
-        """The lock is not held meanwhile: a listener may be slow, or change the list itself, which is told after what
-        it heard."""
-        while True:
-            with self._lock:
-                if self._delivering or not self._has_due:
-                    return
-                self._delivering = True
-                events = self._due()
-                listeners = self._listeners
-            try:
-                for event in events:
-                    self._announce(event, listeners)
-            finally:
-                with self._lock:
-                    self._delivering = False
-
-    @property
-    def _has_due(self) -> bool:
-        return bool(self._undelivered) or self._told < self._due_until
-
-    def _due(self) -> list[Event]:
-        """What comes next: the first that waits, or what fell out of the queue before it."""
-        version = self._undelivered[0].version if self._undelivered else self._due_until + 1
-        if version <= self._told + 1:
-            events = [self._undelivered.popleft()]
-        else:
-            events = self._read_again(min(version - self._told - 1, _PAGE))
-        self._told = max(self._told, events[-1].version) if events else version - 1
-        return [replace(event, todos=self._full_list(event), session_id=self.name) for event in events]
-
-    def _read_again(self, number: int) -> list[Event]:
+        """Tells the listeners: each in a thread of its own while a run goes on, else here, event by event."""
+        if self._background:
+            for listener in self._listeners:
+                listener.deliver_apart()
+            return
+        with self._lock:
+            if self._telling or not self._listeners:
+                return
+            self._telling = True
         try:
-            return self.store.events(self.name, self._told, number)
-        except StoreError:
-            return []
-
-    def _full_list(self, event: Event) -> tuple[Todo, ...] | None:
-        newest = self._newest.get(event.agent)
-        if event.todos is None and event.type == TODO_LIST_UPDATED and newest and newest[0] == event.version:
-            return tuple(newest[1].values())
-        return event.todos
-
-    def _announce(self, event: Event, listeners: list[Listener]) -> None:
-        for name, listener, agent, since in listeners:
-            if (agent is not None and agent != event.agent) or 0 < event.version <= since:
-                continue
-            if name in (event.type, EVERY):
-                self._call(listener, event)
-            elif name == TODOS_UPDATE and event.todos is not None and event.agent == MAIN_AGENT:
-                self._call(listener, list(event.todos))
-
-    def _call(self, listener: Callable[..., object], argument: object) -> None:
-        try:
-            listener(argument)
-        except Exception:
-            import logging
-
-            logging.getLogger("headway").exception("A listener of session %r raised; the change stands.", self.name)
+            while sum(listener.deliver_next() for listener in self._listeners):
+                pass
+        finally:
+            self._telling = False

@@ -174,14 +174,15 @@ def _record(state: State, change: ask.Record) -> list[Event]:
     begun = [fact for fact in change.facts if isinstance(fact, facts.ToolStarted)]
     if not begun or change.policy is None:
         return events
+    items = state.list_of(change.agent).items
+    if not _keeps(state, change.agent, change.policy) or tracking.active_item(items, state.runs[change.agent]):
+        return events
     steps = _Steps(state, change)
     for event in events:
         steps.add(event)
-    if _keeps(steps.state, change.agent, change.policy):
-        for call in begun:
-            items = steps.todos.items
-            if tracking.active_item(items, steps.run) is None and (item := tracking.match(items, steps.run, call)):
-                steps.set(item, {"status": Status.IN_PROGRESS})
+    item = next((item for call in begun if (item := tracking.match(items, steps.run, call))), None)
+    if item is not None:
+        steps.set(item, {"status": Status.IN_PROGRESS})
     return steps.events
 
 

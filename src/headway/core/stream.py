@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from headway.core.errors import HeadwayError
 from headway.core.events import EVENT_NAMES, RUN_EVENT_NAMES, TODO_LIST_UPDATED, ListDelta
-from headway.core.log import EVERY, TODOS_UPDATE, Log
+from headway.core.listening import EVERY, TODOS_UPDATE
+from headway.core.log import Log
 from headway.core.model import MAIN_AGENT
 from headway.core.text import shown
 
@@ -60,15 +61,19 @@ class Stream:
             return lambda: None
         return self._listen(name, listener)
 
-    def subscribe(self, listener: Callable[[Event], object]) -> Callable[[], None]:
+    def subscribe(self, listener: Callable[[Event], object], *, to_the_end: float | None = None) -> Callable[[], None]:
         """Calls `listener(event)` for every event from now on, text as it is streamed included; returns an off switch.
 
-        While a run goes on, listeners are called in a thread of their own, and never slow it.
+        While a run goes on, listeners are called in threads of their own, and never slow it. One that is switched off
+        hears nothing more; with `to_the_end` still what happened before, and so many seconds are waited for that.
         """
-        return self._listen(EVERY, listener)
+        return self._listen(EVERY, listener, to_the_end=to_the_end)
 
-    def _listen(self, name: str, listener: Callable[..., object]) -> Callable[[], None]:
-        return self._log.listen(name, listener, None if self._agent == MAIN_AGENT else self._agent)
+    def _listen(
+        self, name: str, listener: Callable[..., object], *, to_the_end: float | None = None
+    ) -> Callable[[], None]:
+        agent = None if self._agent == MAIN_AGENT else self._agent
+        return self._log.listen(name, listener, agent, to_the_end=to_the_end)
 
     def follow(self, after: int = 0, *, interval: float = 0.05, timeout: float | None = None) -> Iterator[Event]:
         """Every event after a version, once and in order: those that are there, then those that anyone adds.
@@ -91,12 +96,13 @@ class Stream:
                 time.sleep(interval)
                 continue
             page = store.events(self.name, after, _PAGE)
-            lists = self._log.state().lists
+            state = self._log.state()
             for event in page:
                 after = event.version
                 todos = None
-                if event.type == TODO_LIST_UPDATED and lists[event.agent].changed_in == event.version:
-                    todos = tuple(lists[event.agent].items.values())
+                listed = state.list_of(event.agent)
+                if event.type == TODO_LIST_UPDATED and listed.changed_in == event.version:
+                    todos = tuple(listed.items.values())
                 yield replace(event, todos=todos, session_id=self.name)
             quiet_since = time.monotonic()
 
@@ -117,10 +123,10 @@ class Stream:
             begun_again = before not in (None, identity)
             if begun_again:
                 seen = 0
+            self._log.state()  # a run whose process is gone is ended by it
             if version == seen and not begun_again:
                 time.sleep(interval)
                 continue
-            self._log.state()
             events = store.events(self.name, seen)
             seen = events[-1].version if events else 0
             quiet_since = time.monotonic()

@@ -62,18 +62,23 @@ def is_ours(todo: Todo) -> bool:
 
 def active_item(items: Mapping[str, Todo], run: Run | None) -> Todo | None:
     """What is worked on: of several in progress the one this run began last; else one that the tracker blocked."""
-    working = {todo.id: todo for todo in items.values() if todo.status is Status.IN_PROGRESS and is_ours(todo)}
-    if run is not None:
-        for todo_id in reversed(run.started):
-            if todo_id in working:
-                return working[todo_id]
-    if working:
-        return max(working.values(), key=lambda todo: todo.started_at or "")
-    for todo_id, track in reversed(run.tracks.items()) if run is not None else ():
+    for todo_id in reversed(run.started) if run is not None else ():
         todo = items.get(todo_id)
-        if track.blocked and todo is not None and todo.status is Status.BLOCKED:
+        if todo is not None and is_ours(todo) and (todo.status is Status.IN_PROGRESS or _is_blocked(todo, run)):
+            return todo
+    working = [todo for todo in items.values() if todo.status is Status.IN_PROGRESS and is_ours(todo)]
+    if working:
+        return max(working, key=lambda todo: todo.started_at or "")
+    for todo_id in reversed(run.tracks) if run is not None else ():
+        todo = items.get(todo_id)
+        if todo is not None and is_ours(todo) and _is_blocked(todo, run):
             return todo
     return None
+
+
+def _is_blocked(todo: Todo, run: Run | None) -> bool:
+    """By the tracker."""
+    return todo.status is Status.BLOCKED and run is not None and run.tracks.get(todo.id, NO_CALLS).blocked
 
 
 def match(items: Mapping[str, Todo], run: Run, call: ToolStarted | ToolFinished) -> Todo | None:
@@ -115,7 +120,9 @@ def completed(todo: Todo) -> dict[str, object]:
 
 
 def overtaken(items: Mapping[str, Todo], run: Run) -> list[Todo]:
-    """Items that this run began and left in progress when it began another one."""
+    """Items that this run began and left in progress when, in this round, it began another one."""
+    if not run.started or run.started[-1] not in run.forced:
+        return []
     working = [items[todo_id] for todo_id in run.started if todo_id in items]
     working = [todo for todo in working if todo.status is Status.IN_PROGRESS and is_ours(todo)]
     return [todo for todo in working[:-1] if todo.id not in run.forced]
@@ -177,12 +184,15 @@ def listed(run: Run, delta: ListDelta, actor: str) -> Run:
     begun = [todo_id for todo_id, status in now.items() if status is Status.IN_PROGRESS] if actor in _OURS else []
     added = {todo.id for todo in delta.added}
     new = {todo_id for todo_id, status in now.items() if status is Status.PENDING and (anew or todo_id in added)}
-    started = tuple(todo_id for todo_id in run.started if todo_id not in now and todo_id not in gone)
+    blocked = {todo_id for todo_id in now if actor == TRACKER and now[todo_id] is Status.BLOCKED}
+    started = tuple(
+        todo_id for todo_id in run.started if todo_id not in gone and (todo_id not in now or todo_id in blocked)
+    )
     return replace(
         run,
         started=(*started, *begun),
         tracks=tracks,
         forced=run.forced if actor in _KEEPS_COUNTS else run.forced | (now.keys() - new),
         changed_by=actor,
-        finished_shown=run.finished_shown and FINISHED.issuperset(now.values()),
+        finished_shown=run.finished_shown and FINISHED.issuperset(now.values()) and not delta.added,
     )

@@ -261,13 +261,13 @@ class SqliteStore:
             f"file:{quote(self.path)}?immutable=1", uri=True, timeout=0, isolation_level=None, check_same_thread=False
         )
         try:
-            self._prepare(db)
+            self._prepare(db, read_only=True)
         except BaseException:
             db.close()
             raise
         return db
 
-    def _prepare(self, db: sqlite3.Connection) -> None:
+    def _prepare(self, db: sqlite3.Connection, *, read_only: bool = False) -> None:
         db.execute("BEGIN")  # one view of the file, which another process may be creating right now
         (schema,) = db.execute("PRAGMA user_version").fetchone()
         (application,) = db.execute("PRAGMA application_id").fetchone()
@@ -280,7 +280,7 @@ class SqliteStore:
         db.execute("PRAGMA synchronous = FULL")
         self._full = True
         db.execute("PRAGMA foreign_keys = ON")
-        if schema < NEWEST:
+        if schema < NEWEST and not (read_only and schema):
             db.execute("PRAGMA journal_mode = WAL")
             db.execute("BEGIN IMMEDIATE")
             try:

@@ -26,7 +26,7 @@ from headway.testing.script import Call, Failure, Request, Turn
 MODEL_NAME = "scripted"
 _WORD = re.compile(r"\s*\S{1,12}|\s+")
 """A word with the space before it; long ones, as sentences without spaces are, come in parts."""
-_ARGUMENTS = re.compile(r".{1,12}", re.DOTALL)
+_ARGUMENTS = re.compile(r".{1,16}", re.DOTALL)
 _PER_TOKEN = 4
 """Bytes of text that a token stands for, roughly."""
 _PER_MESSAGE = 4

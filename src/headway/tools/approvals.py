@@ -98,12 +98,20 @@ class Approvals:
         self._mode = _mode(mode)
 
     async def require(
-        self, tool: Tool[Any], call: Any, effect: Effect, context: Context, call_id: str | None = None
+        self,
+        tool: Tool[Any],
+        call: Any,
+        effect: Effect,
+        context: Context,
+        call_id: str | None = None,
+        *,
+        ask: Ask | None = None,
     ) -> None:
-        """Returns if the call may run; raises `Denied` if it may not."""
+        """Returns if the call may run; raises `Denied` if it may not. `ask` stands in for the one it was made with."""
         if self._may(tool, call, effect):
             return
-        if self.ask is None:
+        ask = ask or self.ask
+        if ask is None:
             await tool.preview(call, context)
             raise Denied(
                 f"{tool.name} was not run: it needs approval, and nobody is there to give it."
@@ -119,7 +127,7 @@ class Approvals:
             # Only now, so that the question shows the files as the calls before this one left them.
             preview = await tool.preview(call, context)
             question = Question(uuid4().hex, tool.name, effect, preview, call_id)
-            self._settle(tool, host, *await self._answer(question))
+            self._settle(tool, host, *await self._answer(question, ask))
         if await tool.preview(call, context) != preview:
             raise Denied(
                 f"{tool.name} was not run: what it would do changed while the user was asked; look again, then call it."
@@ -151,13 +159,12 @@ class Approvals:
             for pattern in self._hosts
         )
 
-    async def _answer(self, question: Question) -> tuple[Answer, bool]:
+    async def _answer(self, question: Question, ask: Ask) -> tuple[Answer, bool]:
         """The answer, and whether a person gave it."""
-        assert self.ask is not None
         said, answer = False, Answer(Reply.NO, "the run was stopped")
         _tell(self._on_asked, question)
         try:
-            said, answer = _understood(await self.ask(question))
+            said, answer = _understood(await ask(question))
         except Exception:
             logging.getLogger("headway").error("The question failed:\n%s", redacted(format_exc()))
             answer = Answer(Reply.NO, "the question could not be asked")

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from headway.core.errors import HeadwayError
 from headway.core.text import shown, storable
-from headway.tools.approvals import Approvals, Denied
+from headway.tools.approvals import Approvals, Ask, Denied
 from headway.tools.base import Context, Tool, ToolResult
 from headway.tools.effects import IN_PLAN_MODE, Effect, declared
 from headway.tools.files.seen import Seen
@@ -46,7 +46,9 @@ class Executor:
         approvals: Approvals | None = None,
         limits: Limits | None = None,
         on_output: Callable[[str | None, str], None] = lambda call_id, text: None,
+        ask: Ask | None = None,
     ) -> None:
+        """`ask` puts the questions of this run, in place of the one that the approvals have."""
         self.tools = as_tools(tools)
         if callable(approvals):
             raise HeadwayError(
@@ -61,6 +63,7 @@ class Executor:
         self._seen = Seen()
         self._outputs = Outputs(self._project, kept_bytes=self._limits.kept_bytes)
         self._on_output = on_output
+        self._ask = ask
 
     def offered(self, *, planning: bool | None = None) -> list[Tool[Any]]:
         """The tools a model is told of, always in the same order: now, or in plan mode or not."""
@@ -94,7 +97,7 @@ class Executor:
             effect = declared(tool.effect_of(call))
             self._refuse_in_plan_mode(tool, effect)
             context = self._context(call_id)
-            await self.approvals.require(tool, call, effect, context, call_id)
+            await self.approvals.require(tool, call, effect, context, call_id, ask=self._ask)
             self._refuse_in_plan_mode(tool, effect)
             ran = effect
             result = await run_in_time(tool, call, context)

@@ -1,0 +1,155 @@
+"""A listener of a log: what it still has to be told, and telling it, here or in a thread of its own.
+
+Each has a queue: one that is slow or dead holds up no one else. What falls out of a full queue is read from the store
+again when it is its turn, so that everything in the log is told once and in order.
+"""
+
+from __future__ import annotations
+
+from _thread import RLock
+from collections import deque
+from dataclasses import replace
+
+from headway.core.errors import StoreError
+from headway.core.events import TODO_LIST_UPDATED
+from headway.core.model import MAIN_AGENT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from headway.core.courier import Courier
+    from headway.core.events import Event
+    from headway.core.model import State, Todo
+    from headway.core.store import Store
+
+TODOS_UPDATE = "todos:update"
+EVERY = "*"
+"""The name under which every event is listened to."""
+MOST_WAITING = 1_000
+"""Events that wait in memory."""
+_PAGE = 500
+
+
+class Listener:
+    def __init__(
+        self, store: Store, session: str, name: str, call: Callable[..., object], agent: str | None, since: int
+    ) -> None:
+        self._store = store
+        self._session = session
+        self._name = name
+        self._call = call
+        self._agent = agent
+        self._lock = RLock()
+        self._waiting: deque[Event] = deque(maxlen=MOST_WAITING)
+        self._told = self._due_until = since
+        """Versions up to which it was told, and is to be."""
+        self._newest: dict[str, tuple[int, dict[str, Todo]]] = {}
+        """agent → (version, items) of its last list change: of several that wait, only this one is built in full."""
+        self._delivering = False
+        self._stopped = False
+        self._courier: Courier | None = None
+
+    def renew(self) -> None:
+        """In the child of a fork: what waited was the parent's to tell."""
+        self._lock = RLock()
+        self._waiting.clear()
+        self._told, self._delivering, self._courier = self._due_until, False, None
+
+    def stop(self) -> None:
+        self._stopped = True
+
+    def begin_again(self, version: int) -> None:
+        """The log is another one now, or was read anew: nothing before this version is told."""
+        with self._lock:
+            self._told = self._due_until = version
+
+    def add(self, event: Event, after: State | None) -> None:
+        """Queues an event; `after` is the state after it, None for what is not in the log."""
+        with self._lock:
+            self._waiting.append(event)
+            if after is not None:
+                self._due_until = event.version
+                if event.type == TODO_LIST_UPDATED:
+                    self._newest[event.agent] = (event.version, after.list_of(event.agent).items)
+
+    def deliver_apart(self) -> None:
+        """Has what waits told in a thread of its own."""
+        if self._has_due:
+            with self._lock:
+                if self._courier is None:
+                    from headway.core.courier import Courier
+
+                    self._courier = Courier(self._deliver_all)
+                self._courier.wake()
+
+    def _deliver_all(self) -> None:
+        while self.deliver_next(apart=True):
+            pass
+
+    def end_courier(self, seconds: float) -> None:
+        """Waits at most so long for what is still to be told; the rest follows later."""
+        with self._lock:
+            courier, self._courier = self._courier, None
+        if courier is not None:
+            courier.close(seconds)
+
+    def deliver_next(self, *, apart: bool = False) -> bool:
+        """Tells what comes next; False if there is nothing. The lock is not held meanwhile: a listener may be slow, or
+        change the list itself, which it is told after."""
+        with self._lock:
+            if self._delivering or self._stopped or not self._has_due:
+                return False
+            self._delivering = True
+            events = self._due()
+        try:
+            for event in events:
+                self._announce(event, apart=apart)
+        finally:
+            with self._lock:
+                self._delivering = False
+        return True
+
+    @property
+    def _has_due(self) -> bool:
+        return bool(self._waiting) or self._told < self._due_until
+
+    def _due(self) -> list[Event]:
+        """What comes next: the first that waits, or what fell out of the queue before it."""
+        version = self._waiting[0].version if self._waiting else self._due_until + 1
+        if version <= self._told + 1:
+            events = [self._waiting.popleft()]
+        else:
+            events = self._read_again(min(version - self._told - 1, _PAGE))
+        self._told = max(self._told, events[-1].version) if events else version - 1
+        return [replace(event, todos=self._full_list(event), session_id=self._session) for event in events]
+
+    def _read_again(self, number: int) -> list[Event]:
+        try:
+            return self._store.events(self._session, self._told, number)
+        except StoreError:
+            return []
+
+    def _full_list(self, event: Event) -> tuple[Todo, ...] | None:
+        newest = self._newest.get(event.agent)
+        if event.todos is None and event.type == TODO_LIST_UPDATED and newest and newest[0] == event.version:
+            return tuple(newest[1].values())
+        return event.todos
+
+    def _announce(self, event: Event, *, apart: bool) -> None:
+        if self._stopped or (self._agent is not None and self._agent != event.agent):
+            return
+        if self._name in (event.type, EVERY):
+            self._tell(event, apart=apart)
+        elif self._name == TODOS_UPDATE and event.todos is not None and event.agent == MAIN_AGENT:
+            self._tell(list(event.todos), apart=apart)
+
+    def _tell(self, argument: object, *, apart: bool) -> None:
+        try:
+            self._call(argument)
+        except BaseException as error:
+            if not apart and not isinstance(error, Exception):
+                raise  # a wish to leave is for whoever made the change; apart, there is nobody to hear it
+            import logging
+
+            logging.getLogger("headway").exception("A listener of session %r raised; the change stands.", self._session)

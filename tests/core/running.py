@@ -1,0 +1,169 @@
+"""A run that a test takes step by step, as the agent's loop would: rounds, calls, facts, an end."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from itertools import count
+
+from headway import Event, Session, Status, Todo
+from headway.core import run_events as facts
+from headway.core.events import ListDelta
+from headway.core.log import run_lease
+from headway.core.model import LOOP, MODEL
+from headway.core.run_changes import EndRun, FinishTool, Record, StartRun
+from headway.core.run_events import RoundStarted, RunData, RunStarted, TodoListItemProgress, ToolFinished
+from headway.core.runs import Run
+from headway.core.tracking import TODO_EFFECT, Policy
+
+from .samples import Ticking
+
+SAMPLES: tuple[facts.RunData, ...] = (
+    facts.RunStarted("r1", "Do it", "scripted", 50, "someone"),
+    facts.RoundStarted("r1", 1, 50),
+    facts.TextDelta("Hel", "reasoning", "call-1"),
+    facts.ToolStarted(1, "call-1", "bash", "bash make test"),
+    facts.ToolFinished(
+        1, "call-1", "bash", True, "ok", effect="execute", exit_code=0, files=("a.py", "b.py"), seconds=1.5
+    ),
+    facts.TodoListItemProgress("t1", Status.IN_PROGRESS, 2, 1, "bash", True),
+    facts.TodoListCompleted("2025-01-02T03:04:05.000Z", 3, 12),
+    facts.TodoListContextInjected(5, "t1", 1),
+    facts.TodoEvaluationStarted("t1", 2),
+    facts.TodoEvaluationCompleted("t1", 2, "completed", "It is."),
+    facts.ApprovalAsked("q1", "bash", "execute", "make test", "call-1", command="make test"),
+    facts.ApprovalAnswered("q1", "once", "go on"),
+    facts.Usage(1, 100, 20, 80, 0, 120, 0.25),
+    facts.RunError("It failed.", 2.5),
+    facts.RunRequested("pause"),
+    facts.MessageAdded({"kind": "request", "parts": [{"content": "修复"}]}),
+    facts.ConversationCompacted({"kind": "request"}, 7),
+    facts.RunFinished("r1", "finished", 3, 12, None),
+)
+"""One of each kind."""
+EFFECTS = {"bash": "execute", "read_file": "read", "write_file": "write", "web_search": "network"}
+AUTO = Policy()
+SECONDS = 20.0
+"""How long a test waits at most for what takes a moment."""
+_numbers = count(1)
+
+
+class Running:
+    """One run of the session's agent. It holds its lease under a name that tells of no process."""
+
+    def __init__(self, session: Session, policy: Policy = AUTO, *, clock: Callable[[], str] | None = None) -> None:
+        self.session = session
+        self.policy = policy
+        self.id = f"run-{next(_numbers)}"
+        self.clock = clock or Ticking()
+
+    @property
+    def agent(self) -> str:
+        return self.session.agent_id
+
+    @property
+    def run(self) -> Run:
+        run = self.session.run
+        assert run is not None
+        return run
+
+    # steps
+
+    def begin(self, *, rounds: int = 1, lease: float = 600) -> Running:
+        """Begun, with this many rounds begun too."""
+        assert self.hold(lease) is None
+        start = RunStarted(self.id, "Do it", "scripted", 50, self.id)
+        self.session.log.change(lambda state: StartRun(self.agent, LOOP, self.clock(), start))
+        for _ in range(rounds):
+            self.next_round()
+        return self
+
+    def hold(self, seconds: float) -> str | None:
+        return self.session.store.hold(self.session.name, run_lease(self.agent), self.id, seconds)
+
+    def let_go(self) -> None:
+        self.session.store.let_go(self.session.name, run_lease(self.agent), self.id)
+
+    def next_round(self) -> None:
+        self.record(RoundStarted(self.id, self.run.round + 1, 50))
+
+    def record(self, *what: RunData) -> list[Event]:
+        return self.session.log.change(lambda state: Record(self.agent, LOOP, self.clock(), self.id, what))[0]
+
+    def call(
+        self,
+        tool: str = "bash",
+        ok: bool = True,
+        *,
+        denied: bool = False,
+        exit_code: int | None = None,
+        policy: Policy | None = None,
+    ) -> list[Event]:
+        """A call that is over, and the events that it brought."""
+        call = finished(self.run.round, tool, ok, denied=denied, exit_code=exit_code)
+        return self.finish(call, policy)
+
+    def calls(self, *oks: bool) -> None:
+        for ok in oks:
+            self.call(ok=ok)
+
+    def todo_call(self, *, ok: bool = True, policy: Policy | None = None) -> list[Event]:
+        """What the loop records after a todo tool changed the list."""
+        call = ToolFinished(self.run.round, f"call-{next(_numbers)}", "update_todo_item", ok, "", effect=TODO_EFFECT)
+        return self.finish(call, policy)
+
+    def sets(self, todo_id: str, status: str) -> list[Event]:
+        """The model sets a state with its tool."""
+        self.session.update(todo_id, actor=MODEL, status=status)
+        return self.todo_call()
+
+    def finish(self, call: ToolFinished, policy: Policy | None = None) -> list[Event]:
+        return self.session.log.change(
+            lambda state: FinishTool(self.agent, LOOP, self.clock(), self.id, call, policy or self.policy)
+        )[0]
+
+    def end(self, reason: str = "finished", error: str | None = None) -> list[Event]:
+        made, _ = self.session.log.change(lambda state: EndRun(self.agent, LOOP, self.clock(), self.id, reason, error))
+        self.let_go()
+        return made
+
+
+def finished(round: int, tool: str, ok: bool, *, denied: bool = False, exit_code: int | None = None) -> ToolFinished:
+    return ToolFinished(
+        round, f"call-{next(_numbers)}", tool, ok, "said", denied, EFFECTS.get(tool), exit_code, seconds=0.5
+    )
+
+
+def create(session: Session, *contents: str | dict[str, object]) -> list[Todo]:
+    """The list as `create_todo_list` writes it: the loop's to keep."""
+    fresh: dict[str, object] = {"status": "pending", "depends_on": (), "notes": None, "interrupted": False}
+    todos = [fresh | ({"content": todo} if isinstance(todo, str) else todo) for todo in contents]
+    return session.write(todos, replace=True, title="", summary="", actor=MODEL, cause="create").todos
+
+
+def status(session: Session, todo_id: str = "t1") -> Status:
+    return session.todo_list.items[todo_id].status
+
+
+def statuses(session: Session) -> list[str]:
+    return [str(todo.status) for todo in session.todos]
+
+
+def recorded_on(events: list[Event]) -> str | None:
+    """The item that a call was recorded on."""
+    return next(event.data.item_id for event in events if isinstance(event.data, ToolFinished))
+
+
+def progress(events: list[Event]) -> list[TodoListItemProgress]:
+    return [event.data for event in events if isinstance(event.data, TodoListItemProgress)]
+
+
+def list_changes(events: list[Event]) -> list[Event]:
+    return [event for event in events if isinstance(event.data, ListDelta)]
+
+
+def until(holds: Callable[[], bool], what: str = "what was expected") -> None:
+    deadline = time.monotonic() + SECONDS
+    while not holds():
+        assert time.monotonic() < deadline, f"waited too long for {what}"
+        time.sleep(0.005)
