@@ -229,10 +229,10 @@ async def test_hostile_texts_cannot_break_out_of_a_nudge_either(session: Session
     model = ScriptedModel(["Done.", "Done."])
     await run(session, model)
     nudge = texts(model.requests[1].messages)[2]
-    assert nudge.startswith("user: (These items of your list are still open: t1: ")
+    assert nudge.startswith('user: (These items of your list are still open: t1 "')
     assert nudge.isprintable()
     assert "<" not in nudge
-    assert "t10: " in nudge
+    assert '; t10 "' in nudge
     assert f"; and {len(HOSTILE) - 10} more." in nudge
     assert len(nudge) < 2_000
 
@@ -338,7 +338,7 @@ async def test_a_model_that_stops_while_items_are_open_goes_on_with_them(session
     result = await run(session, model)
     assert (result.reason, result.rounds) == ("finished", 5)
     assert len(nudges(session)) == 2
-    assert "still open: t2: B; t3: C. Go on with them." in nudges(session)[0]
+    assert 'still open: t2 "B"; t3 "C". Go on with them.' in nudges(session)[0]
     later = ScriptedModel(["Here."])
     await run(session, later, "And now?", max_nudges=0)
     assert [text for text in texts(later.requests[0].messages) if "still open" in text] == [

@@ -425,6 +425,7 @@ JSON = st.recursive(
 _FLOATS = st.floats(allow_nan=False)
 _OF_FIELD: dict[str, st.SearchStrategy[object]] = {
     "message: dict[str, Any]": st.dictionaries(st.text(max_size=6), JSON, max_size=3),
+    "kept_from: int": st.integers(),
     "seconds: float": _FLOATS,
     "retry_in: float | None": st.none() | _FLOATS,
     "total_cost: float | None": st.none() | _FLOATS,

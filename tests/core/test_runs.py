@@ -200,12 +200,12 @@ def test_the_end_of_a_run_touches_only_the_list_of_its_agent(running: Running) -
     assert status(sub) is Status.IN_PROGRESS
 
 
-def test_the_interruption_can_be_undone(running: Running) -> None:
+def test_undo_after_a_run_leaves_nothing_in_progress(running: Running) -> None:
     create(running.session, TEST)
     running.call()
-    before = running.session.todos
     running.end()
-    assert running.session.undo() == before
+    while running.session.todos:
+        assert all(todo.status is not Status.IN_PROGRESS for todo in running.session.undo())
 
 
 # what people ask of it

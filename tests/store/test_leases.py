@@ -270,14 +270,17 @@ def test_a_process_elsewhere_holds_its_lease_until_it_runs_out(store: Store) -> 
     until(lambda: store.holder("s", KEY) is None)
 
 
-def test_this_process_holds_its_lease_until_it_runs_out(store: Store) -> None:
+def test_this_process_holds_its_lease_as_long_as_it_is_there(store: Store) -> None:
+    """Also if it was stopped for longer than the lease lasts."""
     mine = this_process("(run r1)")
     assert mine != this_process("(run r2)")
     store.hold("s", KEY, mine, LONG)
     assert store.holder("s", KEY) == mine
     assert store.hold("s", KEY, this_process("(run r2)"), LONG) == mine
-    store.hold("s", KEY, mine, SHORT)
-    until(lambda: store.holder("s", KEY) is None)
+    store.hold("s", KEY, mine, -LONG)
+    assert store.holder("s", KEY) == mine
+    store.let_go("s", KEY, mine)
+    assert store.holder("s", KEY) is None
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ provider has cached stays valid; a nudge is a message of its own, as a question 
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from headway.agent.config import Inject, LoopConfig
@@ -80,13 +81,18 @@ class Attention:
             return None
         self._nudges += 1
         self._progress = False
-        names = "; ".join(f"{escaped(todo.id, 40)}: {escaped(todo.content, 100)}" for todo in left[:_MOST_NAMED])
+        names = "; ".join(f"{escaped(todo.id, 40)} {_quoted(todo)}" for todo in left[:_MOST_NAMED])
         more = f"; and {len(left) - _MOST_NAMED} more" if len(left) > _MOST_NAMED else ""
         where = "" if self._config.todo_tools == TodoTools.OFF else " in the list"
         return (
             f"(These items of your list are still open: {names}{more}. Go on with them. If something is done, blocked "
             f"or no longer needed, say so{where}; if you need the user, say what for.)"
         )
+
+
+def _quoted(todo: Todo) -> str:
+    """Its text as a JSON string: nothing in it can end it."""
+    return json.dumps(escaped(todo.content, 100), ensure_ascii=False)
 
 
 def open_items(todos: TodoList) -> list[Todo]:

@@ -130,7 +130,7 @@ class Calls:
             result.exit_code,
             result.files,
             result.kept,
-            _seconds_since(began),
+            _milliseconds(time.monotonic() - began - self._recorder.waited.pop(call.tool_call_id, 0.0)),
         )
         # What the model is told now keeps keys and tokens, since it may have to write them back; the log does not.
         safe = replace(finished, text=self._recorder.redacted(finished.text))
@@ -138,8 +138,8 @@ class Calls:
         return replace(finished, item_id=item_id), result_part(finished)
 
 
-def _seconds_since(began: float) -> float:
-    return round(time.monotonic() - began, 3)
+def _milliseconds(seconds: float) -> float:
+    return round(seconds, 3)
 
 
 def summary(tool: str, args: object, redacted: Redact) -> str:

@@ -66,7 +66,7 @@ class Judge:
         except HeadwayError as error:  # what cannot be judged stays as it is
             self._recorder.record(TodoEvaluationCompleted(todo.id, round, None, shown(str(error), 300)))
             return
-        reason = shown((verdict.notes or "") if verdict else "No decision was given.", 500)
+        reason = shown(self._recorder.redacted(verdict.notes or "") if verdict else "No decision was given.", 500)
         self._recorder.record(TodoEvaluationCompleted(todo.id, round, status, reason))
 
     def _proposed(self, state: State, agent: str) -> Todo | None:
@@ -90,7 +90,7 @@ class Judge:
 
     def _question(self, todo: Todo) -> tuple[list[ModelMessage], ModelRequestParameters]:
         calls = self._calls.get(todo.id, [])
-        lines = [f"- {shown(call.tool)}: {'ok' if call.succeeded else 'failed'}: {_told(call)}" for call in calls]
+        lines = [_told(call, self._recorder.redacted) for call in calls]
         text = "\n".join(
             [
                 f"Item {escaped(todo.id, 40)}: {escaped(todo.content, 500)}",
@@ -129,11 +129,12 @@ class Judge:
         if verdict.status == Status.COMPLETED:
             fields |= completed(now)
         if verdict.notes and verdict.notes.strip():
-            fields["notes"] = verdict.notes
+            fields["notes"] = self._recorder.redacted(verdict.notes)
         session.update(todo.id, actor=JUDGE, **fields)
         return verdict.status
 
 
-def _told(call: ToolFinished) -> str:
-    """The end of what a call gave: results stand there."""
-    return escaped(call.text.strip()[-200:], 200)
+def _told(call: ToolFinished, redacted: Callable[[str], str]) -> str:
+    """A call with the end of what it gave: results stand there."""
+    outcome = "ok" if call.succeeded else "failed"
+    return f"- {shown(call.tool)}: {outcome}: {escaped(redacted(call.text).strip()[-200:], 200)}"

@@ -71,6 +71,8 @@ class Loop:
         self._all_done = False
         """Whether the list was finished in this run, by the model or a person."""
         self._used_ids = _call_ids(conversation.messages)
+        self._done_in = 0
+        """The round in which it was."""
         self._planning = recorder.session.plan_mode
         self.round = 0
         self.text = ""
@@ -80,7 +82,7 @@ class Loop:
         """Goes round until there is a reason to end."""
         while True:
             if not await self._begin():
-                return Reason.ALL_DONE if self._all_done else Reason.MAX_ROUNDS
+                return Reason.ALL_DONE if self._all_done and self._done_in == self.round else Reason.MAX_ROUNDS
             await self._make_fit()  # 1. budget
             block = self._inject()  # 2. the list, as it is now
             calls, faults = await self._ask(block)  # 3. the model
@@ -152,11 +154,12 @@ class Loop:
 
     async def _ask(self, block: str) -> tuple[list[ToolCallPart[Any]], dict[str, str]]:
         """The calls of the model's answer to the history and the block, and what is wrong with some of them."""
+        shown = bool(block)
         for attempt in range(_SHORTENED + 1):
             request = self._request(block)
             try:
                 answer = await self._requests.answered(
-                    request, self.round, renewed=lambda: self._request(self._inject(again=True))
+                    request, self.round, renewed=lambda: self._request(self._inject(again=shown))
                 )
                 return self._keep(answer, request.size)
             except ContextTooLong as error:
@@ -165,7 +168,7 @@ class Loop:
                 self._budget.too_long(request.size)
                 self._recorder.record(RunError(str(error), retry_in=0.0))
                 await self._compact(by_model=False)
-                block = self._inject(again=True)
+                block = self._inject(again=shown)
         raise AssertionError("it was answered, or failed")
 
     def _keep(self, answer: ModelResponse, size: int) -> tuple[list[ToolCallPart[Any]], dict[str, str]]:
@@ -175,9 +178,6 @@ class Loop:
         calls = [part for part in answer.parts if isinstance(part, ToolCallPart)]
         self._used_ids.update(call.tool_call_id for call in calls)
         more = [self._requests.paid(answer, size, self.round), *self._calls.started(calls, self.round)]
-        if not answer.parts:  # nothing was said, so there is nothing to keep
-            self._recorder.record(*more)
-            return calls, faults
         version = self._recorder.add_message(answer, *more, policy=self._config.policy)
         self._conversation.add(answer, version)
         return calls, faults
@@ -219,6 +219,7 @@ class Loop:
         if self._done is None:
             self._all_done = False
         elif self._done != before:
+            self._done_in = self.round
             self._all_done = self._config.stop_when_done and run.changed_by != TRACKER
             self._recorder.record(TodoListCompleted(now(), self.round, run.tool_calls))
 

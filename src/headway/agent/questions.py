@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,7 @@ class Questions:
 
     async def __call__(self, question: Question) -> Answer:
         self._recorder.record(_asked(question, self._recorder.redacted))
+        began = time.monotonic()
         here = asyncio.create_task(self._asked_here(question))
         elsewhere = asyncio.create_task(self._recorder.until(lambda run: _answer(run, question.id) is not None))
         try:
@@ -34,6 +36,8 @@ class Questions:
         finally:
             for task in (here, elsewhere):
                 task.cancel()
+            waited = self._recorder.waited
+            waited[question.call_id] = waited.get(question.call_id, 0.0) + time.monotonic() - began
 
     async def _asked_here(self, question: Question) -> ApprovalAnswered:
         try:

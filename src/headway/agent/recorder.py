@@ -1,7 +1,7 @@
 """A run in the log: begun with a lease on its session, recorded fact by fact, ended once, and asked from outside.
 
-Between the loop, which knows what happens, and the session, which keeps it. Every fact is in the store when the call
-that records it returns; keys and tokens are not.
+Between the loop, which knows what happens, and the session, which keeps it. A fact is in the store when the call that
+records it returns (what is only to be told `soon`, moments later); keys and tokens are not.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
@@ -41,7 +40,7 @@ LOOK_EVERY = 0.05
 
 
 class Recorder:
-    """One run of one agent. Use it as a context: leaving it ends the lease."""
+    """One run of one agent, from `begin` to `end`."""
 
     def __init__(self, session: Session, clock: Callable[[], str]) -> None:
         self.session = session
@@ -50,6 +49,8 @@ class Recorder:
         self._holder = this_process(f"run {self.run_id}")
         self._key = run_lease(session.agent_id)
         self._over = threading.Event()
+        self.waited: dict[str | None, float] = {}
+        """Call → seconds in which a person was asked about it."""
         self._waiting: list[RunData] = []
         self._timer: asyncio.TimerHandle | None = None
         self.redacted = Redactor()
@@ -78,6 +79,7 @@ class Recorder:
         try:
             self._change(lambda at: StartRun(self.session.agent_id, LOOP, at, started, messages))
         except BaseException:
+            self.session.log.own_runs.discard(self.run_id)
             store.let_go(self.session.name, self._key, self._holder)
             raise
         threading.Thread(target=self._renew, name="headway lease", daemon=True).start()
@@ -115,9 +117,13 @@ class Recorder:
         return waiting
 
     def _flush(self) -> None:
-        if self._waiting:
-            with suppress(HeadwayError):  # whatever is recorded next meets the same, where someone can say so
-                self.record()
+        facts = self._taken()
+        if not facts:
+            return
+        try:
+            self.record(*facts)
+        except HeadwayError:  # whatever is recorded next meets the same, where someone can say so
+            self._waiting = [*facts, *self._waiting]
 
     def add_message(self, message: ModelMessage, *facts: RunData, policy: Policy | None = None) -> int:
         """Records a message and what comes with it; the version under which it is kept."""

@@ -88,6 +88,7 @@ class Requests:
                 return answer
             empty = True  # some models send nothing now and then; asked again, they answer
             self._recorder.record(self.paid(answer, request.size, round))
+            request = renewed()
 
     async def _asked(self, request: Request, room: int | None) -> ModelResponse:
         self._heard_any = False

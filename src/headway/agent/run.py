@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import logging
 import os
+import time
 from collections.abc import Callable, Iterable
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -143,8 +145,9 @@ def _called(on_event: Callable[[Event], object]) -> Callable[[Event], None]:
 
 
 def _delivered(end_delivery: Callable[[float], None], unsubscribe: Callable[[], None]) -> None:
+    deadline = time.monotonic() + _DELIVERY
     unsubscribe()
-    end_delivery(_DELIVERY)
+    end_delivery(max(deadline - time.monotonic(), 0))
 
 
 def _nothing() -> None:
@@ -167,14 +170,15 @@ async def _supervised(
     calls = Calls(executor, recorder, config.policy)
     loop: Loop | None = None
     reason, error = Reason.ERROR, None
+    connections = AsyncExitStack()
     try:
-        async with asker:
-            budget = Budget(config.context_window or context_window(model), config.reply_tokens)
-            requests = Requests(model, asker, recorder, spending, budget, config, retries_off=retries_off)
-            frame = Frame(told, executor, config.inject)
-            conversation = _conversation(recorder.session, first)
-            loop = Loop(config, recorder, conversation, frame, budget, requests, calls)
-            reason = await _watched(loop, recorder)
+        await connections.enter_async_context(asker)
+        budget = Budget(config.context_window or context_window(model), config.reply_tokens)
+        requests = Requests(model, asker, recorder, spending, budget, config, retries_off=retries_off)
+        frame = Frame(told, executor, config.inject)
+        conversation = _conversation(recorder.session, first)
+        loop = Loop(config, recorder, conversation, frame, budget, requests, calls)
+        reason = await _watched(loop, recorder)
     except HeadwayError as failure:
         error = str(failure)
         with suppress(StoreError, RunRefused):
@@ -183,10 +187,11 @@ async def _supervised(
         reason = Reason.CANCELLED
         raise
     except BaseException as failure:
-        error = f"Headway itself failed ({type(failure).__name__}: {shown(failure, 200)})."
+        error = f"Headway itself failed ({type(failure).__name__}: {shown(recorder.redacted(str(failure)), 200)})."
         raise
     finally:
         error = _ended(recorder, reason, error)
+        await _closed(connections)
     return RunResult(
         recorder.run_id,
         reason if error is None else Reason.ERROR,
@@ -200,6 +205,14 @@ async def _supervised(
         cache_read_tokens=spending.cache_read_tokens,
         cost=spending.cost,
     )
+
+
+async def _closed(connections: AsyncExitStack) -> None:
+    """Leaves the model. What goes wrong with it now changes nothing about the run."""
+    try:
+        await connections.aclose()
+    except Exception:
+        logging.getLogger("headway").exception("The connections to the model could not be closed.")
 
 
 def _ended(recorder: Recorder, reason: Reason, error: str | None) -> str | None:

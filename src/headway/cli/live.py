@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TextIO
 
@@ -34,12 +35,13 @@ class LiveBox:
     """Use as a context: `with LiveBox() as box: box.show(session.todos)`.
 
     With `screen` it has the terminal for itself, so that it can be drawn anew when the size changes; the last box stays
-    behind when it is left.
+    behind when it is left. With `silent` what is typed meanwhile does not appear.
     """
 
-    def __init__(self, stream: TextIO | None = None, *, screen: bool = False) -> None:
+    def __init__(self, stream: TextIO | None = None, *, screen: bool = False, silent: bool = False) -> None:
         self._stream = stream or sys.stdout
         self._screen = screen
+        self._silent = silent
         self._drawn: tuple[list[Todo], os.terminal_size] | None = None
         self._ascii = not has_unicode(self._stream)
         self._live: Live | None = None
@@ -54,8 +56,30 @@ class LiveBox:
 
             console = Console(file=self._stream)
             self._live = Live(console=console, auto_refresh=False, vertical_overflow="crop", screen=self._screen)
+            self._set_echo(False)
             self._live.__enter__()
         return self
+
+    @property
+    def width(self) -> int | None:
+        """Cells of a line that stays in its place; None where lines may be of any length."""
+        return self._size().columns - 1 if self._stream.isatty() else None
+
+    @property
+    def ascii(self) -> bool:
+        return self._ascii
+
+    def _set_echo(self, on: bool) -> None:
+        """Keys pressed while something is redrawn would stay in the middle of it."""
+        if not self._silent or not sys.stdin.isatty():
+            return
+        with suppress(ImportError):
+            import termios
+
+            with suppress(termios.error):
+                modes = termios.tcgetattr(sys.stdin.fileno())
+                modes[3] = modes[3] | termios.ECHO if on else modes[3] & ~termios.ECHO
+                termios.tcsetattr(sys.stdin.fileno(), termios.TCSANOW, modes)
 
     def show(self, todos: list[Todo]) -> None:
         size = self._size()
@@ -101,20 +125,21 @@ class LiveBox:
     def hide(self) -> None:
         """Takes the box away, so that the terminal is free."""
         if self._live is not None:
-            from rich.text import Text
-
-            self._live.update(Text(""), refresh=True)
+            self._live.transient = True  # nothing of it stays behind
             self._live.stop()
+            self._live.transient = False
+            self._set_echo(True)
 
     def unhide(self) -> None:
         if self._live is not None:
+            self._set_echo(False)
             self._live.start()
             self._draw(self._size())
 
     def say(self, line: str) -> None:
         """Prints a line above the box."""
         if self._live is not None:
-            self._live.console.print(line, markup=False, highlight=False)
+            self._live.console.print(line, markup=False, highlight=False, emoji=False)
         else:
             self._stream.write(line + "\n")
             self._stream.flush()
@@ -124,5 +149,6 @@ class LiveBox:
     ) -> None:
         if self._live is not None:
             self._live.__exit__(kind, error, trace)
+            self._set_echo(True)
             if self._screen and self._drawn is not None:
                 self._live.console.print(self._box(*self._drawn))

@@ -111,7 +111,7 @@ def _text(value: object) -> str | None:
     return value if isinstance(value, str) else None
 
 
-_UNSEEN = {code: f"\\u{code:04x}" for code in (*range(0x7F, 0xA0), *map(ord, UNSAFE))}
+_UNSEEN = {code: f"\\u{code:04x}" for code in (*range(0x7F, 0xA0), 0x2028, 0x2029, *map(ord, UNSAFE))}
 
 
 def json_text(value: object, indent: int | None = 2) -> str:

@@ -8,6 +8,7 @@ import signal
 import sys
 import time
 from contextlib import suppress
+from secrets import token_hex
 from typing import TYPE_CHECKING
 
 import click
@@ -25,11 +26,12 @@ if TYPE_CHECKING:
 
     from headway.agent import LoopConfig, RunResult
     from headway.core.events import Event
-    from headway.core.store import Store
     from headway.settings.model import Settings
     from headway.tools.approvals import Ask
 
 INTERRUPTED = 130
+_PATIENCE = 3_600.0
+"""Seconds that a reader of the output gets for what it has not read at the end."""
 _NO_MODEL = (
     "No model is set: name one with --model provider:name, or once for all with 'headway config set model "
     "provider:name --user'. Without one, 'headway demo' shows what there is to see."
@@ -79,56 +81,75 @@ def run(
         raise click.UsageError('Say what is to be done, as in: headway run "Fix the failing test"')
     if memory and go_on:
         raise click.UsageError("--memory keeps nothing that could be continued; leave one of the two out.")
-    flags = {"mode": mode, "max_rounds": max_rounds, "max_tokens": max_tokens, "max_cost": max_cost}
+    try:
+        code = _begun(
+            chosen,
+            text,
+            go_on=go_on,
+            plan=plan,
+            memory=memory,
+            mode=mode,
+            max_rounds=max_rounds,
+            max_tokens=max_tokens,
+            max_cost=max_cost,
+        )
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    sys.exit(code)
+
+
+def _begun(chosen: Chosen, task: str | None, *, go_on: bool, plan: bool, memory: bool, **flags: object) -> int:
     loaded = chosen.settings(**flags)
     for notice in loaded.notices:
         click.echo(f"Note: {notice}", err=True)
     if loaded.settings.model is None:
         raise HeadwayError(_NO_MODEL)
     session = _session(chosen, go_on=go_on, memory=memory)
-    if plan:
-        session.set_plan_mode(True)
-    sys.exit(_Run(chosen, session, loaded.settings, text).exit_code())
+    if session.plan_mode != plan:
+        session.set_plan_mode(plan)
+    return _Run(chosen, session, loaded.settings, task, memory=memory).exit_code()
 
 
 def _session(chosen: Chosen, *, go_on: bool, memory: bool) -> Session:
     store = open_store(chosen.folder(), memory=memory)
-    if chosen.session is not None or go_on:
+    if chosen.session is not None or go_on or os.environ.get("HEADWAY_SESSION"):
         name = session_name(chosen_session(store, os.environ, chosen.session))
         if go_on and not store.version(name):
             raise HeadwayError(f"There is nothing to continue in the session '{name}': say what is to be done.")
     else:
-        name = _new_name(store)
-    store.set_current(name)
+        name = _new_name()
     return Session(Log(store, name))
 
 
-def _new_name(store: Store) -> str:
-    stamp = f"run-{local_stamp(now())}"
-    name, number = stamp, 1
-    while store.version(name):
-        number += 1
-        name = f"{stamp}-{number}"
-    return name
+def _new_name() -> str:
+    """By the time, and something that other runs begun in the same second do not have."""
+    return f"run-{local_stamp(now())}-{token_hex(2)}"
 
 
 class _Run:
     """One run in front of a person, or of a program."""
 
-    def __init__(self, chosen: Chosen, session: Session, settings: Settings, task: str | None) -> None:
+    def __init__(self, chosen: Chosen, session: Session, settings: Settings, task: str | None, *, memory: bool) -> None:
         self._chosen = chosen
         self._session = session
         self._settings = settings
         self._task = task
+        self._memory = memory
         self._interrupted = False
+        self._unprinted: OSError | None = None
+        """Why nothing more can be printed."""
         self._main: asyncio.Task[RunResult] | None = None
 
     def exit_code(self) -> int:
         began = time.monotonic()
+        signal.signal(signal.SIGTERM, _interrupt)
         try:
             result = self._printed() if self._chosen.json else self._watched()
         except (asyncio.CancelledError, KeyboardInterrupt):
             return INTERRUPTED
+        if self._unprinted is not None and not isinstance(self._unprinted, BrokenPipeError):
+            click.echo(f"Error: the answer could not be printed ({self._unprinted.strerror}).", err=True)
+            return 1
         if not self._chosen.json:
             self._summarise(result, time.monotonic() - began)
         if result.reason == "cancelled":
@@ -149,7 +170,7 @@ class _Run:
         from headway.cli.run_view import RunView
         from headway.cli.terminal_ask import TerminalAsk
 
-        with LiveBox() as box:
+        with LiveBox(silent=True) as box:
             view = RunView(box)
             if self._session.todos:
                 box.show(self._session.todos)
@@ -163,17 +184,23 @@ class _Run:
         from headway.agent import run_loop
 
         def heard(event: Event) -> None:
+            if event.type == "RunStarted":
+                self._session.store.set_current(self._session.name)
             try:
                 tell(event)
-            except BrokenPipeError:  # nobody reads any more
-                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-                self._stop()
+            except OSError as error:  # nobody reads any more, or there is no room for it
+                if self._unprinted is None:
+                    self._unprinted = error
+                    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+                    self._stop()
 
         settings, folder = self._settings, self._chosen.folder()
         assert settings.model is not None
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, self._stop)
+        limits = settings.limits.model_copy(update={"kept_bytes": 0}) if self._memory else settings.limits
+        unsubscribe = self._session.subscribe(heard, to_the_end=_PATIENCE)
         self._main = asyncio.ensure_future(
             run_loop(
                 self._session,
@@ -182,13 +209,15 @@ class _Run:
                 base_url=settings.base_url,
                 tools=settings.tools(folder),
                 approvals=settings.approvals(ask),
-                on_event=heard,
                 config=_config(settings),
-                limits=settings.limits,
+                limits=limits,
                 project=folder,
             )
         )
-        return await self._main
+        try:
+            return await self._main
+        finally:
+            await asyncio.to_thread(unsubscribe)
 
     def _stop(self) -> None:
         """The first time it asks the run to end; the second time it does not wait."""
@@ -216,8 +245,12 @@ class _Run:
             cost=result.cost,
         )
         click.echo("\n" + "\n".join(lines))
-        if not result.ok:
+        if not result.ok and not self._memory:
             click.echo("Go on with: headway run --continue")
+
+
+def _interrupt(number: int, frame: object) -> None:
+    raise KeyboardInterrupt
 
 
 def _config(settings: Settings) -> LoopConfig:

@@ -5,8 +5,9 @@ Gets events in the thread that delivers them, so that a slow terminal never slow
 
 from __future__ import annotations
 
-import shutil
+import asyncio
 import threading
+import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
@@ -15,6 +16,8 @@ from headway.cli.live import LiveBox
 from headway.core.events import TODO_LIST_UPDATED, Event
 from headway.core.run_events import (
     ApprovalAnswered,
+    ApprovalAsked,
+    MessageAdded,
     RoundStarted,
     RunError,
     TextDelta,
@@ -22,11 +25,14 @@ from headway.core.run_events import (
     ToolStarted,
 )
 from headway.core.text import neutral_lines, shown
-from headway.views.terminal import fitted
+from headway.views.terminal import cells, fitted, visible
+
+_PATIENCE = 2.0
+_ASCII = {"✓": "+", "✗": "x", "⊘": "-"}
 
 
 class RunView:
-    """Use as a context, and give `heard` to the run."""
+    """Give `heard` to the run, and close it at the end."""
 
     def __init__(self, box: LiveBox) -> None:
         self._box = box
@@ -37,6 +43,9 @@ class RunView:
         """What the model has said since the last line break."""
         self._running: dict[str, str] = {}
         """Call → what it is, for those that are under way."""
+        self._asked: set[str] = set()
+        self._said = ""
+        """What was shown of the answer that comes in."""
 
     def heard(self, event: Event) -> None:
         with self._lock:
@@ -44,6 +53,12 @@ class RunView:
                 self._waiting.append(event)
             else:
                 self._show(event)
+
+    async def caught_up(self, question_id: str) -> None:
+        """Waits until all is shown that came before a question; not for ever, since a terminal may be stuck."""
+        deadline = time.monotonic() + _PATIENCE
+        while question_id not in self._asked and time.monotonic() < deadline:
+            await asyncio.sleep(0.01)
 
     @contextmanager
     def asking(self) -> Generator[None]:
@@ -72,24 +87,31 @@ class RunView:
         match data:
             case TextDelta():
                 self._stream(data)
+            case MessageAdded():
+                self._complete(data)
             case ToolStarted():
                 self._end_line()
                 self._running[data.call_id] = data.summary
                 self._box.note(f"● {data.summary}")
             case ToolFinished():
-                self._say(_outcome(data, self._running.pop(data.call_id, data.tool)))
+                self._say(*_outcome(data, self._running.pop(data.call_id, data.tool)))
                 self._box.note(f"● {next(iter(self._running.values()))}" if self._running else "")
             case RunError():
                 self._end_line()
+                self._said = ""
                 wait = data.retry_in
                 again = f" Trying again in {wait:.0f} s." if wait else ""
                 if wait is not None:  # the last one stands in the summary
-                    self._say(f"! {shown(data.message, 500)}{again}")
+                    self._say("!", shown(data.message, 500), again.strip())
             case RoundStarted():
                 self._end_line()
+                self._said = ""
                 self._box.note(f"Round {data.round}/{data.max_rounds}: waiting for the model …")
+            case ApprovalAsked():
+                self._end_line()
+                self._asked.add(data.question_id)
             case ApprovalAnswered() if data.reply == "no":
-                self._say(f"⊘ no{f': {shown(data.reason, 200)}' if data.reason else ''}")
+                self._say("⊘", "no", shown(data.reason, 200))
             case _:
                 if event.type == TODO_LIST_UPDATED and event.todos is not None and event.agent == "main":
                     self._box.show(list(event.todos))
@@ -103,11 +125,22 @@ class RunView:
         if data.kind != "text":
             self._box.note("Thinking …")
             return
+        self._said += data.text
         *lines, self._line = (self._line + data.text).split("\n")
         for line in lines:
             self._box.say(neutral_lines(line))
-        width = shutil.get_terminal_size().columns - 1
-        self._box.note(fitted(self._line[-width:], width) if self._line else "")
+        self._box.note(_newest(visible(self._line), self._box.width or 79))
+
+    def _complete(self, data: MessageAdded) -> None:
+        """Shows what a terminal that was too slow has missed of an answer."""
+        said, self._said = self._said.strip(), ""
+        parts = data.message.get("parts", ()) if data.message.get("kind") == "response" else ()
+        text = "".join(part.get("content", "") for part in parts if part.get("part_kind") == "text").strip()
+        self._end_line()
+        if text and len(said) < len(text) and not text.startswith("(no answer)"):
+            self._box.say("(Some of it came too fast to be shown. In full:)" if said else "")
+            for line in text.splitlines():
+                self._box.say(neutral_lines(line))
 
     def _end_line(self) -> None:
         if self._line.strip():
@@ -115,16 +148,33 @@ class RunView:
         self._line = ""
         self._box.note("")
 
-    def _say(self, line: str) -> None:
-        self._box.say(fitted(line, shutil.get_terminal_size().columns - 1))
+    def _say(self, mark: str, what: str, why: str = "") -> None:
+        """One line; if it is too long, it is what happened that is cut, not why."""
+        if self._box.ascii:
+            mark = _ASCII.get(mark, mark)
+        what, why = visible(what), visible(why)
+        if width := self._box.width:
+            why = fitted(why, max(width // 2, width - cells(what) - 4))
+            what = fitted(what, max(width - cells(why) - 4, 10))
+        self._box.say(f"{mark} {what}{f': {why}' if why else ''}")
 
 
-def _outcome(call: ToolFinished, what: str) -> str:
+def _newest(line: str, width: int) -> str:
+    """The end of a line, as much as has room."""
+    line = line[-width:]
+    while cells(line) > width:
+        line = line[1:]
+    return line
+
+
+def _outcome(call: ToolFinished, what: str) -> tuple[str, str, str]:
     if call.denied:
-        return f"⊘ {what}: not allowed"
+        return "⊘", what, "not allowed"
     if call.succeeded:
-        took = f" ({call.seconds:.1f} s)" if call.seconds >= 1 else ""
-        return f"✓ {what}{took}"
-    first = call.text.strip().partition("\n")[0]
-    why = f"exit code {call.exit_code}" if call.exit_code else shown(first, 120)
-    return f"✗ {what}: {why}"
+        return "✓", f"{what} ({call.seconds:.1f} s)" if call.seconds >= 1 else what, ""
+    if call.exit_code:
+        return "✗", what, f"exit code {call.exit_code}"
+    lines = [line for line in call.text.splitlines() if line.strip()] or [""]
+    # A line that ends in a colon only announces what is wrong.
+    why = lines[1] if lines[0].rstrip().endswith(":") and len(lines) > 1 else lines[0]
+    return "✗", what, shown(why.strip().removeprefix("- "), 120)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from contextlib import suppress
 
 import click
 
@@ -12,7 +13,6 @@ from headway.core.text import neutral_lines
 from headway.tools.approvals import Answer, Question, Reply
 from headway.views.terminal import visible
 
-_MOST_LINES = 40
 _HELP = "y: yes, once · a: always in this run · n: no (you may add why: n REASON)"
 
 
@@ -21,11 +21,13 @@ class TerminalAsk:
         self._view = view
 
     async def __call__(self, question: Question) -> Answer:
+        await self._view.caught_up(question.id)
         with self._view.asking():
+            _forget_typed()
             click.echo(f"? {visible(question.preview.line)}")
             for text in (question.preview.command, question.preview.diff):
                 if text and text not in question.preview.line:
-                    _show(text)
+                    click.echo("\n".join(f"    {line}" for line in neutral_lines(text).splitlines()))
             while True:
                 click.echo(f"  {_HELP} > ", nl=False)
                 line = await _read_line()
@@ -36,23 +38,24 @@ class TerminalAsk:
                     return answer
 
 
-def _show(text: str) -> None:
-    lines = neutral_lines(text).splitlines()
-    for line in lines[:_MOST_LINES]:
-        click.echo(f"    {line}")
-    if len(lines) > _MOST_LINES:
-        click.echo(f"    … {len(lines) - _MOST_LINES} lines more")
+def _forget_typed() -> None:
+    """What was typed before the question was there cannot be meant as its answer."""
+    with suppress(ImportError, OSError):
+        import termios
+
+        with suppress(termios.error):
+            termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
 
 
 def understood(line: str) -> Answer | None:
     """The answer that a line means; None if it means none."""
     word, _, rest = line.strip().partition(" ")
-    match word.lower().rstrip(",:"):
-        case "y" | "yes" | "是":
+    match word.lower().rstrip(",:"), bool(rest.strip()):
+        case ("y" | "yes" | "是", False):
             return Answer(Reply.ONCE)
-        case "a" | "always" | "总是":
+        case ("a" | "always" | "总是", False):
             return Answer(Reply.ALWAYS)
-        case "n" | "no" | "否" | "不":
+        case ("n" | "no" | "否" | "不", _):
             return Answer(Reply.NO, rest.strip())
         case _:
             return None

@@ -9,7 +9,7 @@ import click
 
 from headway.cli.options import Chosen, common, print_json
 from headway.core.codec import event_dict
-from headway.core.events import EVENT_NAMES, Event
+from headway.core.events import Event
 from headway.core.session import Session
 
 RESIZE_CHECK = 0.25
@@ -47,7 +47,6 @@ def _print_events(session: Session) -> None:
         print_json(event_dict(event, session.name), indent=None)
         sys.stdout.flush()
 
-    for name in EVENT_NAMES:
-        session.on(name, print_event)
+    session.subscribe(print_event)
     for _ in session.watch():
         pass

@@ -250,6 +250,7 @@ def write_state(state: State) -> str:
             "redo": todos.redo,
             "workers": sorted(todos.workers),
             "kept_by_loop": todos.kept_by_loop,
+            "changed_in": todos.changed_in,
         }
         for agent, todos in state.lists.items()
     }
@@ -285,6 +286,7 @@ def _read_state(record: dict[str, Any]) -> State:
     for agent, fields in record["lists"].items():
         todos = [read_todo(todo) for todo in fields.pop("items")]
         fields["workers"] = frozenset(fields["workers"])
+        fields.setdefault("changed_in", max(fields["undo"], fields["redo"]))
         lists[agent] = TodoList({todo.id: todo for todo in todos}, **fields)
     log = record["completion_log"]
     plan = _read_plan(record["plan"])

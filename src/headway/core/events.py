@@ -78,7 +78,7 @@ class ListDelta:
 
     cause: str
     """What was asked for: write, create, update, advance, add, move, drop, clear, claim, release, plan, import, undo,
-    redo."""
+    redo; or what a run did: track, interrupt."""
     added: tuple[Todo, ...] = ()
     removed: tuple[Todo, ...] = ()
     changed: dict[str, dict[str, tuple[object, object]]] = field(

@@ -67,12 +67,16 @@ def _changed(old: TodoList, event: Event, delta: ListDelta) -> TodoList:
         undo, redo = delta.other, event.version
     elif delta.cause == "redo":
         redo = delta.other
+    elif delta.cause == "interrupt":  # not something to take back: nobody works on the items any more
+        undo, redo = old.undo, old.redo
     items = deltas.apply(old.items, delta)
     while f"t{number}" in items:
         number += 1
     workers = old.workers | {event.actor} if delta.cause == "claim" else old.workers
     created_at = old.created_at or event.at
-    return TodoList(items, title, summary, created_at, event.at, number, undo, redo, workers, kept_by_loop)
+    return TodoList(
+        items, title, summary, created_at, event.at, number, undo, redo, workers, kept_by_loop, event.version
+    )
 
 
 def _renewed(old: TodoList, data: LeaseRenewal) -> TodoList:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from _thread import allocate_lock
 from weakref import WeakSet
 
 TYPE_CHECKING = False
@@ -27,6 +28,8 @@ _known: WeakSet[Renewable] = WeakSet()
 
 _pausable: WeakSet[Pausable] = WeakSet()
 _paused: list[Pausable] = []
+_one_at_a_time = allocate_lock()
+"""Of the forks that several threads make."""
 
 
 def renew_in_children(owner: Renewable) -> None:
@@ -39,6 +42,7 @@ def pause_for_forks(owner: Pausable) -> None:
 
 
 def _before() -> None:
+    _one_at_a_time.acquire()
     _paused[:] = _pausable
     for owner in _paused:
         owner.pause()
@@ -48,9 +52,13 @@ def _after() -> None:
     for owner in _paused:
         owner.go_on()
     _paused.clear()
+    _one_at_a_time.release()
 
 
 def _renew() -> None:
+    global _one_at_a_time
+    _one_at_a_time = allocate_lock()
+    _paused.clear()
     for owner in list(_known):
         owner.renew()
 

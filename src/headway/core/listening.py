@@ -49,12 +49,15 @@ class Listener:
         self._delivering = False
         self._stopped = False
         self._courier: Courier | None = None
+        self._ending: Courier | None = None
+        """One that may still have something to tell."""
 
     def renew(self) -> None:
         """In the child of a fork: what waited was the parent's to tell."""
         self._lock = RLock()
         self._waiting.clear()
-        self._told, self._delivering, self._courier = self._due_until, False, None
+        self._told, self._delivering = self._due_until, False
+        self._courier = self._ending = None
 
     def stop(self) -> None:
         self._stopped = True
@@ -75,7 +78,7 @@ class Listener:
 
     def deliver_apart(self) -> None:
         """Has what waits told in a thread of its own."""
-        if self._has_due:
+        if self._waiting or self._told < self._due_until:
             with self._lock:
                 if self._courier is None:
                     from headway.core.courier import Courier
@@ -90,7 +93,8 @@ class Listener:
     def end_courier(self, seconds: float) -> None:
         """Waits at most so long for what is still to be told; the rest follows later."""
         with self._lock:
-            courier, self._courier = self._courier, None
+            courier = self._ending = self._courier or self._ending
+            self._courier = None
         if courier is not None:
             courier.close(seconds)
 
@@ -98,7 +102,7 @@ class Listener:
         """Tells what comes next; False if there is nothing. The lock is not held meanwhile: a listener may be slow, or
         change the list itself, which it is told after."""
         with self._lock:
-            if self._delivering or self._stopped or not self._has_due:
+            if not self.has_due:
                 return False
             self._delivering = True
             events = self._due()
@@ -111,8 +115,9 @@ class Listener:
         return True
 
     @property
-    def _has_due(self) -> bool:
-        return bool(self._waiting) or self._told < self._due_until
+    def has_due(self) -> bool:
+        """Whether there is something to tell, and nobody is telling it."""
+        return not self._delivering and not self._stopped and (bool(self._waiting) or self._told < self._due_until)
 
     def _due(self) -> list[Event]:
         """What comes next: the first that waits, or what fell out of the queue before it."""

@@ -1,6 +1,7 @@
 """A session's log as one process sees it: loaded, brought up to date, appended to, and listened to.
 
-Below it is a store, above it `Session`. It knows nothing of what a change means; `decide` and `evolve` do.
+Below it is a store, above it `Session`. What a change means, `decide` and `evolve` know; of runs, it knows when one is
+left behind.
 """
 
 from __future__ import annotations
@@ -233,11 +234,13 @@ class Log:
                 listener.deliver_apart()
             return
         with self._lock:
-            if self._telling or not self._listeners:
+            if self._telling or not any(listener.has_due for listener in self._listeners):
                 return
             self._telling = True
         try:
             while sum(listener.deliver_next() for listener in self._listeners):
                 pass
         finally:
-            self._telling = False
+            with self._lock:
+                self._telling = False
+        self._deliver()  # what another thread added after the last look

@@ -134,11 +134,8 @@ class TodoList:
     """Who ever claimed an item of it."""
     kept_by_loop: bool = False
     """An agent's loop may set the states of its items. The last replacement decided that."""
-
-    @property
-    def changed_in(self) -> int:
-        """Version of the last change of the list."""
-        return max(self.undo, self.redo)
+    changed_in: int = 0
+    """Version of the last change of the list."""
 
 
 class CompletionLog(Value):

@@ -1,17 +1,23 @@
 """What the log holds of an agent's runs: one small record for each kind of event, and each as JSON and back.
 
-Loaded only where a run was or is. Text in them comes from models and tools: hostile until it is neutralised for where
-it is shown; rid of keys and tokens by whoever records it.
+Loaded only where a run was or is, and defined in the way that takes the least time: every command there pays for it.
+Text in them comes from models and tools: hostile until it is neutralised for where it is shown; rid of keys and tokens
+by whoever records it.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+
+from headway.core.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypeAlias
 
 
-@dataclass(frozen=True, slots=True)
-class RunStarted:
+@dataclass(eq=False, repr=False, slots=True)
+class RunStarted(Value):
     run_id: str
     task: str
     model: str
@@ -20,16 +26,16 @@ class RunStarted:
     """Which process has it."""
 
 
-@dataclass(frozen=True, slots=True)
-class RoundStarted:
+@dataclass(eq=False, repr=False, slots=True)
+class RoundStarted(Value):
     run_id: str
     round: int
     """Counted from 1."""
     max_rounds: int
 
 
-@dataclass(frozen=True, slots=True)
-class TextDelta:
+@dataclass(eq=False, repr=False, slots=True)
+class TextDelta(Value):
     """Live only: neither logged nor versioned."""
 
     text: str
@@ -38,8 +44,8 @@ class TextDelta:
     call_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ToolStarted:
+@dataclass(eq=False, repr=False, slots=True)
+class ToolStarted(Value):
     round: int
     call_id: str
     tool: str
@@ -49,8 +55,8 @@ class ToolStarted:
     """What it would do; None if it cannot be run."""
 
 
-@dataclass(frozen=True, slots=True)
-class ToolFinished:
+@dataclass(eq=False, repr=False, slots=True)
+class ToolFinished(Value):
     round: int
     call_id: str
     tool: str
@@ -71,8 +77,8 @@ class ToolFinished:
         return self.ok and not self.exit_code
 
 
-@dataclass(frozen=True, slots=True)
-class TodoListItemProgress:
+@dataclass(eq=False, repr=False, slots=True)
+class TodoListItemProgress(Value):
     """A call was recorded on an item."""
 
     item_id: str
@@ -85,15 +91,15 @@ class TodoListItemProgress:
     denied: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class TodoListCompleted:
+@dataclass(eq=False, repr=False, slots=True)
+class TodoListCompleted(Value):
     completed_at: str
     total_rounds: int
     total_tool_calls: int
 
 
-@dataclass(frozen=True, slots=True)
-class TodoListContextInjected:
+@dataclass(eq=False, repr=False, slots=True)
+class TodoListContextInjected(Value):
     total_items: int
     active_item: str | None
     round: int
@@ -101,14 +107,14 @@ class TodoListContextInjected:
     """Whether the list was shown as done, which happens once."""
 
 
-@dataclass(frozen=True, slots=True)
-class TodoEvaluationStarted:
+@dataclass(eq=False, repr=False, slots=True)
+class TodoEvaluationStarted(Value):
     item_id: str
     round: int
 
 
-@dataclass(frozen=True, slots=True)
-class TodoEvaluationCompleted:
+@dataclass(eq=False, repr=False, slots=True)
+class TodoEvaluationCompleted(Value):
     item_id: str
     round: int
     status: str | None
@@ -116,8 +122,8 @@ class TodoEvaluationCompleted:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class ApprovalAsked:
+@dataclass(eq=False, repr=False, slots=True)
+class ApprovalAsked(Value):
     question_id: str
     tool: str
     effect: str
@@ -129,16 +135,16 @@ class ApprovalAsked:
     host: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ApprovalAnswered:
+@dataclass(eq=False, repr=False, slots=True)
+class ApprovalAnswered(Value):
     question_id: str
     reply: str
     """once, always or no."""
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+@dataclass(eq=False, repr=False, slots=True)
+class Usage(Value):
     """Tokens of one request, and what the run has used so far."""
 
     round: int
@@ -151,38 +157,38 @@ class Usage:
     """US dollars; None where the price is not known."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunError:
+@dataclass(eq=False, repr=False, slots=True)
+class RunError(Value):
     message: str
     retry_in: float | None = None
     """Seconds until the request is made again; None if the run ends with it."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunRequested:
+@dataclass(eq=False, repr=False, slots=True)
+class RunRequested(Value):
     """Someone wants something of the run."""
 
     request: str
     """stop, pause or resume."""
 
 
-@dataclass(frozen=True, slots=True)
-class MessageAdded:
+@dataclass(eq=False, repr=False, slots=True)
+class MessageAdded(Value):
     """One message of the conversation, as the agent's library writes it."""
 
     message: dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class ConversationCompacted:
+@dataclass(eq=False, repr=False, slots=True)
+class ConversationCompacted(Value):
     """A summary takes the place of all messages before a version."""
 
     message: dict[str, Any]
     kept_from: int
 
 
-@dataclass(frozen=True, slots=True)
-class RunFinished:
+@dataclass(eq=False, repr=False, slots=True)
+class RunFinished(Value):
     run_id: str
     reason: str
     rounds: int

@@ -18,7 +18,7 @@ FIND = "SELECT holder, until FROM leases WHERE session = ? AND key = ?"
 
 def this_process(name: str) -> str:
     """A holder for something in this process."""
-    return f"process {os.getpid()} on {_place()} {name}"
+    return f"process {os.getpid()} on {_place()}/{_started(str(os.getpid())) or ''} {name}"
 
 
 def hold(db: Connection, session: str, key: str, holder: str, seconds: float) -> str | None:
@@ -40,44 +40,38 @@ def live(rows: list[tuple[str, float]]) -> str | None:
 
 
 def is_live(holder: str, until: float) -> bool:
-    return until > time.time() and not _is_gone(holder)
-
-
-def _is_gone(holder: str) -> bool:
-    """Whether it was a process of this place that is no more."""
+    """A process of this place as long as it is there, also if it was stopped for a while; others until it runs out."""
     words = holder.split(" ", 4)
-    if (
-        os.name != "posix"
-        or len(words) != 5
-        or words[0] != "process"
-        or words[3] != _place()
-        or not words[1].isdecimal()
-    ):
-        return False
-    try:
-        os.kill(int(words[1]), 0)
-    except (ProcessLookupError, OverflowError):
-        return True
-    except OSError:
-        return False
-    return _is_dead(words[1])
+    if len(words) == 5 and words[0] == "process" and f"{words[3]}/".startswith(f"{_place()}/"):
+        started = words[3][len(_place()) + 1 :]
+        now = _started(words[1])
+        if now is not None:
+            return bool(now) and started in ("", now)
+    return until > time.time()
 
 
-def _is_dead(pid: str) -> bool:
-    """A killed process whose parent has not yet asked for its end is still there, but does nothing more."""
+def _started(pid: str) -> str | None:
+    """When a process was started, as the system counts it: tells it from a later one of the same number.
+
+    Nothing for one that is gone; None where that cannot be told.
+    """
+    if not os.path.isdir("/proc/self"):
+        return None
     try:
-        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
-            return file.read().rpartition(")")[2].split()[0] in ("Z", "X")
-    except (OSError, IndexError):
-        return False
+        with open(f"/proc/{int(pid)}/stat", encoding="utf-8", errors="replace") as file:
+            fields = file.read().rpartition(")")[2].split()
+    except (OSError, ValueError):
+        return ""
+    # A killed process whose parent has not yet asked for its end is still there, but does nothing more.
+    return "" if fields[0] in ("Z", "X") else fields[19]
 
 
 def _place() -> str:
     """Where process ids mean the same: the machine, and the container in it."""
+    from platform import node
+
     try:
         inside = os.readlink("/proc/self/ns/pid").strip("pid:[]")
     except OSError:
         inside = "0"
-    from platform import node
-
     return f"{node().replace(' ', '_')}/{inside}"

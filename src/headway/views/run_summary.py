@@ -54,12 +54,16 @@ def _list_lines(todos: Sequence[Todo]) -> list[str]:
     completed = [todo for todo in todos if todo.status is Status.COMPLETED]
     verified = sum(_is_verified(todo) for todo in completed)
     sure = f" ({verified} verified, {len(completed) - verified} reported)" if completed else ""
-    lines = [f"Done: {len(completed)} of {len(todos)}{sure}"]
-    lines += [f"  {todo_line(todo)}" for todo in completed[:_MOST_ITEMS]]
+    cancelled = sum(todo.status is Status.CANCELLED for todo in todos)
+    dropped = f", {cancelled} cancelled" if cancelled else ""
+    lines = [f"Done: {len(completed)} of {len(todos)}{sure}{dropped}", *_items(completed)]
     left = [todo for todo in todos if todo.status not in FINISHED]
-    if left:
-        lines += [f"Open: {len(left)}", *(f"  {todo_line(todo)}" for todo in left[:_MOST_ITEMS])]
-    return lines
+    return [*lines, f"Open: {len(left)}", *_items(left)] if left else lines
+
+
+def _items(todos: Sequence[Todo]) -> list[str]:
+    more = [f"  … {len(todos) - _MOST_ITEMS} more"] if len(todos) > _MOST_ITEMS else []
+    return [*(f"  {todo_line(todo)}" for todo in todos[:_MOST_ITEMS]), *more]
 
 
 def _is_verified(todo: Todo) -> bool:
