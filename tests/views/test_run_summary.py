@@ -113,7 +113,6 @@ def test_the_last_line_has_tokens_and_money(more: dict[str, Any], line: str) -> 
     assert summary(**more)[-1] == line
 
 
-@pytest.mark.xfail(strict=True, reason="run_summary.py:80 rounds a small price to $0.0000")
 def test_a_small_price_is_not_none() -> None:
     assert "$0.0000" not in summary(cost=0.00002)[-1]
 
@@ -126,7 +125,6 @@ def test_durations_are_seconds_or_minutes(seconds: float, text: str) -> None:
     assert duration(seconds) == text
 
 
-@pytest.mark.xfail(strict=True, reason="run_summary.py:85 compares before it rounds: 59.96 is '60.0 s'")
 def test_a_minute_is_never_60_seconds() -> None:
     assert duration(59.96) == "1m 00s"
 

@@ -68,7 +68,7 @@ class Recorder:
         if other is not None:
             since = before.started_at if before else "just now"
             raise RunRefused(
-                f"Another run has the session '{shown(self.session.name)}', since {since} ({shown(other, 120)}): "
+                f"Another run has the session '{shown(self.session.name)}', since {since} ({_who(other)}): "
                 "wait for it, stop it, or name another session with --session."
             )
         if before is not None:  # it does not hold the lease any more
@@ -186,3 +186,9 @@ class Recorder:
         while not holds(run := self.now):
             await asyncio.sleep(LOOK_EVERY)
         return run
+
+
+def _who(holder: str) -> str:
+    """`process 123 on HOST`, for a person."""
+    words = holder.split(" ")
+    return shown(" ".join([*words[:3], words[3].partition("/")[0]]) if len(words) > 3 else holder, 120)

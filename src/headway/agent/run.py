@@ -65,14 +65,17 @@ async def run_loop(
     limits: Limits | None = None,
     base_url: str | None = None,
     project: str | os.PathLike[str] | None = None,
+    planning: bool | None = None,
 ) -> RunResult:
     """Has the model work on a task, with the session's list, until there is a reason to end.
 
     Without a task, the conversation of the session goes on where it was. `tools` are the built-in ones unless given;
-    `approvals` says what they may do without asking (default: nothing that needs it). Whatever goes wrong on the way is
+    `approvals` says what they may do without asking (default: nothing that needs it); `planning` turns plan mode on or
+    off, which else is as the session has it. Whatever goes wrong on the way is
     the result's `reason` and `error`; what cannot even begin raises a `HeadwayError`. Being cancelled ends the run
     within a second and goes through.
     """
+    _check(session, model, approvals, on_event, config)
     config = config or LoopConfig()
     folder = os.path.abspath(project or project_of(session) or ".")
     asked = resolve_model(model, base_url=base_url)
@@ -95,6 +98,8 @@ async def run_loop(
     unsubscribe = session.subscribe(_called(on_event), to_the_end=_DELIVERY) if on_event else lambda: None
     try:
         recorder.begin(task or _GO_ON, asked.model_id, config.max_rounds, first)
+        if planning is not None:
+            session.set_plan_mode(planning)
         asker = Asker(asked, apart=isinstance(model, str) and asked.base_url is not None)
         # A model that was passed may be in use elsewhere: its client is left as it is.
         retries_off = isinstance(model, str) and own_retries_off(asked)
@@ -102,6 +107,22 @@ async def run_loop(
     finally:
         # In a thread: a listener may have to run on this loop to hear the rest.
         await asyncio.shield(asyncio.to_thread(_delivered, end_delivery, unsubscribe))
+
+
+def _check(session: object, model: object, approvals: object, on_event: object, config: object) -> None:
+    """Raises a sentence for what cannot be meant; what is typed wrong shows up late otherwise."""
+    from pydantic_ai.models import Model
+
+    wanted: tuple[tuple[str, object, bool, str], ...] = (
+        ("session", session, hasattr(session, "todo_list"), "a session, as headway.open gives it"),
+        ("model", model, isinstance(model, str | Model), "a `provider:name` or a model of pydantic-ai"),
+        ("approvals", approvals, approvals is None or isinstance(approvals, Approvals), "an Approvals object"),
+        ("on_event", on_event, on_event is None or callable(on_event), "a function"),
+        ("config", config, config is None or isinstance(config, LoopConfig), "a LoopConfig"),
+    )
+    for name, value, fits, what in wanted:
+        if not fits:
+            raise HeadwayError(f"`{name}` takes {what}, not '{shown(value)}'.")
 
 
 def _first_messages(session: Session, task: str | None) -> list[ModelRequest]:

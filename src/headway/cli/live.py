@@ -51,14 +51,17 @@ class LiveBox:
 
     def __enter__(self) -> Self:
         if not is_plain(self._stream):
-            from rich.console import Console
-            from rich.live import Live
-
-            console = Console(file=self._stream)
-            self._live = Live(console=console, auto_refresh=False, vertical_overflow="crop", screen=self._screen)
-            self._set_echo(False)
-            self._live.__enter__()
+            self._begin()
         return self
+
+    def _begin(self) -> None:
+        from rich.console import Console
+        from rich.live import Live
+
+        console = Console(file=self._stream)
+        self._live = Live(console=console, auto_refresh=False, vertical_overflow="crop", screen=self._screen)
+        self._set_echo(False)
+        self._live.__enter__()
 
     @property
     def width(self) -> int | None:
@@ -127,13 +130,11 @@ class LiveBox:
         if self._live is not None:
             self._live.transient = True  # nothing of it stays behind
             self._live.stop()
-            self._live.transient = False
             self._set_echo(True)
 
     def unhide(self) -> None:
         if self._live is not None:
-            self._set_echo(False)
-            self._live.start()
+            self._begin()  # a new one: the old one would move up over what was printed meanwhile
             self._draw(self._size())
 
     def say(self, line: str) -> None:

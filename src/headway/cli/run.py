@@ -18,7 +18,9 @@ from headway.core.clock import local_stamp, now
 from headway.core.codec import event_dict
 from headway.core.errors import HeadwayError
 from headway.core.log import Log
+from headway.core.run_events import ToolFinished
 from headway.core.session import Session
+from headway.core.text import shown
 from headway.project import chosen_session, open_store, session_name
 
 if TYPE_CHECKING:
@@ -105,9 +107,7 @@ def _begun(chosen: Chosen, task: str | None, *, go_on: bool, plan: bool, memory:
     if loaded.settings.model is None:
         raise HeadwayError(_NO_MODEL)
     session = _session(chosen, go_on=go_on, memory=memory)
-    if session.plan_mode != plan:
-        session.set_plan_mode(plan)
-    return _Run(chosen, session, loaded.settings, task, memory=memory).exit_code()
+    return _Run(chosen, session, loaded.settings, task, plan=plan, memory=memory).exit_code()
 
 
 def _session(chosen: Chosen, *, go_on: bool, memory: bool) -> Session:
@@ -115,7 +115,9 @@ def _session(chosen: Chosen, *, go_on: bool, memory: bool) -> Session:
     if chosen.session is not None or go_on or os.environ.get("HEADWAY_SESSION"):
         name = session_name(chosen_session(store, os.environ, chosen.session))
         if go_on and not store.version(name):
-            raise HeadwayError(f"There is nothing to continue in the session '{name}': say what is to be done.")
+            raise HeadwayError(
+                f"There is nothing to continue in the session '{shown(name)}': leave --continue out to begin one."
+            )
     else:
         name = _new_name()
     return Session(Log(store, name))
@@ -129,13 +131,19 @@ def _new_name() -> str:
 class _Run:
     """One run in front of a person, or of a program."""
 
-    def __init__(self, chosen: Chosen, session: Session, settings: Settings, task: str | None, *, memory: bool) -> None:
+    def __init__(
+        self, chosen: Chosen, session: Session, settings: Settings, task: str | None, *, plan: bool, memory: bool
+    ) -> None:
         self._chosen = chosen
         self._session = session
         self._settings = settings
         self._task = task
+        self._plan = plan
         self._memory = memory
         self._interrupted = False
+        self._asks = False
+        self._denied = 0
+        """Calls that were not allowed."""
         self._unprinted: OSError | None = None
         """Why nothing more can be printed."""
         self._main: asyncio.Task[RunResult] | None = None
@@ -146,15 +154,21 @@ class _Run:
         try:
             result = self._printed() if self._chosen.json else self._watched()
         except (asyncio.CancelledError, KeyboardInterrupt):
-            return INTERRUPTED
-        if self._unprinted is not None and not isinstance(self._unprinted, BrokenPipeError):
-            click.echo(f"Error: the answer could not be printed ({self._unprinted.strerror}).", err=True)
-            return 1
+            return self._said_why() or INTERRUPTED
+        if code := self._said_why():
+            return code
         if not self._chosen.json:
             self._summarise(result, time.monotonic() - began)
         if result.reason == "cancelled":
             return INTERRUPTED
         return 0 if result.ok else 1
+
+    def _said_why(self) -> int:
+        """1, if the output could not be written for another reason than that nobody reads it; else 0."""
+        if self._unprinted is None or isinstance(self._unprinted, BrokenPipeError):
+            return 0
+        click.echo(f"Error: the answer could not be printed ({self._unprinted.strerror}).", err=True)
+        return 1
 
     def _printed(self) -> RunResult:
         """For programs: one event per line."""
@@ -172,11 +186,16 @@ class _Run:
 
         with LiveBox(silent=True) as box:
             view = RunView(box)
-            if self._session.todos:
-                box.show(self._session.todos)
             ask = TerminalAsk(view) if sys.stdin.isatty() and sys.stdout.isatty() else None
+            self._asks = ask is not None
+
+            def tell(event: Event) -> None:
+                if event.type == "RunStarted" and (todos := self._session.todos):
+                    box.show(todos)
+                view.heard(event)
+
             try:
-                return asyncio.run(self._go(view.heard, ask))
+                return asyncio.run(self._go(tell, ask))
             finally:
                 view.close()
 
@@ -185,7 +204,10 @@ class _Run:
 
         def heard(event: Event) -> None:
             if event.type == "RunStarted":
-                self._session.store.set_current(self._session.name)
+                with suppress(HeadwayError):
+                    self._session.store.set_current(self._session.name)
+            if isinstance(event.data, ToolFinished) and event.data.denied:
+                self._denied += 1
             try:
                 tell(event)
             except OSError as error:  # nobody reads any more, or there is no room for it
@@ -212,6 +234,7 @@ class _Run:
                 config=_config(settings),
                 limits=limits,
                 project=folder,
+                planning=self._plan,
             )
         )
         try:
@@ -244,6 +267,11 @@ class _Run:
             output_tokens=result.output_tokens,
             cost=result.cost,
         )
+        if self._denied:
+            nobody = (
+                "" if self._asks else " (there is no terminal to ask at: see --mode, and `allow` in headway config)"
+            )
+            lines.append(f"Not allowed: {self._denied} call{'' if self._denied == 1 else 's'}{nobody}")
         click.echo("\n" + "\n".join(lines))
         if not result.ok and not self._memory:
             click.echo("Go on with: headway run --continue")

@@ -20,6 +20,7 @@ from headway.core.run_events import (
     MessageAdded,
     RoundStarted,
     RunError,
+    RunRequested,
     TextDelta,
     ToolFinished,
     ToolStarted,
@@ -28,6 +29,7 @@ from headway.core.text import neutral_lines, shown
 from headway.views.terminal import cells, fitted, visible
 
 _PATIENCE = 2.0
+_REQUESTED = {"pause": "Paused after this round", "resume": "Resumed", "stop": "Stopped"}
 _ASCII = {"✓": "+", "✗": "x", "⊘": "-"}
 
 
@@ -94,19 +96,15 @@ class RunView:
                 self._running[data.call_id] = data.summary
                 self._box.note(f"● {data.summary}")
             case ToolFinished():
-                self._say(*_outcome(data, self._running.pop(data.call_id, data.tool)))
-                self._box.note(f"● {next(iter(self._running.values()))}" if self._running else "")
+                self._finished(data)
             case RunError():
-                self._end_line()
-                self._said = ""
-                wait = data.retry_in
-                again = f" Trying again in {wait:.0f} s." if wait else ""
-                if wait is not None:  # the last one stands in the summary
-                    self._say("!", shown(data.message, 500), again.strip())
+                self._failed(data)
             case RoundStarted():
                 self._end_line()
                 self._said = ""
                 self._box.note(f"Round {data.round}/{data.max_rounds}: waiting for the model …")
+            case RunRequested():
+                self._say("!", f"{_REQUESTED[data.request]} by {shown(event.actor)}")
             case ApprovalAsked():
                 self._end_line()
                 self._asked.add(data.question_id)
@@ -115,6 +113,21 @@ class RunView:
             case _:
                 if event.type == TODO_LIST_UPDATED and event.todos is not None and event.agent == "main":
                     self._box.show(list(event.todos))
+
+    def _finished(self, data: ToolFinished) -> None:
+        self._say(*_outcome(data, self._running.pop(data.call_id, data.tool)))
+        for line in data.text.splitlines() if data.effect == "todo" else ():
+            if line.startswith("Note: "):  # what a new list dropped
+                self._say("!", line.removeprefix("Note: "))
+        self._box.note(f"● {next(iter(self._running.values()))}" if self._running else "")
+
+    def _failed(self, data: RunError) -> None:
+        self._end_line()
+        self._said = ""
+        wait = data.retry_in
+        again = f" Trying again in {wait:.0f} s." if wait else ""
+        if wait is not None:  # the last one stands in the summary
+            self._say("!", shown(data.message, 500), again.strip())
 
     def _stream(self, data: TextDelta) -> None:
         if data.kind == "output":

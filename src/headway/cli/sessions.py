@@ -84,6 +84,9 @@ def delete(chosen: Chosen, name: str, yes: bool) -> None:
     """Delete a session with its whole history. This cannot be undone."""
     store = chosen.store()
     known_session(store, name)
+    run = Session(Log(store, name)).run
+    if run is not None and run.goes_on:
+        raise HeadwayError(f"A run is going on in '{shown(name)}'; stop it before you delete its session.")
     if not yes:
         if not sys.stdin.isatty():
             raise HeadwayError(f"Deleting '{shown(name)}' cannot be undone; say that you mean it with --yes.")

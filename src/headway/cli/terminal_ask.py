@@ -13,8 +13,6 @@ from headway.core.text import neutral_lines
 from headway.tools.approvals import Answer, Question, Reply
 from headway.views.terminal import visible
 
-_HELP = "y: yes, once · a: always in this run · n: no (you may add why: n REASON)"
-
 
 class TerminalAsk:
     def __init__(self, view: RunView) -> None:
@@ -29,7 +27,7 @@ class TerminalAsk:
                 if text and text not in question.preview.line:
                     click.echo("\n".join(f"    {line}" for line in neutral_lines(text).splitlines()))
             while True:
-                click.echo(f"  {_HELP} > ", nl=False)
+                click.echo(f"  y: yes · a: always in this run (any {question.tool}) · n: no, or n REASON > ", nl=False)
                 line = await _read_line()
                 if line is None:
                     click.echo()

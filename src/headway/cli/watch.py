@@ -25,18 +25,21 @@ def watch(chosen: Chosen) -> None:
         if chosen.json:
             _print_events(session)
         else:
-            _show(session)
+            _show(chosen, session)
     except KeyboardInterrupt:
         pass
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _show(session: Session) -> None:
+def _show(chosen: Chosen, session: Session) -> None:
     from headway.cli.live import LiveBox
 
     with LiveBox(screen=True) as box:
         while True:
+            if chosen.session is None:  # a run that begins makes its session the current one
+                now = chosen.open(must_exist=False)
+                session = now if now.name != session.name else session
             changes = session.watch(timeout=RESIZE_CHECK)
             box.show(session.todos)
             next(changes, None)

@@ -71,11 +71,14 @@ def _is_verified(todo: Todo) -> bool:
 
 
 def _money(cost: float | None) -> str:
-    return "unknown" if cost is None else f"${cost:.4f}" if cost else "$0"
+    if not cost:
+        return "unknown" if cost is None else "$0"
+    return f"${cost:.4f}" if cost >= 0.0001 else "less than $0.0001"
 
 
 def duration(seconds: float) -> str:
     """`4.2 s`, `2m 31s`."""
-    if seconds < 60:
+    if round(seconds, 1) < 60:
         return f"{seconds:.1f} s"
-    return f"{int(seconds) // 60}m {int(seconds) % 60:02}s"
+    whole = int(round(seconds, 1))
+    return f"{whole // 60}m {whole % 60:02}s"
