@@ -1,5 +1,7 @@
 """Headway's loop on the work of `work.py`, in the project that is named, with everything in its file.
 
+Its tool is a coroutine, as the loop is; LangChain's is a function, as its agent is called without a loop.
+
 Prints the time per round, and the size of the file in the middle and at the end.
 """
 
@@ -28,7 +30,7 @@ WINDOW = 10_000_000
 
 
 @tool(effect="read")
-def look(path: str) -> str:
+async def look(path: str) -> str:
     """Look at a file."""
     return f"Nothing new in {path}."
 

@@ -376,13 +376,15 @@ class Crowded(SqliteStore):
         with super().turn(session):
             yield
 
-    def append(self, session: str, expected: int, events: list[Event], snapshot: str | None) -> None:
+    def append(
+        self, session: str, expected: int, events: list[Event], snapshot: str | None, *, identity: object = None
+    ) -> object:
         if self.faster:
             self.faster = False
             change = Event(expected + 1, now(), MAIN_AGENT, PERSON, PLAN_MODE_CHANGED, PlanModeChange(False))
             with closing(SqliteStore(self.path)) as store:
                 store.append(session, expected, [change], None)
-        super().append(session, expected, events, snapshot)
+        return super().append(session, expected, events, snapshot, identity=identity)
 
 
 def test_nothing_stays_in_progress_if_somebody_changes_the_list_in_the_same_moment(

@@ -50,6 +50,18 @@ def test_a_refused_append_makes_no_session(store: Store) -> None:
     assert store.delete("s") is False
 
 
+def test_an_append_to_a_log_that_was_begun_again_is_refused(store: Store) -> None:
+    identity = store.append("s", 0, [event(1)], None)
+    assert identity == store.position("s")[0]
+    assert store.append("s", 1, [event(2)], None, identity=identity) == identity
+    store.delete("s")
+    again = store.append("s", 0, [event(1), event(2)], None)
+    with pytest.raises(StoreConflict):
+        store.append("s", 2, [event(3)], None, identity=identity)
+    assert store.version("s") == 2
+    store.append("s", 2, [event(3)], None, identity=again)
+
+
 def test_sessions_are_apart(store: Store) -> None:
     store.append("a", 0, [event(1)], None)
     store.append("b", 0, [event(1), event(2)], None)

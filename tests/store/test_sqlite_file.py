@@ -270,10 +270,12 @@ def test_a_growing_list_is_not_written_out_again_and_again(tmp_path: Path) -> No
     kept: list[int] = []
     append = store.append
 
-    def counted(session: str, expected: int, events: list[Event], snapshot: str | None) -> None:
+    def counted(
+        session: str, expected: int, events: list[Event], snapshot: str | None, *, identity: object = None
+    ) -> object:
         if snapshot is not None:
             kept.append(expected)
-        append(session, expected, events, snapshot)
+        return append(session, expected, events, snapshot, identity=identity)
 
     store.append = counted
     session = over(store)

@@ -133,9 +133,10 @@ class Calls:
             _milliseconds(time.monotonic() - began - self._recorder.waited.pop(call.tool_call_id, 0.0)),
         )
         # What the model is told now keeps keys and tokens, since it may have to write them back; the log does not.
-        safe = replace(finished, text=self._recorder.redacted(finished.text))
+        text = self._recorder.redacted(finished.text)
+        safe = finished if text == finished.text else replace(finished, text=text)
         item_id = self._recorder.finish_tool(safe, self._policy)
-        return replace(finished, item_id=item_id), result_part(finished)
+        return replace(finished, item_id=item_id) if item_id else finished, result_part(finished)
 
 
 def _milliseconds(seconds: float) -> float:

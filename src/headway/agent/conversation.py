@@ -40,8 +40,9 @@ PER_MESSAGE = 16
 
 
 @cache
-def _adapter() -> TypeAdapter[Any]:
-    return TypeAdapter(ModelMessage)
+def _adapter(kind: type[ModelRequest | ModelResponse]) -> TypeAdapter[Any]:
+    """One for each, made when it is needed: several times as fast as one that has to tell them apart."""
+    return TypeAdapter(kind)
 
 
 class Conversation:
@@ -110,8 +111,9 @@ def result_part(call: ToolFinished) -> ToolReturnPart:
 
 
 def _read(record: dict[str, Any], session: Session) -> ModelMessage:
+    kind = ModelResponse if record.get("kind") == "response" else ModelRequest
     try:
-        return _adapter().validate_python(record)
+        return _adapter(kind).validate_python(record)
     except ValidationError as error:
         raise StoreCorrupt(
             f"A message of the session '{session.name}' cannot be read ({error.error_count()} faults): upgrade "
@@ -124,7 +126,7 @@ Redact: TypeAlias = Callable[[str], str]
 
 def stored(message: ModelMessage, redacted: Redact) -> dict[str, Any]:
     """The message as the log keeps it: rid of keys and tokens."""
-    return _adapter().dump_python(_without_secrets(message, redacted), mode="json", exclude_none=True)
+    return _adapter(type(message)).dump_python(_without_secrets(message, redacted), mode="json", exclude_none=True)
 
 
 def _without_secrets(message: ModelMessage, redacted: Redact) -> ModelMessage:

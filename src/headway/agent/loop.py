@@ -198,7 +198,8 @@ class Loop:
 
     async def _end(self, outcome: Outcome | None) -> Reason | None:
         """Why the run is over; None if it goes on."""
-        state = self._session.state
+        # After calls, the state is known from recording them.
+        state = (outcome and self._recorder.state) or self._session.state
         self._look_whether_done(state)
         if outcome is not None:
             todos = state.list_of(self._agent)

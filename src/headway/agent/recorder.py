@@ -55,6 +55,8 @@ class Recorder:
         self._timer: asyncio.TimerHandle | None = None
         self.redacted = Redactor()
         """Rids a text of keys and tokens, before it is recorded."""
+        self.state: State | None = None
+        """As it was right after what was recorded last."""
 
     def begin(self, task: str, model: str, max_rounds: int, first: Sequence[ModelMessage]) -> None:
         """Takes the session, or raises `RunRefused` with who has it."""
@@ -129,7 +131,7 @@ class Recorder:
         """Records a message and what comes with it; the version under which it is kept."""
         before = self._taken()
         told = (*before, MessageAdded(stored(message, self.redacted)), *facts)
-        events, _ = self.session.log.change(
+        events, self.state = self.session.log.change(
             lambda state: Record(self.session.agent_id, LOOP, self._clock(), self.run_id, told, policy)
         )
         return events[len(before)].version
@@ -137,7 +139,7 @@ class Recorder:
     def finish_tool(self, call: ToolFinished, policy: Policy) -> str | None:
         """Records a call that is over; the item that it was recorded on."""
         self._flush()
-        events, _ = self.session.log.change(
+        events, self.state = self.session.log.change(
             lambda state: FinishTool(self.session.agent_id, LOOP, self._clock(), self.run_id, call, policy)
         )
         return next((event.data.item_id for event in events if isinstance(event.data, ToolFinished)), None)
@@ -163,7 +165,8 @@ class Recorder:
             self.session.store.let_go(self.session.name, self._key, self._holder)
 
     def _change(self, make: Callable[[str], StartRun | Record | EndRun]) -> State:
-        return self.session.log.change(lambda state: make(self._clock()))[1]
+        self.state = self.session.log.change(lambda state: make(self._clock()))[1]
+        return self.state
 
     @property
     def tool_calls(self) -> int:

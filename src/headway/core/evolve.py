@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
+_TOLD = frozenset({"MessageAdded", "ToolStarted", "Usage", "RunError", "TodoListCompleted"})
+"""Most events of a run: kept to be told, and nothing follows from them."""
+
+
 def evolve(state: State, event: Event) -> State:
     data = event.data
     lists, plan, plan_mode, log = state.lists, state.plan, state.plan_mode, state.completion_log
@@ -23,6 +27,8 @@ def evolve(state: State, event: Event) -> State:
             from headway.core.tracking import listed
 
             runs = {**runs, event.agent: listed(run, data, event.actor)}
+    elif event.type in _TOLD:
+        pass
     elif event.type in RUN_EVENTS:
         from headway.core.runs import evolve_run
 
@@ -40,9 +46,29 @@ def evolve(state: State, event: Event) -> State:
 
 
 def fold(state: State, events: Iterable[Event]) -> State:
+    told = 0
     for event in events:
-        state = evolve(state, event)
-    return state
+        if event.type in _TOLD:
+            told += 1
+            continue
+        state, told = evolve(_after(state, told), event), 0
+    return _after(state, told)
+
+
+def _after(state: State, told: int) -> State:
+    """The state after so many events of which nothing follows."""
+    if not told:
+        return state
+    return State(
+        state.version + told,
+        state.lists,
+        state.plan,
+        state.plan_mode,
+        state.completion_log,
+        state.weight + told,
+        state.runs,
+        state.conversations,
+    )
 
 
 def id_number(todo_id: str) -> int:

@@ -19,9 +19,7 @@ class BadJson(Exception):
 def read_json(text: str) -> object:
     """The value of a JSON text. NaN is refused; an object with a repeated key becomes `DuplicateKeys`."""
     try:
-        return json.loads(
-            storable(text.removeprefix("\ufeff")), object_pairs_hook=_object, parse_constant=_refuse_constant
-        )
+        return _decode(storable(text.removeprefix("\ufeff")))
     except json.JSONDecodeError as error:
         said = error.msg.removesuffix(" at")
         raise BadJson(f"{said[:1].lower()}{said[1:]} at line {error.lineno}, column {error.colno}") from None
@@ -44,3 +42,6 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 def _refuse_constant(name: str) -> NoReturn:
     raise BadJson(f"{name} is no JSON value")
+
+
+_decode = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_refuse_constant).decode

@@ -13,7 +13,7 @@ from dataclasses import replace
 from headway.core.clock import now
 from headway.core.codec import read_state, write_state
 from headway.core.decide import decide
-from headway.core.errors import RunRefused, StoreConflict, StoreError
+from headway.core.errors import HeadwayError, RunRefused, StoreConflict, StoreError
 from headway.core.events import TODO_LIST_UPDATED
 from headway.core.evolve import evolve, fold
 from headway.core.forks import renew_in_children
@@ -117,10 +117,7 @@ class Log:
         return self._adopted(state, events, fold(state, events))
 
     def change(self, make: Callable[[State], Change]) -> tuple[list[Event], State]:
-        """Decides and appends; the events and the state right after them, whatever others, or listeners, do next.
-
-        If another process was faster: once more on the fresh state, now holding the turn.
-        """
+        """Decides and appends; the events and the state right after them, whatever others, or listeners, do next."""
         with self._lock:
             if self._state is None or time.monotonic() >= self._look_at:
                 self._attended(self._fresh())
@@ -129,22 +126,34 @@ class Log:
         return made
 
     def _decided(self, make: Callable[[State], Change]) -> tuple[list[Event], State]:
+        """First on what is known, since the store says if it is no longer so; then on what there is."""
+        known = self._state
+        if known is not None:
+            try:
+                made = self._attempt(known, make)
+                if made[0] or self._fresh() is known:
+                    return made
+            except StoreConflict:
+                pass
+            except StoreError:
+                raise
+            except HeadwayError:
+                if self._fresh() is known:
+                    raise
         try:
-            return self._attempt(make)
+            return self._attempt(self._fresh(), make)
         except StoreConflict:
             with self.store.turn(self.name):
-                return self._attempt(make)
+                return self._attempt(self._fresh(), make)
 
-    def _attempt(self, make: Callable[[State], Change]) -> tuple[list[Event], State]:
-        state = self._fresh()
+    def _attempt(self, state: State, make: Callable[[State], Change]) -> tuple[list[Event], State]:
         events = decide(state, make(state))
         if not events:
             return events, state
         after = fold(state, events)
-        self.store.append(self.name, state.version, events, self._snapshot_text(state, after))
+        snapshot = self._snapshot_text(state, after)
+        self._identity = self.store.append(self.name, state.version, events, snapshot, identity=self._identity)
         self._adopted(state, events, after)
-        if self._identity is None:
-            self._identity = self.store.position(self.name)[0]
         return events, after
 
     def _snapshot_text(self, before: State, after: State) -> str | None:

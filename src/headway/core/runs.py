@@ -157,7 +157,9 @@ def _end(state: State, run: Run, change: ask.EndRun) -> list[Event]:
     return [*made, Event(state.version + len(made) + 1, change.at, change.agent, LOOP, "RunFinished", finished)]
 
 
-def _listed(state: State, change: ask.OfRun, touched: list[Todo], actor: str, cause: str) -> Event:
+def _listed(
+    state: State, change: ask.OfRun, touched: list[Todo], actor: str, cause: str, version: int | None = None
+) -> Event:
     """The event for items that became something else; the order stays."""
     todo_list = state.list_of(change.agent)
     changed = {todo.id: deltas.field_changes(todo_list.items[todo.id], todo) for todo in touched}
@@ -165,7 +167,7 @@ def _listed(state: State, change: ask.OfRun, touched: list[Todo], actor: str, ca
     if (run := run_of(state, change.agent)) and run.round:
         delta = tracking.with_rounds(delta, todo_list.items, run.round)
     delta = deltas.linked(delta, todo_list.undo)
-    return Event(state.version + 1, change.at, change.agent, actor, ev.TODO_LIST_UPDATED, delta)
+    return Event(version or state.version + 1, change.at, change.agent, actor, ev.TODO_LIST_UPDATED, delta)
 
 
 def _record(state: State, change: ask.Record) -> list[Event]:
@@ -192,7 +194,7 @@ def _keeps(state: State, agent: str, policy: tracking.Policy) -> bool:
 
 
 class _Steps:
-    """Events that build on each other, and the state after them."""
+    """Events that build on each other, and the state of the list and the run after them."""
 
     def __init__(self, state: State, change: ask.OfRun) -> None:
         self.state = state
@@ -212,11 +214,17 @@ class _Steps:
         self.state = evolve(self.state, event)
 
     def fact(self, data: facts.RunData) -> None:
-        self.add(_events(self.state, self.change, (data,))[0])
+        """Of a call, which by itself changes nothing that is looked at here."""
+        change = self.change
+        self.events.append(Event(self._next, change.at, change.agent, change.actor, type(data).__name__, data))
+
+    @property
+    def _next(self) -> int:
+        return (self.events[-1].version if self.events else self.state.version) + 1
 
     def set(self, todo: Todo, fields: dict[str, object]) -> None:
         touched = patched(todo, fields, self.change.at)
-        self.add(_listed(self.state, self.change, [touched], TRACKER, "track"))
+        self.add(_listed(self.state, self.change, [touched], TRACKER, "track", self._next))
 
 
 def _finish_tool(state: State, run: Run, change: ask.FinishTool) -> list[Event]:
@@ -270,7 +278,9 @@ def evolve_run(state: State, event: Event) -> tuple[dict[str, TodoList], dict[st
             lists = {**lists, agent: _counted(todo_list, todo, data)}
         run = _tracked(run, data)
     else:
-        run = _evolved(run, data)
+        before, run = run, _evolved(run, data)
+        if run is before:
+            return lists, runs, conversations
     return lists, {**runs, agent: run}, conversations
 
 

@@ -33,10 +33,12 @@ class Store(Protocol):
     keeps_snapshots: bool
     """Whether it is worth making one."""
 
-    def append(self, session: str, expected: int, events: list[Event], snapshot: str | None) -> None:
+    def append(
+        self, session: str, expected: int, events: list[Event], snapshot: str | None, *, identity: object = None
+    ) -> object:
         """Adds the events after version `expected`, all or none, durable on return (what is mere progress of a run:
-        safe from the end of the process); a snapshot of the state after them may come along. Raises `StoreConflict` if
-        the log has another version."""
+        safe from the end of the process); a snapshot of the state after them may come along. Returns the identity of
+        the log. Raises `StoreConflict` if it has another version, or another identity than the one that is given."""
         ...
 
     def events(self, session: str, after: int, limit: int | None = None) -> list[Event]:

@@ -31,12 +31,15 @@ class MemoryStore:
     def renew(self) -> None:
         self._lock = RLock()
 
-    def append(self, session: str, expected: int, events: list[Event], snapshot: str | None) -> None:
+    def append(
+        self, session: str, expected: int, events: list[Event], snapshot: str | None, *, identity: object = None
+    ) -> object:
         with self._lock:
-            if self.version(session) != expected:
-                raise StoreConflict(f"Expected version {expected}, the log is at {self.version(session)}.")
+            found, version = self.position(session)
+            if version != expected or identity not in (None, found):
+                raise StoreConflict(f"Expected version {expected}, the log is at {version}.")
             self._logs.setdefault(session, []).extend(events)
-            self._identities.setdefault(session, object())
+            return self._identities.setdefault(session, object())
 
     def events(self, session: str, after: int, limit: int | None = None) -> list[Event]:
         return self._logs.get(session, [])[after : None if limit is None else after + limit]

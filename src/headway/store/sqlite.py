@@ -41,6 +41,22 @@ def _read_only() -> tuple[int, int, int]:
     return (os.getpid(), 0, 0)
 
 
+class _Translating:
+    """Says in words of the store what goes wrong with its file."""
+
+    __slots__ = ("_path",)
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, sqlite3.Error | OSError) and not isinstance(error, StoreError):
+            raise sqlite_errors.translated(error, self._path) from error
+
+
 class SqliteStore:
     keeps_snapshots = True
 
@@ -65,7 +81,9 @@ class SqliteStore:
 
     # the protocol
 
-    def append(self, session: str, expected: int, events: list[Event], snapshot: str | None) -> None:
+    def append(
+        self, session: str, expected: int, events: list[Event], snapshot: str | None, *, identity: object = None
+    ) -> object:
         rows = [(e.version, e.at, e.agent, e.actor, e.type, event_data(e)) for e in events]
         with self._lock, self._translating():
             db = self._writable()
@@ -75,7 +93,7 @@ class SqliteStore:
                     self._synchronise(db, events)
                     self._patiently(lambda: db.execute("BEGIN IMMEDIATE"))
                 session_id, version = self._position(db, session)
-                if version != expected:
+                if version != expected or identity not in (None, self._identity(session_id)):
                     raise StoreConflict(f"Expected version {expected}, the log is at {version}.")
                 if session_id is None:
                     session_id = db.execute("INSERT INTO sessions (name) VALUES (?)", (session,)).lastrowid
@@ -92,6 +110,7 @@ class SqliteStore:
                     self._roll_back(db)
                 raise
             self._seen[session] = (token, events[-1].version, session_id)
+            return self._identity(session_id)
 
     def events(self, session: str, after: int, limit: int | None = None) -> list[Event]:
         rows = self._rows(
@@ -124,7 +143,7 @@ class SqliteStore:
             if db is None:
                 return None, 0
             row, version = self._patiently(lambda: self._position(db, session))
-            return (*self._opened[1:], row) if row else None, version
+            return self._identity(row), version
 
     def snapshot(self, session: str) -> Snapshot | None:
         rows = self._rows(
@@ -332,6 +351,9 @@ class SqliteStore:
             seen = self._seen[session] = (token, row[1] or 0, row[0]) if row else (token, 0, None)
         return seen[2], seen[1]
 
+    def _identity(self, row: int | None) -> object:
+        return (*self._opened[1:], row) if row else None
+
     def _event(self, row: tuple[Any, ...]) -> Event:
         try:
             return read_event(*row)
@@ -366,14 +388,8 @@ class SqliteStore:
                     raise sqlite_errors.busy(self.path, self.timeout) from error
             time.sleep(_SHORTEST_WAIT + time.perf_counter_ns() % 3_500_000 / 1e9)
 
-    @contextmanager
-    def _translating(self) -> Generator[None]:
-        try:
-            yield
-        except StoreError:
-            raise
-        except (sqlite3.Error, OSError) as error:
-            raise sqlite_errors.translated(error, self.path) from error
+    def _translating(self) -> _Translating:
+        return _Translating(self.path)
 
     def pause(self) -> None:
         """Waits until nothing is under way, and keeps it so until `go_on`."""

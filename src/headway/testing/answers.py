@@ -71,8 +71,9 @@ def pieces(turn: Turn) -> Iterator[Piece]:
     yield from (Piece("thinking", word) for word in _WORD.findall(turn.thinking))
     yield from (Piece("text", word) for word in _WORD.findall(turn.text))
     for index, call in enumerate(turn.calls):
-        yield Piece("call", "", call, index)
-        yield from (Piece("call", part, None, index) for part in _ARGUMENTS.findall(call.args_text))
+        first, *others = _ARGUMENTS.findall(call.args_text) or [""]
+        yield Piece("call", first, call, index)
+        yield from (Piece("call", part, None, index) for part in others)
 
 
 def parts(turn: Turn) -> list[ModelResponsePart]:

@@ -64,6 +64,8 @@ class Executor:
         self._outputs = Outputs(self._project, kept_bytes=self._limits.kept_bytes)
         self._on_output = on_output
         self._ask = ask
+        self._read: tuple[object, object, Any] = (None, None, None)
+        """Tool and arguments that were last read, and what they are."""
 
     def offered(self, *, planning: bool | None = None) -> list[Tool[Any]]:
         """The tools a model is told of, always in the same order: now, or in plan mode or not."""
@@ -82,7 +84,9 @@ class Executor:
         if tool is None:
             return None
         try:
-            return declared(tool.effect_of(tool.read(arguments)))
+            call = tool.read(arguments)
+            self._read = (tool, arguments, call)
+            return declared(tool.effect_of(call))
         except Exception:  # whatever is wrong with it, `call` says it to the model
             return None
 
@@ -93,7 +97,7 @@ class Executor:
             return ToolResult(self._unknown(str(name)), ok=False)
         ran: Effect | None = None
         try:
-            call = tool.read(arguments)
+            call = self._taken(tool, arguments)
             effect = declared(tool.effect_of(call))
             self._refuse_in_plan_mode(tool, effect)
             context = self._context(call_id)
@@ -106,6 +110,12 @@ class Executor:
         except (Exception, SystemExit) as error:
             result = ToolResult(failure(tool, error), ok=False)
         return await self._fitted(tool, replace(result, effect=ran))
+
+    def _taken(self, tool: Tool[Any], arguments: object) -> Any:
+        """The input; where `effect_of` has just read it, that."""
+        (read_by, read, call), self._read = self._read, (None, None, None)
+        known = read_by is tool and read is arguments and isinstance(arguments, str)
+        return call if known else tool.read(arguments)
 
     def _context(self, call_id: str | None) -> Context:
         return Context(
@@ -140,7 +150,7 @@ class Executor:
         text = storable(result.text)
         limit = tool.limits.output_chars or self._limits.output_chars
         if len(text) <= limit:
-            return replace(result, text=text)
+            return result if text == result.text else replace(result, text=text)
         text, kept = await asyncio.to_thread(self._outputs.fitted, tool.name, text, limit)
         return replace(result, text=text, kept=kept or result.kept)
 

@@ -22,7 +22,7 @@ from headway.core.text import shown
 from headway.tools.base import Context, Tool, ToolLimits, ToolResult, checked_name
 from headway.tools.effects import Effect, EffectName
 from headway.tools.signatures import described, input_of, named
-from headway.tools.threads import run_in_thread
+from headway.tools.threads import in_thread
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -127,36 +127,12 @@ def _effect(effect: Effect | EffectName) -> Effect:
 
 async def _in_thread(function: Callable[[], object]) -> object:
     """Runs it in a thread that nothing waits for at the end."""
-    loop = asyncio.get_running_loop()
-    done: asyncio.Future[Callable[[], object]] = loop.create_future()
-
-    def settle(outcome: Callable[[], object]) -> None:
-        if not done.done():
-            done.set_result(outcome)
-
-    def work() -> None:
-        try:
-            answer = function()
-            outcome = functools.partial(_same, answer)
-        except BaseException as error:  # goes on in the task that waits
-            outcome = functools.partial(_raised, error)
-        try:
-            loop.call_soon_threadsafe(settle, outcome)
-        except RuntimeError:  # the loop is gone, and with it whoever waited
-            return
-
-    run_in_thread(functools.partial(contextvars.copy_context().run, work))
-    return (await done)()
-
-
-def _same(answer: object) -> object:
-    return answer
-
-
-def _raised(error: BaseException) -> object:
+    answer, error = await in_thread(functools.partial(contextvars.copy_context().run, function))
     if isinstance(error, StopIteration | asyncio.CancelledError):  # each would mean something else in a coroutine
         raise RuntimeError(f"{type(error).__name__} {error}".strip()) from error
-    raise error
+    if error is not None:
+        raise error
+    return answer
 
 
 def _text(answer: object) -> str:

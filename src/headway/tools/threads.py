@@ -5,13 +5,18 @@ An idle thread is used again, which is several times as fast as beginning one.
 
 from __future__ import annotations
 
+import asyncio
+import functools
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from queue import SimpleQueue
 
 from headway.core.forks import renew_in_children
 
 _MOST_IDLE = 8
+_BRIEFLY = 0.0003
+"""Seconds in which nothing else goes on."""
 
 
 class _Threads:
@@ -44,6 +49,47 @@ class _Threads:
 _threads = _Threads()
 
 
-def run_in_thread(work: Callable[[], object]) -> None:
-    """Begins the work, which must not raise, in a thread. Returns at once."""
-    _threads.run(work)
+async def in_thread(work: Callable[[], object]) -> tuple[object, BaseException | None]:
+    """What the work returns, or raises, in a thread."""
+    call = _Call(work)
+    _threads.run(call)
+    return call.outcome if call.is_over(_BRIEFLY) else await call.over()
+
+
+class _Call:
+    """Work in a thread, and whoever waits for it on an event loop."""
+
+    def __init__(self, work: Callable[[], object]) -> None:
+        self._work = work
+        self._ended = threading.Lock()
+        self._ended.acquire()
+        self._lock = threading.Lock()
+        self._tell: Callable[[], object] | None = None
+        self.outcome: tuple[object, BaseException | None] = (None, None)
+
+    def __call__(self) -> None:
+        """In the thread."""
+        try:
+            self.outcome = (self._work(), None)
+        except BaseException as error:  # goes on where it is waited for
+            self.outcome = (None, error)
+        with self._lock:
+            self._ended.release()
+            tell = self._tell
+        if tell is not None:
+            with suppress(RuntimeError):  # the loop is gone, and with it whoever waited
+                tell()
+
+    def is_over(self, seconds: float) -> bool:
+        """Waits right here. Most functions of a tool end at once, and going through the event loop takes longer."""
+        return self._ended.acquire(timeout=seconds)
+
+    async def over(self) -> tuple[object, BaseException | None]:
+        loop = asyncio.get_running_loop()
+        told = asyncio.Event()
+        with self._lock:
+            self._tell = functools.partial(loop.call_soon_threadsafe, told.set)
+            if not self._ended.locked():
+                told.set()
+        await told.wait()
+        return self.outcome

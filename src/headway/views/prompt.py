@@ -86,12 +86,16 @@ def _first_open(todos: Sequence[Todo]) -> int:
 
 
 def _line(todo: Todo) -> str:
-    calls = f" ({todo.tool_calls} tool call{'' if todo.tool_calls == 1 else 's'})" if todo.tool_calls > 0 else ""
-    todo_id = _ID_BREAKS.sub("_", escaped(todo.id, MAX_ID))
-    return f"{MARKERS[todo.status]} {todo_id}: {escaped(todo.content, MAX_TEXT)}{calls}"
+    return _line_of(todo.status, todo.id, todo.content, todo.tool_calls)
 
 
 @lru_cache(maxsize=2_000)
+def _line_of(status: Status, todo_id: str, content: str, tool_calls: int) -> str:
+    calls = f" ({tool_calls} tool call{'' if tool_calls == 1 else 's'})" if tool_calls > 0 else ""
+    todo_id = _ID_BREAKS.sub("_", escaped(todo_id, MAX_ID))
+    return f"{MARKERS[status]} {todo_id}: {escaped(content, MAX_TEXT)}{calls}"
+
+
 def escaped(text: str, limit: int) -> str:
     """The text as it may stand on a line of the block, in at most `limit` characters."""
     line = visible(text[: limit * 2]).translate(_BRACKETS)
