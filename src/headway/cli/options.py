@@ -7,8 +7,8 @@ import json
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Concatenate, ParamSpec
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, Protocol
 
 import click
 from click.shell_completion import CompletionItem
@@ -30,6 +30,28 @@ _MODEL = "The model to use (default: as set; see headway config)."
 _SESSION = "The session (default: the project's current one)."
 
 
+class Live(Protocol):
+    """The terminal session in which a command was typed with a slash. What it sets holds there, and at once."""
+
+    session: Session
+    model: str | None
+    """The model that the next run uses, as `provider:name`."""
+    mode: str
+    """How much is asked: default, auto_edit, yolo."""
+
+    def use_session(self, name: str) -> None:
+        """Goes on in another session, or begins it."""
+        ...
+
+    def edit(self, text: str, suffix: str) -> str | None:
+        """The text as a person leaves it in their editor; None if they gave up."""
+        ...
+
+    def leave(self) -> None:
+        """Ends the terminal session after the command."""
+        ...
+
+
 @dataclass
 class Chosen:
     """What the common flags say."""
@@ -40,6 +62,8 @@ class Chosen:
     json: bool = False
     debug: bool = False
     model: str | None = None
+    live: Live | None = None
+    """Where the command was typed with a slash."""
 
     def folder(self) -> str:
         return self.project or find_project(os.environ)
@@ -55,6 +79,9 @@ class Chosen:
 
     def open(self, *, must_exist: bool = True) -> Session:
         """The session meant; one that was named must be there unless the command may begin it."""
+        if self.live is not None and self.session is None:
+            session = self.live.session
+            return session if self.agent is None else session.agent(self.agent)
         store = open_store(self.project or project_of_list(os.environ))
         name = session_name(chosen_session(store, os.environ, self.session))
         if must_exist and self.session is not None:
@@ -81,7 +108,8 @@ def of_project(command: Callable[Concatenate[Chosen, P], None]) -> Callable[P, N
     @functools.wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
         outer = click.get_current_context().find_object(Chosen) or Chosen()
-        chosen = Chosen(
+        chosen = replace(
+            outer,
             project=_text(kwargs.pop("project", None)) or outer.project,
             session=_text(kwargs.pop("session", None)),
             agent=_text(kwargs.pop("agent", None)),
