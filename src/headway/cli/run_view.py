@@ -26,6 +26,7 @@ from headway.core.run_events import (
     ToolStarted,
 )
 from headway.core.text import neutral_lines, shown
+from headway.views.calls import outcome
 from headway.views.terminal import cells, fitted, visible
 
 _PATIENCE = 2.0
@@ -115,7 +116,7 @@ class RunView:
                     self._box.show(list(event.todos))
 
     def _finished(self, data: ToolFinished) -> None:
-        self._say(*_outcome(data, self._running.pop(data.call_id, data.tool)))
+        self._say(*outcome(data, self._running.pop(data.call_id, data.tool)))
         for line in data.text.splitlines() if data.effect == "todo" else ():
             if line.startswith("Note: "):  # what a new list dropped
                 self._say("!", line.removeprefix("Note: "))
@@ -178,16 +179,3 @@ def _newest(line: str, width: int) -> str:
     while cells(line) > width:
         line = line[1:]
     return line
-
-
-def _outcome(call: ToolFinished, what: str) -> tuple[str, str, str]:
-    if call.denied:
-        return "⊘", what, "not allowed"
-    if call.succeeded:
-        return "✓", f"{what} ({call.seconds:.1f} s)" if call.seconds >= 1 else what, ""
-    if call.exit_code:
-        return "✗", what, f"exit code {call.exit_code}"
-    lines = [line for line in call.text.splitlines() if line.strip()] or [""]
-    # A line that ends in a colon only announces what is wrong.
-    why = lines[1] if lines[0].rstrip().endswith(":") and len(lines) > 1 else lines[0]
-    return "✗", what, shown(why.strip().removeprefix("- "), 120)

@@ -50,6 +50,13 @@ def summary_lines(
     return lines
 
 
+def end_line(reason: str, rounds: int, seconds: float, tokens: int, cost: float | None) -> str:
+    """The end of a run in one line."""
+    said = _HEADINGS[reason].split(maxsplit=1)[1]
+    money = "" if cost is None else f" · {_money(cost)}"
+    return f"{said} after {rounds} round{'' if rounds == 1 else 's'}, {duration(seconds)} · {tokens:,} tokens{money}"
+
+
 def _list_lines(todos: Sequence[Todo]) -> list[str]:
     completed = [todo for todo in todos if todo.status is Status.COMPLETED]
     verified = sum(_is_verified(todo) for todo in completed)

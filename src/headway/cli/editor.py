@@ -1,0 +1,47 @@
+"""A text in a person's editor."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import tempfile
+
+from headway.core.errors import HeadwayError
+from headway.core.text import shown
+
+
+def command() -> list[str]:
+    """The editor that is set, with its arguments."""
+    import shutil
+
+    wanted = os.environ.get("VISUAL") or os.environ.get("EDITOR")
+    if wanted:
+        try:
+            words = shlex.split(wanted)
+        except ValueError:
+            words = [wanted]
+        if words:
+            return words
+    return [next((name for name in ("vi", "nano") if shutil.which(name)), "vi")]
+
+
+def edited(text: str, suffix: str) -> str | None:
+    """The text as it is left in the editor; None if the editor says that it was given up."""
+    words = command()
+    handle, path = tempfile.mkstemp(suffix=suffix, prefix="headway-")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        try:
+            done = subprocess.run([*words, path], check=False)
+        except OSError as error:
+            raise HeadwayError(
+                f"The editor '{shown(words[0])}' could not be started ({error.strerror}); set EDITOR to another one."
+            ) from error
+        if done.returncode:
+            return None
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read()
+    finally:
+        os.unlink(path)

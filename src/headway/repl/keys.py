@@ -1,0 +1,88 @@
+"""What the keys do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from prompt_toolkit.filters import Condition
+from prompt_toolkit.key_binding import KeyBindings
+
+if TYPE_CHECKING:
+    from prompt_toolkit.key_binding import KeyPressEvent
+
+    from headway.repl.screen import TerminalScreen
+
+
+def bindings(screen: TerminalScreen) -> KeyBindings:
+    keys, do = KeyBindings(), _Keys(screen)
+    typing = Condition(lambda: screen.question is None)
+    keys.add("enter")(do.enter)
+    keys.add("escape", "enter", filter=typing)(do.newline)
+    keys.add("c-j", filter=typing)(do.newline)
+    keys.add("tab", filter=typing)(do.complete)
+    keys.add("s-tab", filter=typing)(do.complete_back)
+    keys.add("c-c")(do.stop)
+    keys.add("c-d")(do.leave)
+    keys.add("c-p", filter=typing)(do.plan)
+    keys.add("c-t")(do.box)
+    keys.add("c-o")(do.output)
+    return keys
+
+
+class _Keys:
+    def __init__(self, screen: TerminalScreen) -> None:
+        self._screen = screen
+
+    def enter(self, event: KeyPressEvent) -> None:
+        screen, buffer = self._screen, self._screen.input
+        state = buffer.complete_state
+        if state is not None and state.current_completion is not None:
+            buffer.complete_state = None  # what was chosen stays; the next time it is sent
+            return
+        if screen.question is None and buffer.document.text_before_cursor.endswith("\\"):
+            buffer.delete_before_cursor(1)
+            buffer.insert_text("\n")
+            return
+        text = buffer.text
+        if screen.question is None and text.strip():
+            buffer.append_to_history()
+        buffer.reset()
+        screen.entered(text)
+
+    def newline(self, event: KeyPressEvent) -> None:
+        self._screen.input.insert_text("\n")
+
+    def complete(self, event: KeyPressEvent) -> None:
+        buffer = self._screen.input
+        if buffer.complete_state is not None:
+            buffer.complete_next()
+        else:
+            buffer.start_completion(insert_common_part=True)
+
+    def complete_back(self, event: KeyPressEvent) -> None:
+        self._screen.input.complete_previous()
+
+    def stop(self, event: KeyPressEvent) -> None:
+        screen = self._screen
+        if screen.work.is_running:
+            screen.stop()
+        elif screen.input.text:
+            screen.input.reset()
+        else:
+            screen.tell("Ctrl+D or /quit leaves; the session is kept.", " ")
+
+    def leave(self, event: KeyPressEvent) -> None:
+        screen = self._screen
+        if screen.input.text and screen.question is None:
+            screen.input.delete()
+        else:
+            screen.leave()
+
+    def plan(self, event: KeyPressEvent) -> None:
+        self._screen.toggle_plan()
+
+    def box(self, event: KeyPressEvent) -> None:
+        self._screen.toggle_box()
+
+    def output(self, event: KeyPressEvent) -> None:
+        self._screen.show_output()

@@ -1,0 +1,149 @@
+"""The lower part of the screen, from top to bottom: what goes on, the list, what waits, the input, its completions, and
+one line about the session."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from prompt_toolkit.filters import Condition
+from prompt_toolkit.formatted_text import ANSI, StyleAndTextTuples, to_formatted_text
+from prompt_toolkit.layout import ConditionalContainer, Dimension, HSplit, Layout, Window
+from prompt_toolkit.layout.controls import BufferControl, FormattedTextControl
+from prompt_toolkit.layout.processors import BeforeInput
+
+from headway.core.model import FINISHED
+from headway.views.terminal import cells, fitted, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from headway.repl.screen import TerminalScreen
+
+_MOST_COMPLETIONS = 6
+_LEAST_BOX = 4
+
+
+def layout(screen: TerminalScreen) -> Layout:
+    below = _Below(screen)
+    field = BufferControl(screen.input, input_processors=[BeforeInput(below.prompt)], focusable=True)
+    entry = Window(
+        field, wrap_lines=True, height=lambda: Dimension(min=1, max=below.input_rows()), dont_extend_height=True
+    )
+    return Layout(
+        HSplit(
+            [
+                _part(below.going_on),
+                _part(below.box, lambda: bool(screen.todos) and not screen.box_hidden),
+                _part(below.waiting),
+                entry,
+                _part(below.completions),
+                Window(FormattedTextControl(below.status), height=1, wrap_lines=False),
+            ]
+        ),
+        focused_element=entry,
+    )
+
+
+def _part(lines: Callable[[], StyleAndTextTuples], holds: Callable[[], bool] | None = None) -> ConditionalContainer:
+    window = Window(FormattedTextControl(lines), wrap_lines=False, dont_extend_height=True)
+    return ConditionalContainer(window, Condition(holds or (lambda: bool(lines()))))
+
+
+class _Below:
+    def __init__(self, screen: TerminalScreen) -> None:
+        self._screen = screen
+
+    def prompt(self) -> StyleAndTextTuples:
+        if self._screen.question is not None:
+            return [
+                ("bold", "  y yes · a always · n no > " if not self._screen.pen.ascii else "  y yes, a always, n no > ")
+            ]
+        return [("bold", "[PLAN] > " if self._screen.planning else "> ")]
+
+    def input_rows(self) -> int:
+        return max(self._screen.size[1] // 3, 1)
+
+    def going_on(self) -> StyleAndTextTuples:
+        """What the model is saying, and what runs."""
+        screen, columns = self._screen, self._screen.size[0]
+        transcript = screen.transcript
+        found: StyleAndTextTuples = []
+        room = max(screen.size[1] // 3, 2)
+        for line in _wrapped(transcript.rest, columns - 1)[-room:]:
+            found.append(("", screen.pen.plain(line) + "\n"))
+        for what, since in [*transcript.running.values()][:4]:
+            line = fitted(f"● {what}{screen.elapsed(since)}", columns - 1)
+            found.append(("fg:ansiyellow", screen.pen.plain(line) + "\n"))
+        if transcript.output and transcript.running:
+            found.append(("fg:ansibrightblack", screen.pen.plain(fitted(f"  {transcript.output}", columns - 1)) + "\n"))
+        if transcript.doing and screen.work.is_running and not transcript.running:
+            doing = f"{transcript.doing} …{screen.elapsed(transcript.since)}"
+            found.append(("fg:ansibrightblack", screen.pen.plain(fitted(doing, columns - 1)) + "\n"))
+        return _without_last_break(found)
+
+    def box(self) -> StyleAndTextTuples:
+        columns, rows = self._screen.size
+        height = max(min(len(self._screen.todos) + 2, rows // 2), _LEAST_BOX)
+        return to_formatted_text(ANSI(self._screen.pen.box(self._screen.todos, columns - 1, height)))
+
+    def waiting(self) -> StyleAndTextTuples:
+        columns = self._screen.size[0]
+        lines = [fitted(f"queued: {text}", columns - 1) for text in self._screen.work.waiting]
+        more = [f"… {len(lines) - 3} more"] if len(lines) > 3 else []
+        plain = self._screen.pen.plain("\n".join([*lines[:3], *more]))
+        return [("fg:ansibrightblack", plain)] if lines else []
+
+    def completions(self) -> StyleAndTextTuples:
+        state = self._screen.input.complete_state
+        if state is None or not state.completions:
+            return []
+        columns = self._screen.size[0]
+        at = state.complete_index or 0
+        first = max(min(at - _MOST_COMPLETIONS // 2, len(state.completions) - _MOST_COMPLETIONS), 0)
+        shown = state.completions[first : first + _MOST_COMPLETIONS]
+        widest = max(cells(visible(one.display_text)) for one in shown)
+        found: StyleAndTextTuples = []
+        for number, one in enumerate(shown, first):
+            name = visible(one.display_text)
+            gap = " " * (min(widest, 40) - min(cells(name), 40) + 2)
+            line = fitted(f"  {fitted(name, 40)}{gap}{one.display_meta_text}", columns - 1)
+            chosen = number == state.complete_index
+            found.append(("reverse" if chosen else "fg:ansibrightblack", self._screen.pen.plain(line) + "\n"))
+        return _without_last_break(found)
+
+    def status(self) -> StyleAndTextTuples:
+        screen = self._screen
+        work, columns = screen.work, screen.size[0]
+        done = sum(todo.status in FINISHED for todo in screen.todos)
+        parts = [
+            work.model or ("no model" if work.is_loaded else "…"),
+            "plan" if screen.planning else work.mode,
+            work.session.name,
+            f"{_short(work.tokens)} tokens",
+            *([f"{done}/{len(screen.todos)}"] if screen.todos else []),
+        ]
+        keys = "Ctrl+C stop" if work.is_running else "Ctrl+P plan · Ctrl+T list · /help"
+        line = " · ".join(visible(part) for part in parts)
+        if cells(line) + cells(keys) + 6 < columns:
+            line = f"{line}{' ' * (columns - 2 - cells(line) - cells(keys))}{keys}"
+        return [("fg:ansibrightblack", screen.pen.plain(fitted(line, columns - 1)))]
+
+
+def _short(number: int) -> str:
+    return f"{number / 1000:.1f}k" if number >= 1000 else str(number)
+
+
+def _without_last_break(found: StyleAndTextTuples) -> StyleAndTextTuples:
+    if found:
+        style, text = found[-1][0], found[-1][1]
+        found[-1] = (style, text.removesuffix("\n"))
+    return found
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    from rich.cells import chop_cells
+
+    lines: list[str] = []
+    for line in text[-20_000:].split("\n") if text else ():
+        lines += chop_cells(visible(line), max(width, 2)) or [""]
+    return lines

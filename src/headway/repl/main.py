@@ -1,0 +1,89 @@
+"""`headway` alone: which session, on which kind of terminal."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from typing import TYPE_CHECKING
+
+from headway.core.errors import HeadwayError
+from headway.core.session import Session
+from headway.core.text import shown
+from headway.project import chosen_session, open_store, session_name
+from headway.repl.work import Work, new_name
+
+if TYPE_CHECKING:
+    from headway.cli.options import Chosen
+
+
+def start(chosen: Chosen, *, go_on: bool, plan: bool, mode: str | None, memory: bool) -> int:
+    """Runs the terminal session to its end; the exit code."""
+    store = open_store(chosen.folder(), memory=memory)
+    name = new_name()
+    if chosen.session is not None or go_on or os.environ.get("HEADWAY_SESSION"):
+        name = session_name(chosen_session(store, os.environ, chosen.session))
+        if go_on and not store.version(name):
+            raise HeadwayError(
+                f"There is nothing to continue in the session '{shown(name)}': leave --continue out to begin one."
+            )
+    work = Work(chosen, store, name, mode=mode, memory=memory)
+    if plan:
+        work.session.set_plan_mode(True)
+    if not _has_screen():
+        from headway.repl.plain import converse
+
+        return asyncio.run(converse(work))
+    return asyncio.run(_on_screen(work, go_on=go_on, memory=memory))
+
+
+def _has_screen() -> bool:
+    """Whether the terminal can be drawn on, and somebody types at it."""
+    return sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "dumb") not in ("dumb", "unknown", "")
+
+
+async def _on_screen(work: Work, *, go_on: bool, memory: bool) -> int:
+    from headway.cli.live import has_unicode
+    from headway.repl.drawing import Pen
+    from headway.repl.screen import TerminalScreen
+
+    screen = TerminalScreen(work, Pen(ascii=not has_unicode(sys.stdout)), None if memory else _history())
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        loop.add_signal_handler(number, screen.leave)
+    screen.greet(work.session if go_on or work.session.version else None)
+    await screen.run()
+    if work.session.version and not memory:
+        sys.stdout.write(f"Go on with: headway --continue   (session {shown(work.session.name)})\n")
+    return 0
+
+
+def _history() -> str | None:
+    """The file in which what was typed is kept for the next time; None where there can be none."""
+    from platformdirs import user_state_dir
+
+    folder = user_state_dir("headway")
+    path = os.path.join(folder, "history")
+    try:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600))
+    except OSError:
+        return None
+    return path
+
+
+def last_words(session: Session) -> tuple[str, str]:
+    """(what the person asked last, what the model said last) in a session that goes on."""
+    from headway.core.run_events import MessageAdded, RunStarted
+    from headway.repl.transcript import answer_text
+
+    asked = answered = ""
+    for event in session.events():
+        if event.agent != session.agent_id:
+            continue
+        if isinstance(event.data, RunStarted):
+            asked, answered = event.data.task, ""
+        elif isinstance(event.data, MessageAdded):
+            answered = answer_text(event.data) or answered
+    return asked, answered

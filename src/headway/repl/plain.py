@@ -1,0 +1,148 @@
+"""The terminal session without a screen: piped, or on a terminal that cannot be drawn on. A line is a message."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from typing import TYPE_CHECKING
+
+from headway.core.errors import HeadwayError
+from headway.core.events import TODO_LIST_UPDATED
+from headway.core.text import neutral_lines, shown
+from headway.repl.transcript import Transcript
+from headway.views.terminal import visible
+
+if TYPE_CHECKING:
+    from headway.agent import RunResult
+    from headway.core.events import Event
+    from headway.repl.work import Work
+    from headway.tools.approvals import Answer, Question
+
+
+async def converse(work: Work) -> int:
+    """Takes lines until there are none; 1 if the last run failed."""
+    screen = PlainScreen(work)
+    work.begin(screen)
+    try:
+        while not screen.over:
+            line = await screen.read(screen.prompt)
+            if line is None:
+                break
+            await screen.entered(line.strip())
+    finally:
+        await work.end()
+        screen.drain()
+    return screen.code
+
+
+class PlainScreen:
+    def __init__(self, work: Work) -> None:
+        self._work = work
+        self._transcript = Transcript()
+        self._interactive = sys.stdin.isatty()
+        self._events: list[Event] = []
+        self._boxed: list[str] = []
+        self.over = False
+        self.code = 0
+
+    @property
+    def prompt(self) -> str:
+        if not self._interactive:
+            return ""
+        return "[PLAN] > " if self._work.session.plan_mode else "> "
+
+    async def read(self, prompt: str) -> str | None:
+        if prompt:
+            sys.stdout.write(prompt)
+            sys.stdout.flush()
+        return await asyncio.to_thread(sys.stdin.readline) or None
+
+    async def entered(self, line: str) -> None:
+        if not line:
+            return
+        if line.startswith("/"):
+            from headway.repl import slash
+
+            self._print(await asyncio.to_thread(slash.run, line, self._work.chosen))
+            return
+        self.code = 1
+        self._work.send(line)
+        while self._work.is_running:
+            await asyncio.sleep(0.02)
+            self.drain()
+
+    def heard(self, event: Event) -> None:
+        self._events.append(event)
+
+    def drain(self) -> None:
+        listed = False
+        while self._events:
+            event = self._events.pop(0)
+            listed = listed or event.type == TODO_LIST_UPDATED
+            for piece in self._transcript.heard(event):
+                why = f": {visible(piece.why)}" if piece.why else ""
+                self._print(f"{piece.mark} {visible(piece.text)}{why}" if piece.kind == "line" else piece.text)
+        if listed:
+            self._show_list()
+
+    def _show_list(self) -> None:
+        from headway.cli.live import has_unicode
+        from headway.views.box import box_lines
+
+        lines = box_lines(self._work.session.todos, ascii=not has_unicode(sys.stdout))
+        if lines != self._boxed:
+            self._boxed = lines
+            self._print("\n".join(lines))
+
+    def _print(self, text: str) -> None:
+        if text:
+            sys.stdout.write(neutral_lines(text).rstrip("\n") + "\n")
+            sys.stdout.flush()
+
+    def tell(self, text: str, mark: str = "!") -> None:
+        self._print(f"{mark} {text}" if mark.strip() else f"  {text}")
+
+    def sent(self, text: str) -> None:
+        pass
+
+    def ended(self, result: RunResult, seconds: float) -> None:
+        from headway.views.run_summary import end_line
+
+        self.drain()
+        self.code = 0 if result.ok else 1
+        if result.error:
+            self.tell(shown(result.error, 1_000), "❌")
+        tokens = result.input_tokens + result.output_tokens
+        self._print(end_line(result.reason, result.rounds, seconds, tokens, result.cost))
+
+    def changed(self) -> None:
+        pass
+
+    async def ask(self, question: Question) -> Answer:
+        from headway.cli.terminal_ask import understood
+        from headway.tools.approvals import Answer, Reply
+
+        self.drain()
+        preview = question.preview
+        self.tell(visible(preview.line), "?")
+        for text in (preview.command, preview.diff):
+            if text and text not in preview.line:
+                self._print("\n".join(f"    {line}" for line in text.splitlines()))
+        if not self._interactive:
+            return Answer(Reply.NO, "nobody is there to ask")
+        while True:
+            line = await self.read(f"  y: yes, a: always in this run (any {question.tool}), n: no, or n REASON > ")
+            if line is None:
+                return Answer(Reply.NO, "the input ended")
+            if answer := understood(line):
+                return answer
+
+    def edit(self, text: str, suffix: str) -> str | None:
+        from headway.cli.editor import edited
+
+        if not self._interactive:
+            raise HeadwayError("There is no terminal for an editor here.")
+        return edited(text, suffix)
+
+    def leave(self) -> None:
+        self.over = True

@@ -1,0 +1,145 @@
+"""What a run says on the terminal, event by event: what is printed for good, and what is only under way.
+
+Knows nothing of the screen: the terminal session draws it in colour, the plain one prints it as it is.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from headway.core.events import PLAN_MODE_CHANGED, Event, PlanModeChange
+from headway.core.run_events import (
+    ApprovalAnswered,
+    MessageAdded,
+    RoundStarted,
+    RunError,
+    RunFinished,
+    RunRequested,
+    TextDelta,
+    ToolFinished,
+    ToolStarted,
+)
+from headway.core.text import shown
+from headway.repl.markdown import Stream
+from headway.views.calls import outcome
+
+_REQUESTED = {"pause": "Paused after this round", "resume": "Resumed", "stop": "Stopped"}
+_KEPT = 100
+"""Calls whose output can still be looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Something to be printed."""
+
+    kind: Literal["markdown", "line"]
+    text: str
+    mark: str = ""
+    why: str = ""
+
+
+class Transcript:
+    """`heard` gives what is to be printed; the rest is what goes on."""
+
+    def __init__(self) -> None:
+        self._stream = Stream()
+        self._said = ""
+        """What was shown of the answer that comes in."""
+        self.running: dict[str, tuple[str, float]] = {}
+        """Call → what it is and when it began."""
+        self.output = ""
+        """The last line that a running call printed."""
+        self.doing = ""
+        """What is waited for."""
+        self.since = 0.0
+        self.calls: deque[tuple[str, ToolFinished]] = deque(maxlen=_KEPT)
+        """What they were, and what came of them."""
+
+    @property
+    def rest(self) -> str:
+        """What the model is saying and has not ended."""
+        return self._stream.rest
+
+    def heard(self, event: Event) -> list[Piece]:
+        data: Any = event.data
+        match data:
+            case TextDelta():
+                return self._delta(data)
+            case MessageAdded():
+                return self._message(data)
+            case ToolStarted():
+                self.running[data.call_id] = (data.summary, time.monotonic())
+                self._doing("")
+                return self._ended()
+            case ToolFinished():
+                return self._finished(data)
+            case RoundStarted():
+                self._said = ""
+                self._doing(f"Round {data.round}/{data.max_rounds}: waiting for the model")
+                return self._ended()
+            case RunError() if data.retry_in is not None:  # the last one is told at the end
+                again = f"Trying again in {data.retry_in:.0f} s." if data.retry_in else ""
+                self._said = ""
+                return [*self._ended(), Piece("line", shown(data.message, 500), "!", again)]
+            case RunRequested():
+                return [Piece("line", f"{_REQUESTED[data.request]} by {shown(event.actor)}", "!")]
+            case ApprovalAnswered() if data.reply == "no":
+                return [Piece("line", "no", "⊘", shown(data.reason, 200))]
+            case RunFinished():
+                self.running.clear()
+                self._doing("")
+                return self._ended()
+            case PlanModeChange() if event.type == PLAN_MODE_CHANGED:
+                on = "on: the agent looks around and plans, and changes nothing" if data.on else "off"
+                return [Piece("line", f"Plan mode is {on}", "!")]
+            case _:
+                return []
+
+    def _doing(self, what: str) -> None:
+        self.doing, self.since = what, time.monotonic()
+
+    def _delta(self, data: TextDelta) -> list[Piece]:
+        if data.kind == "output":
+            self.output = data.text.rstrip().rpartition("\n")[2] or self.output
+            return []
+        if data.kind != "text":
+            if self.doing != "Thinking":
+                self._doing("Thinking")
+            return []
+        self.doing = ""
+        self._said += data.text
+        return [Piece("markdown", block) for block in self._stream.feed(data.text)]
+
+    def _ended(self) -> list[Piece]:
+        return [Piece("markdown", block) for block in self._stream.end()]
+
+    def _message(self, data: MessageAdded) -> list[Piece]:
+        """Shows also what a terminal that was too slow has missed of an answer."""
+        said, self._said = self._said.strip(), ""
+        text = answer_text(data)
+        pieces = self._ended()
+        if text and len(said) < len(text) and not text.startswith("(no answer)"):
+            if said:
+                pieces.append(Piece("line", "Some of it came too fast to be shown. In full:", "!"))
+            pieces.append(Piece("markdown", text))
+        return pieces
+
+    def _finished(self, data: ToolFinished) -> list[Piece]:
+        what, _ = self.running.pop(data.call_id, (data.tool, 0.0))
+        self.output = ""
+        self.calls.append((what, data))
+        mark, line, why = outcome(data, what)
+        pieces = [*self._ended(), Piece("line", line, mark, why)]
+        for note in data.text.splitlines() if data.effect == "todo" else ():
+            if note.startswith("Note: "):  # what a new list dropped
+                pieces.append(Piece("line", note.removeprefix("Note: "), "!"))
+        return pieces
+
+
+def answer_text(data: MessageAdded) -> str:
+    """What the model said in a message of its own; nothing in another's."""
+    parts = data.message.get("parts", ()) if data.message.get("kind") == "response" else ()
+    return "".join(part.get("content", "") for part in parts if part.get("part_kind") == "text").strip()

@@ -1,0 +1,277 @@
+"""A session in front of a person: each message becomes a run, one after the other; what is typed meanwhile waits.
+
+Knows what is set for this terminal session and what goes on; how it looks is for the screen, which it tells of changes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from secrets import token_hex
+from typing import TYPE_CHECKING, Protocol
+
+from headway.core.clock import local_stamp, now
+from headway.core.errors import HeadwayError
+from headway.core.log import Log
+from headway.core.session import Session
+from headway.project import session_name
+
+if TYPE_CHECKING:
+    from headway.agent import RunResult
+    from headway.cli.options import Chosen
+    from headway.core.events import Event
+    from headway.core.store import Store
+    from headway.settings import Loaded
+    from headway.tools.approvals import Answer, Approvals, Question
+
+NO_MODEL = (
+    "No model is set, so there is nobody to talk to yet. Everything else works: /help",
+    "Set one: /model provider:name   (openai:…, anthropic:…, google:…, ollama:…; its key in the environment)",
+    "Type demo to see, offline, what there is to see.",
+)
+_MODULES = ("headway.agent", "headway.agent.run", "rich.markdown")
+"""What the first message needs, loaded while it is typed."""
+
+
+class Screen(Protocol):
+    """Who shows it."""
+
+    def heard(self, event: Event) -> None:
+        """From any thread."""
+        ...
+
+    def tell(self, text: str, mark: str = "!") -> None: ...
+
+    def sent(self, text: str) -> None:
+        """A message is on its way to the model."""
+        ...
+
+    def ended(self, result: RunResult, seconds: float) -> None: ...
+
+    def changed(self) -> None: ...
+
+    async def ask(self, question: Question) -> Answer: ...
+
+    def edit(self, text: str, suffix: str) -> str | None: ...
+
+    def leave(self) -> None: ...
+
+
+def new_name() -> str:
+    """By the time, and something that others begun in the same second do not have."""
+    return f"chat-{local_stamp(now())}-{token_hex(2)}"
+
+
+class Work:
+    """Also what slash commands know as the place where they were typed (`Live`)."""
+
+    def __init__(self, chosen: Chosen, store: Store, name: str, *, mode: str | None, memory: bool) -> None:
+        self.chosen = replace(chosen, session=None, live=self)
+        self._store = store
+        self._memory = memory
+        self._model = chosen.model
+        self._mode = mode
+        self._folder = chosen.folder()
+        self._loaded: Loaded | None = None
+        self._prepared: asyncio.Task[None] | None = None
+        self._run: asyncio.Task[None] | None = None
+        self._approvals: Approvals | None = None
+        self._screen: Screen | None = None
+        self._unsubscribe: Callable[[], None] = _nothing
+        self._stopping = False
+        self.waiting: list[str] = []
+        """Messages that are sent when the run is over."""
+        self.tokens = 0
+        """Of the runs of this terminal session."""
+        self.session = Session(Log(store, name))
+        self._current = False
+
+    # for slash commands
+
+    @property
+    def model(self) -> str | None:
+        return self._model or (self._loaded.settings.model if self._loaded else None)
+
+    @model.setter
+    def model(self, name: str | None) -> None:
+        self._model = name
+
+    @property
+    def mode(self) -> str:
+        return self._mode or (str(self._loaded.settings.mode) if self._loaded else "default")
+
+    @mode.setter
+    def mode(self, mode: str) -> None:
+        self._mode = mode
+        if self._approvals is not None:
+            from headway.tools.effects import Mode
+
+            self._approvals.mode = Mode(mode)
+
+    def use_session(self, name: str) -> None:
+        if self.is_running:
+            raise HeadwayError("A run is going on here: stop it with Ctrl+C before you change the session.")
+        self._unsubscribe()
+        self.session = Session(Log(self._store, session_name(new_name() if name == "new" else name)))
+        self._current = False
+        self._listen()
+        if self.session.version:
+            self._make_current()
+
+    def edit(self, text: str, suffix: str) -> str | None:
+        assert self._screen is not None
+        return self._screen.edit(text, suffix)
+
+    def leave(self) -> None:
+        assert self._screen is not None
+        self._screen.leave()
+
+    # what goes on
+
+    @property
+    def is_running(self) -> bool:
+        return self._run is not None and not self._run.done()
+
+    @property
+    def is_loaded(self) -> bool:
+        return self._loaded is not None
+
+    def begin(self, screen: Screen) -> None:
+        """On the event loop, when there is somewhere to show it."""
+        self._screen = screen
+        self._listen()
+        self._prepared = asyncio.create_task(self._prepare())
+
+    def _listen(self) -> None:
+        self._unsubscribe = self.session.subscribe(self._heard)
+
+    def _heard(self, event: Event) -> None:
+        assert self._screen is not None
+        if not self._current:
+            self._make_current()
+        if event.type == "Usage":
+            data = event.data
+            self.tokens += getattr(data, "input_tokens", 0) + getattr(data, "output_tokens", 0)
+        self._screen.heard(event)
+
+    def _make_current(self) -> None:
+        self._current = True
+        with suppress(HeadwayError):
+            self._store.set_current(self.session.name)
+
+    async def _prepare(self) -> None:
+        """Loads what the first message needs, out of the way of what is typed."""
+        assert self._screen is not None
+        try:
+            self._loaded = await asyncio.to_thread(self._load)
+        except HeadwayError as error:
+            self._screen.tell(str(error), "❌")
+            return
+        for notice in self._loaded.notices:
+            self._screen.tell(notice)
+        if self.model is None:
+            for line in NO_MODEL:
+                self._screen.tell(line, " ")
+        self._screen.changed()
+        await asyncio.to_thread(_load_modules)
+
+    def _load(self) -> Loaded:
+        return self.chosen.settings(mode=self._mode)
+
+    def send(self, text: str) -> None:
+        """A message of the person's: sent now, or when the run is over."""
+        assert self._screen is not None
+        if self.is_running:
+            self.waiting.append(text)
+            self._screen.changed()
+        else:
+            self._screen.sent(text)
+            self._run = asyncio.create_task(self._work(text))
+
+    async def _work(self, text: str) -> None:
+        assert self._screen is not None and self._prepared is not None
+        self._stopping = False
+        try:
+            await asyncio.shield(self._prepared)
+            began = time.monotonic()
+            result = await self._ran(text)
+            if result is not None:
+                self._screen.ended(result, time.monotonic() - began)
+        except HeadwayError as error:
+            self._screen.tell(str(error), "❌")
+        except asyncio.CancelledError:
+            self._screen.tell("Stopped.")
+        finally:
+            self._approvals = None
+            self._run = None
+            self._screen.changed()
+        if self.waiting and not self._stopping:
+            self.send(self.waiting.pop(0))
+
+    async def _ran(self, text: str) -> RunResult | None:
+        assert self._screen is not None
+        if self._loaded is None or self.model is None:
+            for line in NO_MODEL if self._loaded else ():
+                self._screen.tell(line, " ")
+            return None
+        from headway.agent import LoopConfig, run_loop
+        from headway.tools.effects import Mode
+
+        settings = self._loaded.settings
+        self._approvals = settings.approvals(self._screen.ask)
+        self._approvals.mode = Mode(self.mode)
+        limits = settings.limits.model_copy(update={"kept_bytes": 0}) if self._memory else settings.limits
+        return await run_loop(
+            self.session,
+            text,
+            model=self.model,
+            base_url=settings.base_url,
+            tools=settings.tools(self._folder),
+            approvals=self._approvals,
+            config=LoopConfig(
+                max_rounds=settings.max_rounds,
+                max_tokens=settings.max_tokens,
+                max_cost=settings.max_cost,
+                tracking=settings.tracking,
+                todo_tools=settings.todo_tools,
+            ),
+            limits=limits,
+            project=self._folder,
+        )
+
+    def stop(self) -> list[str]:
+        """Ends the run; the second time without waiting for it. What was not sent yet is given back."""
+        given_back, self.waiting = self.waiting, []
+        if self._run is None:
+            return given_back
+        if not self._stopping:
+            self._stopping = True
+            with suppress(HeadwayError):
+                self.session.stop_run()
+                return given_back
+        self._run.cancel()
+        return given_back
+
+    async def end(self) -> None:
+        """Nothing goes on afterwards."""
+        if self._run is not None:
+            self.stop()
+            await asyncio.wait({self._run}, timeout=2)
+        if self._run is not None:
+            self._run.cancel()
+            await asyncio.wait({self._run}, timeout=1)
+        self._unsubscribe()
+
+
+def _load_modules() -> None:
+    for name in _MODULES:
+        with suppress(ImportError):
+            importlib.import_module(name)
+
+
+def _nothing() -> None:
+    pass

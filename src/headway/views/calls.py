@@ -1,0 +1,23 @@
+"""How a tool call ended, for a line on a terminal."""
+
+from __future__ import annotations
+
+from headway.core.text import shown
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from headway.core.run_events import ToolFinished
+
+
+def outcome(call: ToolFinished, what: str) -> tuple[str, str, str]:
+    """(mark, what was done, why it did not work)."""
+    if call.denied:
+        return "⊘", what, "not allowed"
+    if call.succeeded:
+        return "✓", f"{what} ({call.seconds:.1f} s)" if call.seconds >= 1 else what, ""
+    if call.exit_code:
+        return "✗", what, f"exit code {call.exit_code}"
+    lines = [line for line in call.text.splitlines() if line.strip()] or [""]
+    # A line that ends in a colon only announces what is wrong.
+    why = lines[1] if lines[0].rstrip().endswith(":") and len(lines) > 1 else lines[0]
+    return "✗", what, shown(why.strip().removeprefix("- "), 120)
