@@ -1,10 +1,13 @@
-"""What a whole process costs: the `TodoWrite` command and the import of the library."""
+"""What a whole process costs: the `TodoWrite` command, the import of the library, the first prompt of a session."""
 
 from __future__ import annotations
 
 import compileall
 import json
 import os
+import pty
+import select
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -68,7 +71,34 @@ def library(folder: Path) -> Measured:
     )
 
 
+def first_prompt(folder: Path) -> Measured:
+    """Until something can be typed: nothing but what draws the prompt is loaded by then."""
+    script = str(Path(sys.executable).with_name("headway"))
+    project = folder / "first_prompt"
+    project.mkdir()
+    environ = {**QUIET, "HEADWAY_PROJECT": str(project), "HOME": str(project), "TERM": "xterm-256color"}
+    _compile()
+    return side_by_side(lambda number: _until_prompt(script, environ), _python("import prompt_toolkit, rich"), PAIRS)
+
+
+def _until_prompt(script: str, environ: dict[str, str]) -> None:
+    process, terminal = pty.fork()
+    if not process:
+        os.execve(script, [script, "--memory"], environ)
+    shown = b""
+    try:
+        while b"> " not in shown.replace(b"\x1b[0m", b""):
+            if not select.select([terminal], [], [], 30)[0]:
+                raise NotAvailable("the terminal session shows no prompt")
+            shown += os.read(terminal, 65_536)
+    finally:
+        os.kill(process, signal.SIGKILL)
+        os.waitpid(process, 0)
+        os.close(terminal)
+
+
 ROWS = [
     Row("TodoWrite, cold start", "python -c 'import argparse, json, sqlite3'", 2, todo_write),
+    Row("first prompt of a session", "python -c 'import prompt_toolkit, rich'", 2, first_prompt),
     Row("import and open in memory", "python -c 'import dataclasses, enum, json, sqlite3'", 1.5, library),
 ]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from prompt_toolkit.buffer import CompletionState
+from prompt_toolkit.completion import CompleteEvent, Completion, get_common_complete_suffix
 from prompt_toolkit.filters import Condition
 from prompt_toolkit.key_binding import KeyBindings
 
@@ -26,6 +28,7 @@ def bindings(screen: TerminalScreen) -> KeyBindings:
     keys.add("c-p", filter=typing)(do.plan)
     keys.add("c-t")(do.box)
     keys.add("c-o")(do.output)
+    keys.add("c-z")(do.suspend)
     return keys
 
 
@@ -53,11 +56,26 @@ class _Keys:
         self._screen.input.insert_text("\n")
 
     def complete(self, event: KeyPressEvent) -> None:
+        """One candidate is taken at once; of several, what they share, and then one after the other."""
         buffer = self._screen.input
-        if buffer.complete_state is not None:
+        if buffer.complete_state is not None and buffer.complete_state.complete_index is not None:
             buffer.complete_next()
-        else:
-            buffer.start_completion(insert_common_part=True)
+            return
+        found = self._candidates()
+        if len(found) == 1:
+            buffer.apply_completion(found[0])
+            return
+        shared = get_common_complete_suffix(buffer.document, found)
+        if shared:
+            buffer.insert_text(shared)
+            found = self._candidates()
+        buffer.complete_state = CompletionState(buffer.document, found) if found else None
+        if found and not shared:
+            buffer.complete_next()
+
+    def _candidates(self) -> list[Completion]:
+        buffer = self._screen.input
+        return [*buffer.completer.get_completions(buffer.document, CompleteEvent(completion_requested=True))]
 
     def complete_back(self, event: KeyPressEvent) -> None:
         self._screen.input.complete_previous()
@@ -86,3 +104,6 @@ class _Keys:
 
     def output(self, event: KeyPressEvent) -> None:
         self._screen.show_output()
+
+    def suspend(self, event: KeyPressEvent) -> None:
+        event.app.suspend_to_background()

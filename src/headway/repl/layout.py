@@ -17,6 +17,7 @@ from headway.views.terminal import cells, fitted, visible
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from headway.core.model import Todo
     from headway.repl.screen import TerminalScreen
 
 _MOST_COMPLETIONS = 6
@@ -52,6 +53,8 @@ def _part(lines: Callable[[], StyleAndTextTuples], holds: Callable[[], bool] | N
 class _Below:
     def __init__(self, screen: TerminalScreen) -> None:
         self._screen = screen
+        self._boxed: tuple[tuple[list[Todo], int, int], StyleAndTextTuples] | None = None
+        """The box that was drawn last, and of what."""
 
     def prompt(self) -> StyleAndTextTuples:
         if self._screen.question is not None:
@@ -84,7 +87,11 @@ class _Below:
     def box(self) -> StyleAndTextTuples:
         columns, rows = self._screen.size
         height = max(min(len(self._screen.todos) + 2, rows // 2), _LEAST_BOX)
-        return to_formatted_text(ANSI(self._screen.pen.box(self._screen.todos, columns - 1, height)))
+        wanted = (self._screen.todos, columns, height)
+        if self._boxed is None or self._boxed[0] != wanted:
+            drawn = self._screen.pen.box(self._screen.todos, columns - 1, height)
+            self._boxed = (wanted, to_formatted_text(ANSI(drawn)))
+        return self._boxed[1]
 
     def waiting(self) -> StyleAndTextTuples:
         columns = self._screen.size[0]

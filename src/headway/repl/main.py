@@ -29,13 +29,17 @@ def start(chosen: Chosen, *, go_on: bool, plan: bool, mode: str | None, memory: 
                 f"There is nothing to continue in the session '{shown(name)}': leave --continue out to begin one."
             )
     work = Work(chosen, store, name, mode=mode, memory=memory)
+    goes_on = bool(work.session.version)
     if plan:
         work.session.set_plan_mode(True)
-    if not _has_screen():
+    try:
+        if _has_screen():
+            return asyncio.run(_on_screen(work, goes_on=goes_on, memory=memory))
         from headway.repl.plain import converse
 
         return asyncio.run(converse(work))
-    return asyncio.run(_on_screen(work, go_on=go_on, memory=memory))
+    except KeyboardInterrupt:
+        return 130
 
 
 def _has_screen() -> bool:
@@ -43,7 +47,7 @@ def _has_screen() -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "dumb") not in ("dumb", "unknown", "")
 
 
-async def _on_screen(work: Work, *, go_on: bool, memory: bool) -> int:
+async def _on_screen(work: Work, *, goes_on: bool, memory: bool) -> int:
     from headway.cli.live import has_unicode
     from headway.repl.drawing import Pen
     from headway.repl.screen import TerminalScreen
@@ -52,7 +56,7 @@ async def _on_screen(work: Work, *, go_on: bool, memory: bool) -> int:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, screen.leave)
-    screen.greet(work.session if go_on or work.session.version else None)
+    screen.greet(work.session if goes_on else None)
     await screen.run()
     if work.session.version and not memory:
         sys.stdout.write(f"Go on with: headway --continue   (session {shown(work.session.name)})\n")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 import sys
 from typing import TYPE_CHECKING
 
@@ -23,6 +25,7 @@ async def converse(work: Work) -> int:
     """Takes lines until there are none; 1 if the last run failed."""
     screen = PlainScreen(work)
     work.begin(screen)
+    asyncio.get_running_loop().add_signal_handler(signal.SIGINT, screen.interrupt)
     try:
         while not screen.over:
             line = await screen.read(screen.prompt)
@@ -35,11 +38,43 @@ async def converse(work: Work) -> int:
     return screen.code
 
 
+class _Lines:
+    """Lines of standard input. Waiting for one can be given up, which a thread in `readline` could not."""
+
+    def __init__(self) -> None:
+        self._read = b""
+        self._over = False
+
+    async def next(self) -> str | None:
+        while b"\n" not in self._read and not self._over:
+            await self._more()
+        line, found, self._read = self._read.partition(b"\n")
+        return line.decode(errors="replace") if line or found else None
+
+    async def _more(self) -> None:
+        loop = asyncio.get_running_loop()
+        ready = asyncio.Event()
+        descriptor = sys.stdin.fileno()
+        try:
+            loop.add_reader(descriptor, ready.set)
+        except OSError:  # an ordinary file, which never makes anyone wait
+            ready.set()
+        try:
+            await ready.wait()
+        finally:
+            loop.remove_reader(descriptor)
+        data = os.read(descriptor, 65_536)
+        self._over = not data
+        self._read += data
+
+
 class PlainScreen:
     def __init__(self, work: Work) -> None:
         self._work = work
         self._transcript = Transcript()
-        self._interactive = sys.stdin.isatty()
+        self._interactive = self.asks = sys.stdin.isatty()
+        self._lines = _Lines()
+        self._reading: asyncio.Task[str | None] | None = None
         self._events: list[Event] = []
         self._boxed: list[str] = []
         self.over = False
@@ -55,7 +90,22 @@ class PlainScreen:
         if prompt:
             sys.stdout.write(prompt)
             sys.stdout.flush()
-        return await asyncio.to_thread(sys.stdin.readline) or None
+        self._reading = asyncio.create_task(self._lines.next())
+        try:
+            return await self._reading
+        except asyncio.CancelledError:
+            return None
+        finally:
+            self._reading = None
+
+    def interrupt(self) -> None:
+        """Ctrl+C: stops the run; when there is none, leaves."""
+        if self._work.is_running:
+            self._work.stop()
+            return
+        self.code, self.over = 130, True
+        if self._reading is not None:
+            self._reading.cancel()
 
     async def entered(self, line: str) -> None:
         if not line:
@@ -64,6 +114,7 @@ class PlainScreen:
             from headway.repl import slash
 
             self._print(await asyncio.to_thread(slash.run, line, self._work.chosen))
+            self.drain(listed=False)
             return
         self.code = 1
         self._work.send(line)
@@ -74,15 +125,16 @@ class PlainScreen:
     def heard(self, event: Event) -> None:
         self._events.append(event)
 
-    def drain(self) -> None:
-        listed = False
+    def drain(self, *, listed: bool = True) -> None:
+        """Prints what was heard, and the list if it changed and is to be shown."""
+        changed = False
         while self._events:
             event = self._events.pop(0)
-            listed = listed or event.type == TODO_LIST_UPDATED
+            changed = changed or event.type == TODO_LIST_UPDATED
             for piece in self._transcript.heard(event):
                 why = f": {visible(piece.why)}" if piece.why else ""
                 self._print(f"{piece.mark} {visible(piece.text)}{why}" if piece.kind == "line" else piece.text)
-        if listed:
+        if changed and listed:
             self._show_list()
 
     def _show_list(self) -> None:
@@ -128,8 +180,6 @@ class PlainScreen:
         for text in (preview.command, preview.diff):
             if text and text not in preview.line:
                 self._print("\n".join(f"    {line}" for line in text.splitlines()))
-        if not self._interactive:
-            return Answer(Reply.NO, "nobody is there to ask")
         while True:
             line = await self.read(f"  y: yes, a: always in this run (any {question.tool}), n: no, or n REASON > ")
             if line is None:

@@ -57,6 +57,8 @@ class _Output(Vt100_Output):
 
 
 class TerminalScreen:
+    asks = True
+
     def __init__(self, work: Work, pen: Pen, history: str | None) -> None:
         self.work = work
         self.pen = pen
@@ -278,7 +280,17 @@ class TerminalScreen:
         assert asyncio.iscoroutine(work)
         task = asyncio.create_task(work)
         self._commands.add(task)
-        task.add_done_callback(self._commands.discard)
+        task.add_done_callback(self._over)
+
+    def _over(self, task: asyncio.Task[None]) -> None:
+        self._commands.discard(task)
+        if not task.cancelled() and (error := task.exception()):
+            self.tell(f"That went wrong ({type(error).__name__}: {shown(str(error), 200)}).", "❌")
+        self._leave_if_wanted()
+
+    def _leave_if_wanted(self) -> None:
+        if self._leaving and not self._commands and self.app.is_running and not self.app.is_done:
+            self.app.exit()
 
     async def _commanded(self, line: str) -> None:
         from headway.repl import slash
@@ -286,9 +298,8 @@ class TerminalScreen:
         said = await asyncio.to_thread(slash.run, line, self.work.chosen)
         if said.strip():
             self._say(said.rstrip("\n"))
+        await self.work.reload()
         self.changed()
-        if self._leaving:
-            self.app.exit()
 
     async def _demo(self) -> None:
         import subprocess
@@ -314,8 +325,7 @@ class TerminalScreen:
 
     def leave(self) -> None:
         self._leaving = True
-        if not self._commands:
-            self._loop.call_soon_threadsafe(self.app.exit)
+        self._loop.call_soon_threadsafe(self._leave_if_wanted)
 
     def stop(self) -> None:
         given_back = self.work.stop()

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from headway.core.events import PLAN_MODE_CHANGED, Event, PlanModeChange
+from headway.core.model import PERSON
 from headway.core.run_events import (
     ApprovalAnswered,
     MessageAdded,
@@ -84,7 +85,7 @@ class Transcript:
                 again = f"Trying again in {data.retry_in:.0f} s." if data.retry_in else ""
                 self._said = ""
                 return [*self._ended(), Piece("line", shown(data.message, 500), "!", again)]
-            case RunRequested():
+            case RunRequested() if data.request != "stop" or event.actor != PERSON:  # that is told at the end
                 return [Piece("line", f"{_REQUESTED[data.request]} by {shown(event.actor)}", "!")]
             case ApprovalAnswered() if data.reply == "no":
                 return [Piece("line", "no", "⊘", shown(data.reason, 200))]
@@ -93,8 +94,8 @@ class Transcript:
                 self._doing("")
                 return self._ended()
             case PlanModeChange() if event.type == PLAN_MODE_CHANGED:
-                on = "on: the agent looks around and plans, and changes nothing" if data.on else "off"
-                return [Piece("line", f"Plan mode is {on}", "!")]
+                said = "Plan mode is on: it plans, and changes nothing" if data.on else "Plan mode is off"
+                return [Piece("line", said, "!")]
             case _:
                 return []
 

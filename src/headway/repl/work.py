@@ -40,6 +40,9 @@ _MODULES = ("headway.agent", "headway.agent.run", "rich.markdown")
 class Screen(Protocol):
     """Who shows it."""
 
+    asks: bool
+    """Whether somebody is there who can be asked."""
+
     def heard(self, event: Event) -> None:
         """From any thread."""
         ...
@@ -179,6 +182,11 @@ class Work:
         self._screen.changed()
         await asyncio.to_thread(_load_modules)
 
+    async def reload(self) -> None:
+        """Takes over what was set meanwhile."""
+        with suppress(HeadwayError):  # told by whoever needs it
+            self._loaded = await asyncio.to_thread(self._load)
+
     def _load(self) -> Loaded:
         return self.chosen.settings(mode=self._mode)
 
@@ -214,15 +222,16 @@ class Work:
 
     async def _ran(self, text: str) -> RunResult | None:
         assert self._screen is not None
-        if self._loaded is None or self.model is None:
-            for line in NO_MODEL if self._loaded else ():
+        self._loaded = await asyncio.to_thread(self._load)
+        if self.model is None:
+            for line in NO_MODEL:
                 self._screen.tell(line, " ")
             return None
         from headway.agent import LoopConfig, run_loop
         from headway.tools.effects import Mode
 
         settings = self._loaded.settings
-        self._approvals = settings.approvals(self._screen.ask)
+        self._approvals = settings.approvals(self._screen.ask if self._screen.asks else None)
         self._approvals.mode = Mode(self.mode)
         limits = settings.limits.model_copy(update={"kept_bytes": 0}) if self._memory else settings.limits
         return await run_loop(

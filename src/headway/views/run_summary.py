@@ -46,15 +46,15 @@ def summary_lines(
         more = f" and {len(files) - _MOST_FILES} more" if len(files) > _MOST_FILES else ""
         lines.append(f"Files changed: {', '.join(visible(shown(path, 200)) for path in files[:_MOST_FILES])}{more}")
     cached = f" ({cached_tokens:,} cached)" if cached_tokens else ""
-    lines.append(f"Tokens: {input_tokens:,} in{cached}, {output_tokens:,} out · cost: {_money(cost)}")
+    lines.append(f"Tokens: {input_tokens:,} in{cached}, {output_tokens:,} out · cost: {money(cost)}")
     return lines
 
 
 def end_line(reason: str, rounds: int, seconds: float, tokens: int, cost: float | None) -> str:
     """The end of a run in one line."""
     said = _HEADINGS[reason].split(maxsplit=1)[1]
-    money = "" if cost is None else f" · {_money(cost)}"
-    return f"{said} after {rounds} round{'' if rounds == 1 else 's'}, {duration(seconds)} · {tokens:,} tokens{money}"
+    paid = "" if cost is None else f" · {money(cost)}"
+    return f"{said} after {rounds} round{'' if rounds == 1 else 's'}, {duration(seconds)} · {tokens:,} tokens{paid}"
 
 
 def _list_lines(todos: Sequence[Todo]) -> list[str]:
@@ -77,7 +77,7 @@ def _is_verified(todo: Todo) -> bool:
     return todo.evidence is not None and todo.evidence.level is EvidenceLevel.VERIFIED
 
 
-def _money(cost: float | None) -> str:
+def money(cost: float | None) -> str:
     if not cost:
         return "unknown" if cost is None else "$0"
     return f"${cost:.4f}" if cost >= 0.0001 else "less than $0.0001"
