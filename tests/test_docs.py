@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 import pytest
 
-from headway.cli.app import app
+import headway as api
+from headway.cli.app import COMMANDS, app
+from headway.cli.help import entries
+from headway.cli.options import Chosen, HelpfulGroup
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ("README.md", *(f"docs/{name}.md" for name in ("python", "contracts", "commands", "tools", "models", "loop")))
@@ -59,27 +64,86 @@ def test_the_console_session_of_the_readme_answers_as_shown(tmp_path: Path) -> N
     assert shown == session
 
 
-def commands(group: click.Group, prefix: str) -> list[str]:
-    context = click.Context(group)
-    found: list[str] = []
-    for name in group.list_commands(context):
-        command = group.get_command(context, name)
-        if isinstance(command, click.Group):
-            found += commands(command, f"{prefix} {name}")
-        else:
-            found.append(f"{prefix} {name}")
-    return found
+class InMemory:
+    """A terminal session that nobody sits at."""
+
+    session = api.open(memory=True)
+    model: str | None = None
+    mode = "default"
+
+    def use_session(self, name: str) -> None:
+        raise AssertionError
+
+    def edit(self, text: str, suffix: str) -> str | None:
+        raise AssertionError
+
+    def leave(self) -> None:
+        raise AssertionError
 
 
-@pytest.mark.parametrize("command", commands(app, "headway"))
+class Typed(NamedTuple):
+    """A command as it is typed: in a shell, or with a slash in the terminal session."""
+
+    text: str
+    line: str
+    """What its help says in one line."""
+
+
+def typed(chosen: Chosen, before: str) -> list[Typed]:
+    """All commands that there are where they are typed, those of groups included."""
+    context = click.Context(app, info_name="headway", obj=chosen)
+    assert isinstance(app, HelpfulGroup)
+    return [Typed(f"{before}{entry.path}", entry.line) for entry in entries(app, context)]
+
+
+IN_SHELL = typed(Chosen(), "headway ")
+WITH_SLASH = typed(Chosen(live=InMemory()), "/")
+COMMANDS_PAGE = (ROOT / "docs/commands.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_can_be_loaded(name: str) -> None:
+    module, attribute, *_ = COMMANDS[name]
+    assert isinstance(getattr(importlib.import_module(module), attribute), click.Command)
+
+
+def is_named(text: str) -> bool:
+    """Whether the page has it in code, alone or with arguments."""
+    return re.search(rf"`{re.escape(text)}[ `]", COMMANDS_PAGE) is not None
+
+
+@pytest.mark.parametrize("command", [command.text for command in IN_SHELL])
 def test_every_command_is_documented(command: str) -> None:
-    assert f"`{command}" in (ROOT / "docs/commands.md").read_text(encoding="utf-8")
+    assert is_named(command) or any(is_named(other.text) for other in IN_SHELL if other.text.startswith(f"{command} "))
+
+
+@pytest.mark.parametrize("command", [command.text for command in WITH_SLASH])
+def test_every_slash_command_is_documented_as_itself_or_as_its_twin(command: str) -> None:
+    twin = f"headway {command[1:]}"
+    if twin in {other.text for other in IN_SHELL}:
+        assert "every command above works" in COMMANDS_PAGE
+    else:
+        assert is_named(command)
+
+
+def test_what_works_only_in_a_shell_is_said_to() -> None:
+    slashes = {command.text for command in WITH_SLASH}
+    only = {command.text for command in IN_SHELL if f"/{command.text.removeprefix('headway ')}" not in slashes}
+    row = next(line for line in COMMANDS_PAGE.splitlines() if line.endswith("| only in a shell |"))
+    assert set(re.findall(r"`([^`]+)`", row)) == only
+
+
+@pytest.mark.parametrize("command", [*IN_SHELL, *WITH_SLASH])
+def test_every_command_says_what_it_does_in_one_line(command: Typed) -> None:
+    assert command.line.endswith(".")
+    assert not command.line.endswith("...")
 
 
 def test_every_documented_command_exists() -> None:
-    documented = set(re.findall(r"`(headway(?: [a-z]+)+)", (ROOT / "docs/commands.md").read_text(encoding="utf-8")))
-    known = set(commands(app, "headway")) | {"headway sessions"}
-    assert {name for name in documented if name not in known and not name.startswith("headway completion")} == set()
+    known = {command.text for command in (*IN_SHELL, *WITH_SLASH)}
+    named = re.findall(r"`((?:headway |/)[a-z]+(?: [a-z][a-z-]*)*)", COMMANDS_PAGE)
+    takes_words = ("headway completion ", "headway session ", "/mode ", "/session ")
+    assert {name for name in named if name not in known and not name.startswith(takes_words)} == set()
 
 
 def test_agents_md_names_only_paths_that_exist() -> None:

@@ -1,4 +1,7 @@
-"""The console script `headway`: the commands, each loaded only when it is called."""
+"""The console script `headway`: the commands, each loaded only when it is called.
+
+The same commands are typed with a slash in the terminal session, which `headway` alone starts.
+"""
 
 from __future__ import annotations
 
@@ -6,55 +9,160 @@ import importlib
 import io
 import os
 import sys
+from typing import Literal, NamedTuple
 
 import click
 
 from headway import __version__
-from headway.cli.options import HelpfulGroup
+from headway.cli.options import (
+    MODES,
+    Chosen,
+    HelpfulGroup,
+    ModeType,
+    complete_sessions,
+    in_terminal_session,
+    merged,
+    print_error,
+)
 from headway.core.errors import HeadwayError
 
+
+class Command(NamedTuple):
+    module: str
+    attribute: str
+    line: str
+    """What it does, for the help."""
+    where: Literal["both", "shell", "repl"] = "both"
+    instead: str = ""
+    """What to do in the terminal session, if it works only in a shell."""
+
+
 COMMANDS = {
-    "completion": ("headway.cli.completion", "completion", "Let the shell complete commands, ids and statuses."),
-    "config": ("headway.cli.config", "config", "See and change the settings, and where each comes from."),
-    "demo": ("headway.cli.demo", "demo", "See a list written, worked through and completed (offline)."),
-    "run": ("headway.cli.run", "run", "Have the agent work on a task, with its list in view."),
-    "sessions": ("headway.cli.sessions", "sessions", "List, resume and delete the sessions of this project."),
-    "todos": ("headway.cli.todos", "todos", "See and change the todo list."),
-    "watch": ("headway.cli.watch", "watch", "Show the list live while others work on it."),
+    "completion": Command(
+        "headway.cli.completion",
+        "completion",
+        "Let the shell complete commands, ids and statuses.",
+        "shell",
+        "here Tab completes without it",
+    ),
+    "config": Command("headway.cli.config", "config", "See and change the settings, and where each comes from."),
+    "cost": Command("headway.cli.cost", "cost", "Show the tokens and the money that the session has used."),
+    "demo": Command(
+        "headway.cli.demo",
+        "demo",
+        "See a list written, worked through and completed (offline).",
+        "shell",
+        "leave with /quit, then type headway demo",
+    ),
+    "diff": Command("headway.cli.diff", "diff", "Show what the last run changed in the files."),
+    "exit": Command("headway.cli.quit", "leave", "As /quit.", "repl"),
+    "help": Command("headway.cli.help", "help_command", "List all commands, or explain one."),
+    "mode": Command("headway.cli.mode", "mode", "See and set how much you are asked."),
+    "model": Command("headway.cli.model", "model", "See and set the model."),
+    "plan": Command("headway.cli.plan", "plan", "See, edit and turn into todos the plan; plan mode on and off."),
+    "quit": Command("headway.cli.quit", "leave", "Leave the terminal session; everything is kept.", "repl"),
+    "report": Command("headway.cli.report", "report", "Show what came of the session."),
+    "run": Command(
+        "headway.cli.run",
+        "run",
+        "Have the agent work on a task, with its list in view.",
+        "shell",
+        "here you type the task itself, without a slash",
+    ),
+    "session": Command("headway.cli.session", "session", "Show the sessions, go to another one, or begin one."),
+    "sessions": Command("headway.cli.sessions", "sessions", "List, resume and delete the sessions of this project."),
+    "todos": Command("headway.cli.todos", "todos", "See and change the todo list."),
+    "watch": Command(
+        "headway.cli.watch",
+        "watch",
+        "Show the list live while others work on it.",
+        "shell",
+        "here Ctrl+T shows the list, and headway watch does in another terminal",
+    ),
 }
-"""name → (module, attribute, one line for the help)."""
+"""Every command there is, by name. Help, completion and the terminal session's slash commands all come from it."""
 
 
 class LazyGroup(HelpfulGroup):
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
+        elsewhere = "shell" if in_terminal_session(ctx) else "repl"
+        return [name for name, command in COMMANDS.items() if command.where != elsewhere]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
+        if cmd_name not in self.list_commands(ctx):
             return None
-        module, attribute, _ = COMMANDS[cmd_name]
-        return getattr(importlib.import_module(module), attribute)
+        return getattr(importlib.import_module(COMMANDS[cmd_name].module), COMMANDS[cmd_name].attribute)
+
+    def unknown(self, ctx: click.Context, name: str) -> str:
+        slash = "/" if in_terminal_session(ctx) else ""
+        if name in COMMANDS and slash:
+            return f"'/{name}' works only in a shell; {COMMANDS[name].instead}."
+        if name in COMMANDS:
+            return f"'/{name}' works only in the terminal session, which 'headway' alone starts."
+        from headway.cli.help import groups_with
+
+        if groups := groups_with(self, ctx, name):
+            return f"No command '{slash}{name}'; did you mean '{slash or 'headway '}{groups[0]} {name}'?"
+        return super().unknown(ctx, name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl([(name, line) for name, (_, _, line) in COMMANDS.items()])
+            formatter.write_dl([(name, COMMANDS[name].line) for name in self.list_commands(ctx)])
+
+    def line(self, ctx: click.Context, name: str) -> str:
+        return COMMANDS[name].line
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=LazyGroup, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="headway")
-def app() -> None:
+@click.option("--continue", "go_on", is_flag=True, help="Go on in the current session.")
+@click.option("--session", metavar="NAME", shell_complete=complete_sessions, help="Use this session, new or not.")
+@click.option("--plan", is_flag=True, help="Begin in plan mode: look around and plan, change nothing.")
+@click.option(
+    "--mode", metavar=f"[{'|'.join(MODES)}]", type=ModeType(), help="How much you are asked: see headway mode."
+)
+@click.option("--model", metavar="PROVIDER:NAME", help="The model to use (default: the one that is set).")
+@click.option(
+    "--project", metavar="DIR", type=click.Path(), help="The project's folder (default: found from here upward)."
+)
+@click.option("--memory", is_flag=True, help="Keep nothing: the session ends when you leave.")
+@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+@click.pass_context
+def app(ctx: click.Context, go_on: bool, plan: bool, mode: str | None, memory: bool, **flags: object) -> None:
     """Headway: the planning layer of a coding agent.
 
     One todo list per session, kept in one log that you can watch, replay and undo. Agents write it with TodoWrite (see
     TodoWrite --help); you see and change it here.
 
     \b
+    headway                              work with the agent in this folder
+    headway run "Fix the failing test"   have it do one thing
     headway demo                         a short tour
-    headway run "Fix the failing test"   have the agent do it
     headway todos add "Fix the parser"   begin a list in this folder
     headway todos list                   see it
     headway watch                        see it live
     """
+    chosen = ctx.obj = merged(ctx.find_object(Chosen) or Chosen(), flags)
+    own = {"--continue": go_on, "--plan": plan, "--mode": mode, "--memory": memory}
+    if ctx.invoked_subcommand is None:
+        ctx.exit(_started(ctx, chosen, go_on=go_on, plan=plan, mode=mode, memory=memory))
+    elif given := next((flag for flag, value in own.items() if value), None):
+        ctx.fail(f"{given} before a command has no effect; leave it out, or write it after a command that takes it.")
+
+
+def _started(ctx: click.Context, chosen: Chosen, *, go_on: bool, memory: bool, **rest: object) -> int:
+    if chosen.live is not None:
+        ctx.fail("This is the terminal session already; name a command, or type / to see what there is.")
+    if go_on and memory:
+        ctx.fail("--memory keeps nothing that could be continued; leave one of the two out.")
+    try:
+        # By its name: the terminal session is above the commands, and most of them never need it.
+        return importlib.import_module("headway.repl.main").start(chosen, go_on=go_on, memory=memory, **rest)
+    except HeadwayError as error:
+        if chosen.debug:
+            raise
+        print_error(error, as_json=False)
+        return 1
 
 
 def main() -> None:

@@ -6,8 +6,9 @@ import functools
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, Protocol
 
 import click
@@ -26,8 +27,16 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 _PROJECT = "The project's folder (default: found from here upward)."
-_MODEL = "The model to use (default: as set; see headway config)."
+_MODEL = "The model to use (default: the one that is set)."
 _SESSION = "The session (default: the project's current one)."
+OFFERED = 50
+"""How much the terminal session offers at once while someone types; a shell wants all, to see what it has in common."""
+MODES = {
+    "default": "asks before every write, command and new host",
+    "auto_edit": "asks as default does, but edits files inside the project at once",
+    "yolo": "never asks",
+}
+"""How much a person wants to be asked, in words. Here, since most commands need no settings."""
 
 
 class Live(Protocol):
@@ -69,7 +78,7 @@ class Chosen:
         return self.project or find_project(os.environ)
 
     def store(self) -> Store:
-        return open_store(self.folder())
+        return open_store(self.folder()) if self.live is None else self.live.session.store
 
     def settings(self, **flags: object) -> Loaded:
         """What is set, with the flags above the rest. Imported late: most commands need no settings."""
@@ -82,7 +91,7 @@ class Chosen:
         if self.live is not None and self.session is None:
             session = self.live.session
             return session if self.agent is None else session.agent(self.agent)
-        store = open_store(self.project or project_of_list(os.environ))
+        store = self.store() if self.live else open_store(self.project or project_of_list(os.environ))
         name = session_name(chosen_session(store, os.environ, self.session))
         if must_exist and self.session is not None:
             known_session(store, name)
@@ -107,15 +116,9 @@ def of_project(command: Callable[Concatenate[Chosen, P], None]) -> Callable[P, N
     @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
     @functools.wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
-        outer = click.get_current_context().find_object(Chosen) or Chosen()
-        chosen = replace(
-            outer,
-            project=_text(kwargs.pop("project", None)) or outer.project,
-            session=_text(kwargs.pop("session", None)),
-            agent=_text(kwargs.pop("agent", None)),
-            json=bool(kwargs.pop("as_json", False)) or outer.json,
-            debug=bool(kwargs.pop("debug", False)) or outer.debug,
-            model=_text(kwargs.pop("model", None)) or outer.model,
+        chosen = merged(
+            click.get_current_context().find_object(Chosen) or Chosen(),
+            {name: kwargs.pop(name, None) for name in ("project", "session", "agent", "as_json", "debug", "model")},
         )
         try:
             command(chosen, *args, **kwargs)
@@ -126,6 +129,21 @@ def of_project(command: Callable[Concatenate[Chosen, P], None]) -> Callable[P, N
             sys.exit(1)
 
     return run
+
+
+def merged(outer: Chosen, flags: Mapping[str, object]) -> Chosen:
+    """What flags say, over what was said before them. Another project is not the one of the terminal session."""
+    project, session, agent = (_text(flags.get(name)) for name in ("project", "session", "agent"))
+    return replace(
+        outer,
+        project=project or outer.project,
+        session=outer.session if session is None else session,
+        agent=outer.agent if agent is None else agent,
+        json=bool(flags.get("as_json")) or outer.json,
+        debug=bool(flags.get("debug")) or outer.debug,
+        model=_text(flags.get("model")) or outer.model,
+        live=None if project else outer.live,
+    )
 
 
 def common(command: Callable[Concatenate[Chosen, P], None]) -> Callable[P, None]:
@@ -163,20 +181,32 @@ def print_error(error: HeadwayError, *, as_json: bool) -> None:
         click.echo(f"Error: {error}", err=True)
 
 
-def complete_ids(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    """Ids of the list, for the shell's completion."""
-    named = [_text(ctx.params.get(flag)) for flag in ("project", "session", "agent")]
+def chosen_so_far(ctx: click.Context) -> Chosen:
+    """What the flags of a line say that is still being typed."""
+    chosen = ctx.find_object(Chosen) or Chosen()
+    flags: dict[str, object] = {}
+    node: click.Context | None = ctx
+    while node is not None:
+        flags = {**{name: value for name, value in node.params.items() if value is not None}, **flags}
+        node = node.parent
+    return merged(chosen, flags)
+
+
+def complete_ids(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Ids of the list with their texts, for completion."""
     try:
-        session = Chosen(named[0], named[1], named[2]).open(must_exist=False)
-        return [todo.id for todo in session.todos if todo.id.startswith(incomplete)]
+        todos = chosen_so_far(ctx).open(must_exist=False).todos
     except HeadwayError:
         return []
+    found = (todo for todo in todos if todo.id.startswith(incomplete))
+    offered = islice(found, OFFERED if in_terminal_session(ctx) else None)
+    return [CompletionItem(todo.id, help=shown(todo.content)) for todo in offered]
 
 
 def complete_sessions(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    """Names of sessions, for the shell's completion."""
+    """Names of sessions, for completion."""
     try:
-        names = [info.name for info in Chosen(_text(ctx.params.get("project"))).store().sessions()]
+        names = [info.name for info in chosen_so_far(ctx).store().sessions()]
     except HeadwayError:
         return []
     return [name for name in names if name.startswith(incomplete)]
@@ -198,22 +228,77 @@ class StatusType(click.ParamType[Status]):
         return [CompletionItem(status) for status in Status if status.startswith(incomplete)]
 
 
-def nearest(text: str, known: list[str]) -> str:
-    """`; did you mean 'x'?` if something known is near, else a full stop."""
+class ModeType(click.ParamType[str]):
+    """How much is asked; an error names the nearest mode."""
+
+    name = "mode"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        text = str(value).strip().lower().replace("-", "_")
+        if text not in MODES:
+            near = nearest(text, list(MODES))
+            self.fail(f"'{shown(value)}' is no mode{near} Choose from: {', '.join(MODES)}.")
+        return text
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        return [CompletionItem(name, help=line) for name, line in MODES.items() if name.startswith(incomplete)]
+
+
+def nearest(text: str, known: list[str], before: str = "") -> str:
+    """`; did you mean 'x'?` if something known is near, else a full stop. `before` is written before what is near."""
     from difflib import get_close_matches
 
     found = get_close_matches(text, known, n=1, cutoff=0.5)
-    return f"; did you mean '{found[0]}'?" if found else "."
+    return f"; did you mean '{before}{found[0]}'?" if found else "."
+
+
+def in_terminal_session(ctx: click.Context) -> bool:
+    """Whether the command was typed with a slash."""
+    chosen = ctx.find_object(Chosen)
+    return chosen is not None and chosen.live is not None
+
+
+def as_typed(ctx: click.Context) -> str:
+    """How the command is written where it was typed: `/todos add` or `headway todos add`."""
+    program, *path = ctx.command_path.split(" ")
+    return f"/{' '.join(path)}" if in_terminal_session(ctx) else " ".join([program, *path])
+
+
+_UNKNOWN = "headway.unknown_command"
 
 
 class HelpfulGroup(click.Group):
     """A group whose unknown commands name the nearest one."""
+
+    def line(self, ctx: click.Context, name: str) -> str:
+        """What a command does, in one line."""
+        command = self.get_command(ctx, name)
+        return "" if command is None else command.get_short_help_str(120)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        if ctx.meta.get(_UNKNOWN):
+            return []
+        names = [name for name in self.list_commands(ctx) if name.startswith(incomplete)]
+        options = click.Command.shell_complete(self, ctx, incomplete)
+        return [*(CompletionItem(name, help=self.line(ctx, name)) for name in names), *options]
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0] if args else ""
         if name and not name.startswith("-") and self.get_command(ctx, name) is None:
-            known = self.list_commands(ctx)
-            ctx.fail(f"No command '{shown(name)}'{nearest(name, known)} Commands: {', '.join(known)}.")
+            if not ctx.resilient_parsing:
+                ctx.fail(self.unknown(ctx, name))
+            ctx.meta[_UNKNOWN] = True
         return super().resolve_command(ctx, args)
+
+    def unknown(self, ctx: click.Context, name: str) -> str:
+        """What is said about a command that there is not."""
+        known = self.list_commands(ctx)
+        if not in_terminal_session(ctx):
+            return f"No command '{shown(name)}'{nearest(name, known)} Commands: {', '.join(known)}."
+        before = as_typed(ctx) if ctx.parent is None else f"{as_typed(ctx)} "
+        near = nearest(name, known, before)
+        if near == ".":
+            near = f"; see {f'/help {before[1:]}'.strip()}."
+        return f"No command '{before}{shown(name)}'{near}"

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import sys
+from secrets import token_hex
 
 import click
 
 from headway.cli.options import Chosen, HelpfulGroup, complete_sessions, known_session, of_project, print_json
-from headway.core.clock import local_time
+from headway.core.clock import local_stamp, local_time, now
 from headway.core.errors import HeadwayError
 from headway.core.log import Log
 from headway.core.model import FINISHED
 from headway.core.session import Session
+from headway.core.store import Store
 from headway.core.text import cut, neutral, shown
-from headway.project import DEFAULT_SESSION
+from headway.project import DEFAULT_SESSION, session_name
+
+NEW = "new"
+"""What stands for a session that is not there yet."""
 
 
 @click.group(cls=HelpfulGroup, invoke_without_command=True)
@@ -23,19 +28,19 @@ def sessions(chosen: Chosen, ctx: click.Context) -> None:
     """List, resume and delete the sessions of this project."""
     ctx.obj = chosen
     if ctx.invoked_subcommand is None:
-        _print_sessions(chosen)
+        print_sessions(chosen)
 
 
 @sessions.command("list")
 @of_project
 def list_sessions(chosen: Chosen) -> None:
     """Show all sessions, the most recent first; * marks the current one."""
-    _print_sessions(chosen)
+    print_sessions(chosen)
 
 
-def _print_sessions(chosen: Chosen) -> None:
+def print_sessions(chosen: Chosen) -> None:
     store = chosen.store()
-    current = store.current() or DEFAULT_SESSION
+    current = _current(chosen, store)
     found: list[dict[str, object]] = []
     for info in store.sessions():
         todos = Session(Log(store, info.name)).todos
@@ -53,9 +58,12 @@ def _print_sessions(chosen: Chosen) -> None:
         )
     if chosen.json:
         print_json(found)
+        return
+    if chosen.live is not None and not any(record["current"] for record in found):
+        click.echo(f"* {cut(neutral(current), 40):40}  nothing in it yet")
     elif not found:
         click.echo('No sessions yet; the first change makes one: headway todos add "…"')
-    for record in [] if chosen.json else found:
+    for record in found:
         mark = "*" if record["current"] else " "
         when = local_time(str(record["updated_at"]))
         click.echo(
@@ -63,17 +71,46 @@ def _print_sessions(chosen: Chosen) -> None:
         )
 
 
+def _current(chosen: Chosen, store: Store) -> str:
+    return chosen.live.session.name if chosen.live is not None else store.current() or DEFAULT_SESSION
+
+
 @sessions.command()
 @click.argument("name", shell_complete=complete_sessions)
 @of_project
 def resume(chosen: Chosen, name: str) -> None:
     """Make a session the current one, which all other commands use."""
+    go_to(chosen, name)
+
+
+def go_to(chosen: Chosen, name: str) -> None:
+    """Makes a session that is there the current one; in the terminal session, goes on in it."""
     store = chosen.store()
-    store.set_current(known_session(store, name))
+    if chosen.live is None:
+        store.set_current(known_session(store, name))
+    elif name != chosen.live.session.name:
+        chosen.live.use_session(known_session(store, name))
     if chosen.json:
         print_json({"current": name})
     else:
         click.echo(f"✅ The current session is now {shown(name)}")
+
+
+def begin(chosen: Chosen, name: str | None) -> None:
+    """As `go_to`, for a session that is not there yet; without a name it gets one by the time."""
+    store = chosen.store()
+    if name is not None and store.version(name := session_name(name)):
+        raise HeadwayError(f"There is a session '{shown(name)}' already; go there with: headway session {shown(name)}")
+    if chosen.live is not None:
+        chosen.live.use_session(NEW if name is None else name)
+        name = chosen.live.session.name
+    else:
+        name = name or f"session-{local_stamp(now())}-{token_hex(2)}"
+        store.set_current(name)
+    if chosen.json:
+        print_json({"current": name})
+    else:
+        click.echo(f"✅ The current session is now {shown(name)}, which begins with the first change")
 
 
 @sessions.command()
@@ -84,6 +121,8 @@ def delete(chosen: Chosen, name: str, yes: bool) -> None:
     """Delete a session with its whole history. This cannot be undone."""
     store = chosen.store()
     known_session(store, name)
+    if chosen.live is not None and chosen.live.session.name == name:
+        raise HeadwayError(f"You are in '{shown(name)}'; go to another session before you delete it.")
     run = Session(Log(store, name)).run
     if run is not None and run.goes_on:
         raise HeadwayError(f"A run is going on in '{shown(name)}'; stop it before you delete its session.")

@@ -110,9 +110,9 @@ class PlainScreen:
     async def entered(self, line: str) -> None:
         if not line:
             return
-        if line.startswith("/"):
-            from headway.repl import slash
+        from headway.repl import slash
 
+        if line.startswith(slash.SLASHES):
             self._print(await asyncio.to_thread(slash.run, line, self._work.chosen))
             self.drain(listed=False)
             return

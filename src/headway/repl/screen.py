@@ -261,10 +261,12 @@ class TerminalScreen:
         if self._answer is not None:
             self._answered(text)
             return
+        from headway.repl.slash import SLASHES
+
         words = text.strip()
         if not words:
             return
-        if words.startswith("/"):
+        if words.startswith(SLASHES):
             self.sent(words)
             self._spawn(self._commanded(words))
         elif words == "demo" and self.work.is_loaded and self.work.model is None:

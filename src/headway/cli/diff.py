@@ -1,0 +1,117 @@
+"""`headway diff`, `/diff`: what the agent's tools changed in files, as it is in the log."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import click
+
+from headway.cli.options import Chosen, common, print_json
+from headway.core.events import Event
+from headway.core.model import MAIN_AGENT
+from headway.core.run_events import RunStarted, ToolFinished
+from headway.core.text import neutral_lines, shown
+from headway.views.terminal import visible
+
+_COLORS = (("@@", "cyan"), ("+", "green"), ("-", "red"))
+
+
+@dataclass
+class Changed:
+    """What one run changed."""
+
+    run_id: str
+    task: str
+    changes: list[ToolFinished] = field(default_factory=list[ToolFinished])
+    """Calls of which it is known what they changed."""
+    commands: int = 0
+    """Calls that may have changed anything."""
+    other_files: list[str] = field(default_factory=list[str])
+    """Files that were changed in a way that is not known."""
+
+
+def changed_by_run(events: Iterable[Event]) -> list[Changed]:
+    """What each run changed, in the order in which they began; what sub-agents did is part of it."""
+    found: list[Changed] = []
+    for event in events:
+        data = event.data
+        if isinstance(data, RunStarted) and (event.agent == MAIN_AGENT or not found):
+            found.append(Changed(data.run_id, data.task))
+        elif isinstance(data, ToolFinished) and data.effect is not None and found:
+            _add(found[-1], data)
+    for run in found:
+        seen = {file for call in run.changes for file in call.files}
+        run.other_files = [file for file in dict.fromkeys(run.other_files) if file not in seen]
+    return found
+
+
+def _add(run: Changed, call: ToolFinished) -> None:
+    if call.effect == "execute":
+        run.commands += 1
+    if call.diff is not None:
+        run.changes.append(call)
+    else:
+        run.other_files += call.files
+
+
+@click.command()
+@click.option("--all", "every", is_flag=True, help="Of every run of the session, not only of the last.")
+@common
+def diff(chosen: Chosen, every: bool) -> None:
+    """Show what the last run changed in the files, call by call."""
+    session = chosen.open()
+    events = (event for event in session.events() if chosen.agent in (None, event.agent))
+    runs = changed_by_run(events)[0 if every else -1 :]
+    if chosen.json:
+        print_json({"session": session.name, "runs": [_record(run) for run in runs]})
+        return
+    if not runs:
+        click.echo("No run in this session yet, so nothing was changed.")
+        return
+    for run in runs:
+        if every:
+            click.echo(f"── {visible(shown(run.task or 'went on', 100))}")
+        for call in run.changes:
+            _print_change(call)
+        for line in _remarks(run):
+            click.echo(line)
+
+
+def _record(run: Changed) -> dict[str, object]:
+    changes = [
+        {"tool": call.tool, "files": list(call.files), "item_id": call.item_id, "diff": call.diff}
+        for call in run.changes
+    ]
+    return {
+        "run_id": run.run_id,
+        "task": run.task,
+        "changes": changes,
+        "commands": run.commands,
+        "other_files": run.other_files,
+    }
+
+
+def _print_change(call: ToolFinished) -> None:
+    text = neutral_lines(call.diff or "(nothing changed)")
+    if not text.startswith(("--- ", "@@")):
+        click.echo(f"{', '.join(visible(shown(file, 200)) for file in call.files)}: {text}")
+        return
+    plain = bool(os.environ.get("NO_COLOR"))
+    for line in text.split("\n"):
+        color = None if plain else next((color for start, color in _COLORS if line.startswith(start)), None)
+        click.echo(click.style(line, fg=color, bold=line.startswith(("+++ ", "--- ")) or None) if color else line)
+
+
+def _remarks(run: Changed) -> list[str]:
+    lines: list[str] = []
+    if not run.changes:
+        lines.append("No tool for files changed anything in this run.")
+    if run.commands == 1:
+        lines.append("A command was run, too; what it changed is not shown here.")
+    elif run.commands:
+        lines.append(f"{run.commands} commands were run, too; what they changed is not shown here.")
+    if run.other_files:
+        lines.append(f"Also changed: {', '.join(visible(shown(file, 200)) for file in run.other_files)}")
+    return lines

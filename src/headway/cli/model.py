@@ -1,0 +1,76 @@
+"""`headway model`, `/model`: which model works."""
+
+from __future__ import annotations
+
+import click
+
+from headway.cli.options import Chosen, of_project, print_json
+from headway.core.text import neutral, shown
+
+
+def complete_models(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """The providers, for completion; which models they have only they know."""
+    from headway.agent.providers import PROVIDERS
+
+    return [f"{name}:" for name in PROVIDERS if f"{name}:".startswith(incomplete)]
+
+
+@click.command()
+@click.argument("name", metavar="[PROVIDER:NAME]", required=False, shell_complete=complete_models)
+@click.option("--user", is_flag=True, help="From a shell: set it in your own file, for all projects.")
+@click.pass_context
+@of_project
+def model(chosen: Chosen, ctx: click.Context, name: str | None, user: bool) -> None:
+    """Show the model, or set it, as provider:name.
+
+    In the terminal session it holds until you leave it, from the next run on; from a shell it is set in the project's
+    settings, or with --user in your own.
+
+    \b
+    headway model openai:gpt-5
+    headway model ollama:qwen3
+    """
+    if name is None:
+        _print_model(chosen)
+    elif chosen.live is None:
+        from headway.cli.config import set_value
+
+        ctx.obj = chosen
+        ctx.invoke(set_value, key="model", value=(name,), user=user)
+    else:
+        from headway.settings.keys import check
+
+        name = str(check("model", name))
+        missing = _missing(chosen, name)
+        chosen.live.model = name
+        if chosen.json:
+            print_json({"model": name, "source": "session", "missing": missing})
+            return
+        click.echo(f"✅ The model is {shown(name, 200)} from the next run on, until you leave.")
+        if missing:
+            click.echo(f"Note: {missing}")
+
+
+def _print_model(chosen: Chosen) -> None:
+    if chosen.live is not None:
+        current, source = chosen.live.model, "session"
+    else:
+        loaded = chosen.settings()
+        current, source = loaded.settings.model, loaded.sources["model"]
+    missing = _missing(chosen, current) if current else None
+    if chosen.json:
+        print_json({"model": current, "source": source, "missing": missing})
+        return
+    if current is None:
+        click.echo("No model is set; set one with: headway model PROVIDER:NAME")
+        return
+    by = "" if source == "session" else f" (set by: {neutral(source)})"
+    click.echo(f"The model is {shown(current, 200)}{by}.")
+    click.echo(f"Note: {missing}" if missing else "Change it with: headway model PROVIDER:NAME")
+
+
+def _missing(chosen: Chosen, model: str) -> str | None:
+    """What keeps the model from being used."""
+    from headway.agent.providers import readiness
+
+    return readiness(model, chosen.settings().settings.base_url)

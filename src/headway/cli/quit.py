@@ -1,0 +1,15 @@
+"""`/quit`, also `/exit`: leaves the terminal session."""
+
+from __future__ import annotations
+
+import click
+
+from headway.cli.options import Chosen
+
+
+@click.command("quit")
+@click.pass_obj
+def leave(chosen: Chosen) -> None:
+    """Leave the terminal session; everything is kept."""
+    assert chosen.live is not None  # the only place where the command can be typed
+    chosen.live.leave()

@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from headway.cli.app import COMMANDS
+
+from .conftest import Headway
+
+
+def test_help_lists_every_command_with_its_own(headway: Headway) -> None:
+    rows = dict(row.split("  ", 1) for row in headway("help").stdout.split("\n\n")[0].splitlines())
+    lines = {name.strip(): line.strip() for name, line in rows.items()}
+    assert lines["headway todos add"] == "Add an item."
+    assert lines["headway run"] == COMMANDS["run"].line
+    assert "headway quit" not in lines
+    assert headway("help").stdout.endswith(
+        "All about one: headway help COMMAND\n"
+        "In the terminal session each begins with a slash; only there: /exit, /quit.\n"
+    )
+
+
+def test_help_of_one_command_is_what_its_help_flag_shows(headway: Headway) -> None:
+    assert headway("help", "todos", "add").stdout == headway("todos", "add", "--help").stdout
+    assert headway("help", "todos").stdout == headway("todos", "--help").stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["help", "todo"], "No command 'todo'; did you mean 'todos'?"),
+        (["help", "todos", "ad"], "No command 'ad'; did you mean 'add'?"),
+        (["help", "run", "x"], "'run' has no commands of its own; leave out 'x'."),
+        (["quit"], "'/quit' works only in the terminal session, which 'headway' alone starts."),
+        (["exit"], "'/exit' works only in the terminal session, which 'headway' alone starts."),
+        (["undo"], "No command 'undo'; did you mean 'headway todos undo'?"),
+        (["\x1b[2J"], "No command '\u241b[2J'."),
+    ],
+)
+def test_a_command_that_there_is_not_names_the_nearest(headway: Headway, words: list[str], sentence: str) -> None:
+    assert f"Error: {sentence}" in headway(*words, code=2).stderr
+
+
+LOADED = """
+import sys
+from click.testing import CliRunner
+from headway.cli.app import app
+result = CliRunner().invoke(app, sys.argv[1:])
+assert result.exit_code == 0, result.output
+heavy = {"pydantic", "tomlkit", "rich", "sqlite3", "prompt_toolkit", "asyncio", "headway.repl", "headway.settings"}
+print(sorted((heavy | {"headway.cli.plan", "headway.cli.run", "headway.cli.help"}) & set(sys.modules)))
+"""
+
+
+def test_the_help_loads_none_of_the_commands() -> None:
+    command = [sys.executable, "-c", LOADED, "--help"]
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=60, check=True)
+    assert done.stdout == "[]\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "offered"),
+    [
+        ("headway mo", ["plain,mode", "plain,model"]),
+        ("headway qu", []),
+        ("headway mode y", ["plain,yolo"]),
+        ("headway --mode y", ["plain,yolo"]),
+        ("headway nope t", []),
+        ("headway todos nope u", []),
+        ("headway help todos und", ["plain,undo"]),
+        ("headway session n", ["plain,new"]),
+        ("headway --session s todos drop ", ["plain,t1"]),
+    ],
+)
+def test_the_shell_completes_them(headway: Headway, line: str, offered: list[str]) -> None:
+    headway("todos", "add", "A", "--session", "s")
+    words = line.split()
+    env = {"_HEADWAY_COMPLETE": "bash_complete", "COMP_WORDS": line, "COMP_CWORD": str(len(words) - (line[-1] != " "))}
+    program = str(Path(sys.executable).with_name("headway"))
+    done = subprocess.run([program], env=env, capture_output=True, text=True, timeout=60, check=True)
+    assert (done.stdout.split(), done.stderr) == (offered, "")

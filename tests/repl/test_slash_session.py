@@ -1,0 +1,129 @@
+"""What is set with a slash holds in the terminal session only."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from headway.cli.options import MODES
+
+from .at_terminal import AtTerminal, empty_project
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    return empty_project(tmp_path, monkeypatch)
+
+
+@pytest.fixture
+def say(project: Path) -> AtTerminal:
+    return AtTerminal(project)
+
+
+def test_a_mode_holds_until_one_leaves_and_is_written_nowhere(say: AtTerminal, project: Path) -> None:
+    assert say("/mode yolo") == "✅ The mode is yolo until you leave: it never asks."
+    assert say.mode == "yolo"
+    assert json.loads(say("/mode auto-edit --json")) == {"mode": "auto_edit", "source": "session"}
+    assert say.mode == "auto_edit"
+    assert os.listdir(project) == [".git"]
+
+
+def test_the_mode_in_force_is_shown_with_what_each_means(say: AtTerminal) -> None:
+    say.mode = "auto_edit"
+    first, *rows, last = say("/mode").splitlines()
+    assert (first, last) == ("The mode is auto_edit.", "Change it with: /mode NAME")
+    assert [row[2:].split()[0] for row in rows] == list(MODES)
+    assert [row[0] for row in rows] == [" ", "*", " "]
+    assert json.loads(say("/mode --json")) == {"mode": "auto_edit", "source": "session", "modes": MODES}
+
+
+def test_a_mode_that_is_none_changes_nothing(say: AtTerminal) -> None:
+    assert say("/mode yoloo") == (
+        "Error: Invalid value for '[MODE]': 'yoloo' is no mode; did you mean 'yolo'? "
+        "Choose from: default, auto_edit, yolo."
+    )
+    assert say.mode == "default"
+
+
+def test_a_model_holds_from_the_next_run_on_and_says_what_it_needs(say: AtTerminal, project: Path) -> None:
+    assert say("/model") == "No model is set; set one with: /model PROVIDER:NAME"
+    key = "No key for OpenAI: set OPENAI_API_KEY, or choose another model with --model."
+    done = "✅ The model is openai:gpt-5 from the next run on, until you leave."
+    assert say("/model openai:gpt-5") == f"{done}\nNote: {key}"
+    assert say("/model") == f"The model is openai:gpt-5.\nNote: {key}"
+    assert say("/model ollama:qwen3").count("\n") == 0
+    assert say("/model") == "The model is ollama:qwen3.\nChange it with: /model PROVIDER:NAME"
+    assert json.loads(say("/model --json")) == {"model": "ollama:qwen3", "source": "session", "missing": None}
+    assert json.loads(say("/model openai:x --json")) == {"model": "openai:x", "source": "session", "missing": key}
+    assert os.listdir(project) == [".git"]
+
+
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [
+        ("gpt-5", "model: Expected 'provider:name', such as 'openai:NAME' or 'ollama:NAME', received 'gpt-5'"),
+        ("sk-abc123def", "model: Looks like a secret key; keys belong in the environment"),
+        ("\x1b[2J:x", "model: Expected 'provider:name'"),
+    ],
+)
+def test_a_model_that_cannot_be_set_changes_nothing(say: AtTerminal, name: str, what: str) -> None:
+    said = say(f"/model {name}")
+    assert said.startswith("Error: This cannot be set; correct it:\n")
+    assert what in said
+    assert "abc123" not in said
+    assert "\x1b" not in said
+    assert say.model is None
+
+
+def test_a_provider_that_there_is_not_is_noted(say: AtTerminal) -> None:
+    assert "Note: No provider is called 'opnai'; did you mean 'openai'?" in say("/model opnai:x")
+
+
+def test_session_shows_where_one_is_and_what_else_there_is(say: AtTerminal) -> None:
+    assert say("/session") == f"* {'mine':40}  nothing in it yet"
+    say("/todos add A --session 其他")
+    assert [row.split()[:2] for row in say("/session").splitlines()] == [["*", "mine"], ["其他", "0/1"]]
+    say("/todos add B")
+    rows = say("/session").splitlines()
+    assert sorted(row[:6] for row in rows) == ["  其他  ", "* mine"]
+    assert say("/sessions") == say("/session") == say("/sessions list")
+
+
+@pytest.mark.parametrize("line", ["/session 其他", "/sessions resume 其他"])
+def test_session_goes_to_another_one(say: AtTerminal, line: str) -> None:
+    say("/todos add A --session 其他")
+    assert say(line) == "✅ The current session is now 其他"
+    assert say.session.name == "其他"
+    assert json.loads(say("/todos list --json"))["session"] == "其他"
+    assert json.loads(say("/session 其他 --json")) == {"current": "其他"}
+
+
+def test_session_new_begins_one(say: AtTerminal) -> None:
+    assert say("/session new") == "✅ The current session is now begun, which begins with the first change"
+    assert say('/session new "my own"') == "✅ The current session is now my own, which begins with the first change"
+    assert say.session.name == "my own"
+    say("/todos add A")
+    assert [row[:8] for row in say("/session").splitlines()] == ["* my own"]
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("/session nope", "There is no session 'nope' in this project; the sessions are: mine."),
+        ("/session new mine", "There is a session 'mine' already; go there with: /session mine"),
+        ("/session a b", "A session has one NAME; put quotes around it if it has spaces."),
+        ('/session new ""', "A session needs a name of 1 to 200 printable characters."),
+    ],
+)
+def test_a_session_that_cannot_be_taken_leaves_one_where_one_is(say: AtTerminal, line: str, sentence: str) -> None:
+    say("/todos add A")
+    assert say(line) == f"Error: {sentence}"
+    assert say.session.name == "mine"
+
+
+def test_cost_and_diff_of_a_session_without_runs(say: AtTerminal) -> None:
+    assert say("/cost") == "No run in this session yet, so nothing was used."
+    assert say("/diff") == "No run in this session yet, so nothing was changed."
