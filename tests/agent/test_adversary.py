@@ -321,7 +321,8 @@ async def test_what_needs_approval_is_not_done_without_it(arena: Arena, mode: st
     assert arena.files() == files
     assert [(todo.content, todo.status) for todo in session.todos] == [("Kept", Status.PENDING)]
     if mode == "planning":
-        assert set(attack.requests[0].tools) == {"read_file", "read_many_files", "ls", "glob", "grep", "web_fetch"}
+        reading = {"read_file", "read_many_files", "ls", "glob", "grep", "web_fetch"}
+        assert set(attack.requests[0].tools) == {*reading, "create_plan"}
 
 
 # Too much of everything.

@@ -36,6 +36,7 @@ SUMMARY = "The conversation is about to be shortened"
 TITLE = "## Current Task List"
 REMINDER = "(The list has not changed for"
 NUDGE = "(These items of your list are still open:"
+EDITED = "(The user changed the list: "
 PERSON = "Wish of a person"
 HOSTILE = f"Quote {CLOSING} and {OPENING}, then stop"
 TASK = "Bring the project into order: 整理 ✅ \u202e“quotes” \\ / \t and\nlines."
@@ -150,6 +151,7 @@ def test_the_recorded_run_has_all_that_could_spoil_a_cache(recording: Recording)
     assert sum(REMINDER in tail for tail in tails) >= 4
     assert sum(tail.split("\n\n")[1:2] != before.split("\n\n")[1:2] for before, tail in pairwise(tails)) >= 20
     assert sum(PERSON in tail for tail in tails) >= 10
+    assert sum(EDITED in tail for tail in tails) >= 6
     said = recording.bodies[-1].text
     assert said.count(NUDGE) == 2
     for words in ("is no tool 'no_such_tool'", "was not run", "missing-46.txt", "✓"):
@@ -183,6 +185,7 @@ def test_the_list_is_shown_once_in_a_request_and_after_everything_else(recording
         assert bool(body.tail) == shown
         assert body.text.count(TITLE) == shown
         assert body.text.count(REMINDER) == body.tail.count(REMINDER)
+        assert body.text.count(EDITED) == body.tail.count(EDITED) <= 1
         if shown:
             assert f"{TITLE} (Round {number}/{ROUNDS + 20})\n" in body.tail
             assert body.tail.startswith(f"{OPENING}\n{TITLE}")
@@ -290,7 +293,7 @@ def test_a_run_that_goes_on_in_another_process_begins_with_the_same_bytes(protoc
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_after_plan_mode_the_tools_are_the_same_bytes_again(protocol: Protocol, tmp_path: Path) -> None:
+def test_after_plan_mode_tools_and_instructions_are_the_same_bytes_again(protocol: Protocol, tmp_path: Path) -> None:
     person = headway.open(tmp_path)
 
     def turn(number: int, body: Body) -> Turn:
@@ -299,11 +302,10 @@ def test_after_plan_mode_the_tools_are_the_same_bytes_again(protocol: Protocol, 
 
     wire = Wire(protocol, turn)
     asyncio.run(run_loop(headway.open(tmp_path), TASK, model=wire.model()))
-    tools = [body.tools for body in wire.bodies]
-    assert tools[0] == tools[1] == tools[4] == tools[5]
-    assert tools[2] == tools[3] != tools[0]
+    for part in ([body.tools for body in wire.bodies], [body.system for body in wire.bodies]):
+        assert part[0] == part[1] == part[4] == part[5]
+        assert part[2] == part[3] != part[0]
     for before, after in pairwise(wire.bodies):
-        assert after.system == before.system
         assert after.history[: len(before.history)] == before.history
 
 

@@ -43,6 +43,7 @@ from .scripts import (
 )
 
 GO_ON = "Go on with: headway run --continue"
+PLAN_MODE_IS_ON = "Note: Plan mode is on, so nothing will be changed; 'headway plan off' ends it.\n"
 
 
 @pytest.fixture(autouse=True)
@@ -497,17 +498,57 @@ def test_in_memory_nothing_is_said_of_continuing() -> None:
     assert "--continue" not in done.out
 
 
-def test_plan_mode_changes_nothing_and_ends_when_a_run_goes_on_without_it(project: Path) -> None:
+def test_plan_mode_changes_nothing_and_stays_on_until_a_person_ends_it(project: Path, headway: Headway) -> None:
     steps = turn("", write("a.txt"), bash("touch b.txt"), call("ls"))
-    for words in (["x"], ["--continue", "Plan more"]):
-        done = run("run", *words, "--plan", "--mode", "yolo", "--model", script(steps, "A plan."))
-        assert (done.code, done.err) == (0, "")
+    for words in (["x", "--plan"], ["--continue", "Plan more", "--plan"], ["--continue", "Do it"]):
+        done = run("run", *words, "--mode", "yolo", "--model", script(steps, "A plan."))
+        assert (done.code, done.err) == (0, "" if "--plan" in words else PLAN_MODE_IS_ON)
         assert "⊘ write_file a.txt: not allowed" in done.out and "✓ ls" in done.out
+        assert "Not allowed: 2 calls (plan mode is on)" in done.out
         assert current(project).plan_mode
-        assert "plan mode" in results(project)[0].text.lower()
+        assert "plan mode" in results(project)[-3].text.lower()
         assert not {"a.txt", "b.txt"} & {path.name for path in project.iterdir()}
-    assert run("run", "--continue", "Do it", "--mode", "yolo", "--model", script(steps, "Done.")).code == 0
+    headway("plan", "off")
+    done = run("run", "--continue", "Do it", "--mode", "yolo", "--model", script(steps, "Done."))
+    assert (done.code, done.err) == (0, "")
     assert {"a.txt", "b.txt"} <= {path.name for path in project.iterdir()}
+
+
+def test_a_run_on_a_session_in_plan_mode_says_so_also_to_programs_and_a_new_one_is_in_none(project: Path) -> None:
+    api.open(project, "ours").set_plan_mode(True)
+    done = run("run", "x", "--session", "ours", "--model", script("Hello."), "--json")
+    assert (done.code, done.err) == (0, PLAN_MODE_IS_ON)
+    assert done.events[0]["type"] == "RunStarted"
+    done = run("run", "x", "--model", script("Hello."))
+    assert (done.code, done.err, current(project).plan_mode) == (0, "", False)
+
+
+def test_the_plan_that_a_run_made_is_shown_at_its_end_with_how_to_go_on(project: Path, headway: Headway) -> None:
+    steps = [{"id": "step-1", "description": "Read \x1b[2Jit"}, {"id": "step-2", "description": "拆分解析器"}]
+    planned = turn("", call("create_plan", title="Split it", overview="In two.", steps=steps))
+    done = run("run", "x", "--plan", "--model", script(planned, "Shall I?"))
+    assert (done.code, done.err) == (0, "")
+    summary = done.out[done.out.index("✅ Finished after 2 rounds") :].splitlines()
+    assert summary[2:7] == ["", "📋 Plan: Split it", "", "In two.", ""]
+    assert "  2. step-2: 拆分解析器" in summary and "\x1b" not in done.out
+    ends = ["Make it the todo list with: headway plan to-todos", "End plan mode with: headway plan off"]
+    assert summary[-3:] == ["", *ends]
+    headway("plan", "to-todos")
+    headway("plan", "off")
+    assert [todo.id for todo in current(project).todos] == ["step-1", "step-2"]
+    done = run("run", "--continue", "Go on", "--model", script("a", "b", "c"))
+    assert done.code == 0 and "Plan:" not in done.out, "it is shown by the run that made it"
+
+
+def test_a_plan_of_a_run_that_failed_or_keeps_nothing_is_shown_too(project: Path) -> None:
+    planned = turn("", call("create_plan", title="T", overview="O", steps=[{"id": "a", "description": "Do it"}]))
+    done = run("run", "x", "--plan", "--model", script(planned))
+    assert (done.code, done.out.splitlines()[-1]) == (1, GO_ON) and "📋 Plan: T" in done.out
+    done = run("run", "x", "--plan", "--memory", "--model", script(planned, "Done."))
+    assert done.code == 0 and "📋 Plan: T" in done.out and "headway plan" not in done.out
+    done = run("run", "x", "--plan", "--model", script(planned, "Done."), "--json")
+    assert done.code == 0 and len(done.out.splitlines()) == len(done.events)
+    assert [event["plan"]["title"] for event in done.events if event["type"] == "PlanUpdated"] == ["T"]
 
 
 def test_a_run_that_is_refused_does_not_end_the_plan_mode_of_the_other(project: Path) -> None:

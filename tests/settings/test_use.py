@@ -18,6 +18,7 @@ from headway.tools.todos import todo_tools
 from .conftest import Write
 
 PLAIN = ["read_file", "read_many_files", "ls", "glob", "grep", "write_file", "edit", "bash", "web_fetch"]
+PLANNED = [*PLAIN, "create_plan"]
 
 
 def names(chosen: Settings, folder: Path) -> list[str]:
@@ -35,7 +36,7 @@ def names(chosen: Settings, folder: Path) -> list[str]:
 def test_the_todo_tools_are_those_that_are_set(project: Path, in_project: Write, text: str, todos: list[str]) -> None:
     in_project(f'todo_tools = "{text}"\n')
     chosen = load_settings(project, environ={}).settings
-    assert names(chosen, project) == [*PLAIN, *todos]
+    assert names(chosen, project) == [*PLANNED, *todos]
     kinds = {"full": TodoTools.FULL, "light": TodoTools.LIGHT, "off": TodoTools.OFF}
     assert chosen.todo_tools is kinds[text]
     assert instructions(project, todo_tools=chosen.todo_tools) == instructions(project, todo_tools=kinds[text])
@@ -53,9 +54,9 @@ def test_the_kinds_of_todo_tools_are_one_type_that_takes_its_names_too(project: 
 
 def test_there_is_a_web_search_only_if_one_is_set(project: Path) -> None:
     off = Settings(todo_tools=TodoTools.OFF)
-    assert names(off, project) == PLAIN
+    assert names(off, project) == PLANNED
     searching = off.model_copy(update={"web_search": "brave"})
-    assert names(searching, project) == [*PLAIN, "web_search"]
+    assert names(searching, project) == [*PLAIN, "web_search", "create_plan"]
     with pytest.raises(HeadwayError, match="BRAVE_API_KEY"):
         searching.tools(str(project), {})
 

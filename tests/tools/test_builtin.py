@@ -17,7 +17,7 @@ from headway.tools.base import Tool
 from headway.tools.todos import todo_tools
 
 FILE_TOOLS = ["read_file", "read_many_files", "ls", "glob", "grep", "write_file", "edit"]
-OTHERS = ["bash", "web_fetch"]
+OTHERS = ["bash", "web_fetch", "create_plan"]
 
 
 def names(tools: list[Tool[Any]]) -> list[str]:
@@ -48,7 +48,7 @@ def test_the_tools_come_in_one_order(tmp_path: Path) -> None:
 
 def test_a_web_search_is_offered_only_with_a_provider(tmp_path: Path) -> None:
     found = builtin_tools(tmp_path, todo_tools="off", web_search="brave", environ={"BRAVE_API_KEY": "k"})
-    assert names(found) == [*FILE_TOOLS, *OTHERS, "web_search"]
+    assert names(found) == [*FILE_TOOLS, "bash", "web_fetch", "web_search", "create_plan"]
     with pytest.raises(HeadwayError, match="BRAVE_API_KEY"):
         builtin_tools(tmp_path, web_search="brave", environ={})
 
@@ -66,6 +66,7 @@ def test_effects_are_as_the_page_on_tools_says(tmp_path: Path) -> None:
             "edit": "write",
             "bash": "execute",
             "web_fetch": "network",
+            "create_plan": "plan",
             "TodoWrite": "todo",
             "create_todo_list": "todo",
             "update_todo_item": "todo",
@@ -176,7 +177,7 @@ def test_the_inputs_of_file_tools_are_pinned(tmp_path: Path) -> None:
 
 def test_the_inputs_of_the_other_tools_are_pinned(tmp_path: Path) -> None:
     environ = {"TAVILY_API_KEY": "k"}
-    assert inputs(builtin_tools(tmp_path, todo_tools="off", web_search="tavily", environ=environ)[7:]) == snapshot(
+    assert inputs(builtin_tools(tmp_path, todo_tools="off", web_search="tavily", environ=environ)[7:-1]) == snapshot(
         {
             "bash": {
                 "required": ["command"],
@@ -220,7 +221,9 @@ async def test_plan_mode_offers_what_reads_in_the_same_order(tmp_path: Path) -> 
     session = headway.open(memory=True)
     executor = Executor(builtin_tools(tmp_path), session, project=tmp_path, approvals=Approvals(mode="yolo"))
     session.set_plan_mode(True)
-    assert names(executor.offered()) == ["read_file", "read_many_files", "ls", "glob", "grep", "web_fetch"]
+    assert names(executor.offered()) == [
+        *("read_file", "read_many_files", "ls", "glob", "grep", "web_fetch", "create_plan")
+    ]
     refused = await executor.call("bash", {"command": "TodoWrite '{\"todos\":[]}'"})
     assert not refused.ok and "plan mode" in refused.text
 

@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 
 import headway
-from headway.tools import Answer, Effect, Executor, Question, ToolInput, tool
+from headway.tools import Answer, Effect, Executor, Question, ToolInput, WriteTodos, builtin_tools, tool
 from headway.tools.approvals import Approvals
+from headway.tools.todos import TodoTool
 
-from .samples import ALWAYS, ONCE, Marking, executor
+from .samples import ALWAYS, ONCE, Marking, Person, executor
 
 SWITCH = """
 import sys, headway
@@ -90,11 +91,157 @@ async def test_what_is_offered_follows_the_mode_in_a_stable_order(tmp_path: Path
     session = headway.open(memory=True)
     tools = [Marking(effect, f"tool_{effect}") for effect in Effect]
     runner = executor(tmp_path, *tools, session=session)
-    assert runner.offered() == tools
+    usual = [one for one in tools if one.effect is not Effect.PLAN]
+    for _ in range(2):
+        assert runner.offered() == runner.offered(planning=False) == usual
+        assert [one.name for one in runner.offered(planning=True)] == ["tool_read", "tool_network", "tool_plan"]
+        session.set_plan_mode(True)
+        assert runner.offered() == runner.offered(planning=True)
+        assert runner.offered(planning=False) == usual
+        session.set_plan_mode(False)
+
+
+async def test_out_of_plan_mode_a_plan_is_still_taken_though_nobody_is_told_of_the_tool(tmp_path: Path):
+    session = headway.open(memory=True)
+    runner = executor(tmp_path, *builtin_tools(tmp_path), session=session)
+    assert "create_plan" not in [one.name for one in runner.offered()]
+    plan = {"title": "T", "overview": "O", "steps": [{"id": "step-1", "description": "Do it"}]}
+    assert (await runner.call("create_plan", plan)).ok
+    assert session.plan is not None and session.plan.title == "T"
+
+
+async def test_of_the_built_in_tools_exactly_those_that_read_and_create_plan_are_offered(tmp_path: Path):
+    runner = planning(tmp_path, *builtin_tools(tmp_path, web_search="brave", environ={"BRAVE_API_KEY": "none"}))
+    assert {one.name for one in runner.offered()} == {
+        *("read_file", "read_many_files", "ls", "glob", "grep", "web_fetch", "web_search", "create_plan")
+    }
+    (tmp_path / "a.txt").write_text("needle\n")
+    for name in ("grep", "rg"):
+        assert "a.txt:1: needle" in (await runner.call(name, {"pattern": "needle"})).text
+
+
+@pytest.mark.parametrize("kind", ["full", "light", "off"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "echo new > a.txt",
+        "cat > a.txt",
+        "cat > a.txt <<'END'\nnew\nEND",
+        "tee a.txt < b.txt",
+        "sed -i s/old/new/ a.txt",
+        "python3 -c \"open('a.txt', 'w')\"",
+        "git status",
+        "ls",
+        "cat a.txt",
+        "true",
+        "TodoWrite '{\"todos\": []}'",
+        "echo '{\"todos\": []}' | TodoWrite",
+        "cat <<'END' | TodoWrite\n{\"todos\": []}\nEND",
+    ],
+)
+async def test_no_command_is_run_also_none_that_looks_harmless(tmp_path: Path, command: str, kind: Any):
+    (tmp_path / "a.txt").write_text("old")
+    session = headway.open(tmp_path)
+    session.add("Mine")
     session.set_plan_mode(True)
-    assert [one.name for one in runner.offered()] == ["tool_read", "tool_network", "tool_plan"]
-    session.set_plan_mode(False)
-    assert runner.offered() == tools
+    runner = executor(tmp_path, *builtin_tools(tmp_path, todo_tools=kind), session=session, mode="yolo")
+    result = await runner.call("bash", {"command": command})
+    assert (result.ok, result.denied, result.effect) == (False, True, None)
+    assert result.text.startswith("bash was not run: in plan mode")
+    assert (tmp_path / "a.txt").read_text() == "old"
+    assert [todo.content for todo in session.todos] == ["Mine"]
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("write_file", {"path": "new.txt", "content": "new"}),
+        ("edit", {"path": "a.txt", "old_string": "old", "new_string": "new"}),
+        ("TodoWrite", {"todos": []}),
+        ("write_todos", {"todos": []}),
+        ("create_todo_list", {"items": [{"description": "Theirs"}]}),
+        ("update_todo_item", {"item_id": "t1", "status": "completed"}),
+        ("todo", {"done": ["t1"], "add": ["Theirs"]}),
+    ],
+)
+async def test_neither_files_nor_the_list_are_written_by_any_tool_that_there_is(
+    tmp_path: Path, name: str, arguments: dict[str, Any]
+):
+    (tmp_path / "a.txt").write_text("old")
+    session = headway.open(memory=True)
+    session.add("Mine")
+    session.set_plan_mode(True)
+    version = session.version
+    tools = [*builtin_tools(tmp_path), WriteTodos(), TodoTool()]
+    runner = executor(tmp_path, *tools, session=session, mode="yolo")
+    assert (await runner.call("read_file", {"path": "a.txt"})).ok
+    result = await runner.call(name, arguments)
+    assert (result.ok, result.denied) == (False, True)
+    assert "finish the plan with create_plan" in result.text
+    assert session.version == version
+    assert [path.name for path in tmp_path.iterdir()] == ["a.txt"] and (tmp_path / "a.txt").read_text() == "old"
+
+
+async def test_a_tool_that_was_hidden_is_refused_when_it_is_called_all_the_same(tmp_path: Path):
+    markings = [Marking(effect, f"tool_{effect}") for effect in Effect]
+    runner = planning(tmp_path, *markings)
+    shown = runner.offered()
+    for marking in markings:
+        assert (await runner.call(marking.name, {})).ok is (marking in shown)
+        assert bool(marking.ran) is (marking in shown)
+
+
+@pytest.mark.parametrize("odd", [None, "", "harmless", "READ", 3, [], Effect])
+async def test_an_answer_to_what_a_call_does_that_is_none_counts_as_execute(tmp_path: Path, odd: Any):
+    class Odd(Marking):
+        def effect_of(self, call: Any) -> Any:
+            return odd
+
+    tool = Odd(Effect.READ)
+    result = await planning(tmp_path, tool).call("marking", {})
+    assert (result.ok, result.denied, tool.ran) == (False, True, [])
+
+
+async def test_a_tool_that_cannot_say_what_a_call_does_is_not_run(tmp_path: Path):
+    class Broken(Marking):
+        def effect_of(self, call: Any) -> Effect:
+            raise RuntimeError("no idea")
+
+    tool = Broken(Effect.READ)
+    result = await planning(tmp_path, tool).call("marking", {})
+    assert (result.ok, tool.ran) == (False, [])
+
+
+async def test_no_mode_no_allow_pattern_and_no_answer_of_before_helps(tmp_path: Path):
+    session = headway.open(memory=True)
+    person = Person(ALWAYS)
+    marking = Marking(Effect.WRITE)
+    asked = executor(tmp_path, marking, session=session, ask=person)
+    assert (await asked.call("marking", {})).ok and (await asked.call("marking", {})).ok
+    session.set_plan_mode(True)
+    others = [
+        {"mode": "yolo"},
+        {"mode": "auto_edit"},
+        {"allow": ["marking"]},
+        {"allow": ["marking: *"]},
+        {"ask": person},
+    ]
+    for runner in (asked, *(executor(tmp_path, marking, session=session, **about) for about in others)):
+        result = await runner.call("marking", {})
+        assert (result.ok, result.denied) == (False, True)
+    assert (len(marking.ran), len(person.questions)) == (2, 1)
+
+
+async def test_a_sub_agent_is_in_the_plan_mode_of_its_session(tmp_path: Path):
+    session = headway.open(memory=True)
+    marking = Marking(Effect.WRITE)
+    runner = executor(tmp_path, marking, session=session.agent("sub-1"), mode="yolo")
+    assert (await runner.call("marking", {})).ok
+    session.set_plan_mode(True)
+    assert runner.offered() == []
+    assert (await runner.call("marking", {})).denied
+    session.agent("sub-2").set_plan_mode(False)
+    assert (await runner.call("marking", {})).ok
 
 
 async def test_plan_mode_that_begins_while_the_question_waits_still_counts(tmp_path: Path):

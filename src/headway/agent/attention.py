@@ -1,6 +1,6 @@
-"""What the model is shown and told about its list: the block, a reminder, and the line that lets it go on.
+"""What the model is shown and told about its list: the block, what a person changed, a reminder, and a line to go on.
 
-All of it is rendered from the session at that moment. Block and reminder go into the request only, so that what a
+All of it is rendered from the session at that moment. All but the last goes into the request only, so that what a
 provider has cached stays valid; a nudge is a message of its own, as a question of the user's would be.
 """
 
@@ -10,6 +10,7 @@ import json
 from typing import TYPE_CHECKING
 
 from headway.agent.config import Inject, LoopConfig
+from headway.agent.edits import edits_line
 from headway.core.model import Status, Todo, TodoList
 from headway.core.run_events import TodoListContextInjected
 from headway.core.tracking import active_item, is_done, is_ours
@@ -17,6 +18,9 @@ from headway.tools.todo_kinds import TodoTools
 from headway.views.prompt import escaped, prompt_block
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from headway.core.events import Event
     from headway.core.model import State
 
 _ANSWER = "(Every item is done. Answer the user now; call a tool only if something is still missing.)"
@@ -27,43 +31,67 @@ _MOST_NAMED = 10
 class Attention:
     """Of one run: what was shown, and how long the list has not changed."""
 
-    def __init__(self, config: LoopConfig, todos: TodoList, room: int) -> None:
-        """`room`: bytes that the block may take."""
+    def __init__(
+        self, config: LoopConfig, todos: TodoList, room: int, events: Callable[[int, int], Iterable[Event]]
+    ) -> None:
+        """`room`: bytes that the block may take; `events` reads the log after a version, up to another one."""
         self._config = config
         self._room = room
+        self._events = events
+        self._round = 0
+        """The round of the request that was last made."""
+        self._block_in = 0
+        """The round in which the block was last shown."""
+        self._told = self._seen = 0
+        """Version up to which the model knew the list before this round; and with this round's request. 0: not yet."""
         self._changed_in: int = todos.changed_in
         self._worked = 0
         """Rounds that did work since the list last changed, or since the last reminder."""
+        self._reminded = (0, 0)
+        """The round of the last reminder, and of how many rounds of work it spoke."""
         self._nudges = 0
         self._progress = True
         """Whether a call succeeded since the last nudge."""
 
     def shown(
-        self, state: State, agent: str, round: int, *, answering: bool, again: bool
+        self, state: State, agent: str, round: int, *, answering: bool
     ) -> tuple[str, TodoListContextInjected | None]:
-        """What is added to this round's request, and the fact that it was."""
+        """What is added to a request of this round, and the fact that the list was.
+
+        If there was a request in this round already, it failed: what it told is told again.
+        """
         todos, run = state.list_of(agent), state.runs[agent]
-        if not todos.items:
-            return "", None
+        edits = self._edits(state, todos, agent, round)
         finished = is_done(todos)
-        if finished and run.finished_shown and not again:
-            return "", None
+        if not todos.items or (finished and run.finished_shown and self._block_in != round):
+            return edits, None
+        self._block_in, self._seen = round, state.version
         items = list(todos.items.values())
         config = self._config
         text = prompt_block(items, round=round, max_rounds=run.max_rounds, recap=config.recap, room=self._room)
-        lines = [text, self._reminder(state, todos, finished=finished)]
+        lines = [text, edits, self._reminder(state, todos, round, finished=finished)]
         if answering and finished and config.inject == Inject.TAIL:
             lines.append(_ANSWER)
         active = active_item(todos.items, run)
         fact = TodoListContextInjected(len(items), active and active.id, round, finished)
         return "\n".join(line for line in lines if line), fact
 
-    def _reminder(self, state: State, todos: TodoList, *, finished: bool) -> str:
+    def _edits(self, state: State, todos: TodoList, agent: str, round: int) -> str:
+        """What a person changed since the model was last shown the list. The log is read only if anyone did."""
+        if round != self._round:  # so the request of the round before was answered
+            self._round, self._told = round, self._seen
+        if not self._told:
+            return ""
+        self._seen = state.version
+        return "" if todos.changed_in <= self._told else edits_line(self._events(self._told, todos.changed_in), agent)
+
+    def _reminder(self, state: State, todos: TodoList, round: int, *, finished: bool) -> str:
         config = self._config
-        due = self._worked >= config.remind_after and not finished and not state.plan_mode
+        rounds = self._reminded[1] if self._reminded[0] == round else self._worked
+        due = rounds >= config.remind_after and not finished and not state.plan_mode
         if not due or config.todo_tools == TodoTools.OFF or todos.changed_in != self._changed_in:
             return ""
-        rounds, self._worked = self._worked, 0
+        self._reminded, self._worked = (round, rounds), 0
         how = _HOW[TodoTools(config.todo_tools)]
         return f"(The list has not changed for {rounds} rounds of work: bring it up to date with {how} if it is not.)"
 

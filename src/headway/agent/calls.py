@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -33,6 +34,11 @@ SIDE_BY_SIDE = 8
 _TOLD = ("command", "path", "paths", "pattern", "url", "query", "item_id")
 """Arguments that say best what a call is about."""
 _LOOKED_AT = 4_000
+MAX_DIFF = 20_000
+_MORE = 40
+"""Characters of a diff that are left for how much more there is."""
+_TAKEN_OUT = re.compile(r"^-", re.MULTILINE)
+_MINUS = "\N{MINUS SIGN}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +137,7 @@ class Calls:
             result.files,
             result.kept,
             _milliseconds(time.monotonic() - began - self._recorder.waited.pop(call.tool_call_id, 0.0)),
+            diff=diff_for_people(result.diff, self._recorder.redacted) if isinstance(result.diff, str) else None,
         )
         # What the model is told now keeps keys and tokens, since it may have to write them back; the log does not.
         text = self._recorder.redacted(finished.text)
@@ -141,6 +148,21 @@ class Calls:
 
 def _milliseconds(seconds: float) -> float:
     return round(seconds, 3)
+
+
+def diff_for_people(diff: str, redacted: Redact) -> str | None:
+    """The diff without keys and tokens, in at most `MAX_DIFF` characters: whole lines, and how many more there are."""
+    if not diff:
+        return None
+    # A hyphen before a key makes it part of a longer word, and of `-----END` no end: so keys are looked for once more
+    # while lines that were taken out begin with another sign.
+    diff = redacted(_TAKEN_OUT.sub(_MINUS, redacted(diff)))
+    diff = re.sub(f"^{_MINUS}", "-", diff, flags=re.MULTILINE)
+    if len(diff) <= MAX_DIFF:
+        return diff
+    end = diff.rfind("\n", 0, MAX_DIFF - _MORE) + 1
+    left = diff.count("\n", end) + (not diff.endswith("\n"))
+    return f"{diff[:end]}… {left:,} line{'' if left == 1 else 's'} more"
 
 
 def summary(tool: str, args: object, redacted: Redact) -> str:
@@ -158,8 +180,9 @@ def summary(tool: str, args: object, redacted: Redact) -> str:
         told = next((fields[name] for name in _TOLD if fields.get(name)), None)
         entries = fields.get("items") or fields.get("todos")
         if told is None and isinstance(entries, list):
-            number = len(cast("list[object]", entries))
-            told = f"({number} item{'' if number == 1 else 's'})"
+            told = f"({_counted(cast('list[object]', entries), 'item')})"
+        if told is None and isinstance(steps := fields.get("steps"), list):
+            told = f"{fields.get('title') or ''} ({_counted(cast('list[object]', steps), 'step')})".lstrip()
         if told is None:
             told = json.dumps(fields, ensure_ascii=False, default=str) if fields else ""
         values = told
@@ -167,3 +190,7 @@ def summary(tool: str, args: object, redacted: Redact) -> str:
         values = " ".join(map(str, cast("list[object]", values)))
     text = values if isinstance(values, str) else str(values)
     return f"{shown(tool, 64)} {shown(redacted(text[:_LOOKED_AT]), 200)}".rstrip()
+
+
+def _counted(things: list[object], name: str) -> str:
+    return f"{len(things)} {name}{'' if len(things) == 1 else 's'}"

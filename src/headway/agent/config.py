@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 from headway.core.errors import HeadwayError
 from headway.core.text import shown
 from headway.core.tracking import Policy
-from headway.settings.model import Tracking
+from headway.settings.model import Settings, Tracking
 from headway.tools.todo_kinds import TodoTools, TodoToolsName
 
 
@@ -74,7 +74,8 @@ class LoopConfig:
     stop_when_done: bool = True
     """When every item is done, the model gets one last round to answer."""
     instructions: str | None = None
-    """What the model is told at the beginning; None: Headway's own prompt with the project's notes."""
+    """What the model is told at the beginning; None: Headway's own prompt with the project's notes. Plan mode adds its
+    own part."""
     context_window: int | None = None
     """Tokens that fit into a request and its answer; None: what is known of the model."""
     reply_tokens: int = 8_000
@@ -100,6 +101,17 @@ class LoopConfig:
     @property
     def policy(self) -> Policy:
         return Policy(str(self.tracking), self.complete_after, self.block_after)
+
+
+def config_of(settings: Settings) -> LoopConfig:
+    """A run as a person has set it."""
+    return LoopConfig(
+        max_rounds=settings.max_rounds,
+        max_tokens=settings.max_tokens,
+        max_cost=settings.max_cost,
+        tracking=settings.tracking,
+        todo_tools=settings.todo_tools,
+    )
 
 
 _OPTIONAL = frozenset(field.name for field in fields(LoopConfig) if field.default is None)

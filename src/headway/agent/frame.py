@@ -15,6 +15,8 @@ from headway.agent.config import Inject
 from headway.agent.definitions import tool_definitions
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from headway.tools.executor import Executor
 
 
@@ -38,11 +40,12 @@ def size_of_parameters(parameters: ModelRequestParameters) -> int:
 
 
 class Frame:
-    def __init__(self, instructions: str, executor: Executor, inject: str) -> None:
+    def __init__(self, instructions: Callable[[bool], str], executor: Executor, inject: str) -> None:
+        """`instructions` says what the model is told, in plan mode or not."""
         self._instructions = instructions
         self._executor = executor
         self._inject = inject
-        self._made: dict[bool, tuple[ModelRequestParameters, int]] = {}
+        self._made: dict[bool, tuple[ModelRequestParameters, int, str]] = {}
 
     def parameters(self, *, planning: bool) -> ModelRequestParameters:
         return self._parts(planning)[0]
@@ -51,25 +54,27 @@ class Frame:
         """Bytes that go along with the history."""
         return self._parts(planning)[1]
 
-    def _parts(self, planning: bool) -> tuple[ModelRequestParameters, int]:
+    def _parts(self, planning: bool) -> tuple[ModelRequestParameters, int, str]:
+        """What goes along in this mode, its size, and the instructions that are part of it."""
         found = self._made.get(planning)
         if found is None:
+            told = self._instructions(planning)
             parameters = ModelRequestParameters(
                 function_tools=tool_definitions(self._executor.offered(planning=planning)),
-                instruction_parts=[InstructionPart(content=self._instructions)],
+                instruction_parts=[InstructionPart(content=told)],
             )
-            found = self._made[planning] = (parameters, size_of_parameters(parameters))
+            found = self._made[planning] = (parameters, size_of_parameters(parameters), told)
         return found
 
     def around(self, messages: list[ModelMessage], size: int, block: str, *, planning: bool) -> Request:
         """The history, of this size, with the block after it or in the system message."""
-        parameters, fixed = self._parts(planning)
+        parameters, fixed, told = self._parts(planning)
         size += fixed + len(block.encode())
         if not block:
             return Request([*messages], parameters, size)
         if self._inject == Inject.SYSTEM:
             # One text, and so one system message: some servers refuse a second one.
-            parts = [InstructionPart(content=f"{self._instructions}\n\n{block}", dynamic=True)]
+            parts = [InstructionPart(content=f"{told}\n\n{block}", dynamic=True)]
             return Request([*messages], replace(parameters, instruction_parts=parts), size)
         # The list of messages is copied, the messages are not: the block goes along with the last one this time only.
         last = messages[-1]

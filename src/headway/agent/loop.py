@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from headway.agent.frame import Frame, Request
     from headway.agent.recorder import Recorder
     from headway.agent.requests import Requests
+    from headway.core.events import Event
     from headway.core.model import State, TodoList
 
 _SHORTENED = 5
@@ -63,7 +64,7 @@ class Loop:
         self._calls = calls
         self._judge = Judge(recorder, config.policy, requests.apart) if config.tracking == JUDGED else None
         todos = recorder.session.todo_list
-        self._attention = Attention(config, todos, budget.block_room)
+        self._attention = Attention(config, todos, budget.block_room, self._events)
         self._block_size = min(sum(len(todo.content) * 2 for todo in todos.items.values()), budget.block_room)
         """About how many bytes of a request the list takes."""
         self._done = _items_of(todos) if is_done(todos) else None
@@ -136,15 +137,18 @@ class Loop:
 
     # 2. inject
 
-    def _inject(self, *, again: bool = False) -> str:
-        """The list as it is at this moment, to go along with the history; `again` if the request before failed."""
+    def _inject(self) -> str:
+        """The list as it is at this moment, to go along with the history; made anew if the request fails."""
         state = self._session.state
         self._planning = state.plan_mode
-        block, fact = self._attention.shown(state, self._agent, self.round, answering=self._all_done, again=again)
+        block, fact = self._attention.shown(state, self._agent, self.round, answering=self._all_done)
         self._block_size = len(block.encode(errors="replace"))
         if fact is not None:
             self._recorder.soon(fact)
         return block
+
+    def _events(self, after: int, last: int) -> list[Event]:
+        return self._session.store.events(self._session.name, after, last - after)
 
     def _request(self, block: str) -> Request:
         messages, size = self._conversation.messages, self._conversation.size
@@ -154,12 +158,11 @@ class Loop:
 
     async def _ask(self, block: str) -> tuple[list[ToolCallPart[Any]], dict[str, str]]:
         """The calls of the model's answer to the history and the block, and what is wrong with some of them."""
-        shown = bool(block)
         for attempt in range(_SHORTENED + 1):
             request = self._request(block)
             try:
                 answer = await self._requests.answered(
-                    request, self.round, renewed=lambda: self._request(self._inject(again=shown))
+                    request, self.round, renewed=lambda: self._request(self._inject())
                 )
                 return self._keep(answer, request.size)
             except ContextTooLong as error:
@@ -168,7 +171,7 @@ class Loop:
                 self._budget.too_long(request.size)
                 self._recorder.record(RunError(str(error), retry_in=0.0))
                 await self._compact(by_model=False)
-                block = self._inject(again=shown)
+                block = self._inject()
         raise AssertionError("it was answered, or failed")
 
     def _keep(self, answer: ModelResponse, size: int) -> tuple[list[ToolCallPart[Any]], dict[str, str]]:

@@ -1,7 +1,7 @@
 """What the model is told at the beginning: how to work, and what the project's own notes say.
 
-The same project gives the same bytes, with no date and no path in it. The loop calls this once per run and keeps the
-text, so that what a provider has cached stays valid also when the notes change meanwhile.
+The same project gives the same bytes, with no date and no path in it. The loop calls this once per run and mode and
+keeps the text, so that what a provider has cached stays valid also when the notes change meanwhile.
 """
 
 from __future__ import annotations
@@ -22,18 +22,27 @@ _LARGEST_FILE = 4_000_000
 _SYSTEMS = {"Darwin": "macOS"}
 
 
-def instructions(project: str | Path, *, todo_tools: TodoTools | TodoToolsName = TodoTools.FULL) -> str:
-    """The system prompt for a run in this project."""
-    here = Path(__file__)
-    todo_list = here.with_name(f"todo_{TodoTools(todo_tools)}.md").read_text(encoding="utf-8")
-    text = here.with_name("prompt.md").read_text(encoding="utf-8").replace("{todo_list}", todo_list.strip())
+def instructions(
+    project: str | Path, *, todo_tools: TodoTools | TodoToolsName = TodoTools.FULL, planning: bool = False
+) -> str:
+    """The system prompt for a run in this project; in plan mode with that in place of the todo list."""
+    part = _text("plan_mode" if planning else f"todo_{TodoTools(todo_tools)}")
     system = platform.system()
     parts = [
-        text.strip(),
+        _text("prompt").replace("{todo_list}", part),
         f"The operating system is {_SYSTEMS.get(system, system or 'unknown')}.",
         _notes(Path(project)),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def in_plan_mode(own: str) -> str:
+    """Instructions of a caller's own, as they are while plan mode is on."""
+    return "\n\n".join(part for part in (own.rstrip(), _text("plan_mode")) if part) + "\n"
+
+
+def _text(name: str) -> str:
+    return Path(__file__).with_name(f"{name}.md").read_text(encoding="utf-8").strip()
 
 
 def _notes(project: Path) -> str:

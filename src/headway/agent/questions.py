@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from headway.agent.calls import diff_for_people
 from headway.core.model import PERSON
 from headway.core.run_events import ApprovalAnswered, ApprovalAsked
 from headway.core.runs import Run
@@ -67,6 +68,6 @@ def _asked(question: Question, redacted: Callable[[str], str]) -> ApprovalAsked:
         question.call_id,
         command=preview.command and redacted(preview.command),
         path=preview.path,
-        diff=preview.diff and redacted(preview.diff),
+        diff=preview.diff and diff_for_people(preview.diff, redacted),
         host=preview.host,
     )

@@ -23,7 +23,7 @@ from headway.agent.conversation import Conversation
 from headway.agent.frame import Frame
 from headway.agent.loop import Loop
 from headway.agent.models import context_window, own_retries_off, resolve_model
-from headway.agent.prompt import instructions
+from headway.agent.prompt import in_plan_mode, instructions
 from headway.agent.questions import Questions
 from headway.agent.recorder import Recorder
 from headway.agent.requests import Requests
@@ -90,9 +90,6 @@ async def run_loop(
         on_output=lambda call_id, text: recorder.live(text, "output", call_id),
         ask=Questions(recorder, approvals.ask) if approvals.ask else None,
     )
-    told = config.instructions
-    if told is None:
-        told = instructions(folder, todo_tools=config.todo_tools)
     first = _first_messages(session, task)
     end_delivery = session.log.deliver_apart()
     unsubscribe = session.subscribe(_called(on_event), to_the_end=_DELIVERY) if on_event else lambda: None
@@ -103,6 +100,7 @@ async def run_loop(
         asker = Asker(asked, apart=isinstance(model, str) and asked.base_url is not None)
         # A model that was passed may be in use elsewhere: its client is left as it is.
         retries_off = isinstance(model, str) and own_retries_off(asked)
+        told = _told(config, folder)
         return await _supervised(recorder, first, asker, asked, executor, told, config, retries_off=retries_off)
     finally:
         # In a thread: a listener may have to run on this loop to hear the rest.
@@ -123,6 +121,18 @@ def _check(session: object, model: object, approvals: object, on_event: object, 
     for name, value, fits, what in wanted:
         if not fits:
             raise HeadwayError(f"`{name}` takes {what}, not '{shown(value)}'.")
+
+
+def _told(config: LoopConfig, folder: str) -> Callable[[bool], str]:
+    """What the model is told at the beginning, in plan mode or not."""
+
+    def told(planning: bool) -> str:
+        own = config.instructions
+        if own is None:
+            return instructions(folder, todo_tools=config.todo_tools, planning=planning)
+        return in_plan_mode(own) if planning else own
+
+    return told
 
 
 def _first_messages(session: Session, task: str | None) -> list[ModelRequest]:
@@ -181,7 +191,7 @@ async def _supervised(
     asker: Asker,
     model: Model,
     executor: Executor,
-    told: str,
+    told: Callable[[bool], str],
     config: LoopConfig,
     *,
     retries_off: bool,

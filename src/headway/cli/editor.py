@@ -6,6 +6,7 @@ import os
 import shlex
 import subprocess
 import tempfile
+from contextlib import suppress
 
 from headway.core.errors import HeadwayError
 from headway.core.text import shown
@@ -19,8 +20,8 @@ def command() -> list[str]:
     if wanted:
         try:
             words = shlex.split(wanted)
-        except ValueError:
-            words = [wanted]
+        except ValueError as error:
+            raise HeadwayError(f"EDITOR cannot be read: '{shown(wanted)}' has a quote that is not closed.") from error
         if words:
             return words
     return [next((name for name in ("vi", "nano") if shutil.which(name)), "vi")]
@@ -43,5 +44,8 @@ def edited(text: str, suffix: str) -> str | None:
             return None
         with open(path, encoding="utf-8", errors="replace") as file:
             return file.read()
+    except FileNotFoundError:  # it was deleted in there
+        return None
     finally:
-        os.unlink(path)
+        with suppress(OSError):
+            os.unlink(path)

@@ -46,7 +46,12 @@ def print_written(chosen: Chosen, session: Session, written: Written, line: str)
         click.echo(f"{shown(item)} no longer depends on {shown(needed)}.")
     if written.dropped:
         names = some([todo.content for todo in written.dropped])
-        click.echo(f"Dropped unfinished: {names}. Take it back with: headway todos undo")
+        click.echo(f"Dropped unfinished: {names}. Take it back with: {named(chosen, 'todos undo')}")
+
+
+def named(chosen: Chosen, command: str) -> str:
+    """A command as it is typed where this one was: with a slash, or in a shell."""
+    return f"headway {command}" if chosen.live is None else f"/{command}"
 
 
 def quoted(todo: Todo) -> str:

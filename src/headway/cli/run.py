@@ -8,25 +8,23 @@ import signal
 import sys
 import time
 from contextlib import suppress
-from secrets import token_hex
 from typing import TYPE_CHECKING
 
 import click
 
-from headway.cli.options import Chosen, complete_sessions, of_project, print_json
-from headway.core.clock import local_stamp, now
+from headway.cli.options import Chosen, complete_sessions, of_project, print_json, session_to_begin
 from headway.core.codec import event_dict
 from headway.core.errors import HeadwayError
+from headway.core.events import PLAN_UPDATED
 from headway.core.log import Log
 from headway.core.run_events import ToolFinished
 from headway.core.session import Session
-from headway.core.text import shown
-from headway.project import chosen_session, open_store, session_name
+from headway.project import open_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from headway.agent import LoopConfig, RunResult
+    from headway.agent import RunResult
     from headway.core.events import Event
     from headway.settings.model import Settings
     from headway.tools.approvals import Ask
@@ -44,7 +42,7 @@ _NO_MODEL = (
 @click.argument("task", nargs=-1)
 @click.option("--continue", "go_on", is_flag=True, help="Go on in the current session; a task is then optional.")
 @click.option("--session", metavar="NAME", shell_complete=complete_sessions, help="Use this session, new or not.")
-@click.option("--plan", is_flag=True, help="Plan mode: look around and plan, change nothing.")
+@click.option("--plan", is_flag=True, help="Turn plan mode on: look around and plan, change nothing.")
 @click.option(
     "--mode",
     type=click.Choice(["default", "auto_edit", "yolo"]),
@@ -107,25 +105,14 @@ def _begun(chosen: Chosen, task: str | None, *, go_on: bool, plan: bool, memory:
     if loaded.settings.model is None:
         raise HeadwayError(_NO_MODEL)
     session = _session(chosen, go_on=go_on, memory=memory)
+    if not plan and session.plan_mode:
+        click.echo("Note: Plan mode is on, so nothing will be changed; 'headway plan off' ends it.", err=True)
     return _Run(chosen, session, loaded.settings, task, plan=plan, memory=memory).exit_code()
 
 
 def _session(chosen: Chosen, *, go_on: bool, memory: bool) -> Session:
     store = open_store(chosen.folder(), memory=memory)
-    if chosen.session is not None or go_on or os.environ.get("HEADWAY_SESSION"):
-        name = session_name(chosen_session(store, os.environ, chosen.session))
-        if go_on and not store.version(name):
-            raise HeadwayError(
-                f"There is nothing to continue in the session '{shown(name)}': leave --continue out to begin one."
-            )
-    else:
-        name = _new_name()
-    return Session(Log(store, name))
-
-
-def _new_name() -> str:
-    """By the time, and something that other runs begun in the same second do not have."""
-    return f"run-{local_stamp(now())}-{token_hex(2)}"
+    return Session(Log(store, session_to_begin(chosen, store, go_on=go_on, kind="run")))
 
 
 class _Run:
@@ -144,6 +131,8 @@ class _Run:
         self._asks = False
         self._denied = 0
         """Calls that were not allowed."""
+        self._planned = False
+        """Whether it made a plan."""
         self._unprinted: OSError | None = None
         """Why nothing more can be printed."""
         self._main: asyncio.Task[RunResult] | None = None
@@ -201,6 +190,7 @@ class _Run:
 
     async def _go(self, tell: Callable[[Event], None], ask: Ask | None) -> RunResult:
         from headway.agent import run_loop
+        from headway.agent.config import config_of
 
         def heard(event: Event) -> None:
             if event.type == "RunStarted":
@@ -208,6 +198,8 @@ class _Run:
                     self._session.store.set_current(self._session.name)
             if isinstance(event.data, ToolFinished) and event.data.denied:
                 self._denied += 1
+            if event.type == PLAN_UPDATED:
+                self._planned = True
             try:
                 tell(event)
             except OSError as error:  # nobody reads any more, or there is no room for it
@@ -231,10 +223,10 @@ class _Run:
                 base_url=settings.base_url,
                 tools=settings.tools(folder),
                 approvals=settings.approvals(ask),
-                config=_config(settings),
+                config=config_of(settings),
                 limits=limits,
                 project=folder,
-                planning=self._plan,
+                planning=self._plan or None,  # without the flag, the session stays as it is
             )
         )
         try:
@@ -268,26 +260,29 @@ class _Run:
             cost=result.cost,
         )
         if self._denied:
-            nobody = (
-                "" if self._asks else " (there is no terminal to ask at: see --mode, and `allow` in headway config)"
-            )
-            lines.append(f"Not allowed: {self._denied} call{'' if self._denied == 1 else 's'}{nobody}")
-        click.echo("\n" + "\n".join(lines))
+            lines.append(f"Not allowed: {self._denied} call{'' if self._denied == 1 else 's'}{self._why_denied()}")
+        click.echo("\n" + "\n".join([*lines, *self._plan_lines()]))
         if not result.ok and not self._memory:
             click.echo("Go on with: headway run --continue")
+
+    def _why_denied(self) -> str:
+        if self._session.plan_mode:
+            return " (plan mode is on)"
+        return "" if self._asks else " (there is no terminal to ask at: see --mode, and `allow` in headway config)"
+
+    def _plan_lines(self) -> list[str]:
+        """The plan, if this run made one, and what can be done with it."""
+        state = self._session.state
+        if not self._planned or state.plan is None:
+            return []
+        from headway.views.plan import plan_lines
+
+        lines = ["", *plan_lines(state.plan), ""]
+        if self._memory:
+            return lines[:-1]
+        lines.append("Make it the todo list with: headway plan to-todos")
+        return [*lines, "End plan mode with: headway plan off"] if state.plan_mode else lines
 
 
 def _interrupt(number: int, frame: object) -> None:
     raise KeyboardInterrupt
-
-
-def _config(settings: Settings) -> LoopConfig:
-    from headway.agent import LoopConfig
-
-    return LoopConfig(
-        max_rounds=settings.max_rounds,
-        max_tokens=settings.max_tokens,
-        max_cost=settings.max_cost,
-        tracking=settings.tracking,
-        todo_tools=settings.todo_tools,
-    )

@@ -71,6 +71,8 @@ class ToolFinished(Value):
     seconds: float = 0.0
     item_id: str | None = None
     """The item that it was recorded on."""
+    diff: str | None = None
+    """What it changed in files, for people; a model is not told."""
 
     @property
     def succeeded(self) -> bool:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from headway.core.model import Todo
 
-ASCII = str.maketrans("✓✗⊘●•│─━▌…→·", "+x-**|--|.>-")
+ASCII = str.maketrans("✓✗⊘●•│─━▌…→·✅❌—“”‘’", "+x-**|--|.>-+x-\"\"''")
 _STYLES = {"✓": "green", "✗": "red", "⊘": "yellow", "!": "yellow", "❌": "red", "?": "bold yellow"}
 
 
@@ -61,7 +61,7 @@ class Pen:
             drawn = self.drawn(Answer(safe, hyperlinks=False, code_theme="ansi_dark"), width)
         except RecursionError:  # nested deeper than anyone writes
             drawn = safe
-        return "\n".join(line.rstrip() for line in drawn.rstrip("\n").split("\n"))
+        return "\n".join(line.rstrip() for line in drawn.split("\n")).strip("\n")
 
     def line(self, mark: str, what: str, why: str, width: int) -> str:
         """One line; if it is too long, it is what happened that is cut, not why."""

@@ -8,11 +8,11 @@ import signal
 import sys
 from typing import TYPE_CHECKING
 
-from headway.core.errors import HeadwayError
+from headway.cli.options import session_to_begin
 from headway.core.session import Session
 from headway.core.text import shown
-from headway.project import chosen_session, open_store, session_name
-from headway.repl.work import Work, new_name
+from headway.project import open_store
+from headway.repl.work import Work
 
 if TYPE_CHECKING:
     from headway.cli.options import Chosen
@@ -21,13 +21,7 @@ if TYPE_CHECKING:
 def start(chosen: Chosen, *, go_on: bool, plan: bool, mode: str | None, memory: bool) -> int:
     """Runs the terminal session to its end; the exit code."""
     store = open_store(chosen.folder(), memory=memory)
-    name = new_name()
-    if chosen.session is not None or go_on or os.environ.get("HEADWAY_SESSION"):
-        name = session_name(chosen_session(store, os.environ, chosen.session))
-        if go_on and not store.version(name):
-            raise HeadwayError(
-                f"There is nothing to continue in the session '{shown(name)}': leave --continue out to begin one."
-            )
+    name = session_to_begin(chosen, store, go_on=go_on, kind="chat")
     work = Work(chosen, store, name, mode=mode, memory=memory)
     goes_on = bool(work.session.version)
     if plan:
@@ -54,6 +48,7 @@ async def _on_screen(work: Work, *, goes_on: bool, memory: bool) -> int:
 
     screen = TerminalScreen(work, Pen(ascii=not has_unicode(sys.stdout)), None if memory else _history())
     loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGINT, screen.interrupt)
     for number in (signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, screen.leave)
     screen.greet(work.session if goes_on else None)

@@ -17,7 +17,6 @@ from prompt_toolkit.application.current import get_app_session
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.output import ColorDepth
-from prompt_toolkit.output.vt100 import Vt100_Output
 
 from headway.core.events import TODO_LIST_UPDATED
 from headway.core.run_events import ToolFinished
@@ -26,6 +25,7 @@ from headway.repl.completer import SlashCompleter
 from headway.repl.drawing import Pen
 from headway.repl.keys import bindings
 from headway.repl.layout import layout
+from headway.repl.paper import Paper
 from headway.repl.transcript import Piece, Transcript
 
 if TYPE_CHECKING:
@@ -38,22 +38,6 @@ if TYPE_CHECKING:
 
 _LOOK_EVERY = 0.25
 """Seconds between looks at what others changed."""
-_TAIL = 500
-"""Lines that are written again when the size of the terminal changes."""
-
-
-class _Output(Vt100_Output):
-    """Nothing reaches the terminal while it is held: a line above and the lower part come in one go."""
-
-    held = False
-
-    @property
-    def responds_to_cpr(self) -> bool:
-        return False  # the lower part is as high as what is in it, wherever it stands
-
-    def flush(self) -> None:
-        if not self.held:
-            super().flush()
 
 
 class TerminalScreen:
@@ -62,6 +46,7 @@ class TerminalScreen:
     def __init__(self, work: Work, pen: Pen, history: str | None) -> None:
         self.work = work
         self.pen = pen
+        self.paper = Paper(pen)
         self.transcript = Transcript()
         self.todos: list[Todo] = []
         self.planning = False
@@ -71,11 +56,6 @@ class TerminalScreen:
         self._draft = ""
         """What was being typed when a question came."""
         self._events: deque[Event] = deque()
-        self._tail: deque[str] = deque(maxlen=_TAIL)
-        self._spoke = False
-        """Whether the model spoke last: what it says next is another paragraph."""
-        self._suspended = False
-        self._unprinted: list[str] = []
         self._commands: set[asyncio.Task[None]] = set()
         self._leaving = False
         self._loop = asyncio.get_running_loop()
@@ -83,19 +63,15 @@ class TerminalScreen:
         self.input = Buffer(
             multiline=True, history=kept, completer=SlashCompleter(work.chosen), complete_while_typing=True
         )
-        output = _Output.from_pty(sys.stdout)
-        assert isinstance(output, _Output)
-        self.output = output
-        self._size = self.output.get_size()
         self.app: Application[None] = Application(
             layout=layout(self),
             key_bindings=bindings(self),
-            output=self.output,
+            output=self.paper.output,
             input=get_app_session().input,
             erase_when_done=True,
             color_depth=None if pen.colour else ColorDepth.DEPTH_1_BIT,
-            before_render=self._before_render,
-            after_render=self._after_render,
+            before_render=self.paper.before_render,
+            after_render=self.paper.after_render,
         )
 
     async def run(self) -> None:
@@ -108,27 +84,24 @@ class TerminalScreen:
             looking.cancel()
             await self.work.end()
             self._drain()
-            self.output.held = False
-            for text in self._unprinted:
-                self.output.write_raw(text)
-            self.output.flush()
+            self.paper.end()
 
     def _begun(self) -> None:
-        self._loop.call_soon(self._write)
+        self._loop.call_soon(self.paper.begin, self.app)
 
     def greet(self, session: Session | None) -> None:
         """Says hello; in a session that goes on, what was said last."""
         if session is None:
-            self._say("Headway. Say what is to be done; /help lists the commands, Ctrl+P plans first.", "dim")
+            self.paper.say("Headway. Say what is to be done; /help lists the commands, Ctrl+P plans first.", "dim")
             return
         from headway.repl.main import last_words
 
         asked, answered = last_words(session)
-        self._say(f"Going on in {shown(session.name)}.", "dim")
+        self.paper.say(f"Going on in {shown(session.name)}.", "dim")
         if asked:
-            self._say(f"> {shown(asked, 500)}", "bold")
+            self.paper.say(f"> {shown(asked, 500)}", "bold")
         if answered:
-            self._print(self.pen.markdown(answered[-4_000:], self._size.columns) + "\n")
+            self.paper.pieces([Piece("markdown", answered[-4_000:])])
 
     # what happens
 
@@ -146,10 +119,10 @@ class TerminalScreen:
             pieces += self.transcript.heard(event)
             listed = listed or event.type == TODO_LIST_UPDATED
             if isinstance(event.data, ToolFinished) and event.data.tool == "create_plan" and event.data.ok:
-                self._print(self._pieces(pieces))
+                self.paper.pieces(pieces)
                 pieces = []
                 self._show_plan()
-        self._print(self._pieces(pieces))
+        self.paper.pieces(pieces)
         if listed:
             self.todos = self.work.session.todos
         self.planning = self.work.session.plan_mode
@@ -176,7 +149,7 @@ class TerminalScreen:
         if plan is not None:
             from headway.views.plan import plan_lines
 
-            self._say("\n".join(plan_lines(plan)))
+            self.paper.say("\n".join(plan_lines(plan)))
             self.tell("/plan to-todos makes the list of it, /plan edit changes it, /plan off ends plan mode.", " ")
 
     def changed(self) -> None:
@@ -184,7 +157,7 @@ class TerminalScreen:
         self.app.invalidate()
 
     def tell(self, text: str, mark: str = "!") -> None:
-        self._say(f"{mark} {text}".rstrip() if mark.strip() else f"  {text}", "yellow" if mark == "!" else "")
+        self.paper.say(f"{mark} {text}".rstrip() if mark.strip() else f"  {text}", "yellow" if mark == "!" else "")
 
     def ended(self, result: RunResult, seconds: float) -> None:
         from headway.views.run_summary import end_line
@@ -194,68 +167,16 @@ class TerminalScreen:
         self._drain()
         if result.error:
             self.tell(shown(result.error, 1_000), "❌")
-        self._print(self.pen.line(mark, said, "", self._size.columns) + "\n")
+        self.paper.line(mark, said)
         if result.reason == "max_rounds":
             self.tell("Type go on to let it continue.", " ")
-
-    # printing
-
-    def _say(self, text: str, style: str = "") -> None:
-        self._spoke = False
-        self._print(self.pen.styled(text, style, self._size.columns) + "\n")
-
-    def _pieces(self, pieces: list[Piece]) -> str:
-        width, drawn = self._size.columns, ""
-        for piece in pieces:
-            if piece.kind == "markdown":
-                between = "\n" if self._spoke else ""
-                drawn += f"{between}{self.pen.markdown(piece.text, width)}\n"
-            else:
-                drawn += f"{self.pen.line(piece.mark, piece.text, piece.why, width - 1)}\n"
-            self._spoke = piece.kind == "markdown"
-        return drawn
-
-    def _print(self, text: str) -> None:
-        """Writes above the lower part. `text` is drawn, and ends in a line break."""
-        if not text:
-            return
-        self._tail.extend(text.split("\n")[:-1])
-        self._unprinted.append(text.replace("\n", "\r\n"))
-        self._write()
-
-    def _write(self) -> None:
-        if self._suspended or not self.app.is_running or not self._unprinted:
-            return
-        self.output.held = True
-        self.app.renderer.erase()
-        for text in self._unprinted:
-            self.output.write_raw(text)
-        self._unprinted = []
-        self.app.invalidate()
-
-    def _before_render(self, app: Application[None]) -> None:
-        size = self.output.get_size()
-        if size == self._size:
-            return
-        self._size = size
-        # Lines of the old width have moved: what was said last is written anew.
-        self.output.held = True
-        self.output.erase_screen()
-        self.output.cursor_goto(0, 0)
-        for line in [*self._tail][-max(size.rows - 2, 1) :]:
-            self.output.write_raw(f"{line}\r\n")
-        app.renderer.reset()
-
-    def _after_render(self, app: Application[None]) -> None:
-        self.output.held = False
-        self.output.flush()
 
     # what the person does
 
     @property
     def size(self) -> tuple[int, int]:
         """(columns, rows)."""
-        return self._size.columns, self._size.rows
+        return self.paper.columns, self.paper.rows
 
     def entered(self, text: str) -> None:
         if self._answer is not None:
@@ -276,7 +197,7 @@ class TerminalScreen:
 
     def sent(self, text: str) -> None:
         prompt = "[PLAN] > " if self.planning else "> "
-        self._say(f"{prompt}{text}", "bold")
+        self.paper.say(f"{prompt}{text}", "bold")
 
     def _spawn(self, work: object) -> None:
         assert asyncio.iscoroutine(work)
@@ -299,7 +220,7 @@ class TerminalScreen:
 
         said = await asyncio.to_thread(slash.run, line, self.work.chosen)
         if said.strip():
-            self._say(said.rstrip("\n"))
+            self.paper.say(said.rstrip("\n"))
         await self.work.reload()
         self.changed()
 
@@ -310,12 +231,12 @@ class TerminalScreen:
 
     async def _apart(self, work: object) -> None:
         assert callable(work)
-        self._suspended = True
+        self.paper.suspended = True
         try:
             await run_in_terminal(work, in_executor=True)
         finally:
-            self._suspended = False
-            self._write()
+            self.paper.suspended = False
+            self.paper.write()
 
     def edit(self, text: str, suffix: str) -> str | None:
         """Called in the thread of a command."""
@@ -324,6 +245,11 @@ class TerminalScreen:
         result: list[str | None] = []
         asyncio.run_coroutine_threadsafe(self._apart(lambda: result.append(edited(text, suffix))), self._loop).result()
         return result[0] if result else None
+
+    def interrupt(self) -> None:
+        """A signal; in an editor, Ctrl+C is the editor's."""
+        if not self.paper.suspended:
+            self.stop()
 
     def leave(self) -> None:
         self._leaving = True
@@ -343,12 +269,12 @@ class TerminalScreen:
             return
         what, call = self.transcript.calls.pop()
         self.transcript.calls.appendleft((what, call))
-        self._print(self.pen.line("●", what, "", self._size.columns - 1) + "\n")
-        diff = getattr(call, "diff", None)
-        self._print((self.pen.diff(diff, self._size.columns) if diff else self._indented(call.text)) + "\n")
+        self.paper.line("●", what)
+        diff = call.diff
+        self.paper.put(self.pen.diff(diff, self.paper.columns) if diff else self._indented(call.text))
 
     def _indented(self, text: str) -> str:
-        return self.pen.styled("\n".join(f"    {line}" for line in text.splitlines()), "dim", self._size.columns)
+        return self.pen.styled("\n".join(f"    {line}" for line in text.splitlines()), "dim", self.paper.columns)
 
     def toggle_plan(self) -> None:
         session = self.work.session
@@ -369,12 +295,12 @@ class TerminalScreen:
         self._answer = self._loop.create_future()
         self._draft = self.input.text
         self.input.reset()
-        preview, width = question.preview, self._size.columns
-        self._print(self.pen.line("?", preview.line, "", width - 1) + "\n")
+        preview = question.preview
+        self.paper.line("?", preview.line)
         if preview.command and preview.command not in preview.line:
-            self._print(self._indented(preview.command) + "\n")
+            self.paper.put(self._indented(preview.command))
         if preview.diff:
-            self._print(self.pen.diff(preview.diff, width) + "\n")
+            self.paper.put(self.pen.diff(preview.diff, self.paper.columns))
         self.app.invalidate()
         try:
             return await self._answer
@@ -394,7 +320,7 @@ class TerminalScreen:
         elif not self._answer.done():
             said = {"once": "yes", "always": f"always ({self.question.tool})"}.get(answer.reply)
             if said:
-                self._print(self.pen.line("✓", said, "", self._size.columns - 1) + "\n")
+                self.paper.line("✓", said)
             self._answer.set_result(answer)
 
     def elapsed(self, since: float) -> str:

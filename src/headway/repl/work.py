@@ -11,10 +11,9 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
-from secrets import token_hex
 from typing import TYPE_CHECKING, Protocol
 
-from headway.core.clock import local_stamp, now
+from headway.cli.options import new_name
 from headway.core.errors import HeadwayError
 from headway.core.log import Log
 from headway.core.session import Session
@@ -62,11 +61,6 @@ class Screen(Protocol):
     def edit(self, text: str, suffix: str) -> str | None: ...
 
     def leave(self) -> None: ...
-
-
-def new_name() -> str:
-    """By the time, and something that others begun in the same second do not have."""
-    return f"chat-{local_stamp(now())}-{token_hex(2)}"
 
 
 class Work:
@@ -119,7 +113,7 @@ class Work:
         if self.is_running:
             raise HeadwayError("A run is going on here: stop it with Ctrl+C before you change the session.")
         self._unsubscribe()
-        self.session = Session(Log(self._store, session_name(new_name() if name == "new" else name)))
+        self.session = Session(Log(self._store, session_name(new_name("chat") if name == "new" else name)))
         self._current = False
         self._listen()
         if self.session.version:
@@ -227,7 +221,8 @@ class Work:
             for line in NO_MODEL:
                 self._screen.tell(line, " ")
             return None
-        from headway.agent import LoopConfig, run_loop
+        from headway.agent import run_loop
+        from headway.agent.config import config_of
         from headway.tools.effects import Mode
 
         settings = self._loaded.settings
@@ -241,13 +236,7 @@ class Work:
             base_url=settings.base_url,
             tools=settings.tools(self._folder),
             approvals=self._approvals,
-            config=LoopConfig(
-                max_rounds=settings.max_rounds,
-                max_tokens=settings.max_tokens,
-                max_cost=settings.max_cost,
-                tracking=settings.tracking,
-                todo_tools=settings.todo_tools,
-            ),
+            config=config_of(settings),
             limits=limits,
             project=self._folder,
         )

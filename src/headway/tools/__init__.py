@@ -16,12 +16,15 @@ if TYPE_CHECKING:
     from headway.tools.executor import Executor
     from headway.tools.functions import as_tools, tool
     from headway.tools.limits import Limits
+    from headway.tools.plan import CreatePlan
+    from headway.tools.todos import WriteTodos
 
 __all__ = [
     "Answer",
     "Approvals",
     "Ask",
     "Context",
+    "CreatePlan",
     "Denied",
     "Effect",
     "Executor",
@@ -35,6 +38,7 @@ __all__ = [
     "ToolInput",
     "ToolLimits",
     "ToolResult",
+    "WriteTodos",
     "as_tools",
     "builtin_tools",
     "tool",
@@ -45,8 +49,10 @@ _MODULES = {
     **dict.fromkeys(("Effect", "Mode"), "effects"),
     **dict.fromkeys(("as_tools", "tool"), "functions"),
     **dict.fromkeys(("Context", "Preview", "Tool", "ToolFault", "ToolInput", "ToolLimits", "ToolResult"), "base"),
+    "CreatePlan": "plan",
     "Executor": "executor",
     "Limits": "limits",
+    "WriteTodos": "todos",
     "builtin_tools": "builtin",
 }
 

@@ -21,7 +21,7 @@ def builtin_tools(
     web_search: str | None = None,
     environ: Mapping[str, str] | None = None,
 ) -> list[Tool[Any]]:
-    """File tools, `bash`, web tools and todo tools that work in this folder and nowhere else.
+    """File tools, `bash`, web tools, `create_plan` and todo tools that work in this folder and nowhere else.
 
     `env` names further variables that commands get, `private_hosts` what may be fetched although it is private,
     `web_search` a search provider ("brave", "tavily", "searxng:URL"); without one there is no such tool.
@@ -39,6 +39,7 @@ def builtin_tools(
     from headway.tools.files.read_many_files import ReadManyFiles
     from headway.tools.files.workspace import Workspace
     from headway.tools.files.write_file import WriteFile
+    from headway.tools.plan import CreatePlan
     from headway.tools.shell.bash import Bash
     from headway.tools.todos import todo_tools as todos
     from headway.tools.web.web_fetch import WebFetch
@@ -59,4 +60,4 @@ def builtin_tools(
         from headway.tools.web.web_search import WebSearch, search_provider
 
         tools.append(WebSearch(search_provider(web_search, os.environ if environ is None else environ)))
-    return [*tools, *todos(todo_tools)]
+    return [*tools, CreatePlan(), *todos(todo_tools)]

@@ -30,6 +30,8 @@ from headway.tools.secrets import redacted
 if TYPE_CHECKING:
     from headway.core.session import Session
 
+_ALWAYS_THE_SAME = Tool[Any].effect_of
+
 
 class Executor:
     """Runs the calls of one run.
@@ -68,15 +70,20 @@ class Executor:
         """Tool and arguments that were last read, and what they are."""
 
     def offered(self, *, planning: bool | None = None) -> list[Tool[Any]]:
-        """The tools a model is told of, always in the same order: now, or in plan mode or not."""
-        if not (self._planning() if planning is None else planning):
-            return list(self.tools)
-        return [tool for tool in self.tools if declared(tool.effect) in IN_PLAN_MODE]
+        """The tools a model is told of, always in the same order: now, or in plan mode or not.
+
+        In plan mode those that may run then; else all but those that make plans, since each costs tokens.
+        """
+        if self._planning() if planning is None else planning:
+            return [tool for tool in self.tools if declared(tool.effect) in IN_PLAN_MODE]
+        return [tool for tool in self.tools if declared(tool.effect) is not Effect.PLAN]
 
     def is_read_only(self, name: str) -> bool:
-        """Whether calls of this tool may run side by side."""
+        """Whether calls of this tool may run side by side: not if what they do differs from call to call."""
         tool = self._names.get(name)
-        return tool is not None and tool.effect in (Effect.READ, Effect.NETWORK)
+        if tool is None or type(tool).effect_of is not _ALWAYS_THE_SAME:
+            return False
+        return tool.effect in (Effect.READ, Effect.NETWORK)
 
     def effect_of(self, name: str, arguments: object) -> Effect | None:
         """What a call would do; None if it cannot be run."""

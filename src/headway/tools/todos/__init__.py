@@ -14,11 +14,21 @@ from headway.tools.todos.list_tool import ListTool
 from headway.tools.todos.todo import TodoTool
 from headway.tools.todos.todo_write import TodoWrite
 from headway.tools.todos.update_todo_item import UpdateTodoItem
+from headway.tools.todos.write_todos import WriteTodos
 
 if TYPE_CHECKING:
     from headway.tools.functions import Function
 
-__all__ = ["KINDS", "CreateTodoList", "TodoTool", "TodoWrite", "UpdateTodoItem", "given_tools", "todo_tools"]
+__all__ = [
+    "KINDS",
+    "CreateTodoList",
+    "TodoTool",
+    "TodoWrite",
+    "UpdateTodoItem",
+    "WriteTodos",
+    "given_tools",
+    "todo_tools",
+]
 
 KINDS: dict[str, tuple[type[Tool[Any]], ...]] = {
     TodoTools.FULL: (TodoWrite, CreateTodoList, UpdateTodoItem),
@@ -38,7 +48,8 @@ def given_tools(
     from headway.tools.functions import as_tools
     from headway.tools.shell.bash import Bash
 
-    others = [tool for tool in as_tools(tools) if not isinstance(tool, ListTool)]
+    # `write_todos` is of no kind: it is there only because the caller wants it.
+    others = [tool for tool in as_tools(tools) if not isinstance(tool, ListTool) or isinstance(tool, WriteTodos)]
     if kind != TodoTools.FULL:
         others = [tool.without_todo_write() if isinstance(tool, Bash) else tool for tool in others]
     return [*others, *todo_tools(kind)]

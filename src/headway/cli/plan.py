@@ -1,0 +1,366 @@
+"""`headway plan …`: what a person does with the plan, and plan mode. A plan comes from `create_plan`, or an editor."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import signal
+import stat
+import sys
+import tempfile
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+
+import click
+
+from headway.cli.options import Chosen, HelpfulGroup, common, print_json
+from headway.cli.output import named, print_written
+from headway.core.errors import HeadwayError, InvalidPlan, NoPlan
+from headway.core.plans import Plan, plan_record
+from headway.core.session import Session
+from headway.core.text import neutral, neutral_lines, shown
+from headway.project import headway_folder, project_of
+from headway.store.folder import make_private_folder
+
+DRAFT = "plan-draft.md"
+"""In `.headway`: a text that did not become the plan, so that it is not lost."""
+MAX_DRAFT = 10_000_000
+_NOTE = "<!-- headway: "
+_NOTED = re.compile(rf"\A\ufeff?{_NOTE}.*?-->\s*", re.DOTALL)
+
+
+@click.group(cls=HelpfulGroup)
+def plan() -> None:
+    """See and change the plan, make todos of it, and turn plan mode on or off.
+
+    \b
+    headway plan edit        write one in your editor
+    headway plan show
+    headway plan to-todos    make todos of its steps
+    """
+
+
+@plan.command()
+@common
+def show(chosen: Chosen) -> None:
+    """Show the plan: its steps, risks and critical path."""
+    from headway.views.plan import critical_path, plan_lines
+
+    session = chosen.open()
+    current = _plan_of(chosen, session)
+    if chosen.json:
+        path = [step.id for step in critical_path(current.steps)]
+        print_json({**_record(session), "critical_path": path})
+        return
+    click.echo("\n".join(plan_lines(current)))
+
+
+@plan.command("to-todos")
+@common
+def to_todos(chosen: Chosen) -> None:
+    """Make todos of the plan's steps.
+
+    They replace the list. What that drops is named, and headway todos undo brings it back.
+    """
+    session = chosen.open()
+    current = _plan_of(chosen, session)
+    written = session.plan_to_todos()
+    total = len(written.todos)
+    line = f'✅ Created {total} {"todo" if total == 1 else "todos"} from plan "{shown(current.title, 200)}"'
+    print_written(chosen, session, written, line)
+    if not chosen.json:
+        click.echo("Next steps:")
+        click.echo(f"  {named(chosen, 'todos list'):22}  see them all")
+        click.echo(f"  {named(chosen, 'todos next'):22}  see what can start now")
+        if session.plan_mode:
+            click.echo(f"  {named(chosen, 'plan off'):22}  leave plan mode, in which nothing is executed")
+
+
+@plan.command()
+@common
+def on(chosen: Chosen) -> None:
+    """Begin plan mode, in which nothing is changed.
+
+    The agent reads, searches and makes a plan; it changes no files and runs no commands.
+    """
+    session = chosen.open(must_exist=False)
+    changed = _switched(session, True)
+    if chosen.json:
+        print_json({**_record(session), "changed": changed})
+        return
+    click.echo(
+        f"✅ Plan mode is {'on' if changed else 'on already'}: the agent reads, searches and makes a plan;"
+        " it changes no files and runs no commands."
+    )
+    click.echo(f"Leave it with: {named(chosen, 'plan off')}")
+
+
+@plan.command()
+@common
+def off(chosen: Chosen) -> None:
+    """Leave plan mode.
+
+    The agent may change files and run commands again, as far as you approve.
+    """
+    session = chosen.open()
+    changed = _switched(session, False)
+    current = session.plan
+    if chosen.json:
+        print_json({**_record(session), "changed": changed})
+        return
+    click.echo(
+        f"✅ Plan mode is {'off' if changed else 'off already'}: the agent may change files and run commands,"
+        " as far as you approve."
+    )
+    if current is not None:
+        click.echo(f'Make todos of the plan "{shown(current.title, 200)}" with: {named(chosen, "plan to-todos")}')
+
+
+@plan.command()
+@common
+def clear(chosen: Chosen) -> None:
+    """Remove the plan, not the todos."""
+    session = chosen.open()
+    current = _plan_of(chosen, session)
+    session.clear_plan()
+    if chosen.json:
+        print_json({**_record(session), "changed": True})
+        return
+    click.echo(f'✅ Removed the plan "{shown(current.title, 200)}"; the todos are as they were')
+
+
+@plan.command()
+@common
+def edit(chosen: Chosen) -> None:
+    """Write or change the plan in your editor.
+
+    It is opened as Markdown in $VISUAL or $EDITOR, and becomes the plan when you save and close it. A text that is no
+    plan yet is kept, and opened again the next time with what is wrong with it.
+    """
+    from headway.views.plan_markdown import TEMPLATE, is_blank, plan_to_markdown
+
+    session = chosen.open(must_exist=False)
+    before = session.plan
+    draft = _Draft(chosen, session)
+    kept = draft.read()
+    opened = plan_to_markdown(before) if before else TEMPLATE
+    if kept is not None:
+        opened = _noted(kept)
+    text = _edited(chosen, opened)
+    if text is None:
+        _nothing(chosen, session, "The editor gave up, so nothing changed.")
+    elif is_blank(text):
+        draft.remove()
+        thrown = ", and the draft was thrown away" if kept is not None else ""
+        _nothing(chosen, session, f"The text was empty, so nothing changed{thrown}.")
+    elif kept is None and text.rstrip() == opened.rstrip():
+        _nothing(chosen, session, "Nothing changed.")
+    else:
+        new = _set(chosen, session, before, draft, text, opened)
+        draft.remove()
+        _print_set(chosen, session, new, before)
+
+
+def _set(chosen: Chosen, session: Session, before: Plan | None, draft: _Draft, text: str, opened: str) -> Plan:
+    """Makes the text the plan; one that cannot be is kept, and the error says where."""
+    from headway.views.plan_markdown import edited_plan
+
+    body = _NOTED.sub("", text)
+    try:
+        _refuse_other_encodings(body, opened)
+        new = edited_plan(body)
+    except InvalidPlan as error:
+        raise _Faulty(error.violations, draft.keep(body), named(chosen, "plan edit")) from None
+    try:
+        if session.plan == before:
+            return session.set_plan(new)
+    except HeadwayError as error:
+        raise HeadwayError(f"{error} Your text is kept in {draft.keep(body)}.") from error
+    raise HeadwayError(
+        f"The plan was changed by someone else while you edited it, and is as they left it; your text is kept in"
+        f" {draft.keep(body)}, and {named(chosen, 'plan edit')} opens it again."
+    )
+
+
+def _print_set(chosen: Chosen, session: Session, new: Plan, before: Plan | None) -> None:
+    if new == before:
+        _nothing(chosen, session, "Nothing changed.")
+    elif chosen.json:
+        print_json({**_record(session), "changed": True})
+    else:
+        number = len(new.steps)
+        click.echo(f'✅ The plan is now "{shown(new.title, 200)}" ({number} {"step" if number == 1 else "steps"})')
+        click.echo(f"Make todos of it with: {named(chosen, 'plan to-todos')}")
+
+
+class _Faulty(InvalidPlan):
+    """A text that is no plan, and where it is kept."""
+
+    def __init__(self, faults: list[str], place: str, command: str) -> None:
+        super().__init__(faults)
+        lines = "\n".join(f"- {fault}" for fault in faults)
+        self.args = (
+            f"This is no plan yet, so nothing changed:\n{lines}\n"
+            f"Your text is kept in {place}; {command} opens it again.",
+        )
+
+
+def _plan_of(chosen: Chosen, session: Session) -> Plan:
+    """The plan, or the end of the command."""
+    current = session.plan
+    if current is None:
+        if chosen.json:
+            raise NoPlan
+        click.echo("❌ No active plan", err=True)
+        click.echo(
+            f"Write one with: {named(chosen, 'plan edit')}; or have the agent make one, in plan mode:"
+            f" {named(chosen, 'plan on')}",
+            err=True,
+        )
+        sys.exit(1)
+    return current
+
+
+def _record(session: Session) -> dict[str, object]:
+    state = session.state
+    return {
+        "session": session.name,
+        "version": state.version,
+        "plan_mode": state.plan_mode,
+        "plan": plan_record(state.plan) if state.plan else None,
+    }
+
+
+def _switched(session: Session, wanted: bool) -> bool:
+    before = session.plan_mode
+    session.set_plan_mode(wanted)
+    return before != wanted
+
+
+def _nothing(chosen: Chosen, session: Session, line: str) -> None:
+    if chosen.json:
+        print_json({**_record(session), "changed": False})
+    else:
+        click.echo(line)
+
+
+# the editor
+
+
+def _edited(chosen: Chosen, text: str) -> str | None:
+    """The text as it was left in the editor; None if that was given up."""
+    if chosen.live is not None:
+        return chosen.live.edit(text, ".md")
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise HeadwayError("There is no terminal for the editor here; run headway plan edit in a terminal.")
+    from headway.cli.editor import edited
+
+    with _interrupts_left_to_the_editor():
+        try:
+            return edited(text, ".md")
+        except FileNotFoundError:  # removed instead of saved
+            return None
+
+
+@contextmanager
+def _interrupts_left_to_the_editor() -> Generator[None]:
+    """Ctrl+C reaches both; in an editor it ends a command, not the editing."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, lambda number, frame: None)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _refuse_other_encodings(text: str, opened: str) -> None:
+    """A text that was saved in another encoding has marks where characters were."""
+    if text.count("\ufffd") > opened.count("\ufffd"):
+        lines = [number for number, line in enumerate(text.split("\n"), 1) if "\ufffd" in line]
+        raise InvalidPlan([f"line {lines[0]}: Not UTF-8 text; save it as UTF-8"])
+
+
+def _noted(draft: str) -> str:
+    """The draft with what is wrong with it above, in a comment. Lines are counted as they are then."""
+    noted = draft
+    for _ in range(2):
+        lines = [
+            "This text is not the plan yet. Correct it and save it; or empty the file to give it up.",
+            *_faults(noted),
+        ]
+        noted = f"{_NOTE}{chr(10).join(lines).replace('-->', '-- >')}\n-->\n{draft}"
+    return noted
+
+
+def _faults(text: str) -> list[str]:
+    from headway.views.plan_markdown import edited_plan
+
+    try:
+        edited_plan(text)
+    except InvalidPlan as error:
+        return error.violations
+    return ["No fault was found: saved as it is, it becomes the plan."]
+
+
+class _Draft:
+    """The text that was left when it was no plan yet: private, in the project's folder."""
+
+    def __init__(self, chosen: Chosen, session: Session) -> None:
+        self._path = os.path.join(headway_folder(project_of(session) or chosen.folder()), DRAFT)
+
+    @property
+    def place(self) -> str:
+        near = os.path.relpath(self._path)
+        return neutral(self._path if near.startswith("..") else near)
+
+    def read(self) -> str | None:
+        try:
+            handle = os.open(self._path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            why = "it is a link" if error.errno == errno.ELOOP else error.strerror
+            raise HeadwayError(f"The draft {self.place} could not be read: {why}; move it away.") from error
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            os.close(handle)
+            raise HeadwayError(f"The draft {self.place} is not a file; move it away.")
+        with os.fdopen(handle, "rb") as file:
+            data = file.read(MAX_DRAFT + 1)
+        if len(data) > MAX_DRAFT:
+            raise HeadwayError(f"The draft {self.place} is larger than 10 MB; move it away.")
+        return data.decode("utf-8-sig", "replace") if data.strip() else None
+
+    def keep(self, text: str) -> str:
+        """Writes the draft as a whole, somewhere else if it cannot be here. Returns where it is."""
+        try:
+            make_private_folder(os.path.dirname(self._path))
+            os.replace(_written(text, os.path.dirname(self._path)), self._path)
+            return self.place
+        except OSError:
+            try:
+                return neutral(_written(text, tempfile.gettempdir()))
+            except OSError as error:
+                raise HeadwayError(
+                    f"Your text is no plan yet, and could not be kept ({error.strerror}); copy it from here:\n\n"
+                    f"{neutral_lines(text)}"
+                ) from error
+
+    def remove(self) -> None:
+        with suppress(OSError):
+            os.unlink(self._path)
+
+
+def _written(text: str, folder: str) -> str:
+    """A new file of the text that only its owner can read."""
+    handle, path = tempfile.mkstemp(dir=folder, prefix="headway-plan-draft-", suffix=".md")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", errors="replace", newline="") as file:
+            file.write(text)
+    except OSError:
+        os.unlink(path)
+        raise
+    return path

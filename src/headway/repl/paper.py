@@ -1,0 +1,127 @@
+"""What is printed for good, above the part of the screen that prompt_toolkit redraws.
+
+A line above and the redrawn part below reach the terminal in one go, so that nothing flickers. When the size changes,
+lines have moved, and what was said last is written anew.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import deque
+from typing import TYPE_CHECKING
+
+from prompt_toolkit.output.vt100 import Vt100_Output
+
+if TYPE_CHECKING:
+    from prompt_toolkit.application import Application
+
+    from headway.repl.drawing import Pen
+    from headway.repl.transcript import Piece
+
+_TAIL = 500
+"""Lines that can be written anew."""
+
+
+class _Output(Vt100_Output):
+    """Nothing reaches the terminal while it is held."""
+
+    held = False
+
+    @property
+    def responds_to_cpr(self) -> bool:
+        return False  # the lower part is as high as what is in it, wherever it stands
+
+    def flush(self) -> None:
+        if not self.held:
+            super().flush()
+
+
+class Paper:
+    def __init__(self, pen: Pen) -> None:
+        output = _Output.from_pty(sys.stdout)
+        assert isinstance(output, _Output)
+        self.output = output
+        self.pen = pen
+        self.suspended = False
+        """Whether the terminal is somebody else's for the moment."""
+        self._size = output.get_size()
+        self._tail: deque[str] = deque(maxlen=_TAIL)
+        self._unwritten: list[str] = []
+        self._spoke = False
+        """Whether the model spoke last: what it says next is another paragraph."""
+        self._app: Application[None] | None = None
+
+    @property
+    def columns(self) -> int:
+        return self._size.columns
+
+    @property
+    def rows(self) -> int:
+        return self._size.rows
+
+    def begin(self, app: Application[None]) -> None:
+        self._app = app
+        self.write()
+
+    def end(self) -> None:
+        """What was not written yet is written now, with nothing below it."""
+        self._app = None
+        self.output.held = False
+        for text in self._unwritten:
+            self.output.write_raw(text)
+        self._unwritten = []
+        self.output.flush()
+
+    def say(self, text: str, style: str = "") -> None:
+        """Plain text, on as many lines as it takes."""
+        self._spoke = False
+        self.put(self.pen.styled(text, style, self.columns))
+
+    def line(self, mark: str, what: str, why: str = "") -> None:
+        self._spoke = False
+        self.put(self.pen.line(mark, what, why, self.columns - 1))
+
+    def pieces(self, pieces: list[Piece]) -> None:
+        drawn: list[str] = []
+        for piece in pieces:
+            if piece.kind == "markdown":
+                between = "\n" if self._spoke else ""
+                drawn.append(between + self.pen.markdown(piece.text, self.columns))
+            else:
+                drawn.append(self.pen.line(piece.mark, piece.text, piece.why, self.columns - 1))
+            self._spoke = piece.kind == "markdown"
+        if drawn:
+            self.put("\n".join(drawn))
+
+    def put(self, drawn: str) -> None:
+        """Writes what a pen drew."""
+        self._tail.extend(drawn.split("\n"))
+        self._unwritten.append(drawn.replace("\n", "\r\n") + "\r\n")
+        self.write()
+
+    def write(self) -> None:
+        app = self._app
+        if app is None or self.suspended or not self._unwritten:
+            return
+        self.output.held = True
+        app.renderer.erase()
+        for text in self._unwritten:
+            self.output.write_raw(text)
+        self._unwritten = []
+        app.invalidate()
+
+    def before_render(self, app: Application[None]) -> None:
+        size = self.output.get_size()
+        if size == self._size:
+            return
+        self._size = size
+        self.output.held = True
+        self.output.erase_screen()
+        self.output.cursor_goto(0, 0)
+        for line in [*self._tail][-max(size.rows - 2, 1) :]:
+            self.output.write_raw(f"{line}\r\n")
+        app.renderer.reset()
+
+    def after_render(self, app: Application[None]) -> None:
+        self.output.held = False
+        self.output.flush()

@@ -1,0 +1,94 @@
+"""`create_plan`: a plan becomes the session's, or every fault of it is named. The rules are those of the core.
+
+Every answer is one JSON object: `{"success": …, "message": …, "data": …}`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, Field
+
+from headway.core.errors import HeadwayError, InvalidPlan
+from headway.core.json_text import BadJson, read_json
+from headway.core.model import MODEL
+from headway.tools.base import Context, Tool, ToolFault, ToolInput, ToolResult, description_beside, schema_of
+from headway.tools.effects import Effect
+
+if TYPE_CHECKING:
+    from headway.core.plans import Plan
+
+NAME = "create_plan"
+
+
+class Step(ToolInput):
+    id: str = Field(description="Such as step-1.")
+    description: str = Field(description="What to do, in the imperative.")
+    module: str | None = None
+    dependencies: list[str] | None = Field(None, description="Ids of steps to complete first.")
+    risks: list[str] | None = None
+    estimatedTime: str | None = Field(None, description="Such as 45min or 2h.")
+
+
+class PlanInput(ToolInput):
+    """What a model is told of the input."""
+
+    title: str
+    overview: str = Field(description="The goal, what was found out, and the approach.")
+    steps: list[Step] = Field(min_length=1)
+    risks: list[str] | None = None
+    testingStrategy: str | None = None
+    estimatedDuration: str | None = None
+
+
+class Call(BaseModel):
+    sent: Any
+    """Anything: the core finds every fault itself, and names it in its own words."""
+
+
+class CreatePlan(Tool[Call]):
+    name = NAME
+    description = description_beside(__file__)
+    input = Call
+    effect = Effect.PLAN
+
+    def parameters(self) -> dict[str, Any]:
+        return schema_of(PlanInput)
+
+    def read(self, arguments: object) -> Call:
+        if isinstance(arguments, str) and arguments.strip():
+            try:
+                return Call(sent=read_json(arguments))
+            except BadJson as error:
+                raise ToolFault(
+                    _answer(False, f"The arguments are no valid JSON ({error}); send one JSON object.")
+                ) from None
+        return Call(sent={} if arguments is None or isinstance(arguments, str) else arguments)
+
+    async def run(self, call: Call, context: Context) -> ToolResult:
+        if context.session is None:
+            raise ToolFault(
+                _answer(False, "This run has no session that could keep a plan; write the plan as your answer instead.")
+            )
+        try:
+            plan = await asyncio.to_thread(context.session.set_plan, call.sent, actor=MODEL)
+        except InvalidPlan as error:
+            message = f"The plan was not taken. Correct every fault and call {NAME} again."
+            return ToolResult(_answer(False, message, {"faults": error.violations}), ok=False)
+        except HeadwayError as error:
+            return ToolResult(_answer(False, f"The plan was not kept: {error}"), ok=False)
+        return ToolResult(_answer(True, _accepted(plan), {"title": plan.title, "steps": [s.id for s in plan.steps]}))
+
+
+def _accepted(plan: Plan) -> str:
+    number = len(plan.steps)
+    return (
+        f"This is now the session's plan ({number} step{'' if number == 1 else 's'}). The user sees it and goes on with"
+        " /plan to-todos (in a shell: headway plan to-todos); say in a sentence or two what it comes to, and stop."
+    )
+
+
+def _answer(success: bool, message: str, data: object = None) -> str:
+    return json.dumps({"success": success, "message": message, "data": data}, ensure_ascii=False)

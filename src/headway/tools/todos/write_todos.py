@@ -1,0 +1,113 @@
+"""`write_todos`: the whole list with everything that a plan's steps have. Not offered unless it is passed to a run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import BaseModel, Field
+
+from headway.contracts.calls import notes
+from headway.core.errors import InvalidTodos
+from headway.core.graph import edge_faults
+from headway.core.json_text import BadJson, read_json
+from headway.core.model import MODEL, Status
+from headway.core.rules import DuplicateKeys, Shape, check_items, check_texts, is_object, named
+from headway.core.text import shown, type_name
+from headway.tools.base import ToolFault, ToolInput, ToolResult, description_beside, schema_of
+from headway.tools.todos.list_tool import ListTool
+from headway.views.listing import counts_line
+
+if TYPE_CHECKING:
+    from headway.core.session import Session
+
+NAME = "write_todos"
+EXTENDED = Shape(
+    names=named(
+        *("id", "description", "status", "priority", "module", "dependencies", "risks", "estimatedTime"),
+        *("createdFrom", "createdAt", "completedAt"),
+    ),
+    required=("id", "description", "status"),
+    statuses=(Status.PENDING, Status.IN_PROGRESS, Status.COMPLETED, Status.CANCELLED),
+)
+_TIMES = frozenset({"createdAt", "completedAt"})
+
+
+class Item(ToolInput):
+    id: str
+    description: str = Field(description="What to do, in the imperative.")
+    status: Literal["pending", "in_progress", "completed", "cancelled"]
+    priority: Literal["high", "medium", "low"] | None = None
+    module: str | None = None
+    dependencies: list[str] | None = Field(None, description="Ids of items to complete first.")
+    risks: list[str] | None = None
+    estimatedTime: str | None = None
+    createdFrom: Literal["plan", "manual"] | None = None
+    createdAt: str | None = Field(None, description="ISO 8601, as the next.")
+    completedAt: str | None = None
+
+
+class TodosInput(ToolInput):
+    """What a model is told of the input."""
+
+    todos: list[Item]
+
+
+class Call(BaseModel):
+    sent: Any
+    """Anything: what is wrong with it is found by the rules of the core, all at once."""
+
+
+class WriteTodos(ListTool[Call]):
+    name = NAME
+    description = description_beside(__file__)
+    input = Call
+
+    def parameters(self) -> dict[str, Any]:
+        return schema_of(TodosInput)
+
+    def read(self, arguments: object) -> Call:
+        if isinstance(arguments, str) and arguments.strip():
+            try:
+                return Call(sent=read_json(arguments))
+            except BadJson as error:
+                raise ToolFault(
+                    f"{NAME} was not run: its arguments are no valid JSON ({error}); send one JSON object."
+                ) from None
+        return Call(sent={} if arguments is None or isinstance(arguments, str) else arguments)
+
+    def change(self, session: Session, call: Call) -> ToolResult:
+        if faults := _faults(call.sent):
+            raise InvalidTodos(faults)
+        items = [_with_its_times(item) for item in call.sent["todos"]]
+        written = session.write(items, replace=True, actor=MODEL, shape=EXTENDED)
+        what = f"Todo list updated: {counts_line(written.todos)}" if written.todos else "Todo list cleared"
+        return ToolResult("\n".join([what, *notes(written)]))
+
+
+def _with_its_times(item: dict[str, object]) -> dict[str, object]:
+    """The item, without times that are null: those the list itself keeps."""
+    return {name: value for name, value in item.items() if value is not None or name not in _TIMES}
+
+
+def _faults(call: object) -> list[str]:
+    """Every fault of a call, also of ids and dependencies, which the core looks at only once the fields are sound."""
+    if not is_object(call):
+        return [f"(root): Expected object, received {type_name(call)}"]
+    faults: list[str] = []
+    whole: list[str] = [] if "todos" in call else ["todos: Required"]
+    if "todos" in call:
+        patches = check_items(call["todos"], EXTENDED, faults, whole, new=True)
+        edges: dict[str, tuple[str, ...]] = {}
+        paths: dict[str, str] = {}
+        for index, patch in enumerate(patches):
+            todo_id = patch.get("id")
+            if todo_id in edges:
+                faults.append(f"todos[{index}].id: Duplicate id '{shown(todo_id)}'")
+            # No id begins with a space: such a node stands for an item whose own id cannot be used.
+            node = todo_id if isinstance(todo_id, str) and todo_id not in edges else f" {index}"
+            paths[node] = f"todos[{index}].dependencies"
+            edges[node] = check_texts(patch.get("depends_on", ()))
+        faults += edge_faults(edges, paths, "todos")
+    faults += [f"{shown(key)}: Unknown field" for key in call if key != "todos"]
+    faults += [f"{shown(key)}: Duplicate field" for key in (call.repeated if isinstance(call, DuplicateKeys) else ())]
+    return faults + whole

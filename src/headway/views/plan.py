@@ -1,0 +1,159 @@
+"""`plan show`: the plan in full for a person who asked, as plain lines, and its critical path.
+
+What a step is expected to take is free text; where every step's can be read as a time, the path is the longest by time.
+"""
+
+from __future__ import annotations
+
+import re
+
+from headway.core.text import shown
+from headway.views.terminal import visible
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from headway.core.plans import Plan, PlanStep
+
+MAX_TEXT = 1_000
+MAX_NAME = 60
+MAX_LISTED = 20
+"""How many ids or texts one line names."""
+MAX_LINES = 40
+"""How many lines of a long text are shown."""
+_MINUTES = {
+    1 / 60: "s sec secs second seconds 秒 秒钟",
+    1: "m min mins minute minutes 分 分钟",
+    60: "h hr hrs hour hours 时 小时 个小时 钟头 个钟头",
+    480: "d day days 天 日 工作日 个工作日",
+    2_400: "w wk wks week weeks 周 星期 个星期 礼拜 个礼拜",
+}
+"""Minutes of work → words for them. A day of work has eight hours, a week five days."""
+_UNITS = {word: minutes for minutes, words in _MINUTES.items() for word in words.split()}
+_NUMBER = r"\d{1,6}(?:[.,]\d{1,6})?"
+_WORDS = "|".join(sorted(_UNITS, key=len, reverse=True))
+_PART = rf"(?:{_NUMBER}\s*(?:[-–—~]|to|至|到)\s*)?({_NUMBER})\s*({_WORDS})(?![a-z])"
+_ONE = re.compile(_PART, re.IGNORECASE)
+_WHOLE = re.compile(
+    rf"(?:(?:about|approx\.?|ca\.?|~|≈|约|大约)\s*)?{_PART}(?:\s*(?:(?:,|and)\s*)?{_PART})*+", re.IGNORECASE
+)
+_LONGEST_TIME = 100
+"""Characters of an estimate that is looked at."""
+
+
+def plan_lines(plan: Plan) -> list[str]:
+    """Title, overview, the steps with all there is to know about them, then what holds for the whole."""
+    lines = [f"📋 Plan: {_text(plan.title)}", "", *_paragraph(plan.overview), "", f"Steps ({len(plan.steps)})"]
+    for number, step in enumerate(plan.steps, 1):
+        lines += _step_lines(number, step)
+    if plan.risks:
+        lines += ["", "Risks", *(f"  - {_text(risk)}" for risk in plan.risks)]
+    if plan.testing_strategy:
+        lines += ["", "Testing strategy", *_paragraph(plan.testing_strategy, "  ")]
+    lines.append("")
+    if plan.estimated_duration:
+        lines.append(f"Duration: {_text(plan.estimated_duration)}")
+    path = critical_path(plan.steps)
+    if path:
+        lines.append(f"Critical path: {_chain(path)} ({_size(path, plan.steps)})")
+    return lines if lines[-1] else lines[:-1]
+
+
+def _step_lines(number: int, step: PlanStep) -> Iterator[str]:
+    yield f"  {number}. {_text(step.id, MAX_NAME)}: {_text(step.description)}"
+    facts: list[str] = []
+    if step.module:
+        facts.append(f"module: {_text(step.module, MAX_NAME)}")
+    if step.dependencies:
+        more = f", … {len(step.dependencies) - MAX_LISTED} more" if len(step.dependencies) > MAX_LISTED else ""
+        facts.append(f"depends on: {', '.join(_text(i, MAX_NAME) for i in step.dependencies[:MAX_LISTED])}{more}")
+    if step.estimated_time:
+        facts.append(f"time: {_text(step.estimated_time, MAX_NAME)}")
+    if facts:
+        yield f"     {' · '.join(facts)}"
+    for risk in step.risks:
+        yield f"     risk: {_text(risk)}"
+
+
+def _paragraph(text: str, indent: str = "") -> list[str]:
+    lines = [f"{indent}{_text(line)}".rstrip() for line in text.split("\n")]
+    return lines if len(lines) <= MAX_LINES else [*lines[:MAX_LINES], f"{indent}… {len(lines) - MAX_LINES} more lines"]
+
+
+def _text(text: str, limit: int = MAX_TEXT) -> str:
+    return visible(shown(text, limit))
+
+
+def _chain(path: Sequence[PlanStep]) -> str:
+    names = [_text(step.id, MAX_NAME) for step in (path if len(path) <= MAX_LISTED else [*path[:5], path[-1]])]
+    if len(path) > MAX_LISTED:
+        names.insert(5, f"… {len(path) - 6} more …")
+    return " → ".join(names)
+
+
+def _size(path: Sequence[PlanStep], steps: Sequence[PlanStep]) -> str:
+    size = f"{len(path)} of {len(steps)} step{'' if len(steps) == 1 else 's'}"
+    times = _times(steps)
+    return size if times is None else f"{size}, {_spent(sum(times[step.id] for step in path))}"
+
+
+def _spent(minutes: float) -> str:
+    hours, rest = divmod(round(minutes), 60)
+    return " ".join(part for part in (f"{hours}h" if hours else "", f"{rest}min" if rest or not hours else "") if part)
+
+
+def minutes_of(estimate: str | None) -> float | None:
+    """What `45min`, `1.5 h`, `1h 30min`, `2-3 days` or `2小时` comes to, at most; None for what is no such time."""
+    text = (estimate or "").strip().lower()
+    if not text or len(text) > _LONGEST_TIME or not _WHOLE.fullmatch(text):
+        return None
+    return sum(float(number.replace(",", ".")) * _UNITS[unit] for number, unit in _ONE.findall(text))
+
+
+def _times(steps: Sequence[PlanStep]) -> dict[str, float] | None:
+    """id → minutes, if every step says how long it takes."""
+    times: dict[str, float] = {}
+    for step in steps:
+        minutes = minutes_of(step.estimated_time)
+        if minutes is None:
+            return None
+        times[step.id] = minutes
+    return times
+
+
+def critical_path(steps: Sequence[PlanStep]) -> list[PlanStep]:
+    """The chain of steps that takes longest, by time where every step has one, else by their number.
+
+    Of equals the one whose last step comes first. Linear in steps and dependencies.
+    """
+    by_id = {step.id: step for step in steps}
+    weights = _times(steps) or dict.fromkeys(by_id, 1.0)
+    before: dict[str, str | None] = {}
+    total: dict[str, float] = {}
+    for step in _in_order(by_id):
+        longest = max((node for node in step.dependencies if node in total), key=total.__getitem__, default=None)
+        before[step.id] = longest
+        total[step.id] = weights[step.id] + (0.0 if longest is None else total[longest])
+    node = max((step_id for step_id in by_id if step_id in total), key=total.__getitem__, default=None)
+    path: list[PlanStep] = []
+    while node is not None:
+        path.append(by_id[node])
+        node = before[node]
+    return path[::-1]
+
+
+def _in_order(steps: Mapping[str, PlanStep]) -> list[PlanStep]:
+    """The steps, each after those it depends on; without those that depend on each other."""
+    waits = {step.id: sum(node in steps for node in step.dependencies) for step in steps.values()}
+    needed_by: dict[str, list[PlanStep]] = {}
+    for step in steps.values():
+        for node in step.dependencies:
+            needed_by.setdefault(node, []).append(step)
+    order = [step for step in steps.values() if not waits[step.id]]
+    for step in order:
+        for other in needed_by.get(step.id, ()):
+            waits[other.id] -= 1
+            if not waits[other.id]:
+                order.append(other)
+    return order
