@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-MODULES = ["box", "checklist", "export", "history", "listing", "markup", "prompt", "terminal"]
+import headway.views
+
+MODULES = sorted(path.stem for path in Path(headway.views.__file__).parent.glob("[!_]*.py"))
 
 
 @pytest.mark.parametrize("module", MODULES)
