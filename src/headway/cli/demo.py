@@ -57,7 +57,8 @@ def demo(fast: bool) -> None:
         click.echo("\nStopped; the list is kept as it is.")
     finally:
         session.close()
-    program = "headway" if shutil.which("headway") else os.path.relpath(sys.argv[0])
+    named = sys.argv[0] == "headway" or shutil.which("headway")
+    program = "headway" if named else os.path.relpath(sys.argv[0])
     click.echo("\nGo on with it, for example:\n")
     for words in ("list", "undo 3", "history"):
         click.echo(f"    {program} todos {words} --project {folder}")

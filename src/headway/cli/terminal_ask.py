@@ -21,7 +21,7 @@ class TerminalAsk:
     async def __call__(self, question: Question) -> Answer:
         await self._view.caught_up(question.id)
         with self._view.asking():
-            _forget_typed()
+            forget_typed()
             click.echo(f"? {visible(question.preview.line)}")
             for text in (question.preview.command, question.preview.diff):
                 if text and text not in question.preview.line:
@@ -36,7 +36,7 @@ class TerminalAsk:
                     return answer
 
 
-def _forget_typed() -> None:
+def forget_typed() -> None:
     """What was typed before the question was there cannot be meant as its answer."""
     with suppress(ImportError, OSError):
         import termios

@@ -44,7 +44,7 @@ class Pen:
 
     def drawn(self, what: RenderableType, width: int) -> str:
         console = self._console(width)
-        console.print(what, end="")
+        console.print(what, end="", crop=False)
         file = console.file
         assert isinstance(file, StringIO)
         return self.plain(file.getvalue())
@@ -58,7 +58,7 @@ class Pen:
 
         safe = neutral_lines(text)
         try:
-            drawn = self.drawn(Answer(safe, hyperlinks=False, code_theme="ansi_dark"), width)
+            drawn = self.drawn(Answer(safe), width)
         except RecursionError:  # nested deeper than anyone writes
             drawn = safe
         return "\n".join(line.rstrip() for line in drawn.split("\n")).strip("\n")
@@ -67,9 +67,9 @@ class Pen:
         """One line; if it is too long, it is what happened that is cut, not why."""
         from rich.text import Text
 
-        what, why = visible(what), visible(why)
-        why = fitted(why, max(width // 2, width - cells(what) - 4))
-        what = fitted(what, max(width - cells(why) - 4, 10))
+        what, why = (self.plain(visible(text)) for text in (what, why))
+        why = fitted(why, max(width // 2, width - cells(what) - 4), ascii=self.ascii)
+        what = fitted(what, max(width - cells(why) - 4, 10), ascii=self.ascii)
         text = Text(no_wrap=True, overflow="ignore")
         text.append(f"{mark} ", _STYLES.get(mark, "")).append(what)
         if why:

@@ -20,12 +20,12 @@ def bindings(screen: TerminalScreen) -> KeyBindings:
     typing = Condition(lambda: screen.question is None)
     keys.add("enter")(do.enter)
     keys.add("escape", "enter", filter=typing)(do.newline)
-    keys.add("c-j", filter=typing)(do.newline)
+    keys.add("c-j", filter=typing)(do.line_feed)
     keys.add("tab", filter=typing)(do.complete)
     keys.add("s-tab", filter=typing)(do.complete_back)
     keys.add("c-c")(do.stop)
     keys.add("c-d")(do.leave)
-    keys.add("c-p", filter=typing)(do.plan)
+    keys.add("c-p")(do.plan)
     keys.add("c-t")(do.box)
     keys.add("c-o")(do.output)
     keys.add("c-z")(do.suspend)
@@ -54,6 +54,13 @@ class _Keys:
 
     def newline(self, event: KeyPressEvent) -> None:
         self._screen.input.insert_text("\n")
+
+    def line_feed(self, event: KeyPressEvent) -> None:
+        """Ctrl+J; and Enter, where it was pressed before the session had the terminal."""
+        if self._screen.is_new:
+            self.enter(event)
+        else:
+            self.newline(event)
 
     def complete(self, event: KeyPressEvent) -> None:
         """One candidate is taken at once; of several, what they share, and then one after the other."""
@@ -97,7 +104,8 @@ class _Keys:
             screen.leave()
 
     def plan(self, event: KeyPressEvent) -> None:
-        self._screen.toggle_plan()
+        if self._screen.question is None:
+            self._screen.toggle_plan()
 
     def box(self, event: KeyPressEvent) -> None:
         self._screen.toggle_box()

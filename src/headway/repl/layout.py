@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from headway.repl.screen import TerminalScreen
 
 _MOST_COMPLETIONS = 6
-_LEAST_BOX = 4
+_LEAST_BOX = 3
 
 
 def layout(screen: TerminalScreen) -> Layout:
@@ -86,7 +86,9 @@ class _Below:
 
     def box(self) -> StyleAndTextTuples:
         columns, rows = self._screen.size
-        height = max(min(len(self._screen.todos) + 2, rows // 2), _LEAST_BOX)
+        others = [self.going_on(), self.waiting(), self.completions()]
+        taken = sum(_rows(part) for part in others) + min(self._screen.input.text.count("\n") + 1, self.input_rows())
+        height = max(min(len(self._screen.todos) + 2, rows // 2, rows - taken - 2), _LEAST_BOX)
         wanted = (self._screen.todos, columns, height)
         if self._boxed is None or self._boxed[0] != wanted:
             drawn = self._screen.pen.box(self._screen.todos, columns - 1, height)
@@ -134,6 +136,10 @@ class _Below:
         if cells(line) + cells(keys) + 6 < columns:
             line = f"{line}{' ' * (columns - 2 - cells(line) - cells(keys))}{keys}"
         return [("fg:ansibrightblack", screen.pen.plain(fitted(line, columns - 1)))]
+
+
+def _rows(part: StyleAndTextTuples) -> int:
+    return sum(fragment[1].count("\n") for fragment in part) + 1 if part else 0
 
 
 def _short(number: int) -> str:

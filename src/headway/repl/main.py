@@ -38,6 +38,8 @@ def start(chosen: Chosen, *, go_on: bool, plan: bool, mode: str | None, memory: 
 
 def _has_screen() -> bool:
     """Whether the terminal can be drawn on, and somebody types at it."""
+    if sys.stdin is None or sys.stdout is None:
+        return False  # closed
     return sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "dumb") not in ("dumb", "unknown", "")
 
 

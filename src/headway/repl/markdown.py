@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)$")
+_FENCE = re.compile(r"(\s*)(`{3,}|~{3,})(.*)$")
+"""Also far to the right, where the items of a list have theirs."""
 _LONGEST = 12_000
 """Characters after which a block is given out although it has not ended."""
 
@@ -18,17 +19,25 @@ class Stream:
 
     def __init__(self) -> None:
         self._lines: list[str] = []
-        self._line = ""
+        self._line: list[str] = []
+        """What has come of the line that has not ended."""
         self._fence = ""
         """What closes the fence that is open."""
+        self._indent = 0
         self._size = 0
+        self._goes_on = False
+        """Whether the fence that is open began in a block before."""
 
     @property
     def rest(self) -> str:
-        return "\n".join([*self._lines, self._line]) if self._lines else self._line
+        return "\n".join([*self._lines, "".join(self._line)])
 
     def feed(self, text: str) -> list[str]:
-        *lines, self._line = (self._line + text).split("\n")
+        if "\n" not in text:
+            self._line.append(text)
+            return []
+        *lines, last = ("".join(self._line) + text).split("\n")
+        self._line = [last]
         done: list[str] = []
         for line in lines:
             self._take(line, done)
@@ -36,24 +45,34 @@ class Stream:
 
     def end(self) -> list[str]:
         done: list[str] = []
-        if self._line:
-            line, self._line = self._line, ""
+        line, self._line = "".join(self._line), []
+        if line:
             self._take(line, done)
+        if self._goes_on and len(self._lines) == 1:
+            self._lines = []
         self._give(done)
-        self._fence = ""
+        self._fence, self._goes_on = "", False
         return done
 
     def _take(self, line: str, done: list[str]) -> None:
         found = _FENCE.match(line)
         if self._fence:
             self._lines.append(line)
-            closes = found and found[1].startswith(self._fence) and not found[2].strip()
+            closes = (
+                found
+                and found[2].startswith(self._fence)
+                and not found[3].strip()
+                and len(found[1]) <= self._indent + 3
+            )
             if closes:
                 self._fence = ""
+                if self._goes_on and len(self._lines) == 2:  # it ended where it was cut
+                    self._lines = []
+                self._goes_on = False
                 self._give(done)
         elif found:
             self._give(done)
-            self._fence = found[1]
+            self._fence, self._indent = found[2], len(found[1])
             self._lines.append(line)
         elif line.strip():
             self._lines.append(line)
@@ -72,6 +91,7 @@ class Stream:
         self._lines.append(self._fence)
         self._give(done)
         self._lines = [opening]
+        self._goes_on = True
 
     def _give(self, done: list[str]) -> None:
         if self._lines:

@@ -6,8 +6,12 @@ lines have moved, and what was said last is written anew.
 
 from __future__ import annotations
 
+import fcntl
 import sys
+import termios
+from array import array
 from collections import deque
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from prompt_toolkit.output.vt100 import Vt100_Output
@@ -34,6 +38,14 @@ class _Output(Vt100_Output):
     def flush(self) -> None:
         if not self.held:
             super().flush()
+
+
+def typed_ahead() -> bool:
+    """Whether something was typed that nobody has read."""
+    waiting = array("i", [0])
+    with suppress(OSError):
+        fcntl.ioctl(sys.stdin.fileno(), termios.FIONREAD, waiting)
+    return waiting[0] > 0
 
 
 class Paper:
@@ -120,6 +132,7 @@ class Paper:
         self.output.cursor_goto(0, 0)
         for line in [*self._tail][-max(size.rows - 2, 1) :]:
             self.output.write_raw(f"{line}\r\n")
+        self._unwritten = []
         app.renderer.reset()
 
     def after_render(self, app: Application[None]) -> None:

@@ -6,11 +6,14 @@ import asyncio
 import os
 import signal
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
+from headway.cli.live import has_unicode
+from headway.cli.terminal_ask import forget_typed
 from headway.core.errors import HeadwayError
 from headway.core.events import TODO_LIST_UPDATED
 from headway.core.text import neutral_lines, shown
+from headway.repl.drawing import Pen
 from headway.repl.transcript import Transcript
 from headway.views.terminal import visible
 
@@ -51,7 +54,15 @@ class _Lines:
         line, found, self._read = self._read.partition(b"\n")
         return line.decode(errors="replace") if line or found else None
 
+    def forget(self) -> None:
+        """What was typed before a question was there cannot be meant as its answer."""
+        self._read = b""
+        forget_typed()
+
     async def _more(self) -> None:
+        if sys.stdin is None:
+            self._over = True
+            return
         loop = asyncio.get_running_loop()
         ready = asyncio.Event()
         descriptor = sys.stdin.fileno()
@@ -72,7 +83,9 @@ class PlainScreen:
     def __init__(self, work: Work) -> None:
         self._work = work
         self._transcript = Transcript()
-        self._interactive = self.asks = sys.stdin.isatty()
+        stdin: TextIO | None = sys.stdin
+        self._interactive = self.asks = stdin is not None and stdin.isatty()
+        self._pen = Pen(ascii=not has_unicode(sys.stdout))
         self._lines = _Lines()
         self._reading: asyncio.Task[str | None] | None = None
         self._events: list[Event] = []
@@ -116,6 +129,11 @@ class PlainScreen:
             self._print(await asyncio.to_thread(slash.run, line, self._work.chosen))
             self.drain(listed=False)
             return
+        if line == "demo" and await self._work.has_no_model():
+            from headway.repl.tour import show
+
+            await asyncio.to_thread(show)
+            return
         self.code = 1
         self._work.send(line)
         while self._work.is_running:
@@ -138,17 +156,16 @@ class PlainScreen:
             self._show_list()
 
     def _show_list(self) -> None:
-        from headway.cli.live import has_unicode
         from headway.views.box import box_lines
 
-        lines = box_lines(self._work.session.todos, ascii=not has_unicode(sys.stdout))
+        lines = box_lines(self._work.session.todos, ascii=self._pen.ascii)
         if lines != self._boxed:
             self._boxed = lines
             self._print("\n".join(lines))
 
     def _print(self, text: str) -> None:
         if text:
-            sys.stdout.write(neutral_lines(text).rstrip("\n") + "\n")
+            sys.stdout.write(self._pen.plain(neutral_lines(text).rstrip("\n")) + "\n")
             sys.stdout.flush()
 
     def tell(self, text: str, mark: str = "!") -> None:
@@ -180,6 +197,7 @@ class PlainScreen:
         for text in (preview.command, preview.diff):
             if text and text not in preview.line:
                 self._print("\n".join(f"    {line}" for line in text.splitlines()))
+        self._lines.forget()
         while True:
             line = await self.read(f"  y: yes, a: always in this run (any {question.tool}), n: no, or n REASON > ")
             if line is None:

@@ -7,7 +7,6 @@ redrawing, so that nothing flickers. Nothing here decides anything: messages go 
 from __future__ import annotations
 
 import asyncio
-import sys
 import time
 from collections import deque
 from typing import TYPE_CHECKING
@@ -18,14 +17,15 @@ from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.output import ColorDepth
 
-from headway.core.events import TODO_LIST_UPDATED
+from headway.core.errors import HeadwayError
+from headway.core.events import PLAN_MODE_CHANGED, TODO_LIST_UPDATED
 from headway.core.run_events import ToolFinished
 from headway.core.text import shown
 from headway.repl.completer import SlashCompleter
 from headway.repl.drawing import Pen
 from headway.repl.keys import bindings
 from headway.repl.layout import layout
-from headway.repl.paper import Paper
+from headway.repl.paper import Paper, typed_ahead
 from headway.repl.transcript import Piece, Transcript
 
 if TYPE_CHECKING:
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from headway.repl.work import Work
     from headway.tools.approvals import Answer, Question
 
+_NEW = 0.5
+"""Seconds in which what was typed ahead is read."""
 _LOOK_EVERY = 0.25
 """Seconds between looks at what others changed."""
 
@@ -50,6 +52,7 @@ class TerminalScreen:
         self.transcript = Transcript()
         self.todos: list[Todo] = []
         self.planning = False
+        self.version = 0
         self.box_hidden = False
         self.question: Question | None = None
         self._answer: asyncio.Future[Answer] | None = None
@@ -58,6 +61,8 @@ class TerminalScreen:
         self._events: deque[Event] = deque()
         self._commands: set[asyncio.Task[None]] = set()
         self._leaving = False
+        self._began = 0.0
+        self._typed_ahead = typed_ahead()
         self._loop = asyncio.get_running_loop()
         kept: History = FileHistory(history) if history else InMemoryHistory()
         self.input = Buffer(
@@ -86,7 +91,13 @@ class TerminalScreen:
             self._drain()
             self.paper.end()
 
+    @property
+    def is_new(self) -> bool:
+        """Whether what comes may have been typed before it was there."""
+        return self._typed_ahead and time.monotonic() < self._began + _NEW
+
     def _begun(self) -> None:
+        self._began = time.monotonic()
         self._loop.call_soon(self.paper.begin, self.app)
 
     def greet(self, session: Session | None) -> None:
@@ -117,31 +128,32 @@ class TerminalScreen:
         while self._events:
             event = self._events.popleft()
             pieces += self.transcript.heard(event)
-            listed = listed or event.type == TODO_LIST_UPDATED
+            listed = listed or event.type in (TODO_LIST_UPDATED, PLAN_MODE_CHANGED)
             if isinstance(event.data, ToolFinished) and event.data.tool == "create_plan" and event.data.ok:
                 self.paper.pieces(pieces)
                 pieces = []
                 self._show_plan()
         self.paper.pieces(pieces)
         if listed:
-            self.todos = self.work.session.todos
-        self.planning = self.work.session.plan_mode
+            self._look()
         self.app.invalidate()
 
     def _look(self) -> None:
-        state = self.work.session.state
+        try:
+            state = self.work.session.state
+        except HeadwayError:  # the file is gone or busy: said by whatever needs it
+            return
+        self.version = state.version
         self.todos = [*state.list_of(self.work.session.agent_id).items.values()]
         self.planning = state.plan_mode
 
     async def _look_again(self) -> None:
         """Others change the list too; and what goes on is shown with how long it has."""
-        seen = self.work.session.version
         while True:
             await asyncio.sleep(_LOOK_EVERY)
-            version = self.work.session.version
-            if version != seen or self.work.is_running:
-                seen = version
-                self._look()
+            before = self.version
+            self._look()
+            if self.version != before or self.work.is_running:
                 self.app.invalidate()
 
     def _show_plan(self) -> None:
@@ -179,18 +191,17 @@ class TerminalScreen:
         return self.paper.columns, self.paper.rows
 
     def entered(self, text: str) -> None:
-        if self._answer is not None:
-            self._answered(text)
-            return
         from headway.repl.slash import SLASHES
 
         words = text.strip()
-        if not words:
-            return
-        if words.startswith(SLASHES):
+        if words.startswith(SLASHES):  # also while a question waits
             self.sent(words)
             self._spawn(self._commanded(words))
-        elif words == "demo" and self.work.is_loaded and self.work.model is None:
+        elif self._answer is not None:
+            self._answered(text)
+        elif not words:
+            return
+        elif words == "demo":
             self._spawn(self._demo())
         else:
             self.work.send(words)
@@ -225,9 +236,13 @@ class TerminalScreen:
         self.changed()
 
     async def _demo(self) -> None:
-        import subprocess
+        """The tour that is offered where there is no model; else it is a message like any other."""
+        if not await self.work.has_no_model():
+            self.work.send("demo")
+            return
+        from headway.repl.tour import show
 
-        await self._apart(lambda: subprocess.run([sys.executable, "-m", "headway", "demo"], check=False))
+        await self._apart(show)
 
     async def _apart(self, work: object) -> None:
         assert callable(work)
@@ -257,7 +272,9 @@ class TerminalScreen:
 
     def stop(self) -> None:
         given_back = self.work.stop()
-        if given_back:
+        if given_back and self.question is not None:
+            self._draft = "\n".join([*given_back, self._draft]).strip()
+        elif given_back:
             self.input.text = "\n".join([*given_back, self.input.text]).strip()
             self.input.cursor_position = len(self.input.text)
         self.app.invalidate()
@@ -267,8 +284,7 @@ class TerminalScreen:
         if not self.transcript.calls:
             self.tell("No call has answered yet.", " ")
             return
-        what, call = self.transcript.calls.pop()
-        self.transcript.calls.appendleft((what, call))
+        what, call = self.transcript.earlier_call()
         self.paper.line("●", what)
         diff = call.diff
         self.paper.put(self.pen.diff(diff, self.paper.columns) if diff else self._indented(call.text))
@@ -278,7 +294,11 @@ class TerminalScreen:
 
     def toggle_plan(self) -> None:
         session = self.work.session
-        session.set_plan_mode(not session.plan_mode)
+        try:
+            session.set_plan_mode(not session.plan_mode)
+        except HeadwayError as error:
+            self.tell(str(error), "❌")
+            return
         if not session.plan_mode and session.plan is not None:
             self.tell("There is a plan: /plan to-todos makes the list of it, /plan show shows it.", " ")
         self.changed()
@@ -305,10 +325,16 @@ class TerminalScreen:
         try:
             return await self._answer
         finally:
-            self.question = self._answer = None
-            self.input.text = self._draft
-            self.input.cursor_position = len(self._draft)
-            self.app.invalidate()
+            self._end_question()
+
+    def _end_question(self) -> None:
+        """Gives back what was being typed, at once: what is typed next is no answer any more."""
+        if self.question is None:
+            return
+        self.question = self._answer = None
+        self.input.text = self._draft
+        self.input.cursor_position = len(self._draft)
+        self.app.invalidate()
 
     def _answered(self, text: str) -> None:
         from headway.cli.terminal_ask import understood
@@ -322,6 +348,7 @@ class TerminalScreen:
             if said:
                 self.paper.line("✓", said)
             self._answer.set_result(answer)
+            self._end_question()
 
     def elapsed(self, since: float) -> str:
         seconds = int(time.monotonic() - since)

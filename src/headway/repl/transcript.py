@@ -47,7 +47,7 @@ class Transcript:
 
     def __init__(self) -> None:
         self._stream = Stream()
-        self._said = ""
+        self._said: list[str] = []
         """What was shown of the answer that comes in."""
         self.running: dict[str, tuple[str, float]] = {}
         """Call → what it is and when it began."""
@@ -58,6 +58,13 @@ class Transcript:
         self.since = 0.0
         self.calls: deque[tuple[str, ToolFinished]] = deque(maxlen=_KEPT)
         """What they were, and what came of them."""
+        self._looked = 0
+        """At how many of the last calls a person has looked."""
+
+    def earlier_call(self) -> tuple[str, ToolFinished]:
+        """The last call; asked again, the one before, and so on."""
+        self._looked = self._looked % len(self.calls) + 1
+        return self.calls[-self._looked]
 
     @property
     def rest(self) -> str:
@@ -78,12 +85,12 @@ class Transcript:
             case ToolFinished():
                 return self._finished(data)
             case RoundStarted():
-                self._said = ""
+                self._said = []
                 self._doing(f"Round {data.round}/{data.max_rounds}: waiting for the model")
                 return self._ended()
             case RunError() if data.retry_in is not None:  # the last one is told at the end
                 again = f"Trying again in {data.retry_in:.0f} s." if data.retry_in else ""
-                self._said = ""
+                self._said = []
                 return [*self._ended(), Piece("line", shown(data.message, 500), "!", again)]
             case RunRequested() if data.request != "stop" or event.actor != PERSON:  # that is told at the end
                 return [Piece("line", f"{_REQUESTED[data.request]} by {shown(event.actor)}", "!")]
@@ -111,7 +118,7 @@ class Transcript:
                 self._doing("Thinking")
             return []
         self.doing = ""
-        self._said += data.text
+        self._said.append(data.text)
         return [Piece("markdown", block) for block in self._stream.feed(data.text)]
 
     def _ended(self) -> list[Piece]:
@@ -119,7 +126,7 @@ class Transcript:
 
     def _message(self, data: MessageAdded) -> list[Piece]:
         """Shows also what a terminal that was too slow has missed of an answer."""
-        said, self._said = self._said.strip(), ""
+        said, self._said = "".join(self._said).strip(), []
         text = answer_text(data)
         pieces = self._ended()
         if text and len(said) < len(text) and not text.startswith("(no answer)"):
@@ -132,6 +139,7 @@ class Transcript:
         what, _ = self.running.pop(data.call_id, (data.tool, 0.0))
         self.output = ""
         self.calls.append((what, data))
+        self._looked = 0
         mark, line, why = outcome(data, what)
         pieces = [*self._ended(), Piece("line", line, mark, why)]
         for note in data.text.splitlines() if data.effect == "todo" else ():

@@ -17,6 +17,7 @@ from headway.cli.options import new_name
 from headway.core.errors import HeadwayError
 from headway.core.log import Log
 from headway.core.session import Session
+from headway.core.text import shown
 from headway.project import session_name
 
 if TYPE_CHECKING:
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
     from headway.tools.approvals import Answer, Approvals, Question
 
 NO_MODEL = (
-    "No model is set, so there is nobody to talk to yet. Everything else works: /help",
-    "Set one: /model provider:name   (openai:…, anthropic:…, google:…, ollama:…; its key in the environment)",
+    "No model is set yet. Everything else works: /help lists the commands.",
+    "Set one: /model provider:name (openai:…, anthropic:…, google:…, ollama:…).",
     "Type demo to see, offline, what there is to see.",
 )
 _MODULES = ("headway.agent", "headway.agent.run", "rich.markdown")
@@ -80,6 +81,7 @@ class Work:
         self._screen: Screen | None = None
         self._unsubscribe: Callable[[], None] = _nothing
         self._stopping = False
+        self._leaving = False
         self.waiting: list[str] = []
         """Messages that are sent when the run is over."""
         self.tokens = 0
@@ -131,7 +133,7 @@ class Work:
 
     @property
     def is_running(self) -> bool:
-        return self._run is not None and not self._run.done()
+        return self._run is not None
 
     @property
     def is_loaded(self) -> bool:
@@ -170,7 +172,7 @@ class Work:
             return
         for notice in self._loaded.notices:
             self._screen.tell(notice)
-        if self.model is None:
+        if self.model is None and self._screen.asks:
             for line in NO_MODEL:
                 self._screen.tell(line, " ")
         self._screen.changed()
@@ -193,6 +195,25 @@ class Work:
         else:
             self._screen.sent(text)
             self._run = asyncio.create_task(self._work(text))
+            self._run.add_done_callback(self._over)
+
+    def _over(self, run: asyncio.Task[None]) -> None:
+        """What waits has its turn. A run that was given up before it began has told nobody."""
+        assert self._screen is not None
+        self._run = self._approvals = None
+        if run.cancelled():
+            self._screen.tell("Stopped.")
+        elif error := run.exception():
+            self._screen.tell(f"That went wrong ({type(error).__name__}: {shown(str(error), 200)}).", "❌")
+        if self.waiting and not self._leaving:
+            self.send(self.waiting.pop(0))
+        self._screen.changed()
+
+    async def has_no_model(self) -> bool:
+        """When it is known."""
+        if self._prepared is not None:
+            await asyncio.shield(self._prepared)
+        return self._loaded is not None and self.model is None
 
     async def _work(self, text: str) -> None:
         assert self._screen is not None and self._prepared is not None
@@ -204,15 +225,7 @@ class Work:
             if result is not None:
                 self._screen.ended(result, time.monotonic() - began)
         except HeadwayError as error:
-            self._screen.tell(str(error), "❌")
-        except asyncio.CancelledError:
-            self._screen.tell("Stopped.")
-        finally:
-            self._approvals = None
-            self._run = None
-            self._screen.changed()
-        if self.waiting and not self._stopping:
-            self.send(self.waiting.pop(0))
+            self._screen.tell(str(error).replace("with --model", "with /model"), "❌")
 
     async def _ran(self, text: str) -> RunResult | None:
         assert self._screen is not None
@@ -256,12 +269,11 @@ class Work:
 
     async def end(self) -> None:
         """Nothing goes on afterwards."""
-        if self._run is not None:
-            self.stop()
-            await asyncio.wait({self._run}, timeout=2)
-        if self._run is not None:
-            self._run.cancel()
-            await asyncio.wait({self._run}, timeout=1)
+        self._leaving = True
+        for patience in (2, 1):
+            if self._run is not None:
+                self.stop()  # the second time it is cancelled
+                await asyncio.wait({self._run}, timeout=patience)
         self._unsubscribe()
 
 

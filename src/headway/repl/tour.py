@@ -1,0 +1,14 @@
+"""The demo, shown inside a terminal session."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+_NAMED = "import sys; sys.argv[0] = 'headway'; from headway.cli.app import main; main()"
+"""Under its own name, which the demo gives to what can be typed next."""
+
+
+def show() -> None:
+    """In a process of its own, which has the terminal as long as it takes."""
+    subprocess.run([sys.executable, "-c", _NAMED, "demo"], check=False)
