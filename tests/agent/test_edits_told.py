@@ -66,19 +66,19 @@ async def test_a_change_is_told_after_the_block_in_the_next_request_and_never_ag
     assert "The user changed" not in "".join(str(fact.message) for fact in facts(session, MessageAdded))
 
 
-async def test_what_changed_before_the_run_or_before_its_first_block_is_not_told(session: Session) -> None:
+async def test_what_changed_before_the_first_run_is_not_told_and_all_that_changes_later_is(session: Session) -> None:
     session.drop("t1")
     model = ScriptedModel([calling("look"), "Done."])
     await run(session, model, max_nudges=0)
     session.update("t2", content="B, in other words")
     later = ScriptedModel(["Done."])
     await run(session, later, "And now?", max_nudges=0)
-    assert told(model) + told(later) == ["", "", ""]
+    assert told(model) + told(later) == ["", "", 't2 is now "B, in other words"']
     session.clear()
     first = then(lambda: session.add("The first item"), calling("look"))
     begun = ScriptedModel([first, then(lambda: session.add("The second"), calling("look")), "Done."])
     await run(session, begun, "On", max_nudges=0)
-    assert told(begun) == ["", "", 'added t4 "The second"']
+    assert told(begun) == ["cleared it", 'added t3 "The first item"', 'added t4 "The second"']
     assert "[ ] t3: The first item" in added(begun.requests[1])
 
 
@@ -157,10 +157,10 @@ async def test_a_line_whose_request_failed_is_told_again_with_what_came_since(se
     assert told(model)[-1] == ""
 
 
-async def test_a_change_made_while_the_first_request_of_the_run_failed_is_not_told(session: Session) -> None:
+async def test_a_change_made_while_the_first_request_of_the_run_failed_is_told(session: Session) -> None:
     model = ScriptedModel([then(lambda: session.add("C"), BUSY), calling("look"), "Done."])
     await run(session, model, max_nudges=0)
-    assert told(model) == ["", "", ""]
+    assert told(model) == ["", 'added t3 "C"', ""]
     assert "[ ] t3: C" in added(model.requests[1])
 
 

@@ -32,9 +32,10 @@ class Attention:
     """Of one run: what was shown, and how long the list has not changed."""
 
     def __init__(
-        self, config: LoopConfig, todos: TodoList, room: int, events: Callable[[int, int], Iterable[Event]]
+        self, config: LoopConfig, todos: TodoList, room: int, events: Callable[[int, int], Iterable[Event]], since: int
     ) -> None:
-        """`room`: bytes that the block may take; `events` reads the log after a version, up to another one."""
+        """`room`: bytes that the block may take; `events` reads the log after a version, up to another one; `since`:
+        the version at which the model last knew the list."""
         self._config = config
         self._room = room
         self._events = events
@@ -42,8 +43,8 @@ class Attention:
         """The round of the request that was last made."""
         self._block_in = 0
         """The round in which the block was last shown."""
-        self._told = self._seen = 0
-        """Version up to which the model knew the list before this round; and with this round's request. 0: not yet."""
+        self._told = self._seen = since
+        """Version up to which the model knew the list before this round; and with this round's request."""
         self._changed_in: int = todos.changed_in
         self._worked = 0
         """Rounds that did work since the list last changed, or since the last reminder."""
@@ -65,7 +66,7 @@ class Attention:
         finished = is_done(todos)
         if not todos.items or (finished and run.finished_shown and self._block_in != round):
             return edits, None
-        self._block_in, self._seen = round, state.version
+        self._block_in = round
         items = list(todos.items.values())
         config = self._config
         text = prompt_block(items, round=round, max_rounds=run.max_rounds, recap=config.recap, room=self._room)
@@ -80,8 +81,6 @@ class Attention:
         """What a person changed since the model was last shown the list. The log is read only if anyone did."""
         if round != self._round:  # so the request of the round before was answered
             self._round, self._told = round, self._seen
-        if not self._told:
-            return ""
         self._seen = state.version
         return "" if todos.changed_in <= self._told else edits_line(self._events(self._told, todos.changed_in), agent)
 

@@ -64,7 +64,9 @@ class Loop:
         self._calls = calls
         self._judge = Judge(recorder, config.policy, requests.apart) if config.tracking == JUDGED else None
         todos = recorder.session.todo_list
-        self._attention = Attention(config, todos, budget.block_room, self._events)
+        # The last message is what this run begins with; with the one before, the model last heard of the list.
+        since = conversation.versions[-2] if len(conversation.versions) > 1 else recorder.session.version
+        self._attention = Attention(config, todos, budget.block_room, self._events, since)
         self._block_size = min(sum(len(todo.content) * 2 for todo in todos.items.values()), budget.block_room)
         """About how many bytes of a request the list takes."""
         self._done = _items_of(todos) if is_done(todos) else None

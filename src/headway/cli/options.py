@@ -155,6 +155,7 @@ def of_project(command: Callable[Concatenate[Chosen, P], None]) -> Callable[P, N
 def merged(outer: Chosen, flags: Mapping[str, object]) -> Chosen:
     """What flags say, over what was said before them. Another project is not the one of the terminal session."""
     project, session, agent = (_text(flags.get(name)) for name in ("project", "session", "agent"))
+    elsewhere = bool(project) and os.path.realpath(project or "") != os.path.realpath(outer.folder())
     return replace(
         outer,
         project=project or outer.project,
@@ -163,7 +164,7 @@ def merged(outer: Chosen, flags: Mapping[str, object]) -> Chosen:
         json=bool(flags.get("as_json")) or outer.json,
         debug=bool(flags.get("debug")) or outer.debug,
         model=_text(flags.get("model")) or outer.model,
-        live=None if project else outer.live,
+        live=None if elsewhere else outer.live,
     )
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from headway.cli.logs import keep_logs_off_the_screen
 from headway.cli.options import Chosen, complete_sessions, of_project, print_json, session_to_begin
 from headway.core.codec import event_dict
 from headway.core.errors import HeadwayError
@@ -99,6 +100,7 @@ def run(
 
 
 def _begun(chosen: Chosen, task: str | None, *, go_on: bool, plan: bool, memory: bool, **flags: object) -> int:
+    keep_logs_off_the_screen(debug=chosen.debug)
     loaded = chosen.settings(**flags)
     for notice in loaded.notices:
         click.echo(f"Note: {notice}", err=True)

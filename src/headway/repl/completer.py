@@ -20,7 +20,7 @@ class SlashCompleter(Completer):
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
         text = document.text_before_cursor
-        if not text.startswith(("/", "／")) and "@" not in text:
+        if text[:1] not in ("/", "／") and "@" not in text:
             return
         from headway.repl.completion import complete
 

@@ -48,7 +48,7 @@ class _Keys:
             return
         text = buffer.text
         if screen.question is None and text.strip():
-            buffer.append_to_history()
+            screen.remember(text)
         buffer.reset()
         screen.entered(text)
 

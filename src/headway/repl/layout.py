@@ -126,7 +126,7 @@ class _Below:
         done = sum(todo.status in FINISHED for todo in screen.todos)
         parts = [
             work.model or ("no model" if work.is_loaded else "…"),
-            "plan" if screen.planning else work.mode,
+            work.mode,
             work.session.name,
             f"{_short(work.tokens)} tokens",
             *([f"{done}/{len(screen.todos)}"] if screen.todos else []),

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shlex
 import signal
 import sys
 from typing import TYPE_CHECKING
 
+from headway.cli.logs import keep_logs_off_the_screen
 from headway.cli.options import session_to_begin
-from headway.core.session import Session
 from headway.core.text import shown
 from headway.project import open_store
 from headway.repl.work import Work
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 def start(chosen: Chosen, *, go_on: bool, plan: bool, mode: str | None, memory: bool) -> int:
     """Runs the terminal session to its end; the exit code."""
+    keep_logs_off_the_screen(debug=chosen.debug)
     store = open_store(chosen.folder(), memory=memory)
     name = session_to_begin(chosen, store, go_on=go_on, kind="chat")
     work = Work(chosen, store, name, mode=mode, memory=memory)
@@ -56,7 +58,9 @@ async def _on_screen(work: Work, *, goes_on: bool, memory: bool) -> int:
     screen.greet(work.session if goes_on else None)
     await screen.run()
     if work.session.version and not memory:
-        sys.stdout.write(f"Go on with: headway --continue   (session {shown(work.session.name)})\n")
+        name = shown(work.session.name)
+        how = "--continue" if work.is_current else f"--session {shlex.quote(name)}"
+        sys.stdout.write(f"Go on with: headway {how}   (session {name})\n")
     return 0
 
 
@@ -72,19 +76,3 @@ def _history() -> str | None:
     except OSError:
         return None
     return path
-
-
-def last_words(session: Session) -> tuple[str, str]:
-    """(what the person asked last, what the model said last) in a session that goes on."""
-    from headway.core.run_events import MessageAdded, RunStarted
-    from headway.repl.transcript import answer_text
-
-    asked = answered = ""
-    for event in session.events():
-        if event.agent != session.agent_id:
-            continue
-        if isinstance(event.data, RunStarted):
-            asked, answered = event.data.task, ""
-        elif isinstance(event.data, MessageAdded):
-            answered = answer_text(event.data) or answered
-    return asked, answered

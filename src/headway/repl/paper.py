@@ -99,6 +99,8 @@ class Paper:
             if piece.kind == "markdown":
                 between = "\n" if self._spoke else ""
                 drawn.append(between + self.pen.markdown(piece.text, self.columns))
+            elif piece.kind == "text":
+                drawn.append(self.pen.styled(piece.text, "", self.columns))
             else:
                 drawn.append(self.pen.line(piece.mark, piece.text, piece.why, self.columns - 1))
             self._spoke = piece.kind == "markdown"

@@ -107,8 +107,11 @@ class PlainScreen:
         try:
             return await self._reading
         except asyncio.CancelledError:
+            if not self.over:  # not the reading was given up, but whoever reads
+                raise
             return None
         finally:
+            self._reading.cancel()
             self._reading = None
 
     def interrupt(self) -> None:

@@ -19,14 +19,13 @@ from prompt_toolkit.output import ColorDepth
 
 from headway.core.errors import HeadwayError
 from headway.core.events import PLAN_MODE_CHANGED, TODO_LIST_UPDATED
-from headway.core.run_events import ToolFinished
 from headway.core.text import shown
 from headway.repl.completer import SlashCompleter
 from headway.repl.drawing import Pen
 from headway.repl.keys import bindings
 from headway.repl.layout import layout
 from headway.repl.paper import Paper, typed_ahead
-from headway.repl.transcript import Piece, Transcript
+from headway.repl.transcript import Piece, Transcript, last_words
 
 if TYPE_CHECKING:
     from headway.agent import RunResult
@@ -59,6 +58,7 @@ class TerminalScreen:
         self._draft = ""
         """What was being typed when a question came."""
         self._events: deque[Event] = deque()
+        self._entered: deque[str] = deque()
         self._commands: set[asyncio.Task[None]] = set()
         self._leaving = False
         self._began = 0.0
@@ -105,8 +105,6 @@ class TerminalScreen:
         if session is None:
             self.paper.say("Headway. Say what is to be done; /help lists the commands, Ctrl+P plans first.", "dim")
             return
-        from headway.repl.main import last_words
-
         asked, answered = last_words(session)
         self.paper.say(f"Going on in {shown(session.name)}.", "dim")
         if asked:
@@ -129,10 +127,6 @@ class TerminalScreen:
             event = self._events.popleft()
             pieces += self.transcript.heard(event)
             listed = listed or event.type in (TODO_LIST_UPDATED, PLAN_MODE_CHANGED)
-            if isinstance(event.data, ToolFinished) and event.data.tool == "create_plan" and event.data.ok:
-                self.paper.pieces(pieces)
-                pieces = []
-                self._show_plan()
         self.paper.pieces(pieces)
         if listed:
             self._look()
@@ -155,14 +149,6 @@ class TerminalScreen:
             self._look()
             if self.version != before or self.work.is_running:
                 self.app.invalidate()
-
-    def _show_plan(self) -> None:
-        plan = self.work.session.plan
-        if plan is not None:
-            from headway.views.plan import plan_lines
-
-            self.paper.say("\n".join(plan_lines(plan)))
-            self.tell("/plan to-todos makes the list of it, /plan edit changes it, /plan off ends plan mode.", " ")
 
     def changed(self) -> None:
         self._look()
@@ -190,21 +176,41 @@ class TerminalScreen:
         """(columns, rows)."""
         return self.paper.columns, self.paper.rows
 
+    def remember(self, text: str) -> None:
+        """For the arrow keys, this time and later: without keys and tokens."""
+        from headway.tools.secrets import redacted
+
+        safe = redacted(text)
+        if [*self.input.history.get_strings()][-1:] != [safe]:
+            self.input.history.append_string(safe)
+
     def entered(self, text: str) -> None:
         from headway.repl.slash import SLASHES
 
         words = text.strip()
-        if words.startswith(SLASHES):  # also while a question waits
-            self.sent(words)
-            self._spawn(self._commanded(words))
-        elif self._answer is not None:
+        if self._answer is not None and not words.startswith(SLASHES):
             self._answered(text)
-        elif not words:
-            return
-        elif words == "demo":
-            self._spawn(self._demo())
-        else:
-            self.work.send(words)
+        elif words:
+            self._entered.append(words)
+            if len(self._entered) == 1:
+                self._spawn(self._take_turns())
+
+    async def _take_turns(self) -> None:
+        """What was entered, in its order: a message that was typed after a command is sent when that is done."""
+        from headway.repl.slash import SLASHES
+
+        while self._entered:
+            words = self._entered[0]
+            try:
+                if words.startswith(SLASHES):
+                    self.sent(words)
+                    await self._commanded(words)
+                elif words == "demo" and await self.work.has_no_model():
+                    await self._demo()
+                else:
+                    self.work.send(words)
+            finally:
+                self._entered.popleft()
 
     def sent(self, text: str) -> None:
         prompt = "[PLAN] > " if self.planning else "> "
@@ -236,10 +242,7 @@ class TerminalScreen:
         self.changed()
 
     async def _demo(self) -> None:
-        """The tour that is offered where there is no model; else it is a message like any other."""
-        if not await self.work.has_no_model():
-            self.work.send("demo")
-            return
+        """The tour that is offered where there is no model."""
         from headway.repl.tour import show
 
         await self._apart(show)
@@ -293,13 +296,17 @@ class TerminalScreen:
         return self.pen.styled("\n".join(f"    {line}" for line in text.splitlines()), "dim", self.paper.columns)
 
     def toggle_plan(self) -> None:
+        self._spawn(self._toggled_plan())
+
+    async def _toggled_plan(self) -> None:
         session = self.work.session
         try:
-            session.set_plan_mode(not session.plan_mode)
+            state = await asyncio.to_thread(lambda: session.state)
+            await asyncio.to_thread(session.set_plan_mode, not state.plan_mode)
         except HeadwayError as error:
             self.tell(str(error), "❌")
             return
-        if not session.plan_mode and session.plan is not None:
+        if state.plan_mode and state.plan is not None:
             self.tell("There is a plan: /plan to-todos makes the list of it, /plan show shows it.", " ")
         self.changed()
 

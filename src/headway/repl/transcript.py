@@ -8,9 +8,9 @@ from __future__ import annotations
 import time
 from collections import deque
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from headway.core.events import PLAN_MODE_CHANGED, Event, PlanModeChange
+from headway.core.events import PLAN_MODE_CHANGED, Event, PlanChange, PlanModeChange
 from headway.core.model import PERSON
 from headway.core.run_events import (
     ApprovalAnswered,
@@ -19,6 +19,7 @@ from headway.core.run_events import (
     RunError,
     RunFinished,
     RunRequested,
+    RunStarted,
     TextDelta,
     ToolFinished,
     ToolStarted,
@@ -26,6 +27,10 @@ from headway.core.run_events import (
 from headway.core.text import shown
 from headway.repl.markdown import Stream
 from headway.views.calls import outcome
+
+if TYPE_CHECKING:
+    from headway.core.plans import Plan
+    from headway.core.session import Session
 
 _REQUESTED = {"pause": "Paused after this round", "resume": "Resumed", "stop": "Stopped"}
 _KEPT = 100
@@ -36,7 +41,7 @@ _KEPT = 100
 class Piece:
     """Something to be printed."""
 
-    kind: Literal["markdown", "line"]
+    kind: Literal["markdown", "line", "text"]
     text: str
     mark: str = ""
     why: str = ""
@@ -58,6 +63,7 @@ class Transcript:
         self.since = 0.0
         self.calls: deque[tuple[str, ToolFinished]] = deque(maxlen=_KEPT)
         """What they were, and what came of them."""
+        self._plan: Plan | None = None
         self._looked = 0
         """At how many of the last calls a person has looked."""
 
@@ -100,6 +106,9 @@ class Transcript:
                 self.running.clear()
                 self._doing("")
                 return self._ended()
+            case PlanChange():
+                self._plan = data.plan
+                return []
             case PlanModeChange() if event.type == PLAN_MODE_CHANGED:
                 said = "Plan mode is on: it plans, and changes nothing" if data.on else "Plan mode is off"
                 return [Piece("line", said, "!")]
@@ -142,13 +151,35 @@ class Transcript:
         self._looked = 0
         mark, line, why = outcome(data, what)
         pieces = [*self._ended(), Piece("line", line, mark, why)]
+        if data.tool == "create_plan" and data.ok and self._plan is not None:
+            pieces += _planned(self._plan)
         for note in data.text.splitlines() if data.effect == "todo" else ():
             if note.startswith("Note: "):  # what a new list dropped
                 pieces.append(Piece("line", note.removeprefix("Note: "), "!"))
         return pieces
 
 
+def _planned(plan: Plan) -> list[Piece]:
+    from headway.views.plan import plan_lines
+
+    how = "/plan to-todos makes the list of it, /plan edit changes it, /plan off ends plan mode."
+    return [Piece("text", "\n".join(plan_lines(plan))), Piece("line", how, " ")]
+
+
 def answer_text(data: MessageAdded) -> str:
     """What the model said in a message of its own; nothing in another's."""
     parts = data.message.get("parts", ()) if data.message.get("kind") == "response" else ()
     return "".join(part.get("content", "") for part in parts if part.get("part_kind") == "text").strip()
+
+
+def last_words(session: Session) -> tuple[str, str]:
+    """(what the person asked last, what the model said last) in a session that goes on."""
+    asked = answered = ""
+    for event in session.events():
+        if event.agent != session.agent_id:
+            continue
+        if isinstance(event.data, RunStarted):
+            asked, answered = event.data.task, ""
+        elif isinstance(event.data, MessageAdded):
+            answered = answer_text(event.data) or answered
+    return asked, answered

@@ -80,6 +80,7 @@ class Work:
         self._approvals: Approvals | None = None
         self._screen: Screen | None = None
         self._unsubscribe: Callable[[], None] = _nothing
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._stopping = False
         self._leaving = False
         self.waiting: list[str] = []
@@ -106,20 +107,23 @@ class Work:
     @mode.setter
     def mode(self, mode: str) -> None:
         self._mode = mode
-        if self._approvals is not None:
-            from headway.tools.effects import Mode
-
-            self._approvals.mode = Mode(mode)
+        self._tell_mode()
 
     def use_session(self, name: str) -> None:
+        """From the thread of a command; done where messages are sent, so that none goes to the wrong session."""
+        assert self._loop is not None
+        asyncio.run_coroutine_threadsafe(
+            self._use(session_name(new_name("chat") if name == "new" else name)), self._loop
+        ).result()
+
+    async def _use(self, name: str) -> None:
         if self.is_running:
             raise HeadwayError("A run is going on here: stop it with Ctrl+C before you change the session.")
+        session = Session(Log(self._store, name))
+        unsubscribe = session.subscribe(self._heard)
         self._unsubscribe()
-        self.session = Session(Log(self._store, session_name(new_name("chat") if name == "new" else name)))
-        self._current = False
-        self._listen()
-        if self.session.version:
-            self._make_current()
+        self.session, self._unsubscribe = session, unsubscribe
+        self._make_current()
 
     def edit(self, text: str, suffix: str) -> str | None:
         assert self._screen is not None
@@ -136,17 +140,22 @@ class Work:
         return self._run is not None
 
     @property
+    def is_current(self) -> bool:
+        """Whether other commands use this session too."""
+        return self._store.current() == self.session.name
+
+    @property
     def is_loaded(self) -> bool:
         return self._loaded is not None
 
     def begin(self, screen: Screen) -> None:
         """On the event loop, when there is somewhere to show it."""
         self._screen = screen
-        self._listen()
-        self._prepared = asyncio.create_task(self._prepare())
-
-    def _listen(self) -> None:
+        self._loop = asyncio.get_running_loop()
         self._unsubscribe = self.session.subscribe(self._heard)
+        if self.session.version:
+            self._make_current()
+        self._prepared = asyncio.create_task(self._prepare())
 
     def _heard(self, event: Event) -> None:
         assert self._screen is not None
@@ -182,6 +191,14 @@ class Work:
         """Takes over what was set meanwhile."""
         with suppress(HeadwayError):  # told by whoever needs it
             self._loaded = await asyncio.to_thread(self._load)
+        self._tell_mode()
+
+    def _tell_mode(self) -> None:
+        """A run that goes on asks as much as is wanted now."""
+        if self._approvals is not None:
+            from headway.tools.effects import Mode
+
+            self._approvals.mode = Mode(self.mode)
 
     def _load(self) -> Loaded:
         return self.chosen.settings(mode=self._mode)

@@ -1,0 +1,23 @@
+"""What goes wrong inside a tool is logged; on a screen it would stand in the middle of something else."""
+
+from __future__ import annotations
+
+import logging
+
+from headway.core.text import neutral_lines
+
+
+class _Safe(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        return neutral_lines(super().format(record))
+
+
+def keep_logs_off_the_screen(*, debug: bool) -> None:
+    """Logs are written to standard error with `--debug`, neutralised, and else to nowhere."""
+    logger = logging.getLogger("headway")
+    handler: logging.Handler = logging.NullHandler()
+    if debug:
+        handler = logging.StreamHandler()
+        handler.setFormatter(_Safe("%(message)s"))
+    logger.handlers = [handler]
+    logger.propagate = False
