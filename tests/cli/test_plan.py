@@ -208,12 +208,24 @@ def test_in_the_terminal_session_commands_are_named_as_they_are_typed_there(plan
     typed = Typed(planned)
     planned.write([{"content": "Old"}])
     planned.set_plan_mode(True)
-    said = typed.run("plan", "to-todos").stdout + typed.run("plan", "off").stdout + typed.run("plan", "on").stdout
+    said = "".join(typed.run("plan", word).stdout for word in ("off", "on", "to-todos"))
     for command in ("/todos undo", "/todos list", "/todos next", "/plan off", "/plan to-todos"):
         assert command in said
     typed.run("plan", "clear")
     said += typed.run("plan", "show", code=1).output
     assert "/plan edit" in said and "/plan on" in said and "headway " not in said
+
+
+def test_a_list_that_was_made_of_the_plan_is_not_offered_again_and_what_begins_anew_is_named(planned: api.Session):
+    typed = Typed(planned)
+    typed.run("plan", "to-todos")
+    assert "to-todos" not in typed.run("plan", "off").stdout
+    first = planned.todos[0].id
+    planned.update(first, status="completed")
+    said = typed.run("plan", "to-todos").stdout
+    assert "1 item of it that was begun or finished is pending again. Take it back with: /todos undo" in said
+    planned.undo()
+    assert planned.todos[0].status == "completed"
 
 
 def test_in_the_terminal_session_its_own_editor_is_used(planned: api.Session):

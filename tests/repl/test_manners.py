@@ -70,7 +70,7 @@ class Talk(Terminal):
     @property
     def is_idle(self) -> bool:
         """Whether the screen is drawn to its end, and nothing goes on."""
-        return bool(re.search(r"(/help|tokens|/\d+|….?)$", self.bottom))
+        return bool(re.search(r"(/help|tokens( [·-] \S+)?|/\d+|….?)$", self.bottom))
 
     @property
     def typed(self) -> str:
@@ -559,7 +559,7 @@ def test_a_session_can_be_named_and_gone_on_with(project: Path) -> None:
     assert api.open(project).store.current() == "mine"
     terminal = Talk("--continue", model=script("Again."))
     shown = terminal.idle("Going on in mine.")
-    assert "> Hi 你" in shown and "Hello you." in shown and "· mine ·" in terminal.bottom
+    assert "> Hi 你" in shown and "Hello you." in shown and "· mine" in terminal.bottom
     terminal.say("Once more", "Again.")
     assert terminal.leave() == 0
     assert tasks("mine") == ["Hi 你", "Once more"]

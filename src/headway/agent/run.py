@@ -94,7 +94,8 @@ async def run_loop(
     end_delivery = session.log.deliver_apart()
     unsubscribe = session.subscribe(_called(on_event), to_the_end=_DELIVERY) if on_event else lambda: None
     try:
-        recorder.begin(task or _GO_ON, asked.model_id, config.max_rounds, first)
+        named = model if isinstance(model, str) else asked.model_id
+        recorder.begin(task or _GO_ON, named, config.max_rounds, first)
         if planning is not None:
             session.set_plan_mode(planning)
         asker = Asker(asked, apart=isinstance(model, str) and asked.base_url is not None)

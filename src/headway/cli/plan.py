@@ -18,6 +18,7 @@ import click
 from headway.cli.options import Chosen, HelpfulGroup, common, print_json
 from headway.cli.output import named, print_written
 from headway.core.errors import HeadwayError, InvalidPlan, NoPlan
+from headway.core.model import Status
 from headway.core.plans import Plan, plan_record
 from headway.core.session import Session
 from headway.core.text import neutral, neutral_lines, shown
@@ -66,11 +67,17 @@ def to_todos(chosen: Chosen) -> None:
     """
     session = chosen.open()
     current = _plan_of(chosen, session)
+    from headway.views.plan import made_of
+
+    begun = [todo for todo in made_of(current, session.todos) if todo.status is not Status.PENDING]
     written = session.plan_to_todos()
     total = len(written.todos)
     line = f'✅ Created {total} {"todo" if total == 1 else "todos"} from plan "{shown(current.title, 200)}"'
     print_written(chosen, session, written, line)
     if not chosen.json:
+        if begun:
+            what = "1 item of it that was begun or finished is" if len(begun) == 1 else f"{len(begun)} items of it are"
+            click.echo(f"Note: {what} pending again. Take it back with: {named(chosen, 'todos undo')}")
         click.echo("Next steps:")
         click.echo(f"  {named(chosen, 'todos list'):22}  see them all")
         click.echo(f"  {named(chosen, 'todos next'):22}  see what can start now")
@@ -114,7 +121,9 @@ def off(chosen: Chosen) -> None:
         f"✅ Plan mode is {'off' if changed else 'off already'}: the agent may change files and run commands,"
         " as far as you approve."
     )
-    if current is not None:
+    from headway.views.plan import made_of
+
+    if current is not None and not made_of(current, session.todos):
         click.echo(f'Make todos of the plan "{shown(current.title, 200)}" with: {named(chosen, "plan to-todos")}')
 
 

@@ -24,6 +24,7 @@ def bindings(screen: TerminalScreen) -> KeyBindings:
     keys.add("tab", filter=typing)(do.complete)
     keys.add("s-tab", filter=typing)(do.complete_back)
     keys.add("c-c")(do.stop)
+    keys.add("escape", filter=Condition(lambda: screen.work.is_running))(do.stop)
     keys.add("c-d")(do.leave)
     keys.add("c-p")(do.plan)
     keys.add("c-t")(do.box)

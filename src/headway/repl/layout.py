@@ -58,9 +58,7 @@ class _Below:
 
     def prompt(self) -> StyleAndTextTuples:
         if self._screen.question is not None:
-            return [
-                ("bold", "  y yes · a always · n no > " if not self._screen.pen.ascii else "  y yes, a always, n no > ")
-            ]
+            return [("bold", self._screen.pen.plain("  y yes · a always · n no > "))]
         return [("bold", "[PLAN] > " if self._screen.planning else "> ")]
 
     def input_rows(self) -> int:
@@ -127,12 +125,14 @@ class _Below:
         parts = [
             work.model or ("no model" if work.is_loaded else "…"),
             work.mode,
-            work.session.name,
-            f"{_short(work.tokens)} tokens",
             *([f"{done}/{len(screen.todos)}"] if screen.todos else []),
+            f"{_short(work.tokens)} tokens",
+            work.session.name,
         ]
         keys = "Ctrl+C stop" if work.is_running else "Ctrl+P plan · Ctrl+T list · /help"
         line = " · ".join(visible(part) for part in parts)
+        if work.is_running and cells(line) + cells(keys) + 6 >= columns:
+            line = " · ".join(visible(part) for part in parts[:-1])
         if cells(line) + cells(keys) + 6 < columns:
             line = f"{line}{' ' * (columns - 2 - cells(line) - cells(keys))}{keys}"
         return [("fg:ansibrightblack", screen.pen.plain(fitted(line, columns - 1)))]

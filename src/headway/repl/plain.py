@@ -174,6 +174,9 @@ class PlainScreen:
     def tell(self, text: str, mark: str = "!") -> None:
         self._print(f"{mark} {text}" if mark.strip() else f"  {text}")
 
+    def give_back(self, texts: list[str]) -> None:
+        pass  # a line is read when the one before is done: nothing waits
+
     def sent(self, text: str) -> None:
         pass
 

@@ -26,6 +26,8 @@ from headway.repl.keys import bindings
 from headway.repl.layout import layout
 from headway.repl.paper import Paper, typed_ahead
 from headway.repl.transcript import Piece, Transcript, last_words
+from headway.views.plan import made_of
+from headway.views.terminal import visible
 
 if TYPE_CHECKING:
     from headway.agent import RunResult
@@ -111,6 +113,11 @@ class TerminalScreen:
             self.paper.say(f"> {shown(asked, 500)}", "bold")
         if answered:
             self.paper.pieces([Piece("markdown", answered[-4_000:])])
+        run = session.run
+        if run is not None and run.goes_on:
+            self.tell("A run goes on in this session, in another process: you see it here.", " ")
+        elif run is not None and run.reason not in ("finished", "all_done"):
+            self.tell("The last run did not come to its end. Say go on, or something else.", " ")
 
     # what happens
 
@@ -165,7 +172,7 @@ class TerminalScreen:
         self._drain()
         if result.error:
             self.tell(shown(result.error, 1_000), "❌")
-        self.paper.line(mark, said)
+        self.paper.say(f"{mark} {said}", "green" if result.ok else "yellow")
         if result.reason == "max_rounds":
             self.tell("Type go on to let it continue.", " ")
 
@@ -214,7 +221,7 @@ class TerminalScreen:
 
     def sent(self, text: str) -> None:
         prompt = "[PLAN] > " if self.planning else "> "
-        self.paper.say(f"{prompt}{text}", "bold")
+        self.paper.say(prompt + text.replace("\n", "\n" + " " * len(prompt)), "bold")
 
     def _spawn(self, work: object) -> None:
         assert asyncio.iscoroutine(work)
@@ -235,9 +242,12 @@ class TerminalScreen:
     async def _commanded(self, line: str) -> None:
         from headway.repl import slash
 
+        before = self.work.session
         said = await asyncio.to_thread(slash.run, line, self.work.chosen)
         if said.strip():
             self.paper.say(said.rstrip("\n"))
+        if self.work.session is not before and self.work.session.version:
+            self.greet(self.work.session)
         await self.work.reload()
         self.changed()
 
@@ -274,11 +284,14 @@ class TerminalScreen:
         self._loop.call_soon_threadsafe(self._leave_if_wanted)
 
     def stop(self) -> None:
-        given_back = self.work.stop()
-        if given_back and self.question is not None:
-            self._draft = "\n".join([*given_back, self._draft]).strip()
-        elif given_back:
-            self.input.text = "\n".join([*given_back, self.input.text]).strip()
+        self.give_back(self.work.stop())
+
+    def give_back(self, texts: list[str]) -> None:
+        """Puts them before what is being typed."""
+        if texts and self.question is not None:
+            self._draft = "\n".join([*texts, self._draft]).strip()
+        elif texts:
+            self.input.text = "\n".join([*texts, self.input.text]).strip()
             self.input.cursor_position = len(self.input.text)
         self.app.invalidate()
 
@@ -306,7 +319,9 @@ class TerminalScreen:
         except HeadwayError as error:
             self.tell(str(error), "❌")
             return
-        if state.plan_mode and state.plan is not None:
+        on = not state.plan_mode
+        self.tell("Plan mode is on: it plans, and changes nothing" if on else "Plan mode is off")
+        if not on and state.plan is not None and not made_of(state.plan, self.todos):
             self.tell("There is a plan: /plan to-todos makes the list of it, /plan show shows it.", " ")
         self.changed()
 
@@ -323,12 +338,12 @@ class TerminalScreen:
         self._draft = self.input.text
         self.input.reset()
         preview = question.preview
-        self.paper.line("?", preview.line)
+        self.paper.say(f"? {visible(preview.line)}", "bold")  # all of it, however long
         if preview.command and preview.command not in preview.line:
             self.paper.put(self._indented(preview.command))
         if preview.diff:
             self.paper.put(self.pen.diff(preview.diff, self.paper.columns))
-        self.app.invalidate()
+        self.tell(f"a allows every call of {shown(question.tool)} in this run.", " ")
         try:
             return await self._answer
         finally:
@@ -350,6 +365,9 @@ class TerminalScreen:
         answer = understood(text)
         if answer is None:
             self.tell("Answer with y (yes), a (always in this run) or n (no; a reason may follow).", " ")
+            if text.strip():
+                self._draft = "\n".join([self._draft, text]).strip()
+                self.tell("What you typed is back in the input after the question.", " ")
         elif not self._answer.done():
             said = {"once": "yes", "always": f"always ({self.question.tool})"}.get(answer.reply)
             if said:

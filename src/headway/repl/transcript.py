@@ -10,7 +10,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from headway.core.events import PLAN_MODE_CHANGED, Event, PlanChange, PlanModeChange
+from headway.core.events import Event, PlanChange
 from headway.core.model import PERSON
 from headway.core.run_events import (
     ApprovalAnswered,
@@ -109,9 +109,6 @@ class Transcript:
             case PlanChange():
                 self._plan = data.plan
                 return []
-            case PlanModeChange() if event.type == PLAN_MODE_CHANGED:
-                said = "Plan mode is on: it plans, and changes nothing" if data.on else "Plan mode is off"
-                return [Piece("line", said, "!")]
             case _:
                 return []
 

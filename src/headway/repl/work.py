@@ -55,6 +55,10 @@ class Screen(Protocol):
 
     def ended(self, result: RunResult, seconds: float) -> None: ...
 
+    def give_back(self, texts: list[str]) -> None:
+        """Messages that were not sent."""
+        ...
+
     def changed(self) -> None: ...
 
     async def ask(self, question: Question) -> Answer: ...
@@ -81,20 +85,24 @@ class Work:
         self._screen: Screen | None = None
         self._unsubscribe: Callable[[], None] = _nothing
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._stopping = False
+        self._stopping = self._failed = False
         self._leaving = False
         self.waiting: list[str] = []
         """Messages that are sent when the run is over."""
         self.tokens = 0
         """Of the runs of this terminal session."""
         self.session = Session(Log(store, name))
+        run = self.session.run
+        self._had = run.model if run is not None else None
+        """The model that the session had last."""
         self._current = False
 
     # for slash commands
 
     @property
     def model(self) -> str | None:
-        return self._model or (self._loaded.settings.model if self._loaded else None)
+        """As it was chosen here, else as it is set, else the one that the session had last."""
+        return self._model or (self._loaded.settings.model if self._loaded else None) or self._had
 
     @model.setter
     def model(self, name: str | None) -> None:
@@ -123,6 +131,7 @@ class Work:
         unsubscribe = session.subscribe(self._heard)
         self._unsubscribe()
         self.session, self._unsubscribe = session, unsubscribe
+        self.tokens = 0
         self._make_current()
 
     def edit(self, text: str, suffix: str) -> str | None:
@@ -222,7 +231,10 @@ class Work:
             self._screen.tell("Stopped.")
         elif error := run.exception():
             self._screen.tell(f"That went wrong ({type(error).__name__}: {shown(str(error), 200)}).", "❌")
-        if self.waiting and not self._leaving:
+        if self.waiting and self._failed:  # the next would fail as well, or go on from something half done
+            given_back, self.waiting = self.waiting, []
+            self._screen.give_back(given_back)
+        elif self.waiting and not self._leaving:
             self.send(self.waiting.pop(0))
         self._screen.changed()
 
@@ -234,14 +246,16 @@ class Work:
 
     async def _work(self, text: str) -> None:
         assert self._screen is not None and self._prepared is not None
-        self._stopping = False
+        self._stopping = self._failed = False
         try:
             await asyncio.shield(self._prepared)
             began = time.monotonic()
             result = await self._ran(text)
             if result is not None:
+                self._failed = result.reason == "error"
                 self._screen.ended(result, time.monotonic() - began)
         except HeadwayError as error:
+            self._failed = True
             self._screen.tell(str(error).replace("with --model", "with /model"), "❌")
 
     async def _ran(self, text: str) -> RunResult | None:

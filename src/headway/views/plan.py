@@ -14,6 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from headway.core.model import Todo
     from headway.core.plans import Plan, PlanStep
 
 MAX_TEXT = 1_000
@@ -157,3 +158,10 @@ def _in_order(steps: Mapping[str, PlanStep]) -> list[PlanStep]:
             if not waits[other.id]:
                 order.append(other)
     return order
+
+
+def made_of(plan: Plan, todos: Sequence[Todo]) -> list[Todo]:
+    """The items that were made of the plan's steps; none if not all of these are in the list."""
+    ids = {step.id for step in plan.steps}
+    found = [todo for todo in todos if todo.id in ids and todo.created_from == "plan"]
+    return found if len(found) == len(ids) else []
