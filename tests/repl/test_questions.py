@@ -50,7 +50,7 @@ class Talk(Terminal):
 
     def asked(self, about: str) -> str:
         """The screen, when it waits for the answer to a question that has these words."""
-        return self.until(lambda shown: about in shown and PROMPT in shown and "scripted:" in self.bottom)
+        return self.until(lambda shown: about in shown and PROMPT in shown and "a allows every" in self.bottom)
 
     def over(self, *texts: str) -> str:
         """The screen, when the run is over and these texts are there."""

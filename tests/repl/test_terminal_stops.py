@@ -225,7 +225,6 @@ def test_a_signal_while_nothing_goes_on_gives_the_terminal_back(project: Path) -
 
 
 # Not strict: it depends on whether something is drawn between the end of the terminal and the end of its input.
-@pytest.mark.xfail(strict=False, reason="an error of a terminal that is gone is told on it, and waited for for ever")
 @pytest.mark.parametrize("during", ["nothing", "an answer", "a command", "a question"])
 def test_a_terminal_that_goes_away_ends_the_session_in_order(project: Path, during: str) -> None:
     last = {"an answer": talking(), "a command": turn("", bash(SO_LONG)), "a question": turn("", bash("touch 1"))}

@@ -173,7 +173,6 @@ def test_of_a_long_answer_that_comes_at_once_nothing_is_missing_in_the_end(proje
 
 
 # Not strict: it depends on how fast the answer comes.
-@pytest.mark.xfail(strict=False, reason="where more than 1,000 pieces wait to be shown, the answer is shown twice")
 def test_of_a_long_answer_that_comes_at_once_nothing_is_there_twice(project: Path) -> None:
     text, read = LONG[0]
     terminal = talk(model=script(text))

@@ -11,12 +11,13 @@ from collections import deque
 from dataclasses import replace
 
 from headway.core.errors import StoreError
-from headway.core.events import TODO_LIST_UPDATED
+from headway.core.events import LIVE_ONLY, TODO_LIST_UPDATED
 from headway.core.model import MAIN_AGENT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
     from headway.core.courier import Courier
     from headway.core.events import Event
@@ -28,6 +29,9 @@ EVERY = "*"
 """The name under which every event is listened to."""
 MOST_WAITING = 1_000
 """Events that wait in memory."""
+_MANY = 100
+"""Waiting events from which on text that streams in is joined, in pieces of some length."""
+_LONG = 2_000
 _PAGE = 500
 
 
@@ -70,11 +74,27 @@ class Listener:
     def add(self, event: Event, after: State | None) -> None:
         """Queues an event; `after` is the state after it, None for what is not in the log."""
         with self._lock:
-            self._waiting.append(event)
+            if not self._joined(event):
+                self._waiting.append(event)
             if after is not None:
                 self._due_until = event.version
                 if event.type == TODO_LIST_UPDATED:
                     self._newest[event.agent] = (event.version, after.list_of(event.agent).items)
+
+    def _joined(self, event: Event) -> bool:
+        """Whether text that streams in was added to the text before it: where much waits, pieces would be lost."""
+        if event.type != LIVE_ONLY or len(self._waiting) < _MANY:
+            return False
+        last = self._waiting[-1]
+        if last.type != LIVE_ONLY or last.agent != event.agent:
+            return False
+        piece: Any = event.data
+        before: Any = last.data
+        if len(before.text) > _LONG or (before.kind, before.call_id) != (piece.kind, piece.call_id):
+            return False
+        text = type(piece)(before.text + piece.text, piece.kind, piece.call_id)
+        self._waiting[-1] = replace(event, data=text)
+        return True
 
     def deliver_apart(self) -> None:
         """Has what waits told in a thread of its own."""

@@ -121,6 +121,9 @@ class _Below:
     def status(self) -> StyleAndTextTuples:
         screen = self._screen
         work, columns = screen.work, screen.size[0]
+        if screen.question is not None:
+            said = f"a allows every call of {screen.question.tool} in this run"
+            return [("fg:ansibrightblack", screen.pen.plain(fitted(said, columns - 1)))]
         done = sum(todo.status in FINISHED for todo in screen.todos)
         parts = [
             work.model or ("no model" if work.is_loaded else "…"),

@@ -36,8 +36,12 @@ class _Output(Vt100_Output):
         return False  # the lower part is as high as what is in it, wherever it stands
 
     def flush(self) -> None:
-        if not self.held:
+        if self.held:
+            return
+        try:
             super().flush()
+        except OSError:  # the terminal is gone; a signal says so too, and the session ends
+            return
 
 
 def typed_ahead() -> bool:
@@ -82,6 +86,11 @@ class Paper:
         for text in self._unwritten:
             self.output.write_raw(text)
         self._unwritten = []
+        self.output.flush()
+
+    def release(self) -> None:
+        """The terminal as it is now, before somebody else has it."""
+        self.output.held = False
         self.output.flush()
 
     def say(self, text: str, style: str = "") -> None:

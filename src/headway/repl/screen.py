@@ -7,9 +7,10 @@ redrawing, so that nothing flickers. Nothing here decides anything: messages go 
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from prompt_toolkit.application import Application, run_in_terminal
 from prompt_toolkit.application.current import get_app_session
@@ -86,7 +87,10 @@ class TerminalScreen:
         self.work.begin(self)
         looking = asyncio.create_task(self._look_again())
         try:
-            await self.app.run_async(pre_run=self._begun, handle_sigint=False)
+            self._loop.set_exception_handler(self._failed)
+            await self.app.run_async(pre_run=self._begun, handle_sigint=False, set_exception_handler=False)
+        except (EOFError, OSError):  # the terminal is gone
+            pass
         finally:
             looking.cancel()
             await self.work.end()
@@ -101,6 +105,14 @@ class TerminalScreen:
     def _begun(self) -> None:
         self._began = time.monotonic()
         self._loop.call_soon(self.paper.begin, self.app)
+
+    def _failed(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """Something went wrong where nobody waits for it. A terminal that is gone ends the session."""
+        error = context.get("exception")
+        if isinstance(error, OSError | EOFError):
+            self.leave()
+        elif error is not None:
+            logging.getLogger("headway").error("The terminal session failed:", exc_info=error)
 
     def greet(self, session: Session | None) -> None:
         """Says hello; in a session that goes on, what was said last."""
@@ -260,6 +272,7 @@ class TerminalScreen:
     async def _apart(self, work: object) -> None:
         assert callable(work)
         self.paper.suspended = True
+        self.paper.release()
         try:
             await run_in_terminal(work, in_executor=True)
         finally:
@@ -343,7 +356,7 @@ class TerminalScreen:
             self.paper.put(self._indented(preview.command))
         if preview.diff:
             self.paper.put(self.pen.diff(preview.diff, self.paper.columns))
-        self.tell(f"a allows every call of {shown(question.tool)} in this run.", " ")
+        self.app.invalidate()
         try:
             return await self._answer
         finally:
