@@ -87,7 +87,7 @@ def _until_prompt(script: str, environ: dict[str, str]) -> None:
         os.execve(script, [script, "--memory"], environ)
     shown = b""
     try:
-        while b"> " not in shown.replace(b"\x1b[0m", b""):
+        while b">" not in shown:
             if not select.select([terminal], [], [], 30)[0]:
                 raise NotAvailable("the terminal session shows no prompt")
             shown += os.read(terminal, 65_536)
