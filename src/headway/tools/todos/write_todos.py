@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from headway.contracts.calls import notes
 from headway.core.errors import InvalidTodos
 from headway.core.graph import edge_faults
-from headway.core.json_text import BadJson, read_json
 from headway.core.model import MODEL, Status
 from headway.core.rules import DuplicateKeys, Shape, check_items, check_texts, is_object, named
 from headway.core.text import shown, type_name
-from headway.tools.base import ToolFault, ToolInput, ToolResult, description_beside, schema_of
+from headway.tools.as_sent import AsSent, read_as_sent
+from headway.tools.base import ToolInput, ToolResult, description_beside, schema_of
 from headway.tools.todos.list_tool import ListTool
 from headway.views.listing import counts_line
 
@@ -52,30 +52,18 @@ class TodosInput(ToolInput):
     todos: list[Item]
 
 
-class Call(BaseModel):
-    sent: Any
-    """Anything: what is wrong with it is found by the rules of the core, all at once."""
-
-
-class WriteTodos(ListTool[Call]):
+class WriteTodos(ListTool[AsSent]):
     name = NAME
     description = description_beside(__file__)
-    input = Call
+    input = AsSent
 
     def parameters(self) -> dict[str, Any]:
         return schema_of(TodosInput)
 
-    def read(self, arguments: object) -> Call:
-        if isinstance(arguments, str) and arguments.strip():
-            try:
-                return Call(sent=read_json(arguments))
-            except BadJson as error:
-                raise ToolFault(
-                    f"{NAME} was not run: its arguments are no valid JSON ({error}); send one JSON object."
-                ) from None
-        return Call(sent={} if arguments is None or isinstance(arguments, str) else arguments)
+    def read(self, arguments: object) -> AsSent:
+        return read_as_sent(NAME, arguments)
 
-    def change(self, session: Session, call: Call) -> ToolResult:
+    def change(self, session: Session, call: AsSent) -> ToolResult:
         if faults := _faults(call.sent):
             raise InvalidTodos(faults)
         items = [_with_its_times(item) for item in call.sent["todos"]]
