@@ -1,7 +1,7 @@
 """Markdown as it streams in: what is complete can be drawn, the rest waits. Pure; drawing is in `drawing`.
 
-A block ends at an empty line, unless it is inside a fence. Long blocks of code and of plain lines do not wait for their
-end: a fence is given out line by line as a fence of its own would be drawn, which is what a person wants to watch.
+A block ends at an empty line; a fence at its own end, whatever is in it. Only one that is very long is given out before
+that, in parts; a fence then goes on as a fence of its own.
 """
 
 from __future__ import annotations
