@@ -7,6 +7,7 @@ from collections.abc import Callable
 from itertools import count
 
 from headway import Event, Session, Status, Todo
+from headway.core import batch_events as batch
 from headway.core import run_events as facts
 from headway.core.events import ListDelta
 from headway.core.log import run_lease
@@ -39,6 +40,17 @@ SAMPLES: tuple[facts.RunData, ...] = (
     facts.MessageAdded({"kind": "request", "parts": [{"content": "修复"}]}),
     facts.ConversationCompacted({"kind": "request"}, 7),
     facts.RunFinished("r1", "finished", 3, 12, None),
+    batch.BatchStarted("auto_edit", 4, 5, 2, True, True, "t1", True, True, "no git"),
+    batch.ItemStarted("t1", "Do it", "t1 #1", 2, 1, 5, "c0ffee", True, ("a.py",)),
+    batch.ItemFinished(
+        *("t1", "t1 #1", 2, "blocked", "It failed.", True, "I could not.", 3, 4, 1, 100, 50, 20, 0.5, 1.5),
+        before="c0ffee",
+        after="c0ffed",
+        files=("a.py", "文件.txt"),
+    ),
+    batch.BatchFinished("failed", 1, 1, 5, 2.5, ("t1",)),
+    batch.ItemRolledBack("t1", ("a.py",), True, "c0ffed"),
+    batch.EvidenceAsked(("t1", "t2")),
 )
 """One of each kind."""
 EFFECTS = {"bash": "execute", "read_file": "read", "write_file": "write", "web_search": "network"}

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headway import Event, HeadwayError, NothingToUndo, RunRefused, Session, Status
+from headway.core.batch_events import BatchData
 from headway.core.codec import event_data, read_event, read_state, write_state
 from headway.core.events import RUN_EVENT_NAMES, ListDelta
 from headway.core.evolve import fold
@@ -429,6 +430,7 @@ _OF_FIELD: dict[str, st.SearchStrategy[object]] = {
     "seconds: float": _FLOATS,
     "retry_in: float | None": st.none() | _FLOATS,
     "total_cost: float | None": st.none() | _FLOATS,
+    "cost: float | None": st.none() | _FLOATS,
 }
 
 
@@ -437,7 +439,10 @@ def _data(kind: type[RunData]) -> st.SearchStrategy[Any]:
     return st.builds(kind, **{name: _OF_FIELD[field] for name, field in written.items() if field in _OF_FIELD})
 
 
-@given(st.one_of([_data(kind) for kind in RunData.__args__]), st.integers(1, 2**40), st.text(max_size=10))
+_ALL = (*RunData.__args__, *BatchData.__args__)
+
+
+@given(st.one_of([_data(kind) for kind in _ALL]), st.integers(1, 2**40), st.text(max_size=10))
 @settings(max_examples=300)
 def test_any_event_of_a_run_survives_being_written_down(data: RunData, version: int, agent: str) -> None:
     event = Event(version, "2025-01-02T03:04:05.000Z", agent, LOOP, type(data).__name__, data)
@@ -447,4 +452,4 @@ def test_any_event_of_a_run_survives_being_written_down(data: RunData, version: 
 
 
 def test_every_name_of_an_event_has_its_kind() -> None:
-    assert {kind.__name__ for kind in RunData.__args__} == set(RUN_EVENT_NAMES)
+    assert {kind.__name__ for kind in _ALL} == set(RUN_EVENT_NAMES)

@@ -22,6 +22,7 @@ from headway.core.run_events import ToolFinished, ToolStarted
 from headway.core.text import shown
 from headway.core.tracking import TODO_EFFECT
 from headway.tools.base import ToolResult
+from headway.tools.effects import Effect
 
 if TYPE_CHECKING:
     from headway.agent.recorder import Recorder
@@ -88,6 +89,9 @@ class Calls:
         said = summary(call.tool_name, call.args, self._recorder.redacted)
         return ToolStarted(round, call.tool_call_id, call.tool_name, said, effect and str(effect))
 
+    def _command(self, call: Call) -> str:
+        return summary(call.tool_name, call.args, self._recorder.redacted).removeprefix(f"{call.tool_name} ")
+
     def _groups(self, calls: Sequence[Call]) -> Iterator[list[Call]]:
         """Neighbours that only read are one group; every other call is one by itself."""
         reading: list[Call] = []
@@ -138,6 +142,7 @@ class Calls:
             result.kept,
             _milliseconds(time.monotonic() - began - self._recorder.waited.pop(call.tool_call_id, 0.0)),
             diff=diff_for_people(result.diff, self._recorder.redacted) if isinstance(result.diff, str) else None,
+            command=self._command(call) if result.effect is Effect.EXECUTE else None,
         )
         # What the model is told now keeps keys and tokens, since it may have to write them back; the log does not.
         text = self._recorder.redacted(finished.text)

@@ -83,6 +83,9 @@ class LoopConfig:
     near."""
     retries: int = 4
     """How often a request that may work later is made again."""
+    require_evidence: bool = False
+    """A model that calls an item completed, though no command has shown it since the last edit, is told so: once per
+    item, so that it can always go on."""
 
     def __post_init__(self) -> None:
         for name, kind in (("inject", Inject), ("tracking", Tracking), ("todo_tools", TodoTools)):

@@ -58,7 +58,15 @@ class Recorder:
         self.state: State | None = None
         """As it was right after what was recorded last."""
 
-    def begin(self, task: str, model: str, max_rounds: int, first: Sequence[ModelMessage]) -> None:
+    def begin(
+        self,
+        task: str,
+        model: str,
+        max_rounds: int,
+        first: Sequence[ModelMessage] = (),
+        *,
+        require_evidence: bool = False,
+    ) -> None:
         """Takes the session, or raises `RunRefused` with who has it."""
         store = self.session.store
         other = store.hold(self.session.name, self._key, self._holder, LEASE)
@@ -75,7 +83,8 @@ class Recorder:
             )
         if before is not None:  # it does not hold the lease any more
             self.session.log.cut_off(self.session.agent_id, before)
-        started = RunStarted(self.run_id, self.redacted(task), model, max_rounds, self._holder)
+        task = self.redacted(task)
+        started = RunStarted(self.run_id, task, model, max_rounds, self._holder, require_evidence)
         self.session.log.own_runs.add(self.run_id)
         messages = [MessageAdded(stored(message, self.redacted)) for message in first]
         try:

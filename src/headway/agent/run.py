@@ -95,7 +95,7 @@ async def run_loop(
     unsubscribe = session.subscribe(_called(on_event), to_the_end=_DELIVERY) if on_event else lambda: None
     try:
         named = model if isinstance(model, str) else asked.model_id
-        recorder.begin(task or _GO_ON, named, config.max_rounds, first)
+        recorder.begin(task or _GO_ON, named, config.max_rounds, first, require_evidence=config.require_evidence)
         if planning is not None:
             session.set_plan_mode(planning)
         asker = Asker(asked, apart=isinstance(model, str) and asked.base_url is not None)

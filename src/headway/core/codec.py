@@ -266,7 +266,7 @@ def write_state(state: State) -> str:
         "runs": {},
     }
     if state.runs:
-        from headway.core.runs import run_state_record
+        from headway.core.run_records import run_state_record
 
         record["runs"] = {agent: run_state_record(run) for agent, run in state.runs.items()}
     return to_json(record)
@@ -292,7 +292,7 @@ def _read_state(record: dict[str, Any]) -> State:
     plan = _read_plan(record["plan"])
     runs: dict[str, Run] = {}
     if record.get("runs"):
-        from headway.core.runs import read_run_state
+        from headway.core.run_records import read_run_state
 
         runs = {agent: read_run_state(run) for agent, run in record["runs"].items()}
     conversations = {agent: (pair[0], pair[1]) for agent, pair in record.get("conversations", {}).items()}

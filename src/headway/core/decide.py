@@ -73,9 +73,13 @@ def _listed(state: State, todo_list: TodoList, change: ask.Change, delta: ListDe
         return []
     run = state.runs.get(change.agent)
     if run is not None and run.goes_on and run.round:
-        from headway.core.tracking import with_rounds
+        from headway.core.tracking import unshown, with_evidence, with_rounds
 
-        delta = with_rounds(delta, todo_list.items, run.round)
+        delta = with_evidence(with_rounds(delta, todo_list.items, run.round), run, change.actor)
+        if asked := unshown(delta, run, change.actor):
+            from headway.core.batch_events import EvidenceAsked
+
+            return [_event(state, change, "EvidenceAsked", EvidenceAsked(tuple(asked)))]
     return [_event(state, change, ev.TODO_LIST_UPDATED, deltas.linked(delta, todo_list.undo))]
 
 

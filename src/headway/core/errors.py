@@ -11,6 +11,8 @@ HeadwayError
 ├── ClaimRefused                      the item belongs to another worker, or the lease ran out
 ├── RunRefused                        another run has the session
 ├── NoRun                             no run is going on that could be asked for something
+├── NotRunnable                       the item cannot be executed, or rolled back, as things are
+├── EvidenceMissing                   nothing shows that the items are done; the same change works the second time
 ├── ModelError                        the model cannot be used, or a request to it failed
 │   ├── ModelNotReady                 something must be set, installed, started or corrected first
 │   ├── ModelBusy                     the same request may work later
@@ -95,6 +97,21 @@ class RunRefused(HeadwayError):
 
 class NoRun(HeadwayError):
     pass
+
+
+class NotRunnable(HeadwayError):
+    pass
+
+
+class EvidenceMissing(HeadwayError):
+    def __init__(self, item_ids: Sequence[str]) -> None:
+        from headway.core.text import some
+
+        self.item_ids = list(item_ids)
+        super().__init__(
+            f"Nothing shows yet that this is done: {some(self.item_ids)}. Run a command that checks it, such as its "
+            "tests, after the last edit; then write the list again. If nothing can check it, write it again as it is."
+        )
 
 
 class ModelError(HeadwayError):

@@ -27,15 +27,20 @@ PLAN_MODE_CHANGED = "PlanModeChanged"
 COMPLETION_LOGGED = "CompletionLogged"
 EVENT_NAMES = (TODO_LIST_UPDATED, LEASE_RENEWED, PLAN_UPDATED, PLAN_MODE_CHANGED, COMPLETION_LOGGED)
 LIVE_ONLY = "TextDelta"
+EVIDENCE_ASKED = "EvidenceAsked"
 RUN_EVENT_NAMES = (
     *("TodoListItemProgress", "TodoListCompleted", "TodoListContextInjected"),
     *("TodoEvaluationStarted", "TodoEvaluationCompleted", "RunStarted", "RoundStarted", LIVE_ONLY),
     *("ToolStarted", "ToolFinished", "ApprovalAsked", "ApprovalAnswered", "Usage", "RunError", "RunFinished"),
     *("RunRequested", "MessageAdded", "ConversationCompacted"),
+    *("BatchStarted", "ItemStarted", "ItemFinished", "BatchFinished", "ItemRolledBack", EVIDENCE_ASKED),
 )
 """Of an agent's runs; their data is in `headway.core.run_events`."""
 RUN_EVENTS = frozenset(RUN_EVENT_NAMES)
-PROGRESS = RUN_EVENTS - {"RunStarted", "RunRequested", "ApprovalAnswered", "ConversationCompacted", "RunFinished"}
+PROGRESS = RUN_EVENTS - {
+    *("RunStarted", "RunRequested", "ApprovalAnswered", "ConversationCompacted", "RunFinished"),
+    *("BatchStarted", "BatchFinished", "ItemRolledBack"),
+}
 """What a run does from moment to moment. It outlives the process; a power cut may take the last seconds of it."""
 
 
@@ -78,7 +83,7 @@ class ListDelta:
 
     cause: str
     """What was asked for: write, create, update, advance, add, move, drop, clear, claim, release, plan, import, undo,
-    redo; or what a run did: track, interrupt."""
+    redo; or what a run did: track, interrupt, execute, rollback."""
     added: tuple[Todo, ...] = ()
     removed: tuple[Todo, ...] = ()
     changed: dict[str, dict[str, tuple[object, object]]] = field(

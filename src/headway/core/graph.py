@@ -64,6 +64,25 @@ class Waiting(Value):
         self.reason = reason
 
 
+class Dependencies(Value):
+    """Whether an item's dependencies are all completed; which are not, and a line for each of those that says why."""
+
+    __slots__ = ("lines", "missing")
+
+    def __init__(self, missing: list[str], lines: list[str]) -> None:
+        self.missing = missing
+        self.lines = lines
+
+    @property
+    def satisfied(self) -> bool:
+        return not self.missing
+
+
+def check_dependencies(todo: Todo, items: Mapping[str, Todo]) -> Dependencies:
+    missing = [node for node in todo.depends_on if (other := items.get(node)) is None or other.status is not _COMPLETED]
+    return Dependencies(missing, _unmet(missing, items))
+
+
 def is_ready(todo: Todo, items: Mapping[str, Todo], now: str = "") -> bool:
     """Pending, or claimed with a lease that ran out before `now`; with every dependency completed."""
     if todo.status is not _PENDING:

@@ -25,6 +25,8 @@ PERSON = "user"
 """The actor of a change for which nobody else is named."""
 MODEL, TRACKER, JUDGE, LOOP = "model", "tracker", "judge", "loop"
 """The actors of a run: what its model calls, what tracking makes of its calls, what a judge decides, and itself."""
+EXECUTOR = "executor"
+"""The actor that executes items."""
 DEFAULT_TITLE = "Agent Tasks"
 
 

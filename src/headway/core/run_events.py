@@ -15,6 +15,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, TypeAlias
 
+    from headway.core.batch_events import BatchData
+
 
 @dataclass(eq=False, repr=False, slots=True)
 class RunStarted(Value):
@@ -24,6 +26,8 @@ class RunStarted(Value):
     max_rounds: int
     holder: str
     """Which process has it."""
+    require_evidence: bool = False
+    """Whether the model is told, once per item, when it calls something done that nothing shows."""
 
 
 @dataclass(eq=False, repr=False, slots=True)
@@ -73,6 +77,8 @@ class ToolFinished(Value):
     """The item that it was recorded on."""
     diff: str | None = None
     """What it changed in files, for people; a model is not told."""
+    command: str | None = None
+    """What was run, if it ran a command."""
 
     @property
     def succeeded(self) -> bool:
@@ -198,7 +204,7 @@ class RunFinished(Value):
     error: str | None = None
 
 
-RunData: TypeAlias = (
+_Own: TypeAlias = (
     RunStarted
     | RoundStarted
     | TextDelta
@@ -218,8 +224,12 @@ RunData: TypeAlias = (
     | ConversationCompacted
     | RunFinished
 )
-_KINDS: dict[str, type[RunData]] = {kind.__name__: kind for kind in RunData.__args__}
-_TUPLES = ("files",)
+if TYPE_CHECKING:
+    RunData: TypeAlias = _Own | BatchData
+else:
+    RunData = _Own
+_KINDS: dict[str, type[_Own]] = {kind.__name__: kind for kind in _Own.__args__}
+_TUPLES = ("files", "restored", "failed_items", "item_ids")
 
 
 def run_record(data: RunData) -> dict[str, object]:
@@ -231,4 +241,8 @@ def read_run_data(name: str, record: dict[str, Any]) -> RunData:
     for field in _TUPLES:
         if field in record:
             record[field] = tuple(record[field])
-    return _KINDS[name](**record)
+    if name in _KINDS:
+        return _KINDS[name](**record)
+    from headway.core.batch_events import KINDS
+
+    return KINDS[name](**record)

@@ -24,6 +24,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from headway.core.batches import Batch, Executed
+
 REQUESTS = ("stop", "pause", "resume")
 REPLIES = ("once", "always", "no")
 CUT_OFF = "The run was cut off: its process is gone."
@@ -59,6 +61,15 @@ class Run:
     """Who last changed the state of an item."""
     finished_shown: bool = False
     """Whether the model was shown that the list is finished, which happens once."""
+    require_evidence: bool = False
+    asked: frozenset[str] = frozenset()
+    """Items whose completion was refused once, because nothing showed it."""
+    batch: Batch | None = None
+    """The items that it executes, if it is such a run."""
+    begun: int = 0
+    """Executions of items that have begun in this session."""
+    executed: dict[str, Executed] = field(default_factory=dict[str, "Executed"])
+    """Item → its last execution in this session."""
 
     @property
     def goes_on(self) -> bool:
@@ -90,7 +101,17 @@ def decide_run(state: State, change: ask.OfRun) -> list[Event]:
         case ask.AnswerQuestion():
             return _answer(state, change)
         case _:
-            raise HeadwayError(f"Unknown change {type(change).__name__}.")
+            return _of_batch(state, change)
+
+
+def _of_batch(state: State, change: ask.OfRun) -> list[Event]:
+    from headway.core.batch_changes import OfBatch
+    from headway.core.batches import decide_batch
+
+    if not isinstance(change, OfBatch):
+        raise HeadwayError(f"Unknown change {type(change).__name__}.")
+    run = state.runs.get(change.agent) if change.run_id is None else _own(state, change.agent, change.run_id)
+    return decide_batch(state, run, change)
 
 
 def _own(state: State, agent: str, run_id: str) -> Run:
@@ -145,11 +166,14 @@ def _answer(state: State, change: ask.AnswerQuestion) -> list[Event]:
 
 def _end(state: State, run: Run, change: ask.EndRun) -> list[Event]:
     todo_list = state.list_of(change.agent)
-    left = [
-        patched(todo, {"status": Status.PENDING, "interrupted": True}, change.at)
-        for todo in todo_list.items.values()
-        if todo.status is Status.IN_PROGRESS and tracking.is_ours(todo)
-    ]
+    if run.batch is None:
+        ours = (todo for todo in todo_list.items.values() if tracking.is_ours(todo))
+        open_items = [todo for todo in ours if todo.status is Status.IN_PROGRESS]
+    else:
+        from headway.core.batches import interrupted_items
+
+        open_items = interrupted_items(run, todo_list)
+    left = [patched(todo, {"status": Status.PENDING, "interrupted": True}, change.at) for todo in open_items]
     made: list[Event] = []
     if left:
         made.append(_listed(state, change, left, LOOP, "interrupt"))
@@ -272,6 +296,8 @@ def evolve_run(state: State, event: Event) -> tuple[dict[str, TodoList], dict[st
     run = runs.get(agent)
     if run is None:
         return lists, runs, conversations
+    if event.type in _OF_BATCH:
+        return _executed(state, run, event)
     if isinstance(data, facts.TodoListItemProgress):
         todo_list = state.list_of(agent)
         if todo := todo_list.items.get(data.item_id):
@@ -284,12 +310,35 @@ def evolve_run(state: State, event: Event) -> tuple[dict[str, TodoList], dict[st
     return lists, {**runs, agent: run}, conversations
 
 
+_OF_BATCH = frozenset({"BatchStarted", "ItemStarted", "ItemFinished", "ItemRolledBack", "EvidenceAsked"})
+
+
+def _executed(
+    state: State, run: Run, event: Event
+) -> tuple[dict[str, TodoList], dict[str, Run], dict[str, tuple[int, int]]]:
+    from headway.core.batches import evolve_batch
+
+    runs, conversations = {**state.runs, event.agent: evolve_batch(run, event.data, event.version)}, state.conversations
+    if event.type == "ItemFinished":
+        # Nobody goes on with the sub-agent's run: what there is to know of it is in the log.
+        gone: str = getattr(event.data, "agent", "")
+        runs.pop(gone, None)
+        conversations = {agent: where for agent, where in conversations.items() if agent != gone}
+    return state.lists, runs, conversations
+
+
 def _begun(before: Run | None, data: facts.RunStarted, at: str) -> Run:
-    run = Run(data.run_id, data.model, data.holder, at, data.max_rounds)
+    run = Run(data.run_id, data.model, data.holder, at, data.max_rounds, require_evidence=data.require_evidence)
     if before is None:
         return run
-    # What tracking knows of the items goes on with them.
-    return replace(run, tracks=before.tracks, finished_shown=before.finished_shown)
+    # What tracking knows of the items, and what came of executing them, goes on with them.
+    return replace(
+        run,
+        tracks=before.tracks,
+        finished_shown=before.finished_shown,
+        begun=before.begun,
+        executed=before.executed,
+    )
 
 
 def _evolved(run: Run, data: object) -> Run:
@@ -297,7 +346,7 @@ def _evolved(run: Run, data: object) -> Run:
         case facts.RoundStarted():
             return replace(run, round=data.round, questions={}, forced=frozenset())
         case facts.ToolFinished():
-            return run if data.effect == tracking.TODO_EFFECT else replace(run, tool_calls=run.tool_calls + 1)
+            return run if data.effect == tracking.TODO_EFFECT else _worked(run, data)
         case facts.TodoListContextInjected():
             return replace(run, finished_shown=True) if data.finished else run
         case facts.RunRequested():
@@ -315,6 +364,15 @@ def _evolved(run: Run, data: object) -> Run:
             return run
 
 
+def _worked(run: Run, call: facts.ToolFinished) -> Run:
+    tracks = run.tracks
+    if call.item_id is not None:
+        before = tracks.get(call.item_id, NO_CALLS)
+        if (after := before.shown_by(call)) is not before:
+            tracks = {**tracks, call.item_id: after}
+    return replace(run, tool_calls=run.tool_calls + 1, tracks=tracks)
+
+
 def _counted(todo_list: TodoList, todo: Todo, data: facts.TodoListItemProgress) -> TodoList:
     failed = todo.failed_calls + (not data.ok and not data.denied)
     counted = with_fields(todo, {"tool_calls": data.tool_calls_count, "failed_calls": failed})
@@ -326,28 +384,3 @@ def _tracked(run: Run, data: facts.TodoListItemProgress) -> Run:
         return run
     track = run.tracks.get(data.item_id, NO_CALLS).after(data.ok)
     return replace(run, tracks={**run.tracks, data.item_id: track})
-
-
-# as the snapshot keeps it
-
-
-def run_state_record(run: Run) -> dict[str, object]:
-    record: dict[str, object] = {name: getattr(run, name) for name in run.__dataclass_fields__}
-    record["tracks"] = {todo_id: [t.successes, t.failures, t.blocked] for todo_id, t in run.tracks.items()}
-    record["forced"] = sorted(run.forced)
-    record["questions"] = {
-        question_id: [facts.run_record(asked), answer and facts.run_record(answer)]
-        for question_id, (asked, answer) in run.questions.items()
-    }
-    return record
-
-
-def read_run_state(record: dict[str, Any]) -> Run:
-    record["tracks"] = {todo_id: Track(*counts) for todo_id, counts in record["tracks"].items()}
-    record["forced"] = frozenset(record["forced"])
-    record["started"] = tuple(record["started"])
-    record["questions"] = {
-        question_id: (facts.ApprovalAsked(**asked), facts.ApprovalAnswered(**answer) if answer else None)
-        for question_id, (asked, answer) in record["questions"].items()
-    }
-    return Run(**record)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from headway.core import changes as ask
 from headway.core.clock import now
 from headway.core.errors import HeadwayError, NothingToUndo
-from headway.core.events import ListDelta
+from headway.core.events import EVIDENCE_ASKED, ListDelta
 from headway.core.graph import ready, waiting
 from headway.core.log import Log
 from headway.core.model import FINISHED, MAIN_AGENT, PERSON, Todo, TodoList
@@ -245,6 +245,12 @@ class Session(Stream, RunControl):
 
     def _change(self, make: Callable[[State], ask.Change]) -> tuple[list[Event], TodoList]:
         events, state = self._log.change(make)
+        if events and events[0].type == EVIDENCE_ASKED:
+            from headway.core.batch_events import EvidenceAsked
+            from headway.core.errors import EvidenceMissing
+
+            assert isinstance(events[0].data, EvidenceAsked)
+            raise EvidenceMissing(events[0].data.item_ids)
         return events, state.list_of(self._agent)
 
     def _written(self, make: Callable[[State], ask.Change]) -> Written:

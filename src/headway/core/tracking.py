@@ -6,26 +6,28 @@ one. What a model or a person set in a round is never undone in it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from headway.core.graph import is_ready
-from headway.core.model import FINISHED, JUDGE, LOOP, MODEL, TRACKER, Status, Todo, TodoList
+from headway.core.model import EXECUTOR, FINISHED, JUDGE, LOOP, MODEL, TRACKER, Status, Todo, TodoList
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from headway.core.events import ListDelta
+    from headway.core.evidence import Evidence
     from headway.core.run_events import ToolFinished, ToolStarted
     from headway.core.runs import Run
 
 MANUAL, AUTO, JUDGED = "manual", "auto", "judge"
 TODO_EFFECT = "todo"
+_WRITE, _EXECUTE = "write", "execute"
 _OURS = frozenset({MODEL, TRACKER, JUDGE})
 """Whose starts are this run's own."""
 ANEW = frozenset({"create", "plan"})
 """Causes of a list that begins anew, also if items of the old one are in it."""
-_KEEPS_COUNTS = frozenset({TRACKER, LOOP})
+_KEEPS_COUNTS = frozenset({TRACKER, LOOP, EXECUTOR})
 """Whose changes of a status go on with the counts of an item; anyone else's begin anew."""
 
 
@@ -47,9 +49,30 @@ class Track:
     """In a row."""
     blocked: bool = False
     """By the tracker: it is still the active one."""
+    command: str | None = None
+    """The last command that succeeded after the last edit."""
+    files: tuple[str, ...] = ()
+    """What was edited, in the order of the first edits."""
 
     def after(self, ok: bool) -> Track:
-        return Track(self.successes + ok, 0 if ok else self.failures + 1, self.blocked)
+        return Track(self.successes + ok, 0 if ok else self.failures + 1, self.blocked, self.command, self.files)
+
+    def shown_by(self, call: ToolFinished) -> Track:
+        """With what a call on the item shows."""
+        if call.effect == _WRITE and call.ok:
+            files = tuple(dict.fromkeys((*self.files, *call.files)))
+            return Track(self.successes, self.failures, self.blocked, None, files)
+        if call.effect == _EXECUTE and call.exit_code == 0:
+            return Track(self.successes, self.failures, self.blocked, call.command or call.tool, self.files)
+        return self
+
+    @property
+    def evidence(self) -> Evidence:
+        from headway.core.evidence import Evidence, EvidenceLevel
+
+        if self.command is None:
+            return Evidence(EvidenceLevel.REPORTED, files=self.files)
+        return Evidence(EvidenceLevel.VERIFIED, self.command, 0, self.files)
 
 
 NO_CALLS = Track()
@@ -139,6 +162,36 @@ def is_done(todo_list: TodoList) -> bool:
     return bool(todo_list.items) and all(todo.status in FINISHED for todo in todo_list.items.values())
 
 
+def with_evidence(delta: ListDelta, run: Run, actor: str) -> ListDelta:
+    """The delta with what shows that items are done which the run's model, or its judge, calls completed."""
+    if actor not in (MODEL, JUDGE):
+        return delta
+    changed = dict(delta.changed)
+    for todo_id in completed_by(delta):
+        if "evidence" not in changed[todo_id] or changed[todo_id]["evidence"][1] is None:
+            before = changed[todo_id].get("evidence", (None, None))[0]
+            changed[todo_id] = {**changed[todo_id], "evidence": (before, run.tracks.get(todo_id, NO_CALLS).evidence)}
+    return replace(delta, changed=changed)
+
+
+def completed_by(delta: ListDelta) -> list[str]:
+    """Ids of items that were there before and that the delta completes."""
+    return [todo_id for todo_id, sides in delta.changed.items() if sides.get("status", (0, 0))[1] is Status.COMPLETED]
+
+
+def unshown(delta: ListDelta, run: Run, actor: str) -> list[str]:
+    """Items that the model calls completed though nothing shows it, and about which it was not told yet."""
+    if not run.require_evidence or actor != MODEL:
+        return []
+    from headway.core.evidence import Evidence, EvidenceLevel
+
+    def is_shown(todo_id: str) -> bool:
+        evidence = delta.changed[todo_id].get("evidence", (None, None))[1]
+        return isinstance(evidence, Evidence) and evidence.level is EvidenceLevel.VERIFIED
+
+    return [todo_id for todo_id in completed_by(delta) if todo_id not in run.asked and not is_shown(todo_id)]
+
+
 def with_rounds(delta: ListDelta, items: Mapping[str, Todo], round: int) -> ListDelta:
     """The delta with the rounds in which items begin and end."""
     from headway.core.events import ListDelta
@@ -166,8 +219,6 @@ _ROUND_OF: dict[object, str] = {Status.IN_PROGRESS: "started_at_round", Status.C
 
 def listed(run: Run, delta: ListDelta, actor: str) -> Run:
     """The run after a change of its list, whoever made it."""
-    from dataclasses import replace
-
     now = {todo_id: fields["status"][1] for todo_id, fields in delta.changed.items() if "status" in fields}
     now |= {todo.id: todo.status for todo in delta.added}
     gone = {todo.id for todo in delta.removed}
@@ -180,7 +231,7 @@ def listed(run: Run, delta: ListDelta, actor: str) -> Run:
             tracks.pop(todo_id, None)
         elif actor == TRACKER:
             track = tracks.pop(todo_id, NO_CALLS)  # the last one in order is the one that was last worked on
-            tracks[todo_id] = Track(track.successes, track.failures, status is Status.BLOCKED)
+            tracks[todo_id] = replace(track, blocked=status is Status.BLOCKED)
     begun = [todo_id for todo_id, status in now.items() if status is Status.IN_PROGRESS] if actor in _OURS else []
     added = {todo.id for todo in delta.added}
     new = {todo_id for todo_id, status in now.items() if status is Status.PENDING and (anew or todo_id in added)}
@@ -188,8 +239,14 @@ def listed(run: Run, delta: ListDelta, actor: str) -> Run:
     started = tuple(
         todo_id for todo_id in run.started if todo_id not in gone and (todo_id not in now or todo_id in blocked)
     )
+    executed = run.executed
+    if executed:
+        from headway.core.batches import changed_by_others
+
+        executed = changed_by_others(run, delta, actor)
     return replace(
         run,
+        executed=executed,
         started=(*started, *begun),
         tracks=tracks,
         forced=run.forced if actor in _KEEPS_COUNTS else run.forced | (now.keys() - new),

@@ -1,0 +1,45 @@
+"""What is wanted of the execution of items. Values only; `batches` decides."""
+
+from __future__ import annotations
+
+from headway.core.changes import OfRun
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from headway.core.batch_events import ItemFinished, ItemRolledBack, ItemStarted
+    from headway.core.evidence import Evidence
+
+
+class OfBatch(OfRun):
+    """Something about items that are executed. `run_id`: the run that executes them; None for what needs none."""
+
+    def __init__(self, agent: str, actor: str, at: str, run_id: str | None) -> None:
+        super().__init__(agent, actor, at)
+        self.run_id = run_id
+
+
+class StartItem(OfBatch):
+    """An item is to be executed now. Refused if it cannot be, as the list then is."""
+
+    def __init__(self, agent: str, actor: str, at: str, run_id: str, started: ItemStarted) -> None:
+        super().__init__(agent, actor, at, run_id)
+        self.started = started
+
+
+class FinishItem(OfBatch):
+    """The execution of an item is over."""
+
+    def __init__(
+        self, agent: str, actor: str, at: str, run_id: str, finished: ItemFinished, evidence: Evidence | None
+    ) -> None:
+        super().__init__(agent, actor, at, run_id)
+        self.finished = finished
+        self.evidence = evidence
+
+
+class RollBack(OfBatch):
+    """The files of an item are as they were before it; it is to be done again."""
+
+    def __init__(self, agent: str, actor: str, at: str, rolled: ItemRolledBack) -> None:
+        super().__init__(agent, actor, at, None)
+        self.rolled = rolled

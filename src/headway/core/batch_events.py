@@ -1,0 +1,114 @@
+"""What the log holds of the execution of items: what was to be executed, each item as it began and ended, the end.
+
+Part of `run_events`, loaded only where items were executed. An execution is a run of the agent whose list it is; each
+item is worked on in a run of a sub-agent, with a conversation and a list of its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from headway.core.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+
+@dataclass(eq=False, repr=False, slots=True)
+class BatchStarted(Value):
+    mode: str
+    """How much is asked: default, auto_edit, yolo."""
+    parallel: int
+    total: int
+    """Items that are to be executed, as far as is known at the beginning."""
+    retries: int = 1
+    keep_going: bool = False
+    require_evidence: bool = False
+    only: str | None = None
+    """The one item that is to be executed; None: all that can be."""
+    checkpoints: bool = True
+    """Whether files are saved before each item."""
+    worktrees: bool = False
+    """Whether each item works in a folder of its own."""
+    note: str = ""
+    """Why something is not as it could be."""
+
+
+@dataclass(eq=False, repr=False, slots=True)
+class ItemStarted(Value):
+    item_id: str
+    content: str
+    agent: str
+    """The sub-agent whose run works on it."""
+    attempt: int
+    """Counted from 1."""
+    index: int
+    """Counted from 1: which of the items of this execution it is."""
+    total: int
+    checkpoint: str | None = None
+    """The files as they were before."""
+    alone: bool = False
+    """Whether it is run again because its changes were in conflict with another's."""
+    restored: tuple[str, ...] = ()
+    """Files that were brought back to where an interrupted attempt had begun."""
+
+
+@dataclass(eq=False, repr=False, slots=True)
+class ItemFinished(Value):
+    item_id: str
+    agent: str
+    attempt: int
+    outcome: str
+    """completed, blocked or cancelled, as the item then is; conflict or interrupted."""
+    reason: str = ""
+    """Why it is not completed."""
+    again: bool = False
+    """Whether it is tried again."""
+    text: str = ""
+    """What the model said last."""
+    rounds: int = 0
+    tool_calls: int = 0
+    failed_calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    cost: float | None = None
+    seconds: float = 0.0
+    before: str | None = None
+    """The project's files before what it changed came into them, and after."""
+    after: str | None = None
+    files: tuple[str, ...] = ()
+    """What it changed in the project's files."""
+
+
+@dataclass(eq=False, repr=False, slots=True)
+class BatchFinished(Value):
+    outcome: str
+    """complete, failed, waiting (items are left that cannot run) or interrupted."""
+    completed: int
+    failed: int
+    total: int
+    seconds: float
+    failed_items: tuple[str, ...] = ()
+
+
+@dataclass(eq=False, repr=False, slots=True)
+class ItemRolledBack(Value):
+    item_id: str
+    files: tuple[str, ...]
+    """What is now as it was before the item."""
+    forced: bool = False
+    saved: str | None = None
+    """The files as they were before they were rolled back."""
+
+
+@dataclass(eq=False, repr=False, slots=True)
+class EvidenceAsked(Value):
+    """Items whose completion was refused once, because nothing shows that they are done."""
+
+    item_ids: tuple[str, ...]
+
+
+BatchData: TypeAlias = BatchStarted | ItemStarted | ItemFinished | BatchFinished | ItemRolledBack | EvidenceAsked
+KINDS: dict[str, type[BatchData]] = {kind.__name__: kind for kind in BatchData.__args__}

@@ -1,0 +1,239 @@
+"""The execution of items: what the state holds of one, and what follows from a change or an event of it. Pure.
+
+`runs` comes here for everything that is about items being executed; loaded only where some were.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from headway.core import batch_changes as ask
+from headway.core import batch_events as facts
+from headway.core import delta as deltas
+from headway.core import events as ev
+from headway.core.errors import HeadwayError, NotRunnable, TodoNotFound
+from headway.core.events import Event, ListDelta
+from headway.core.graph import check_dependencies
+from headway.core.model import EXECUTOR, Status
+from headway.core.replace import patched
+from headway.core.text import shown
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from headway.core.model import State, Todo, TodoList
+    from headway.core.rules import Patch
+    from headway.core.runs import Run
+
+_BECOMES = {
+    "completed": Status.COMPLETED,
+    "blocked": Status.BLOCKED,
+    "cancelled": Status.CANCELLED,
+    "conflict": Status.PENDING,
+    "interrupted": Status.PENDING,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What is being executed; part of the run that it is."""
+
+    mode: str
+    parallel: int
+    total: int
+    index: int = 0
+    """Items that have begun, each counted once."""
+    executing: dict[str, str] = field(default_factory=dict[str, str])
+    """Item → the sub-agent that works on it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Executed:
+    """The last execution of an item."""
+
+    version: int
+    """Of the event in which it ended."""
+    failed: bool = False
+    """Whether the item is blocked because of it, and nobody has changed that since."""
+    interrupted: int = 0
+    """Version of the event with which an attempt began that was cut off; its files may be half done."""
+
+
+# what follows from a change
+
+
+def decide_batch(state: State, run: Run | None, change: ask.OfBatch) -> list[Event]:
+    todo_list = state.list_of(change.agent)
+    match change:
+        case ask.StartItem():
+            return _start(state, todo_list, run, change)
+        case ask.FinishItem():
+            return _finish(state, todo_list, run, change)
+        case ask.RollBack():
+            return _roll_back(state, todo_list, run, change)
+        case _:
+            raise HeadwayError(f"Unknown change {type(change).__name__}.")
+
+
+def _event(state: State, change: ask.OfBatch, data: Any, offset: int) -> Event:
+    return Event(state.version + offset, change.at, change.agent, EXECUTOR, type(data).__name__, data)
+
+
+def _listed(state: State, todo_list: TodoList, change: ask.OfBatch, todo: Todo, cause: str) -> list[Event]:
+    """The event for an item that became something else; none if it did not."""
+    fields = deltas.field_changes(todo_list.items[todo.id], todo)
+    if not fields:
+        return []
+    delta = deltas.linked(ListDelta(cause, changed={todo.id: fields}), todo_list.undo)
+    return [Event(state.version + 1, change.at, change.agent, change.actor, ev.TODO_LIST_UPDATED, delta)]
+
+
+def _start(state: State, todo_list: TodoList, run: Run | None, change: ask.StartItem) -> list[Event]:
+    started = change.started
+    todo = _found(todo_list, started.item_id)
+    assert run is not None
+    if run.batch is None or todo.id in run.batch.executing:
+        raise NotRunnable(f"'{shown(todo.id, 40)}' is being executed already.")
+    refuse_unready(todo, todo_list)
+    patch: Patch = {"status": Status.IN_PROGRESS, "interrupted": False}
+    if todo.status is Status.BLOCKED:
+        patch["notes"] = None if _was_blocked_by(todo, run) else todo.notes
+    made = _listed(state, todo_list, change, patched(todo, patch, change.at), "execute")
+    return [*made, _event(state, change, started, len(made) + 1)]
+
+
+def refuse_unready(todo: Todo, todo_list: TodoList) -> None:
+    """Raises `NotRunnable` for an item that cannot be executed now, with what to do."""
+    name = shown(todo.id, 40)
+    if todo.status in (Status.COMPLETED, Status.CANCELLED):
+        again = f"headway todos update {name} pending"
+        raise NotRunnable(f"Cannot execute {name}: it is {todo.status}. To do it again, run {again} first.")
+    if todo.status is Status.IN_PROGRESS:
+        who = f" by {shown(todo.owner)}" if todo.owner else ""
+        raise NotRunnable(f"Cannot execute {name}: it is in progress{who} already. Wait, or set it to pending.")
+    check = check_dependencies(todo, todo_list.items)
+    if not check.satisfied:
+        lines = "\n".join(f"  - {line}" for line in check.lines)
+        raise NotRunnable(f"Cannot execute {name}. Dependencies not completed:\n{lines}")
+
+
+def _was_blocked_by(todo: Todo, run: Run) -> bool:
+    """Whether the note says only why its last execution failed."""
+    last = run.executed.get(todo.id)
+    return last is not None and last.failed
+
+
+def _finish(state: State, todo_list: TodoList, run: Run | None, change: ask.FinishItem) -> list[Event]:
+    """The item becomes what came of it, unless someone has set it to something else meanwhile."""
+    finished = change.finished
+    assert run is not None
+    if run.batch is None or run.batch.executing.get(finished.item_id) != finished.agent:
+        raise NotRunnable(f"'{shown(finished.item_id, 40)}' is not being executed by '{shown(finished.agent)}'.")
+    made: list[Event] = []
+    todo = todo_list.items.get(finished.item_id)
+    if todo is not None:
+        counted = {
+            "tool_calls": todo.tool_calls + finished.tool_calls,
+            "failed_calls": todo.failed_calls + finished.failed_calls,
+        }
+        patch: Patch = dict(counted)
+        if todo.status is Status.IN_PROGRESS:
+            patch |= _outcome(todo, change)
+        made = _listed(state, todo_list, change, patched(todo, patch, change.at), "execute")
+    return [*made, _event(state, change, finished, len(made) + 1)]
+
+
+def _outcome(todo: Todo, change: ask.FinishItem) -> Patch:
+    finished = change.finished
+    if finished.again:
+        return {"status": Status.PENDING}
+    status = _BECOMES[finished.outcome]
+    patch: Patch = {"status": status}
+    if status is Status.COMPLETED and change.evidence is not None:
+        patch["evidence"] = change.evidence
+    if status in (Status.BLOCKED, Status.CANCELLED) and finished.reason:
+        patch["notes"] = finished.reason
+    if finished.outcome == "interrupted":
+        patch["interrupted"] = True
+    return patch
+
+
+def _roll_back(state: State, todo_list: TodoList, run: Run | None, change: ask.RollBack) -> list[Event]:
+    rolled = change.rolled
+    todo = _found(todo_list, rolled.item_id)
+    if run is not None and run.goes_on:
+        raise NotRunnable("A run is going on in this session; wait for it or stop it before you roll something back.")
+    touched = patched(todo, {"status": Status.PENDING, "interrupted": False}, change.at)
+    made = _listed(state, todo_list, change, touched, "rollback")
+    return [*made, _event(state, change, rolled, len(made) + 1)]
+
+
+def _found(todo_list: TodoList, todo_id: str) -> Todo:
+    todo = todo_list.items.get(todo_id)
+    if todo is None:
+        raise TodoNotFound(todo_id, todo_list.items)
+    return todo
+
+
+def interrupted_items(run: Run, todo_list: TodoList) -> list[Todo]:
+    """What an execution that ends now leaves in progress."""
+    executing = run.batch.executing if run.batch is not None else {}
+    left = [todo_list.items[todo_id] for todo_id in executing if todo_id in todo_list.items]
+    return [todo for todo in left if todo.status is Status.IN_PROGRESS]
+
+
+# what follows from an event
+
+
+def evolve_batch(run: Run, data: object, version: int) -> Run:
+    match data:
+        case facts.BatchStarted():
+            return replace(run, batch=Batch(data.mode, data.parallel, data.total))
+        case facts.ItemStarted() if run.batch is not None:
+            batch = replace(
+                run.batch,
+                index=data.index,
+                total=data.total,
+                executing={**run.batch.executing, data.item_id: data.agent},
+            )
+            before = run.executed.get(data.item_id, Executed(0))
+            began = replace(before, failed=False, interrupted=version)
+            return replace(run, batch=batch, begun=run.begun + 1, executed={**run.executed, data.item_id: began})
+        case facts.ItemFinished() if run.batch is not None:
+            executing = {todo_id: agent for todo_id, agent in run.batch.executing.items() if todo_id != data.item_id}
+            failed = data.outcome == "blocked" and not data.again
+            interrupted = run.executed[data.item_id].interrupted if data.outcome == "interrupted" else 0
+            executed = {**run.executed, data.item_id: Executed(version, failed, interrupted)}
+            return replace(run, batch=replace(run.batch, executing=executing), executed=executed)
+        case facts.ItemRolledBack():
+            return replace(run, executed={**run.executed, data.item_id: Executed(0)})
+        case facts.EvidenceAsked():
+            return replace(run, asked=run.asked | frozenset(data.item_ids))
+        case _:
+            return run
+
+
+def changed_by_others(run: Run, delta: ListDelta, actor: str) -> dict[str, Executed]:
+    """What is known of executions after others changed the list."""
+    if actor == EXECUTOR:
+        return run.executed
+    changed = {todo_id for todo_id, fields in delta.changed.items() if "status" in fields}
+    changed |= {todo.id for todo in (*delta.added, *delta.removed)}
+    touched = {todo_id: run.executed[todo_id] for todo_id in changed if todo_id in run.executed}
+    return {**run.executed, **{todo_id: replace(last, failed=False) for todo_id, last in touched.items()}}
+
+
+# as the snapshot keeps it
+
+
+def batch_record(batch: Batch) -> list[object]:
+    return [batch.mode, batch.parallel, batch.total, batch.index, batch.executing]
+
+
+def executed_record(executed: dict[str, Executed]) -> dict[str, list[int]]:
+    return {todo_id: [last.version, int(last.failed), last.interrupted] for todo_id, last in executed.items()}
+
+
+def read_executed(record: dict[str, list[int]]) -> dict[str, Executed]:
+    return {todo_id: Executed(version, bool(failed), cut) for todo_id, (version, failed, cut) in record.items()}

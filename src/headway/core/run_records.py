@@ -1,0 +1,50 @@
+"""Runs as a snapshot keeps them, and back. Loaded only where there are any."""
+
+from __future__ import annotations
+
+from headway.core import run_events as facts
+from headway.core.runs import Run
+from headway.core.tracking import Track
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def run_state_record(run: Run) -> dict[str, object]:
+    record: dict[str, object] = {name: getattr(run, name) for name in run.__dataclass_fields__}
+    record["tracks"] = {
+        todo_id: [t.successes, t.failures, t.blocked, t.command, t.files] for todo_id, t in run.tracks.items()
+    }
+    record["forced"] = sorted(run.forced)
+    record["asked"] = sorted(run.asked)
+    if run.batch is not None or run.executed:
+        from headway.core.batches import batch_record, executed_record
+
+        record["batch"] = run.batch and batch_record(run.batch)
+        record["executed"] = executed_record(run.executed)
+    record["questions"] = {
+        question_id: [facts.run_record(asked), answer and facts.run_record(answer)]
+        for question_id, (asked, answer) in run.questions.items()
+    }
+    return record
+
+
+def read_run_state(record: dict[str, Any]) -> Run:
+    record["tracks"] = {
+        todo_id: Track(*counts[:4], files=tuple(counts[4]) if len(counts) > 4 else ())
+        for todo_id, counts in record["tracks"].items()
+    }
+    record["forced"] = frozenset(record["forced"])
+    record["asked"] = frozenset(record.get("asked", ()))
+    if record.get("batch") or record.get("executed"):
+        from headway.core.batches import Batch, read_executed
+
+        record["batch"] = Batch(*record["batch"]) if record["batch"] else None
+        record["executed"] = read_executed(record["executed"])
+    record["started"] = tuple(record["started"])
+    record["questions"] = {
+        question_id: (facts.ApprovalAsked(**asked), facts.ApprovalAnswered(**answer) if answer else None)
+        for question_id, (asked, answer) in record["questions"].items()
+    }
+    return Run(**record)
