@@ -48,6 +48,8 @@ class ItemStarted(Value):
     total: int
     checkpoint: str | None = None
     """The files as they were before."""
+    in_place: bool = True
+    """Whether it works on the project's own files, and not in a folder of its own."""
     alone: bool = False
     """Whether it is run again because its changes were in conflict with another's."""
     restored: tuple[str, ...] = ()
@@ -80,6 +82,8 @@ class ItemFinished(Value):
     after: str | None = None
     files: tuple[str, ...] = ()
     """What it changed in the project's files."""
+    kept: str | None = None
+    """What it changed in a folder of its own and that did not come into the project."""
 
 
 @dataclass(eq=False, repr=False, slots=True)

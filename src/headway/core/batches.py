@@ -198,7 +198,7 @@ def evolve_batch(run: Run, data: object, version: int) -> Run:
                 executing={**run.batch.executing, data.item_id: data.agent},
             )
             before = run.executed.get(data.item_id, Executed(0))
-            began = replace(before, failed=False, interrupted=version)
+            began = replace(before, failed=False, interrupted=version if data.in_place and data.checkpoint else 0)
             return replace(run, batch=batch, begun=run.begun + 1, executed={**run.executed, data.item_id: began})
         case facts.ItemFinished() if run.batch is not None:
             executing = {todo_id: agent for todo_id, agent in run.batch.executing.items() if todo_id != data.item_id}

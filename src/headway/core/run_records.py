@@ -4,18 +4,26 @@ from __future__ import annotations
 
 from headway.core import run_events as facts
 from headway.core.runs import Run
-from headway.core.tracking import Track
+from headway.core.tracking import Track, Work
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
 
+def _track_record(track: Track) -> list[object]:
+    return [track.successes, track.failures, track.blocked, track.command, track.files]
+
+
+def _read_track(record: list[Any]) -> Track:
+    return Track(*record[:4], files=tuple(record[4]) if len(record) > 4 else ())
+
+
 def run_state_record(run: Run) -> dict[str, object]:
     record: dict[str, object] = {name: getattr(run, name) for name in run.__dataclass_fields__}
-    record["tracks"] = {
-        todo_id: [t.successes, t.failures, t.blocked, t.command, t.files] for todo_id, t in run.tracks.items()
-    }
+    record["tracks"] = {todo_id: _track_record(track) for todo_id, track in run.tracks.items()}
+    work = run.work
+    record["work"] = [_track_record(work.track), work.failed_calls, work.broken, work.denied]
     record["forced"] = sorted(run.forced)
     record["asked"] = sorted(run.asked)
     if run.batch is not None or run.executed:
@@ -31,10 +39,10 @@ def run_state_record(run: Run) -> dict[str, object]:
 
 
 def read_run_state(record: dict[str, Any]) -> Run:
-    record["tracks"] = {
-        todo_id: Track(*counts[:4], files=tuple(counts[4]) if len(counts) > 4 else ())
-        for todo_id, counts in record["tracks"].items()
-    }
+    record["tracks"] = {todo_id: _read_track(track) for todo_id, track in record["tracks"].items()}
+    if "work" in record:
+        track, *rest = record["work"]
+        record["work"] = Work(_read_track(track), *rest)
     record["forced"] = frozenset(record["forced"])
     record["asked"] = frozenset(record.get("asked", ()))
     if record.get("batch") or record.get("executed"):

@@ -18,7 +18,7 @@ from headway.core.evolve import evolve
 from headway.core.model import LOOP, TRACKER, State, Status, Todo, TodoList, with_fields
 from headway.core.replace import patched
 from headway.core.text import shown
-from headway.core.tracking import NO_CALLS, Track
+from headway.core.tracking import NO_CALLS, NO_WORK, Track, Work
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,6 +61,7 @@ class Run:
     """Who last changed the state of an item."""
     finished_shown: bool = False
     """Whether the model was shown that the list is finished, which happens once."""
+    work: Work = NO_WORK
     require_evidence: bool = False
     asked: frozenset[str] = frozenset()
     """Items whose completion was refused once, because nothing showed it."""
@@ -370,7 +371,7 @@ def _worked(run: Run, call: facts.ToolFinished) -> Run:
         before = tracks.get(call.item_id, NO_CALLS)
         if (after := before.shown_by(call)) is not before:
             tracks = {**tracks, call.item_id: after}
-    return replace(run, tool_calls=run.tool_calls + 1, tracks=tracks)
+    return replace(run, tool_calls=run.tool_calls + 1, tracks=tracks, work=run.work.after(call))
 
 
 def _counted(todo_list: TodoList, todo: Todo, data: facts.TodoListItemProgress) -> TodoList:

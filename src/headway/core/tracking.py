@@ -55,15 +55,14 @@ class Track:
     """What was edited, in the order of the first edits."""
 
     def after(self, ok: bool) -> Track:
-        return Track(self.successes + ok, 0 if ok else self.failures + 1, self.blocked, self.command, self.files)
+        return replace(self, successes=self.successes + ok, failures=0 if ok else self.failures + 1)
 
     def shown_by(self, call: ToolFinished) -> Track:
         """With what a call on the item shows."""
         if call.effect == _WRITE and call.ok:
-            files = tuple(dict.fromkeys((*self.files, *call.files)))
-            return Track(self.successes, self.failures, self.blocked, None, files)
+            return replace(self, command=None, files=tuple(dict.fromkeys((*self.files, *call.files))))
         if call.effect == _EXECUTE and call.exit_code == 0:
-            return Track(self.successes, self.failures, self.blocked, call.command or call.tool, self.files)
+            return replace(self, command=call.command or call.tool)
         return self
 
     @property
@@ -76,6 +75,31 @@ class Track:
 
 
 NO_CALLS = Track()
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What all calls of a run come to, whatever item they were on."""
+
+    track: Track = NO_CALLS
+    failed_calls: int = 0
+    broken: str = ""
+    """Why its last command failed; nothing if it did not."""
+    denied: str = ""
+    """The tool that was last not allowed; nothing if another call has changed something since."""
+
+    def after(self, call: ToolFinished) -> Work:
+        if call.denied:
+            return replace(self, denied=call.tool)
+        failed = self.failed_calls + (not call.succeeded)
+        changes = call.effect in (_WRITE, _EXECUTE) and call.succeeded
+        broken = self.broken
+        if call.effect == _EXECUTE and call.exit_code is not None:
+            broken = f"exit code {call.exit_code}: {call.command or call.tool}" if call.exit_code else ""
+        return Work(self.track.shown_by(call), failed, broken, "" if changes else self.denied)
+
+
+NO_WORK = Work()
 
 
 def is_ours(todo: Todo) -> bool:

@@ -1,0 +1,33 @@
+"""Executing items: one, all, several at once, with the files saved before each, and rolled back where that is wanted.
+
+Loads no provider library before something is executed.
+"""
+
+from __future__ import annotations
+
+import importlib
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from headway.core.graph import check_dependencies
+    from headway.execute.api import execute, execute_all, next_todos
+    from headway.execute.options import BatchResult, Ending
+    from headway.execute.rollback import roll_back
+
+_WHERE = {
+    "BatchResult": "headway.execute.options",
+    "Ending": "headway.execute.options",
+    "check_dependencies": "headway.core.graph",
+    "execute": "headway.execute.api",
+    "execute_all": "headway.execute.api",
+    "next_todos": "headway.execute.api",
+    "roll_back": "headway.execute.rollback",
+}
+
+__all__ = ["BatchResult", "Ending", "check_dependencies", "execute", "execute_all", "next_todos", "roll_back"]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _WHERE:
+        raise AttributeError(f"module 'headway.execute' has no attribute '{name}'")
+    return getattr(importlib.import_module(_WHERE[name]), name)

@@ -1,0 +1,165 @@
+"""`execute` and `execute_all`: items of a session's list are worked on by a model until they are done."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+
+from headway.agent.config import LoopConfig
+from headway.agent.models import resolve_model
+from headway.core.batches import refuse_unready
+from headway.core.errors import HeadwayError, TodoNotFound
+from headway.core.model import Status, Todo
+from headway.core.text import shown
+from headway.execute.batch import Batch, blocked_by_execution
+from headway.execute.options import BatchResult, Ending, Options
+from headway.execute.worker import Means, Tools
+from headway.execute.workplace import open_workplace
+from headway.project import project_of
+from headway.tools.approvals import Approvals
+
+if TYPE_CHECKING:
+    from pydantic_ai.models import Model
+
+    from headway.core.events import Event
+    from headway.core.graph import Waiting
+    from headway.core.session import Session
+    from headway.tools.base import Tool
+    from headway.tools.effects import Mode, ModeName
+    from headway.tools.functions import Function
+    from headway.tools.limits import Limits
+
+_DELIVERY = 2.0
+
+
+def next_todos(session: Session) -> tuple[list[Todo], list[Waiting]]:
+    """What can start now, and what cannot with the reason."""
+    return session.next_todos()
+
+
+class How(TypedDict, total=False):
+    """With what items are executed."""
+
+    base_url: str | None
+    """As in `run_loop`; so are `config`, `limits`, `project`, `on_event` and `approvals`."""
+    config: LoopConfig | None
+    """What may be used is for all items together."""
+    limits: Limits | None
+    project: str | os.PathLike[str] | None
+    on_event: Callable[[Event], object] | None
+    approvals: Approvals | None
+    mode: Mode | ModeName | None
+    """The mode of `approvals` as long as it lasts; it is then as it was before."""
+    tools: Tools | Iterable[Tool[Any] | Function] | None
+    """Makes the tools for a folder, since items that run at once work in folders of their own; None: the built-in ones.
+    Tools that belong to no folder may be given as they are."""
+    linked: Sequence[str] | None
+    """Ignored folders that work needs, to be linked into those folders."""
+
+
+async def execute(
+    session: Session,
+    todo_id: str,
+    *,
+    model: str | Model,
+    retries: int = 0,
+    require_evidence: bool = False,
+    **how: Unpack[How],
+) -> BatchResult:
+    """Has a model do one item.
+
+    Raises `NotRunnable` if it cannot be executed now, with the dependencies that are not completed.
+    """
+    return await _executed(session, model, Options(todo_id, 1, retries, False, require_evidence), how)
+
+
+async def execute_all(
+    session: Session,
+    *,
+    model: str | Model,
+    parallel: int = 1,
+    retries: int = 1,
+    keep_going: bool = False,
+    require_evidence: bool = False,
+    **how: Unpack[How],
+) -> BatchResult:
+    """Has a model do all items that are pending, or that an execution left blocked, each when it can run.
+
+    `parallel` items run at once. One that fails is tried again `retries` times; with `keep_going`, what does not depend
+    on it runs on. Whatever goes wrong with an item is in the result; being cancelled ends it within moments and goes
+    through.
+    """
+    return await _executed(session, model, Options(None, parallel, retries, keep_going, require_evidence), how)
+
+
+async def _executed(session: Session, model: str | Model, options: Options, how: How) -> BatchResult:
+    folder = os.path.abspath(how.get("project") or project_of(session) or ".")
+    config, approvals = how.get("config") or LoopConfig(), how.get("approvals") or Approvals()
+    base_url, on_event = how.get("base_url"), how.get("on_event")
+    resolve_model(model, base_url=base_url)  # what is wrong with it is said before anything begins
+    if session.plan_mode:
+        raise HeadwayError("Plan mode is on, in which nothing is changed: end it with headway plan off first.")
+    task = _task(session, options)
+    if task is None:
+        return BatchResult(Ending.NOTHING)
+    in_memory = project_of(session) is None
+    opened = partial(open_workplace, parallel=options.parallel, in_memory=in_memory, linked=how.get("linked"))
+    workplace = await asyncio.to_thread(opened, folder)
+    tools = _for_folders(how.get("tools"), config, worktrees=workplace.worktrees)
+    means = Means(model, tools, approvals, config, how.get("limits"), base_url, options.require_evidence)
+    name = model if isinstance(model, str) else model.model_id
+    unsubscribe = session.subscribe(on_event, to_the_end=_DELIVERY) if on_event else None
+    try:
+        with _in_mode(approvals, how.get("mode")):
+            return await Batch(session, options, means, workplace).run(task, name, str(approvals.mode))
+    finally:
+        if unsubscribe is not None:
+            await asyncio.shield(asyncio.to_thread(unsubscribe))
+
+
+def _task(session: Session, options: Options) -> str | None:
+    """What is to be done, in a line; None if there is nothing. Raises if it cannot be."""
+    todo_list = session.todo_list
+    if options.only is not None:
+        todo = todo_list.items.get(options.only)
+        if todo is None:
+            raise TodoNotFound(options.only, todo_list.items)
+        refuse_unready(todo, todo_list)
+        return f"Execute {shown(todo.id, 40)}: {shown(todo.content, 200)}"
+    again = blocked_by_execution(session)
+    pending = [todo for todo in todo_list.items.values() if todo.status is Status.PENDING or todo.id in again]
+    return f"Execute all: {len(pending)} todo{'' if len(pending) == 1 else 's'}" if pending else None
+
+
+def _for_folders(tools: Tools | Iterable[Tool[Any] | Function] | None, config: LoopConfig, *, worktrees: bool) -> Tools:
+    if tools is None:
+        from headway.tools.builtin import builtin_tools
+
+        return partial(builtin_tools, todo_tools=config.todo_tools)
+    if callable(tools):
+        return tools
+    given = [*tools]
+    if worktrees and any(getattr(tool, "folder", None) is not None for tool in given):
+        raise HeadwayError(
+            "Items that run at once work in folders of their own: give `tools` as a function that makes them for a "
+            "folder, such as builtin_tools."
+        )
+    return lambda folder: given
+
+
+@contextmanager
+def _in_mode(approvals: Approvals, mode: Mode | ModeName | None) -> Generator[None]:
+    """As it was before, however it ends."""
+    if mode is None:
+        yield
+        return
+    before = approvals.mode
+    approvals.mode = mode
+    try:
+        yield
+    finally:
+        approvals.mode = before

@@ -1,0 +1,224 @@
+"""Attempts at items: begun with the files saved and a prompt, and ended with what they changed and what that means.
+
+Both in the log, where `decide` has the last word: an item that cannot run after all is not begun.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from headway.core.batch_changes import FinishItem, StartItem
+from headway.core.batch_events import ItemFinished, ItemStarted
+from headway.core.clock import now
+from headway.core.errors import HeadwayError, NotRunnable, TodoNotFound
+from headway.core.evidence import Evidence
+from headway.core.model import EXECUTOR, Status, Todo
+from headway.core.text import shown
+from headway.execute.prompt import Result, item_prompt
+from headway.execute.worker import Means, Outcome, attempt
+from headway.execute.workplace import Changes
+
+if TYPE_CHECKING:
+    from headway.agent.config import LoopConfig
+    from headway.agent.recorder import Recorder
+    from headway.core.session import Session
+    from headway.execute.workplace import Place, Workplace
+
+MAX_WORDS = 2_000
+"""Characters that are kept of what a model said last."""
+_MOST_FILES = 5
+STOPPED = Outcome(Status.PENDING, "Its run was stopped.")
+
+
+@dataclass(slots=True)
+class Attempt:
+    """An item that is being worked on."""
+
+    todo: Todo
+    number: int
+    agent: str
+    place: Place
+    task: asyncio.Task[Outcome]
+    began: float
+    alone: bool
+    unwanted: bool = False
+    """Whether someone set the item to something else meanwhile."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """What came of an attempt."""
+
+    outcome: str
+    """As in `ItemFinished`."""
+    reason: str
+    again: bool
+    tokens: int
+    cost: float
+
+
+class Attempts:
+    def __init__(
+        self, session: Session, recorder: Recorder, workplace: Workplace, means: Means, *, retries: int
+    ) -> None:
+        self._session = session
+        self._recorder = recorder
+        self._workplace = workplace
+        self._means = means
+        self._retries = retries
+        self._numbers: dict[str, int] = {}
+        self._failed: dict[str, tuple[str, Changes]] = {}
+        """Item → why its last attempt failed, and what that changed."""
+
+    # beginning
+
+    async def start(self, todo: Todo, config: LoopConfig, *, left: int, alone: bool) -> Attempt | None:
+        """Begins work on an item; None if it turns out that it cannot run. `left`: items that come after it."""
+        place = await self._workplace.place()
+        await self._restore(todo, place)
+        run = self._recorder.now
+        number = self._numbers.get(todo.id, 0) + 1
+        index = (run.batch.index if run.batch else 0) + (number == 1 and not alone)
+        started = ItemStarted(
+            todo.id,
+            shown(todo.content, 300),
+            f"{shown(todo.id, 60)} #{run.begun + 1}",
+            number,
+            index,
+            index + left,
+            place.checkpoint,
+            self._workplace.in_place,
+            alone,
+            place.restored,
+        )
+        try:
+            _, state = self._session.log.change(
+                lambda state: StartItem(self._session.agent_id, EXECUTOR, now(), self._recorder.run_id, started)
+            )
+        except (NotRunnable, TodoNotFound):
+            self._workplace.give_back(place)
+            return None
+        self._numbers[todo.id] = number
+        todo = state.list_of(self._session.agent_id).items[todo.id]
+        work = self._work(self._prompt(todo, place), started.agent, place, config)
+        task = asyncio.create_task(work, name=f"headway item {shown(todo.id, 40)}")
+        return Attempt(todo, number, started.agent, place, task, time.monotonic(), alone)
+
+    async def _work(self, prompt: str, agent: str, place: Place, config: LoopConfig) -> Outcome:
+        folder = await self._workplace.prepared(place)
+        return await attempt(self._session.agent(agent), prompt, folder, self._means, config)
+
+    async def _restore(self, todo: Todo, place: Place) -> None:
+        """Brings back the files from before an attempt that failed here, or that was cut off."""
+        if not self._workplace.in_place or place.checkpoint is None:
+            return
+        if todo.id in self._failed:
+            changes = self._failed[todo.id][1]
+            if changes.before is not None:
+                await self._workplace.restore(place, changes.before, after=changes.after)
+            return
+        executed = self._recorder.now.executed
+        last = executed.get(todo.id)
+        if last is None or not last.interrupted:
+            return
+        newest = max(last.interrupted, last.version)
+        if any(max(other.version, other.interrupted) > newest for other in executed.values()):
+            place.dirty = True  # something else was executed since
+            return
+        began = self._session.store.event(self._session.name, last.interrupted).data
+        ended = self._session.store.event(self._session.name, newest).data
+        if isinstance(began, ItemStarted) and began.checkpoint is not None:
+            after = ended.after if isinstance(ended, ItemFinished) else None
+            await self._workplace.restore(place, began.checkpoint, after=after)
+
+    def _prompt(self, todo: Todo, place: Place) -> str:
+        state = self._session.state
+        items = state.list_of(self._session.agent_id).items
+        results = [self._result_of(items[node]) for node in todo.depends_on if node in items]
+        before = self._failed[todo.id][0] if todo.id in self._failed else ""
+        if place.dirty:
+            before = f"{before or 'It was cut off.'} What it had changed may still be in the files."
+        plan = state.plan if todo.created_from == "plan" else None
+        return item_prompt(todo, plan, results, before=before)
+
+    def _result_of(self, todo: Todo) -> Result:
+        last = self._recorder.now.executed.get(todo.id)
+        if last is not None and last.version:
+            data = self._session.store.event(self._session.name, last.version).data
+            if isinstance(data, ItemFinished):
+                return Result(todo, data.text, data.files)
+        return Result(todo, todo.notes or "", ())
+
+    # ending
+
+    async def end(self, one: Attempt) -> Ended:
+        """Says what came of an attempt that is over, with what it changed in the project's files."""
+        try:
+            outcome = one.task.result()
+        except asyncio.CancelledError:
+            outcome = STOPPED
+        except Exception as failure:  # a tool that cannot be made, a folder that is gone
+            outcome = Outcome(Status.BLOCKED, shown(f"{type(failure).__name__}: {failure}", 500))
+        outcome, changes = await self._collected(one, outcome)
+        name, reason, again = self._settled(one, outcome, changes)
+        self._record(one, outcome, changes, name, reason, again)
+        self._workplace.give_back(one.place)
+        return Ended(name, reason, again, outcome.input_tokens + outcome.output_tokens, outcome.cost or 0.0)
+
+    async def _collected(self, one: Attempt, outcome: Outcome) -> tuple[Outcome, Changes]:
+        try:
+            wanted = outcome.status is Status.COMPLETED and not one.unwanted
+            return outcome, await self._workplace.collect(one.place, wanted=wanted)
+        except (HeadwayError, OSError) as error:
+            return replace(outcome, status=Status.BLOCKED, reason=f"Its files could not be saved: {error}"), Changes()
+
+    def _settled(self, one: Attempt, outcome: Outcome, changes: Changes) -> tuple[str, str, bool]:
+        """(what came of it, why, whether it is tried again)."""
+        todo_id = one.todo.id
+        if outcome.status is Status.PENDING or one.unwanted:
+            return "interrupted", outcome.reason, False
+        if changes.conflicts:
+            files = ", ".join(shown(file, 100) for file in changes.conflicts[:_MOST_FILES])
+            more = len(changes.conflicts) - _MOST_FILES
+            reason = f"Others changed the same places meanwhile: {files}{f' and {more} more' if more > 0 else ''}."
+            if not one.alone:
+                self._numbers[todo_id] -= 1
+                return "conflict", reason, True
+            outcome = replace(outcome, status=Status.BLOCKED, reason=reason)
+        if outcome.status is not Status.BLOCKED:
+            return str(outcome.status), outcome.reason, False
+        self._failed[todo_id] = (outcome.reason, changes)
+        return "blocked", outcome.reason, one.number <= self._retries and not self._recorder.now.stopping
+
+    def _record(self, one: Attempt, outcome: Outcome, changes: Changes, name: str, reason: str, again: bool) -> None:
+        evidence = outcome.evidence
+        files = changes.files if changes.after is not None or changes.kept else evidence.files if evidence else ()
+        if evidence is not None:
+            evidence = Evidence(evidence.level, evidence.command, evidence.exit_code, files)
+        finished = ItemFinished(
+            one.todo.id,
+            one.agent,
+            one.number,
+            name,
+            self._recorder.redacted(reason),
+            again,
+            shown(self._recorder.redacted(outcome.text), MAX_WORDS),
+            outcome.rounds,
+            outcome.tool_calls,
+            outcome.failed_calls,
+            outcome.input_tokens,
+            outcome.output_tokens,
+            outcome.cached_tokens,
+            outcome.cost,
+            round(time.monotonic() - one.began, 3),
+            changes.before,
+            changes.after,
+            files,
+            changes.kept,
+        )
+        self._session.log.change(
+            lambda state: FinishItem(self._session.agent_id, EXECUTOR, now(), self._recorder.run_id, finished, evidence)
+        )

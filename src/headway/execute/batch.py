@@ -1,0 +1,284 @@
+"""Executes items: picks those that can run, has each worked on, and ends in order, however it ends.
+
+The session is the only source of truth: what can run is looked up before each start, so that a list that others change
+meanwhile is never overlooked. An execution is a run of its session: people stop, pause and resume it as any other, and
+one whose process is gone is cut off as any other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from headway.agent.recorder import LOOK_EVERY, Recorder
+from headway.core.batch_events import BatchFinished, BatchStarted
+from headway.core.clock import now
+from headway.core.errors import HeadwayError, NoRun
+from headway.core.graph import is_ready
+from headway.core.model import EXECUTOR, Status, Todo
+from headway.core.text import shown
+from headway.execute.attempts import Attempt, Attempts
+from headway.execute.options import BatchResult, Ending, Options
+from headway.execute.schedule import Schedule
+
+if TYPE_CHECKING:
+    from headway.agent.config import LoopConfig
+    from headway.core.runs import Run
+    from headway.core.session import Session
+    from headway.execute.worker import Means
+    from headway.execute.workplace import Workplace
+
+_ALIVE_EVERY = 0.25
+_PATIENCE = 2.0
+"""Seconds that items, and those who listen, get to end when the execution does."""
+_REASONS = {Ending.COMPLETE: "finished", Ending.INTERRUPTED: "cancelled"}
+
+
+class Batch:
+    """One execution, from its first item to its last."""
+
+    def __init__(self, session: Session, options: Options, means: Means, workplace: Workplace) -> None:
+        self._session = session
+        self._options = options
+        self._config = means.config
+        self._workplace = workplace
+        self._recorder = Recorder(session, now)
+        self._attempts = Attempts(session, self._recorder, workplace, means, retries=options.retries)
+        self._running: dict[str, Attempt] = {}
+        self._again: set[str] = set()
+        """Blocked items that are taken up."""
+        self._left_out: set[str] = set()
+        """Items that are not begun any more."""
+        self._alone: list[str] = []
+        """Items whose changes were in conflict with another's, to be run again when nothing else runs."""
+        self._completed: list[str] = []
+        self._failed: dict[str, str] = {}
+        """Item → why."""
+        self._stopped = False
+        """Whether someone stopped an item by itself."""
+        self._tokens, self._cost = 0, 0.0
+        self._paused = False
+        self._began = time.monotonic()
+        self._alive_at = 0.0
+        self._schedule = Schedule(self._takes, in_order=options.parallel == 1)
+
+    # beginning and end
+
+    async def run(self, task: str, model: str, mode: str) -> BatchResult:
+        """Executes what is to be executed. Being cancelled ends it within moments and goes through."""
+        self._again = blocked_by_execution(self._session)
+        if self._options.only is not None:
+            self._again.add(self._options.only)
+        end_delivery = self._session.log.deliver_apart()
+        try:
+            self._recorder.begin(task, model, 0)
+            return await self._supervised(mode)
+        finally:
+            await asyncio.shield(asyncio.to_thread(end_delivery, _PATIENCE))
+
+    async def _supervised(self, mode: str) -> BatchResult:
+        ending: Ending | None = None
+        error: str | None = None
+        try:
+            self._schedule.update(self._session.todo_list.items)
+            self._recorder.record(self._started(mode))
+            ending = await self._go()
+        except asyncio.CancelledError:
+            ending = Ending.INTERRUPTED
+            raise
+        except BaseException as failure:
+            error = str(failure) or type(failure).__name__
+            raise
+        finally:
+            await asyncio.shield(self._halted())
+            result = self._result(ending)
+            with suppress(HeadwayError):  # told by what is raised already, or by the end
+                self._recorder.record(self._finished(result))
+            self._recorder.end(_REASONS.get(result.outcome, "error"), error or result.error)
+            await asyncio.shield(asyncio.to_thread(self._workplace.close))
+        return result
+
+    def _started(self, mode: str) -> BatchStarted:
+        options, place = self._options, self._workplace
+        return BatchStarted(
+            mode,
+            options.parallel,
+            self._schedule.left,
+            options.retries,
+            options.keep_going,
+            options.require_evidence,
+            options.only,
+            place.shadow is not None,
+            place.worktrees,
+            place.note,
+        )
+
+    def _finished(self, result: BatchResult) -> BatchFinished:
+        completed, failed = len(result.completed), len(result.failed)
+        return BatchFinished(str(result.outcome), completed, failed, result.total, result.seconds, result.failed)
+
+    def _result(self, ending: Ending | None) -> BatchResult:
+        run = self._session.run
+        begun = run.batch.index if run is not None and run.batch is not None else 0
+        error = None
+        if self._failed:
+            todo_id = next(iter(self._failed))
+            error = f"{shown(todo_id, 40)} failed: {self._failed[todo_id]}"
+        elif ending is Ending.WAITING:
+            error = "Items are left that cannot run; headway todos next says what they wait for."
+        elif ending is Ending.FAILED:
+            error = "What this execution may use is used up: raise max_tokens or max_cost, and run it again."
+        return BatchResult(
+            ending or Ending.FAILED,
+            tuple(self._completed),
+            tuple(self._failed),
+            max(begun + self._schedule.left, len(self._completed)),
+            round(time.monotonic() - self._began, 3),
+            error if ending is not Ending.INTERRUPTED else None,
+        )
+
+    async def _halted(self) -> None:
+        """Ends what is being worked on; the items go back to pending."""
+        running = [*self._running.values()]
+        for one in running:
+            one.task.cancel()
+        if running:
+            await asyncio.wait([one.task for one in running], timeout=_PATIENCE)
+        for one in running:
+            with suppress(HeadwayError):  # what is not recorded here, the end of the run records
+                if one.task.done():
+                    await self._end(one)
+
+    # from item to item
+
+    def _takes(self, todo: Todo) -> bool:
+        """Whether the item is to be run, as it is now; whether it can be, its dependencies say."""
+        if self._options.only not in (None, todo.id) or todo.id in self._left_out:
+            return False
+        return todo.status is Status.PENDING or (todo.status is Status.BLOCKED and todo.id in self._again)
+
+    async def _go(self) -> Ending:
+        while True:
+            run = self._recorder.now
+            self._schedule.update(self._session.todo_list.items)
+            self._give_up_unwanted()
+            if run.stopping:
+                return Ending.INTERRUPTED
+            self._pass_on(run)
+            if not run.paused:
+                await self._start_what_can()
+                if not self._running:
+                    return self._ending()
+            await self._wait()
+
+    def _ending(self) -> Ending:
+        if self._failed:
+            return Ending.FAILED
+        if self._stopped:
+            return Ending.INTERRUPTED
+        if self._schedule.left:
+            return Ending.WAITING if self._left_to_use() else Ending.FAILED
+        return Ending.COMPLETE
+
+    async def _wait(self) -> None:
+        tasks = [one.task for one in self._running.values()]
+        if tasks:
+            await asyncio.wait(tasks, timeout=LOOK_EVERY, return_when=asyncio.FIRST_COMPLETED)
+        else:
+            await asyncio.sleep(LOOK_EVERY)
+        if time.monotonic() - self._alive_at > _ALIVE_EVERY:
+            self._alive_at = time.monotonic()
+            self._workplace.alive()
+        for one in [one for one in self._running.values() if one.task.done()]:
+            await self._end(one)
+
+    def _pass_on(self, run: Run) -> None:
+        """What is being worked on pauses when the execution does."""
+        if run.paused == self._paused:
+            return
+        self._paused = run.paused
+        for one in self._running.values():
+            sub = self._session.agent(one.agent)
+            with suppress(NoRun):
+                (sub.pause_run if run.paused else sub.resume_run)(actor=EXECUTOR)
+
+    def _give_up_unwanted(self) -> None:
+        """Stops work on items that someone cancelled, completed, dropped or set to pending meanwhile."""
+        items = self._session.todo_list.items
+        for one in self._running.values():
+            todo = items.get(one.todo.id)
+            if (todo is None or todo.status is not Status.IN_PROGRESS) and not one.unwanted:
+                one.unwanted = True
+                one.task.cancel()
+
+    async def _start_what_can(self) -> None:
+        """As many items as there is room for."""
+        while len(self._running) < self._options.parallel:
+            config = self._left_to_use()
+            if config is None or (self._failed and not self._options.keep_going):
+                return
+            todo, alone = self._next()
+            if todo is None:
+                return
+            one = await self._attempts.start(todo, config, left=self._schedule.left, alone=alone)
+            if one is not None:
+                self._running[todo.id] = one
+            self._schedule.update(self._session.todo_list.items)
+
+    def _next(self) -> tuple[Todo | None, bool]:
+        """The item to begin now, and whether it is to run alone."""
+        if any(one.alone for one in self._running.values()):
+            return None, False
+        items = self._session.todo_list.items
+        self._alone = [todo_id for todo_id in self._alone if todo_id in items and is_ready(items[todo_id], items)]
+        if self._alone:
+            return (None, False) if self._running else (self._schedule.take(self._alone.pop(0)), True)
+        modules = () if self._workplace.worktrees else {one.todo.module for one in self._running.values()} - {None}
+        return self._schedule.next([module for module in modules if module is not None]), False
+
+    def _left_to_use(self) -> LoopConfig | None:
+        """The configuration as it was given, with what is left to use; None if nothing is."""
+        config = self._config
+        if config.max_tokens is not None:
+            if self._tokens >= config.max_tokens:
+                return None
+            config = replace(config, max_tokens=config.max_tokens - self._tokens)
+        if config.max_cost is not None:
+            if self._cost >= config.max_cost:
+                return None
+            config = replace(config, max_cost=config.max_cost - self._cost)
+        return config
+
+    async def _end(self, one: Attempt) -> None:
+        todo_id = one.todo.id
+        ended = await self._attempts.end(one)
+        del self._running[todo_id]
+        if one.todo.module is not None:
+            self._schedule.freed(one.todo.module)
+        self._tokens += ended.tokens
+        self._cost += ended.cost
+        if ended.outcome == "completed":
+            self._completed.append(todo_id)
+        elif ended.outcome == "conflict":
+            self._alone.append(todo_id)
+        elif ended.outcome == "blocked" and not ended.again:
+            self._failed[todo_id] = ended.reason
+            self._left_out.add(todo_id)
+        elif ended.outcome == "interrupted":
+            self._left_out.add(todo_id)
+            self._stopped = self._stopped or not one.unwanted
+
+
+def blocked_by_execution(session: Session) -> set[str]:
+    """Items that an execution left blocked, and that nobody has changed since."""
+    run = session.run
+    items = session.todo_list.items
+    executed = run.executed if run is not None else {}
+    return {
+        todo_id
+        for todo_id, last in executed.items()
+        if last.failed and todo_id in items and items[todo_id].status is Status.BLOCKED
+    }

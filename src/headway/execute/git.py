@@ -1,0 +1,366 @@
+"""Running git: on the repository of checkpoints, deaf to all settings of the user; and on the user's own, only to ask.
+
+The repository of checkpoints is made file by file, as git documents it, so that what is missing after a `kill -9` is
+made again, and what someone changed in its settings is put right before git reads them.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import re
+import secrets
+import subprocess
+import time
+import zlib
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+
+from headway.core.errors import HeadwayError
+from headway.core.text import shown
+
+PATIENCE = 120.0
+"""Seconds to wait for another process that uses the same index; the first snapshot of a large project takes long."""
+UNBORN = "ref: refs/heads/none\n"
+"""What HEAD says before the first snapshot; from then on it is that commit itself."""
+_COMMIT = re.compile(r"[0-9a-f]{40}\n?")
+_CONFIG = """\
+[core]
+\trepositoryFormatVersion = 0
+\tbare = true
+\tfileMode = true
+\tsymlinks = true
+\tignoreCase = false
+\tprecomposeUnicode = false
+\tprotectHFS = false
+\tprotectNTFS = false
+\tautocrlf = false
+\tsafecrlf = false
+\tquotePath = false
+\tfsmonitor = false
+\thooksPath = /dev/null
+\tattributesFile = /dev/null
+\tlogAllRefUpdates = false
+[gc]
+\tauto = 0
+\tautoDetach = false
+\tworktreePruneExpire = never
+[maintenance]
+\tauto = false
+[commit]
+\tgpgSign = false
+[merge]
+\tdirectoryRenames = false
+[diff]
+\trenames = false
+[submodule]
+\trecurse = false
+"""
+_ATTRIBUTES = "* -text !eol !crlf !filter !ident !working-tree-encoding !merge !diff\n"
+"""Outranks every `.gitattributes`, so that what is saved are the bytes, and what comes back are these bytes."""
+_DAMAGE = (
+    r"corrupt|bad (object|signature|index|tree)|unable to read|(invalid|loose) object|not a (git|valid)|missing"
+    r"|index file|unknown (index|revision)|reference|packfile|unable to parse"
+)
+_NO_DAMAGE = r"No space|quota|denied|unable to (write|create)|failed to insert|Read-only|Cannot allocate|Too many open"
+_NAME, _ADDRESS = "Headway", "headway@localhost"
+_IDENTITY = {
+    f"GIT_{who}_{what}": value
+    for who in ("AUTHOR", "COMMITTER")
+    for what, value in (("NAME", _NAME), ("EMAIL", _ADDRESS))
+}
+
+
+class NoCheckpoints(HeadwayError):
+    """Nothing can be saved, or what was saved cannot be used."""
+
+
+class GitFailed(Exception):
+    """Git said no; for those who know what to do about it."""
+
+    def __init__(self, arguments: tuple[str, ...], code: int, said: bytes, printed: bytes) -> None:
+        self.code = code
+        self.said = said.decode(errors="replace").strip()
+        self.printed = printed
+        super().__init__(f"git {' '.join(arguments)}: {code}: {self.said}")
+
+    @property
+    def damage(self) -> bool:
+        """Whether it says that something in the repository is broken, and not that a disk is full or a file gone."""
+        return re.search(_DAMAGE, self.said) is not None and re.search(_NO_DAMAGE, self.said) is None
+
+    @property
+    def refusal(self) -> bool:
+        """Whether it found files that it would have to overwrite, and left everything as it was."""
+        return re.search(r"Cannot merge|would (be|lose)", self.said) is not None
+
+    @property
+    def unreadable(self) -> bool:
+        """Whether a file that was to be saved could not be read: it is protected, or gone by now."""
+        return re.search(r"error: (open|lstat|stat|readlink)\(", self.said) is not None
+
+
+@dataclass(frozen=True)
+class Tree:
+    """A folder of files with the index that is its own while the lock is held."""
+
+    root: str
+    index: str
+    lock: int
+
+
+class Git:
+    """Runs git on one repository of Headway's own."""
+
+    def __init__(self, program: str, folder: str) -> None:
+        self.program = program
+        self.folder = folder
+        self.head = os.path.join(folder, "HEAD")
+
+    def run(self, *arguments: str, tree: Tree | None = None, stdin: bytes = b"", fine: tuple[int, ...] = (0,)) -> bytes:
+        """What git printed. Raises `GitFailed` if it ends in a way that is not fine."""
+        self.make()
+        done = subprocess.run(
+            [self.program, *arguments],
+            cwd=tree.root if tree else self.folder,
+            env=self.environment(tree),
+            input=stdin,
+            capture_output=True,
+            check=False,
+            pass_fds=(tree.lock,) if tree else (),  # a git that outlives its killed parent keeps the lock until it ends
+        )
+        if done.returncode not in fine:
+            if tree:
+                with suppress(FileNotFoundError):
+                    os.unlink(f"{tree.index}.lock")  # git itself was killed
+            raise GitFailed(arguments, done.returncode, done.stderr, done.stdout)
+        return done.stdout
+
+    def environment(self, tree: Tree | None) -> dict[str, str]:
+        return {
+            **{name: value for name, value in os.environ.items() if not name.startswith("GIT_")},
+            **_IDENTITY,
+            **({"GIT_WORK_TREE": tree.root, "GIT_INDEX_FILE": tree.index} if tree else {}),
+            "GIT_DIR": self.folder,
+            "GIT_COMMON_DIR": self.folder,
+            "GIT_CONFIG_GLOBAL": os.devnull,
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "GIT_ATTR_NOSYSTEM": "1",
+            "GIT_TERMINAL_PROMPT": "0",
+            "GIT_OPTIONAL_LOCKS": "1" if tree else "0",  # under the lock, an index that was looked at is kept fresh
+            "LC_ALL": "C",
+        }
+
+    def make(self) -> None:
+        """Makes what is missing of the repository, and puts its settings right."""
+        for part in ("objects/info", "objects/pack", "refs/heads", "refs/kept", "info", "indexes", "worktrees"):
+            os.makedirs(os.path.join(self.folder, part), exist_ok=True)
+        self.put("config", _CONFIG)
+        self.put("info/attributes", _ATTRIBUTES)
+        if not os.path.lexists(self.head):
+            new = self._new(UNBORN.encode())
+            with suppress(FileExistsError):
+                os.link(new, self.head)  # never over one that came in between
+            os.unlink(new)
+
+    def put(self, part: str, text: str | bytes) -> None:
+        """Gives a file of the repository this content, whole or not at all."""
+        path, content = os.path.join(self.folder, part), os.fsencode(text)
+        if os.path.islink(path) or _read(path) != content:
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            os.replace(self._new(content), path)
+
+    def _new(self, content: bytes) -> str:
+        """A file that takes its place when it is complete; not in a folder where git would take it for something."""
+        path = os.path.join(self.folder, f"new-{secrets.token_hex(8)}")
+        with open(path, "xb") as file:
+            file.write(content)
+        return path
+
+    def last(self) -> str | None:
+        """The commit of HEAD; None if there is none yet."""
+        text = os.fsdecode(_read(self.head) or b"")
+        return text.strip() if _COMMIT.fullmatch(text) else None
+
+    def commit(self, tree: str, parents: Iterable[str]) -> str:
+        """A commit, written as git would write it: a process less for each."""
+        who = f"{_NAME} <{_ADDRESS}> {int(time.time())} +0000"
+        above = "".join(f"parent {parent}\n" for parent in parents)
+        content = f"tree {tree}\n{above}author {who}\ncommitter {who}\n\ncheckpoint\n".encode()
+        whole = b"commit %d\0%b" % (len(content), content)
+        name = hashlib.sha1(whole, usedforsecurity=False).hexdigest()
+        self.put(f"objects/{name[:2]}/{name[2:]}", zlib.compress(whole, 1))
+        return name
+
+    def keep(self, commit: str) -> str:
+        """Makes sure that a commit which no snapshot follows is not cleared away."""
+        self.put(f"refs/kept/{commit}", f"{commit}\n")
+        return commit
+
+    def set_aside(self) -> None:
+        """Puts what is broken into a folder of its own, where people may still look for something."""
+        aside = os.path.join(self.folder, "broken", str(time.time_ns()))
+        os.makedirs(aside)
+        for part in ("HEAD", "index", "objects", "refs", "packed-refs"):
+            with suppress(FileNotFoundError):
+                os.rename(os.path.join(self.folder, part), os.path.join(aside, part))
+
+    @contextmanager
+    def locked(self, root: str, index: str) -> Generator[Tree]:
+        """The index for one user at a time; what one left who was killed is cleared away."""
+        index = os.path.join(self.folder, index)
+        self.make()
+        os.makedirs(os.path.dirname(index), exist_ok=True)
+        handle = os.open(f"{index}.flock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        try:
+            _wait_for(handle, self.folder)
+            with suppress(FileNotFoundError):
+                os.unlink(f"{index}.lock")
+            yield Tree(root, index, handle)
+        finally:
+            os.close(handle)
+
+
+def _wait_for(handle: int, folder: str) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                raise NoCheckpoints(
+                    f"Another process keeps '{shown(folder, 300)}' locked; end it, or try again later."
+                ) from None
+            time.sleep(0.002)
+
+
+def _read(path: str) -> bytes | None:
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def paths_in(said: bytes) -> list[str]:
+    """What git printed with `-z`; bytes that are no text are kept as `os.fsdecode` does."""
+    return [os.fsdecode(part) for part in said.split(b"\0")[:-1]]
+
+
+def as_lines(paths: Iterable[str]) -> bytes:
+    """The same for what git reads with `-z`."""
+    return b"".join(os.fsencode(path) + b"\0" for path in paths)
+
+
+class UsersGit:
+    """What the user's own git says of the project's files. It is only ever asked, and nothing of it is changed.
+
+    The project may be the top folder of the user's repository, a folder in it, or in none.
+    """
+
+    def __init__(self, program: str, project: str) -> None:
+        self._program = program
+        self._project = project
+        self._asked: tuple[object, list[str]] | None = None
+        self._file: list[str] | None = None
+        self._left_out: dict[str, bool] = {}
+
+    def excludes(self) -> str:
+        """Patterns of the repository's `info/exclude`, and of the `.gitignore` files above the project."""
+        found = self._find()
+        if found is None:
+            return ""
+        top, folder = found
+        if self._is_left_out(top):
+            return ""  # as in a home folder whose repository ignores all: that is not meant for the project
+        common = os.fsdecode(_read(os.path.join(folder, "commondir")) or b".").strip()
+        lines: list[str] = []
+        for base, file in [(top, os.path.join(folder, common, "info", "exclude")), *self._above(top)]:
+            below = os.path.relpath(self._project, base)
+            for line in os.fsdecode(_read(file) or b"").split("\n"):
+                lines.append(line if below == "." else _moved_down(line, below))
+        return "\n".join([*lines, ""])
+
+    def _is_left_out(self, top: str) -> bool:
+        """Whether the repository above the project ignores the project as a whole; asked for once."""
+        if top == self._project:
+            return False
+        if top not in self._left_out:
+            self._left_out[top] = self._ask("check-ignore", "-q", "--", self._project) is not None
+        return self._left_out[top]
+
+    def _above(self, top: str) -> list[tuple[str, str]]:
+        folder, found = self._project, list[tuple[str, str]]()
+        while folder != top:
+            folder = os.path.dirname(folder)
+            found.insert(0, (folder, os.path.join(folder, ".gitignore")))
+        return found
+
+    def excludes_file(self) -> str | None:
+        """`core.excludesFile`, asked for once; None: git's default place."""
+        if self._file is None:
+            said = self._ask("config", "--type=path", "-z", "--get", "core.excludesFile")
+            said = (said or "").rstrip("\0")
+            self._file = [os.path.join(self._project, said)] if said else []
+        return self._file[0] if self._file else None
+
+    def kept_though_ignored(self) -> list[str]:
+        """Paths that the user's repository tracks although they match an ignore pattern."""
+        found = self._find()
+        if found is None:
+            return []
+        try:
+            status = os.stat(os.path.join(found[1], "index"))
+        except OSError:
+            return []
+        stamp = (found, status.st_ino, status.st_mtime_ns, status.st_size)
+        if self._asked is None or self._asked[0] != stamp:
+            said = self._ask("ls-files", "-z", "--cached", "--ignored", "--exclude-standard")
+            self._asked = (stamp, [path for path in (said or "").split("\0") if path])
+        return self._asked[1]
+
+    def _find(self) -> tuple[str, str] | None:
+        """The top folder of the repository that the project is in, and its git directory."""
+        top = self._project
+        while not os.path.lexists(git := os.path.join(top, ".git")):
+            if (parent := os.path.dirname(top)) == top:
+                return None
+            top = parent
+        if os.path.isfile(git):
+            named = os.fsdecode(_read(git) or b"").removeprefix("gitdir:").strip()
+            git = os.path.join(top, named)
+        return top, git
+
+    def _ask(self, *arguments: str) -> str | None:
+        """What git says; None if it says no or cannot say."""
+        quiet = ("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}")
+        done = subprocess.run(
+            [self._program, *quiet, *arguments],
+            cwd=self._project,
+            env=self._environment(),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+        )
+        return os.fsdecode(done.stdout) if done.returncode == 0 else None
+
+    def _environment(self) -> dict[str, str]:
+        found = self._find()
+        return {
+            **{k: v for k, v in os.environ.items() if not k.startswith("GIT_") or k.startswith("GIT_CONFIG_")},
+            **({"GIT_WORK_TREE": found[0], "GIT_DIR": found[1]} if found else {}),
+            "GIT_OPTIONAL_LOCKS": "0",
+            "LC_ALL": "C",
+        }
+
+
+def _moved_down(line: str, below: str) -> str:
+    """An ignore pattern of a folder as it applies in one of its subfolders; empty if it does not."""
+    mark, pattern = ("!", line[1:]) if line.startswith("!") else ("", line)
+    if "/" not in pattern.rstrip("/ ") or pattern.startswith("**/"):
+        return line
+    rest = pattern.lstrip("/").removeprefix(f"{below}/")
+    return f"{mark}/{rest}" if rest != pattern.lstrip("/") and rest.strip("/ ") else ""

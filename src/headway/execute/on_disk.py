@@ -1,0 +1,135 @@
+"""What is on the disk of a project, looked at without following a link."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import stat
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import suppress
+
+LINK, PROGRAM = "120000", "100755"
+"""Modes of files as git writes them."""
+
+
+def parents(path: str) -> Iterator[str]:
+    """The folders a path is in, from the top."""
+    at = path.find("/")
+    while at != -1:
+        yield path[:at]
+        at = path.find("/", at + 1)
+
+
+def kind(root: str, path: str) -> str:
+    """`file` (or link), `folder`, `missing`, `unreadable` or `special`."""
+    full = os.path.join(root, path)
+    try:
+        mode = os.lstat(full).st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return "missing"
+    except OSError:
+        return "unreadable"
+    if stat.S_ISREG(mode):
+        return "file" if os.access(full, os.R_OK) else "unreadable"
+    return "folder" if stat.S_ISDIR(mode) else "file" if stat.S_ISLNK(mode) else "special"
+
+
+def beyond_link(root: str, path: str) -> bool:
+    return any(os.path.islink(os.path.join(root, folder)) for folder in parents(path))
+
+
+def is_file(root: str, path: str) -> bool:
+    """Whether a file or link is there itself, and not only by way of a link."""
+    return kind(root, path) == "file" and not beyond_link(root, path)
+
+
+def is_as(root: str, path: str, mode: str, blob: str) -> bool:
+    """Whether the file is what git has by this mode and id."""
+    full = os.path.join(root, path)
+    if beyond_link(root, path):
+        return False
+    try:
+        there = os.lstat(full).st_mode
+        if mode == LINK:
+            return stat.S_ISLNK(there) and _blob(os.fsencode(os.readlink(full))) == blob
+        if not stat.S_ISREG(there) or bool(there & 0o100) != (mode == PROGRAM):
+            return False
+        with open(full, "rb") as file:
+            return _blob(file.read()) == blob
+    except OSError:
+        return False
+
+
+def _blob(content: bytes) -> str:
+    return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
+
+
+def in_the_way(root: str, path: str, leaving: Collection[str]) -> str | None:
+    """What keeps a new file from its place, apart from files that leave before it comes."""
+    for folder in parents(path):
+        full = os.path.join(root, folder)
+        if os.path.islink(full) or (os.path.lexists(full) and not os.path.isdir(full)):
+            return None if folder in leaving else folder
+        if os.path.lexists(os.path.join(full, ".git")):
+            return folder  # a repository of its own: nothing is put into it
+    full = os.path.join(root, path)
+    if os.path.isdir(full) and not os.path.islink(full):
+        return next((file for file in _files_below(root, path) if file not in leaving), None)
+    return path if os.path.lexists(full) else None
+
+
+def _files_below(root: str, folder: str) -> Iterator[str]:
+    with os.scandir(os.path.join(root, folder)) as entries:
+        for entry in entries:
+            path = f"{folder}/{entry.name}"
+            if entry.is_dir(follow_symlinks=False):
+                yield from _files_below(root, path)
+            else:
+                yield path
+
+
+def write_protected(root: str, paths: Iterable[str]) -> str | None:
+    """A folder that must be written to for a change of these files, and may not be."""
+    seen: set[str] = set()
+    for path in paths:
+        folder = os.path.dirname(os.path.join(root, path))
+        while not os.path.isdir(folder):
+            folder = os.path.dirname(folder)
+        if folder not in seen and not os.access(folder, os.W_OK | os.X_OK):
+            return folder
+        seen.add(folder)
+    return None
+
+
+def change_time(root: str, path: str) -> float:
+    """When a file was changed last, also in its permissions; one that is gone: the folder that it was in."""
+    full = os.path.join(root, path)
+    while True:
+        try:
+            return os.lstat(full).st_ctime
+        except OSError:
+            if len(full) <= len(root):
+                raise
+            full = os.path.dirname(full)
+
+
+def remove(path: str) -> None:
+    """Removes a file, link or folder with all there is in it, also what is protected from that."""
+    if os.path.isdir(path) and not os.path.islink(path):
+        shutil.rmtree(path, onerror=_allow_and_retry)
+        return
+    with suppress(FileNotFoundError):
+        os.unlink(path)
+
+
+def _allow_and_retry(function: Callable[[str], object], path: str, _: object) -> None:
+    if not os.path.lexists(path):
+        return
+    for folder in (os.path.dirname(path), path):
+        if os.path.isdir(folder) and not os.path.islink(folder):
+            os.chmod(folder, 0o700)
+    if os.path.isdir(path) and not os.path.islink(path):
+        shutil.rmtree(path)
+    else:
+        os.unlink(path)

@@ -1,0 +1,57 @@
+"""How items are to be executed, and what that came to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from headway.core.errors import HeadwayError
+from headway.core.text import shown
+
+MOST_AT_ONCE = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    only: str | None = None
+    """The one item to execute; None: all that are pending, or that an execution left blocked."""
+    parallel: int = 1
+    retries: int = 1
+    """How often an item that failed is tried again."""
+    keep_going: bool = False
+    """Whether what does not depend on a failed item still runs."""
+    require_evidence: bool = False
+
+    def __post_init__(self) -> None:
+        for name, least, most in (("parallel", 1, MOST_AT_ONCE), ("retries", 0, 100)):
+            value: object = getattr(self, name)
+            if type(value) is not int or not least <= value <= most:
+                raise HeadwayError(f"`{name}` must be a whole number from {least} to {most}, not {shown(value)}.")
+
+
+class Ending(StrEnum):
+    COMPLETE = "complete"
+    FAILED = "failed"
+    WAITING = "waiting"
+    """Items are left, and none of them can run."""
+    INTERRUPTED = "interrupted"
+    NOTHING = "nothing"
+    """There was no item to execute."""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchResult:
+    """What executing items came to."""
+
+    outcome: Ending
+    completed: tuple[str, ...] = ()
+    """Ids, in the order in which they were completed."""
+    failed: tuple[str, ...] = ()
+    total: int = 0
+    seconds: float = 0.0
+    error: str | None = None
+    """What went wrong, in a sentence that says what to do."""
+
+    @property
+    def ok(self) -> bool:
+        return self.outcome in (Ending.COMPLETE, Ending.NOTHING)
