@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 
 import headway as api
 from headway.cli.app import app
-from headway.cli.options import Chosen
+from headway.cli.options import Chosen, Execution
 from headway.views.plan_markdown import plan_to_markdown
 
 from .conftest import Headway, data
@@ -58,6 +58,9 @@ class Typed:
         self.opened = ""
 
     def use_session(self, name: str) -> None:
+        raise AssertionError
+
+    def execute(self, wanted: Execution) -> None:
         raise AssertionError
 
     def leave(self) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 import headway as api
 from headway.agent import PROVIDERS
-from headway.cli.options import Chosen
+from headway.cli.options import Chosen, Execution
 from headway.core.log import Log
 from headway.core.session import Session
 from headway.repl import slash
@@ -35,6 +35,7 @@ class AtTerminal:
         self.model: str | None = None
         self.mode = "default"
         self.has_left = False
+        self.wanted: list[Execution] = []
         self.chosen = Chosen(project=str(folder), live=self)
 
     def __call__(self, line: str) -> str:
@@ -46,6 +47,9 @@ class AtTerminal:
 
     def edit(self, text: str, suffix: str) -> str | None:
         return None
+
+    def execute(self, wanted: Execution) -> None:
+        self.wanted.append(wanted)
 
     def leave(self) -> None:
         self.has_left = True

@@ -106,7 +106,7 @@ class LoopConfig:
         return Policy(str(self.tracking), self.complete_after, self.block_after)
 
 
-def config_of(settings: Settings) -> LoopConfig:
+def config_of(settings: Settings, *, require_evidence: bool = False) -> LoopConfig:
     """A run as a person has set it."""
     return LoopConfig(
         max_rounds=settings.max_rounds,
@@ -114,6 +114,7 @@ def config_of(settings: Settings) -> LoopConfig:
         max_cost=settings.max_cost,
         tracking=settings.tracking,
         todo_tools=settings.todo_tools,
+        require_evidence=require_evidence,
     )
 
 

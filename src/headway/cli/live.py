@@ -46,7 +46,7 @@ class LiveBox:
         self._ascii = not has_unicode(self._stream)
         self._live: Live | None = None
         self._shown: list[str] | None = None
-        self._note = ""
+        self._notes: list[str] = []
         self._todos: list[Todo] = []
 
     def __enter__(self) -> Self:
@@ -100,8 +100,12 @@ class LiveBox:
 
     def note(self, line: str) -> None:
         """Shows a line above the box until the next one, where it can be taken back."""
-        if self._live is not None and line != self._note:
-            self._note = line
+        self.notes([line] if line else [])
+
+    def notes(self, lines: list[str]) -> None:
+        """The same for several lines."""
+        if self._live is not None and lines != self._notes:
+            self._notes = lines
             self._draw(self._size())
 
     def _draw(self, size: os.terminal_size) -> None:
@@ -110,12 +114,15 @@ class LiveBox:
 
         assert self._live is not None
         self._live.console.size = (size.columns, size.lines)
-        note = [Text(fitted(self._note, size.columns - 1, ascii=self._ascii), "dim")] if self._note else []
+        most = max(size.lines // 3, 1)
+        note = [Text(fitted(line, size.columns - 1, ascii=self._ascii), "dim") for line in self._notes[:most]]
         box = [self._box(self._todos, size)] if self._todos or self._screen or self._drawn else []
         self._live.update(Group(*note, *box), refresh=True)
 
     def _box(self, todos: list[Todo], size: os.terminal_size) -> Text:
-        return draw(todos, width=size.columns, ascii=self._ascii, height=max(size.lines - 2, 3))
+        return draw(
+            todos, width=size.columns, ascii=self._ascii, height=max(size.lines - 1 - max(len(self._notes), 1), 3)
+        )
 
     def _size(self) -> os.terminal_size:
         """The size of the terminal as it is now, whatever the environment says."""

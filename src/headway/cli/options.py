@@ -39,6 +39,19 @@ MODES = {
 """How much a person wants to be asked, in words. Here, since most commands need no settings."""
 
 
+@dataclass(frozen=True)
+class Execution:
+    """Items that are to be executed, and how."""
+
+    only: str | None
+    """The one item; None: all that can be."""
+    mode: str | None
+    parallel: int | None
+    retries: int
+    keep_going: bool
+    require_evidence: bool
+
+
 class Live(Protocol):
     """The terminal session in which a command was typed with a slash. What it sets holds there, and at once."""
 
@@ -54,6 +67,10 @@ class Live(Protocol):
 
     def edit(self, text: str, suffix: str) -> str | None:
         """The text as a person leaves it in their editor; None if they gave up."""
+        ...
+
+    def execute(self, wanted: Execution) -> None:
+        """Has items executed, as a run of the terminal session. Raises if one goes on."""
         ...
 
     def leave(self) -> None:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import os
-import signal
 import sys
 import time
 from contextlib import suppress
@@ -12,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from headway.cli.foreground import INTERRUPTED, Foreground
 from headway.cli.logs import keep_logs_off_the_screen
-from headway.cli.options import Chosen, complete_sessions, of_project, print_json, session_to_begin
-from headway.core.codec import event_dict
+from headway.cli.options import Chosen, complete_sessions, of_project, session_to_begin
 from headway.core.errors import HeadwayError
 from headway.core.events import PLAN_UPDATED
 from headway.core.log import Log
@@ -23,17 +20,14 @@ from headway.core.session import Session
 from headway.project import open_store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from headway.agent import RunResult
+    from headway.agent import LoopConfig, RunResult
+    from headway.cli.live import LiveBox
+    from headway.cli.run_view import RunView
     from headway.core.events import Event
     from headway.settings.model import Settings
     from headway.tools.approvals import Ask
 
-INTERRUPTED = 130
-_PATIENCE = 3_600.0
-"""Seconds that a reader of the output gets for what it has not read at the end."""
-_NO_MODEL = (
+NO_MODEL = (
     "No model is set: name one with --model provider:name, or once for all with 'headway config set model "
     "provider:name --user'. Without one, 'headway demo' shows what there is to see."
 )
@@ -52,6 +46,7 @@ _NO_MODEL = (
 @click.option("--max-rounds", type=click.IntRange(min=1), help="Rounds that it may take (default: 50).")
 @click.option("--max-tokens", type=click.IntRange(min=1), help="Tokens that it may use.")
 @click.option("--max-cost", type=click.FloatRange(min=0, min_open=True), help="US dollars that it may cost.")
+@click.option("--require-evidence", is_flag=True, help="Ask the model once to show what it calls done.")
 @click.option("--memory", is_flag=True, help="Keep nothing: the session ends with the command.")
 @of_project
 def run(
@@ -63,6 +58,7 @@ def run(
     max_rounds: int | None,
     max_tokens: int | None,
     max_cost: float | None,
+    require_evidence: bool,
     memory: bool,
 ) -> None:
     """Have the agent work on TASK in this project.
@@ -93,23 +89,29 @@ def run(
             max_rounds=max_rounds,
             max_tokens=max_tokens,
             max_cost=max_cost,
+            require_evidence=require_evidence,
         )
     except KeyboardInterrupt:
         code = INTERRUPTED
     sys.exit(code)
 
 
-def _begun(chosen: Chosen, task: str | None, *, go_on: bool, plan: bool, memory: bool, **flags: object) -> int:
+def _begun(
+    chosen: Chosen, task: str | None, *, go_on: bool, plan: bool, memory: bool, require_evidence: bool, **flags: object
+) -> int:
+    from headway.agent.config import config_of
+
     keep_logs_off_the_screen(debug=chosen.debug)
     loaded = chosen.settings(**flags)
     for notice in loaded.notices:
         click.echo(f"Note: {notice}", err=True)
     if loaded.settings.model is None:
-        raise HeadwayError(_NO_MODEL)
+        raise HeadwayError(NO_MODEL)
     session = _session(chosen, go_on=go_on, memory=memory)
     if not plan and session.plan_mode:
         click.echo("Note: Plan mode is on, so nothing will be changed; 'headway plan off' ends it.", err=True)
-    return _Run(chosen, session, loaded.settings, task, plan=plan, memory=memory).exit_code()
+    config = config_of(loaded.settings, require_evidence=require_evidence)
+    return _Run(chosen, session, loaded.settings, task, config, plan=plan, memory=memory).exit_code()
 
 
 def _session(chosen: Chosen, *, go_on: bool, memory: bool) -> Session:
@@ -121,32 +123,33 @@ class _Run:
     """One run in front of a person, or of a program."""
 
     def __init__(
-        self, chosen: Chosen, session: Session, settings: Settings, task: str | None, *, plan: bool, memory: bool
+        self,
+        chosen: Chosen,
+        session: Session,
+        settings: Settings,
+        task: str | None,
+        config: LoopConfig,
+        *,
+        plan: bool,
+        memory: bool,
     ) -> None:
         self._chosen = chosen
         self._session = session
         self._settings = settings
         self._task = task
+        self._config = config
         self._plan = plan
         self._memory = memory
-        self._interrupted = False
-        self._asks = False
+        self._front: Foreground[RunResult] = Foreground(session, heard=self._heard)
         self._denied = 0
         """Calls that were not allowed."""
         self._planned = False
         """Whether it made a plan."""
-        self._unprinted: OSError | None = None
-        """Why nothing more can be printed."""
-        self._main: asyncio.Task[RunResult] | None = None
 
     def exit_code(self) -> int:
         began = time.monotonic()
-        signal.signal(signal.SIGTERM, _interrupt)
-        try:
-            result = self._printed() if self._chosen.json else self._watched()
-        except (asyncio.CancelledError, KeyboardInterrupt):
-            return self._said_why() or INTERRUPTED
-        if code := self._said_why():
+        result, code = self._front.run(self._go, None if self._chosen.json else _view)
+        if result is None:
             return code
         if not self._chosen.json:
             self._summarise(result, time.monotonic() - began)
@@ -154,97 +157,33 @@ class _Run:
             return INTERRUPTED
         return 0 if result.ok else 1
 
-    def _said_why(self) -> int:
-        """1, if the output could not be written for another reason than that nobody reads it; else 0."""
-        if self._unprinted is None or isinstance(self._unprinted, BrokenPipeError):
-            return 0
-        click.echo(f"Error: the answer could not be printed ({self._unprinted.strerror}).", err=True)
-        return 1
+    def _heard(self, event: Event) -> None:
+        if event.type == "RunStarted":
+            with suppress(HeadwayError):
+                self._session.store.set_current(self._session.name)
+        if isinstance(event.data, ToolFinished) and event.data.denied:
+            self._denied += 1
+        if event.type == PLAN_UPDATED:
+            self._planned = True
 
-    def _printed(self) -> RunResult:
-        """For programs: one event per line."""
-
-        def tell(event: Event) -> None:
-            print_json(event_dict(event, self._session.name), indent=None)
-            sys.stdout.flush()
-
-        return asyncio.run(self._go(tell, None))
-
-    def _watched(self) -> RunResult:
-        from headway.cli.live import LiveBox
-        from headway.cli.run_view import RunView
-        from headway.cli.terminal_ask import TerminalAsk
-
-        with LiveBox(silent=True) as box:
-            view = RunView(box)
-            ask = TerminalAsk(view) if sys.stdin.isatty() and sys.stdout.isatty() else None
-            self._asks = ask is not None
-
-            def tell(event: Event) -> None:
-                if event.type == "RunStarted" and (todos := self._session.todos):
-                    box.show(todos)
-                view.heard(event)
-
-            try:
-                return asyncio.run(self._go(tell, ask))
-            finally:
-                view.close()
-
-    async def _go(self, tell: Callable[[Event], None], ask: Ask | None) -> RunResult:
+    async def _go(self, ask: Ask | None) -> RunResult:
         from headway.agent import run_loop
-        from headway.agent.config import config_of
-
-        def heard(event: Event) -> None:
-            if event.type == "RunStarted":
-                with suppress(HeadwayError):
-                    self._session.store.set_current(self._session.name)
-            if isinstance(event.data, ToolFinished) and event.data.denied:
-                self._denied += 1
-            if event.type == PLAN_UPDATED:
-                self._planned = True
-            try:
-                tell(event)
-            except OSError as error:  # nobody reads any more, or there is no room for it
-                if self._unprinted is None:
-                    self._unprinted = error
-                    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-                    self._stop()
 
         settings, folder = self._settings, self._chosen.folder()
         assert settings.model is not None
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, self._stop)
         limits = settings.limits.model_copy(update={"kept_bytes": 0}) if self._memory else settings.limits
-        unsubscribe = self._session.subscribe(heard, to_the_end=_PATIENCE)
-        self._main = asyncio.ensure_future(
-            run_loop(
-                self._session,
-                self._task,
-                model=settings.model,
-                base_url=settings.base_url,
-                tools=settings.tools(folder),
-                approvals=settings.approvals(ask),
-                config=config_of(settings),
-                limits=limits,
-                project=folder,
-                planning=self._plan or None,  # without the flag, the session stays as it is
-            )
+        return await run_loop(
+            self._session,
+            self._task,
+            model=settings.model,
+            base_url=settings.base_url,
+            tools=settings.tools(folder),
+            approvals=settings.approvals(ask),
+            config=self._config,
+            limits=limits,
+            project=folder,
+            planning=self._plan or None,  # without the flag, the session stays as it is
         )
-        try:
-            return await self._main
-        finally:
-            await asyncio.to_thread(unsubscribe)
-
-    def _stop(self) -> None:
-        """The first time it asks the run to end; the second time it does not wait."""
-        if not self._interrupted:
-            self._interrupted = True
-            with suppress(HeadwayError):
-                self._session.stop_run()
-                return
-        if self._main is not None:
-            self._main.get_loop().call_soon_threadsafe(self._main.cancel)
 
     def _summarise(self, result: RunResult, seconds: float) -> None:
         from headway.views.run_summary import summary_lines
@@ -270,7 +209,9 @@ class _Run:
     def _why_denied(self) -> str:
         if self._session.plan_mode:
             return " (plan mode is on)"
-        return "" if self._asks else " (there is no terminal to ask at: see --mode, and `allow` in headway config)"
+        return (
+            "" if self._front.asks else " (there is no terminal to ask at: see --mode, and `allow` in headway config)"
+        )
 
     def _plan_lines(self) -> list[str]:
         """The plan, if this run made one, and what can be done with it."""
@@ -286,5 +227,7 @@ class _Run:
         return [*lines, "End plan mode with: headway plan off"] if state.plan_mode else lines
 
 
-def _interrupt(number: int, frame: object) -> None:
-    raise KeyboardInterrupt
+def _view(box: LiveBox) -> RunView:
+    from headway.cli.run_view import RunView
+
+    return RunView(box)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from headway.cli.execute import execute_all, execute_one, rollback
 from headway.cli.options import Chosen, HelpfulGroup, StatusType, common, complete_ids, print_json
 from headway.cli.output import list_record, print_todo, print_written, quoted
 from headway.cli.transfer import export_todos, import_todos
@@ -27,6 +28,9 @@ def todos() -> None:
 
 todos.add_command(export_todos)
 todos.add_command(import_todos)
+todos.add_command(execute_one)
+todos.add_command(execute_all)
+todos.add_command(rollback)
 
 PRIORITIES = [str(level) for level in Priority]
 _id_argument = click.argument("todo_id", metavar="ID", shell_complete=complete_ids)

@@ -52,6 +52,7 @@ class ItemStarted(Value):
     """Whether it works on the project's own files, and not in a folder of its own."""
     alone: bool = False
     """Whether it is run again because its changes were in conflict with another's."""
+    estimated_time: str | None = None
     restored: tuple[str, ...] = ()
     """Files that were brought back to where an interrupted attempt had begun."""
 

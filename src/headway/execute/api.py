@@ -100,7 +100,7 @@ async def _executed(session: Session, model: str | Model, options: Options, how:
     folder = os.path.abspath(how.get("project") or project_of(session) or ".")
     config, approvals = how.get("config") or LoopConfig(), how.get("approvals") or Approvals()
     base_url, on_event = how.get("base_url"), how.get("on_event")
-    resolve_model(model, base_url=base_url)  # what is wrong with it is said before anything begins
+    resolved = resolve_model(model, base_url=base_url)  # what is wrong with it is said before anything begins
     if session.plan_mode:
         raise HeadwayError("Plan mode is on, in which nothing is changed: end it with headway plan off first.")
     task = _task(session, options)
@@ -110,7 +110,9 @@ async def _executed(session: Session, model: str | Model, options: Options, how:
     opened = partial(open_workplace, parallel=options.parallel, in_memory=in_memory, linked=how.get("linked"))
     workplace = await asyncio.to_thread(opened, folder)
     tools = _for_folders(how.get("tools"), config, worktrees=workplace.worktrees)
-    means = Means(model, tools, approvals, config, how.get("limits"), base_url, options.require_evidence)
+    # A script goes on from item to item; of a provider's model, each run has one with connections of its own.
+    asked = resolved if resolved.system == "scripted" else model
+    means = Means(asked, tools, approvals, config, how.get("limits"), base_url, options.require_evidence)
     name = model if isinstance(model, str) else model.model_id
     unsubscribe = session.subscribe(on_event, to_the_end=_DELIVERY) if on_event else None
     try:

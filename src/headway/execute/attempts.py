@@ -92,6 +92,7 @@ class Attempts:
             place.checkpoint,
             self._workplace.in_place,
             alone,
+            todo.estimated_time and shown(todo.estimated_time, 60),
             place.restored,
         )
         try:

@@ -20,8 +20,8 @@ MAX_RESULT = 600
 MAX_NAMED = 20
 _END = (
     "Do this item and nothing beyond it: the other items of the list are done by others. When it is done, check it "
-    "with a command where that is possible, then say in a few lines what you did. If it cannot be done, or turns out not "
-    "to be needed, say so with report_item."
+    "with a command where that is possible, then say in a few lines what you did. If it cannot be done, or turns out "
+    "not to be needed, say so with report_item."
 )
 
 

@@ -72,6 +72,8 @@ class _Below:
         room = max(screen.size[1] // 3, 2)
         for line in _wrapped(transcript.rest, columns - 1)[-room:]:
             found.append(("", screen.pen.plain(line) + "\n"))
+        for what in transcript.executing.doing()[:room] if transcript.executing.side_by_side else ():
+            found.append(("fg:ansiyellow", screen.pen.plain(fitted(f"● {what}", columns - 1)) + "\n"))
         for what, since in [*transcript.running.values()][:4]:
             line = fitted(f"● {what}{screen.elapsed(since)}", columns - 1)
             found.append(("fg:ansiyellow", screen.pen.plain(line) + "\n"))

@@ -14,12 +14,13 @@ from headway.core.errors import HeadwayError
 from headway.core.events import TODO_LIST_UPDATED
 from headway.core.text import neutral_lines, shown
 from headway.repl.drawing import Pen
-from headway.repl.transcript import Transcript
+from headway.repl.transcript import Transcript, executed_lines
 from headway.views.terminal import visible
 
 if TYPE_CHECKING:
     from headway.agent import RunResult
     from headway.core.events import Event
+    from headway.execute import BatchResult
     from headway.repl.work import Work
     from headway.tools.approvals import Answer, Question
 
@@ -130,7 +131,8 @@ class PlainScreen:
 
         if line.startswith(slash.SLASHES):
             self._print(await asyncio.to_thread(slash.run, line, self._work.chosen))
-            self.drain(listed=False)
+            self.drain(listed=self._work.is_running)
+            await self._until_done()
             return
         if line == "demo" and await self._work.has_no_model():
             from headway.repl.tour import show
@@ -139,6 +141,9 @@ class PlainScreen:
             return
         self.code = 1
         self._work.send(line)
+        await self._until_done()
+
+    async def _until_done(self) -> None:
         while self._work.is_running:
             await asyncio.sleep(0.02)
             self.drain()
@@ -189,6 +194,11 @@ class PlainScreen:
             self.tell(shown(result.error, 1_000), "❌")
         tokens = result.input_tokens + result.output_tokens
         self._print(end_line(result.reason, result.rounds, seconds, tokens, result.cost))
+
+    def executed(self, result: BatchResult, resume: str) -> None:
+        self.drain()
+        self.code = 0 if result.ok else 1
+        self._print("\n".join(executed_lines(result, resume)))
 
     def changed(self) -> None:
         pass

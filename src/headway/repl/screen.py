@@ -26,7 +26,7 @@ from headway.repl.drawing import Pen
 from headway.repl.keys import bindings
 from headway.repl.layout import layout
 from headway.repl.paper import Paper, typed_ahead
-from headway.repl.transcript import Piece, Transcript, last_words
+from headway.repl.transcript import Piece, Transcript, executed_lines, last_words
 from headway.views.plan import made_of
 from headway.views.terminal import visible
 
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from headway.core.events import Event
     from headway.core.model import Todo
     from headway.core.session import Session
+    from headway.execute import BatchResult
     from headway.repl.work import Work
     from headway.tools.approvals import Answer, Question
 
@@ -187,6 +188,10 @@ class TerminalScreen:
         self.paper.say(f"{mark} {said}", "green" if result.ok else "yellow")
         if result.reason == "max_rounds":
             self.tell("Type go on to let it continue.", " ")
+
+    def executed(self, result: BatchResult, resume: str) -> None:
+        self._drain()
+        self.paper.say("\n".join(executed_lines(result, resume)), "green" if result.ok else "yellow")
 
     # what the person does
 

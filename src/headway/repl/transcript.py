@@ -14,6 +14,7 @@ from headway.core.events import Event, PlanChange
 from headway.core.model import PERSON
 from headway.core.run_events import (
     ApprovalAnswered,
+    ApprovalAsked,
     MessageAdded,
     RoundStarted,
     RunError,
@@ -27,10 +28,13 @@ from headway.core.run_events import (
 from headway.core.text import shown
 from headway.repl.markdown import Stream
 from headway.views.calls import outcome
+from headway.views.executing import Executing
+from headway.views.terminal import visible
 
 if TYPE_CHECKING:
     from headway.core.plans import Plan
     from headway.core.session import Session
+    from headway.execute import BatchResult
 
 _REQUESTED = {"pause": "Paused after this round", "resume": "Resumed", "stop": "Stopped"}
 _KEPT = 100
@@ -64,6 +68,7 @@ class Transcript:
         self.calls: deque[tuple[str, ToolFinished]] = deque(maxlen=_KEPT)
         """What they were, and what came of them."""
         self._plan: Plan | None = None
+        self.executing = Executing()
         self._looked = 0
         """At how many of the last calls a person has looked."""
 
@@ -78,6 +83,14 @@ class Transcript:
         return self._stream.rest
 
     def heard(self, event: Event) -> list[Piece]:
+        lines = [Piece("line", what, mark, why) for mark, what, why in self.executing.heard(event)]
+        if self.executing.is_hidden(event):
+            if isinstance(event.data, ApprovalAsked):
+                lines.append(Piece("line", self.executing.whose(event), "?"))
+            return lines
+        return [*lines, *self._heard(event)]
+
+    def _heard(self, event: Event) -> list[Piece]:
         data: Any = event.data
         match data:
             case TextDelta():
@@ -161,6 +174,16 @@ def _planned(plan: Plan) -> list[Piece]:
 
     how = "/plan to-todos makes the list of it, /plan edit changes it, /plan off ends plan mode."
     return [Piece("text", "\n".join(plan_lines(plan))), Piece("line", how, " ")]
+
+
+def executed_lines(result: BatchResult, resume: str) -> list[str]:
+    """What executing items came to, and how to go on."""
+    from headway.views.executing import ending_lines
+
+    done, failed = len(result.completed), len(result.failed)
+    error = result.error and visible(shown(result.error, 1_000))
+    lines = ending_lines(str(result.outcome), done, failed, result.total, result.seconds, error=error, resume=resume)
+    return [line.replace("headway todos", "/todos") for line in lines]
 
 
 def answer_text(data: MessageAdded) -> str:

@@ -8,9 +8,10 @@ from __future__ import annotations
 import asyncio
 import importlib
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from headway.cli.options import new_name
@@ -22,10 +23,12 @@ from headway.project import session_name
 
 if TYPE_CHECKING:
     from headway.agent import RunResult
-    from headway.cli.options import Chosen
+    from headway.cli.options import Chosen, Execution
     from headway.core.events import Event
     from headway.core.store import Store
+    from headway.execute import BatchResult
     from headway.settings import Loaded
+    from headway.settings.model import Settings
     from headway.tools.approvals import Answer, Approvals, Question
 
 NO_MODEL = (
@@ -54,6 +57,8 @@ class Screen(Protocol):
         ...
 
     def ended(self, result: RunResult, seconds: float) -> None: ...
+
+    def executed(self, result: BatchResult, resume: str) -> None: ...
 
     def give_back(self, texts: list[str]) -> None:
         """Messages that were not sent."""
@@ -133,6 +138,17 @@ class Work:
         self.session, self._unsubscribe = session, unsubscribe
         self.tokens = 0
         self._make_current()
+
+    def execute(self, wanted: Execution) -> None:
+        """From the thread of a command, which does not wait for it."""
+        assert self._loop is not None
+        asyncio.run_coroutine_threadsafe(self._begin(wanted), self._loop).result()
+
+    async def _begin(self, wanted: Execution) -> None:
+        if self.is_running:
+            raise HeadwayError("A run is going on here: wait for it, or stop it with Ctrl+C first.")
+        self._run = asyncio.create_task(self._work(partial(self._executed, wanted)))
+        self._run.add_done_callback(self._over)
 
     def edit(self, text: str, suffix: str) -> str | None:
         assert self._screen is not None
@@ -220,7 +236,7 @@ class Work:
             self._screen.changed()
         else:
             self._screen.sent(text)
-            self._run = asyncio.create_task(self._work(text))
+            self._run = asyncio.create_task(self._work(partial(self._answered, text)))
             self._run.add_done_callback(self._over)
 
     def _over(self, run: asyncio.Task[None]) -> None:
@@ -244,46 +260,57 @@ class Work:
             await asyncio.shield(self._prepared)
         return self._loaded is not None and self.model is None
 
-    async def _work(self, text: str) -> None:
+    async def _work(self, work: Callable[[Settings, Approvals, str], Awaitable[None]]) -> None:
+        """Does it with what is set now, if there is a model."""
         assert self._screen is not None and self._prepared is not None
         self._stopping = self._failed = False
         try:
             await asyncio.shield(self._prepared)
-            began = time.monotonic()
-            result = await self._ran(text)
-            if result is not None:
-                self._failed = result.reason == "error"
-                self._screen.ended(result, time.monotonic() - began)
+            self._loaded = await asyncio.to_thread(self._load)
+            if self.model is None:
+                for line in NO_MODEL:
+                    self._screen.tell(line, " ")
+                return
+            from headway.tools.effects import Mode
+
+            settings = self._loaded.settings
+            if self._memory:
+                limits = settings.limits.model_copy(update={"kept_bytes": 0})
+                settings = settings.model_copy(update={"limits": limits})
+            self._approvals = settings.approvals(self._screen.ask if self._screen.asks else None)
+            self._approvals.mode = Mode(self.mode)
+            await work(settings, self._approvals, self.model)
         except HeadwayError as error:
             self._failed = True
-            self._screen.tell(str(error).replace("with --model", "with /model"), "❌")
+            self._screen.tell(str(error).replace("with --model", "with /model").replace("headway ", "/"), "❌")
 
-    async def _ran(self, text: str) -> RunResult | None:
-        assert self._screen is not None
-        self._loaded = await asyncio.to_thread(self._load)
-        if self.model is None:
-            for line in NO_MODEL:
-                self._screen.tell(line, " ")
-            return None
+    async def _answered(self, text: str, settings: Settings, approvals: Approvals, model: str) -> None:
         from headway.agent import run_loop
         from headway.agent.config import config_of
-        from headway.tools.effects import Mode
 
-        settings = self._loaded.settings
-        self._approvals = settings.approvals(self._screen.ask if self._screen.asks else None)
-        self._approvals.mode = Mode(self.mode)
-        limits = settings.limits.model_copy(update={"kept_bytes": 0}) if self._memory else settings.limits
-        return await run_loop(
+        assert self._screen is not None
+        began = time.monotonic()
+        result = await run_loop(
             self.session,
             text,
-            model=self.model,
+            model=model,
             base_url=settings.base_url,
             tools=settings.tools(self._folder),
-            approvals=self._approvals,
+            approvals=approvals,
             config=config_of(settings),
-            limits=limits,
+            limits=settings.limits,
             project=self._folder,
         )
+        self._failed = result.reason == "error"
+        self._screen.ended(result, time.monotonic() - began)
+
+    async def _executed(self, wanted: Execution, settings: Settings, approvals: Approvals, model: str) -> None:
+        from headway.cli.execute import begun, resume_with
+
+        assert self._screen is not None
+        result = await begun(self.session, settings, wanted, approvals, model, self._folder)
+        self._failed = not result.ok
+        self._screen.executed(result, resume_with(wanted, "/"))
 
     def stop(self) -> list[str]:
         """Ends the run; the second time without waiting for it. What was not sent yet is given back."""

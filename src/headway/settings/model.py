@@ -93,6 +93,13 @@ def _hosts(text: str) -> str:
     return f"*.{_host(text[2:])}" if text.startswith("*.") else _host(text)
 
 
+def _linked(text: str) -> str:
+    parts = text.split("/")
+    if not text.isprintable() or any(part in ("", ".", "..") for part in parts) or parts[0] in (".git", ".headway"):
+        raise ValueError(f"Expected a folder inside the project, such as 'node_modules', received '{shown(text)}'")
+    return text
+
+
 def _variable(text: str) -> str:
     if not _VARIABLE.fullmatch(text):
         raise ValueError(f"Expected the name of an environment variable, received '{shown(text)}'")
@@ -124,6 +131,8 @@ class Settings(BaseModel):
     """With which tools a model writes the list."""
     parallel: int = Field(default=1, ge=1, le=64)
     """Items that are worked on at once."""
+    linked: tuple[Annotated[str, AfterValidator(_linked)], ...] = (".venv", "venv", "node_modules")
+    """Ignored folders that items which run at once need in the folders they work in."""
     max_rounds: int = Field(default=50, ge=1)
     """Rounds of a run."""
     max_cost: float | None = Field(default=None, gt=0, allow_inf_nan=False)

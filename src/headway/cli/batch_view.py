@@ -1,0 +1,26 @@
+"""Items being executed, on the terminal: the run of one as any run; of several at once, a line for each."""
+
+from __future__ import annotations
+
+from headway.cli.live import LiveBox
+from headway.cli.run_view import RunView
+from headway.core.events import Event
+from headway.core.run_events import ApprovalAsked
+from headway.views.executing import Executing
+
+
+class BatchView(RunView):
+    def __init__(self, box: LiveBox) -> None:
+        super().__init__(box)
+        self._executing = Executing()
+
+    def _show(self, event: Event) -> None:
+        for mark, what, why in self._executing.heard(event):
+            self._end_line()
+            self._say(mark, what, why)
+        if isinstance(event.data, ApprovalAsked) and self._executing.is_hidden(event):
+            self._say("?", self._executing.whose(event))
+        if not self._executing.is_hidden(event) or isinstance(event.data, ApprovalAsked):
+            super()._show(event)
+        if self._executing.side_by_side:
+            self._box.notes([f"● {line}" for line in self._executing.doing()])

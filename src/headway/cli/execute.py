@@ -1,0 +1,205 @@
+"""`headway todos execute`, `execute-all` and `rollback`: items are worked on by the agent, and taken back."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import click
+
+from headway.cli.options import Chosen, Execution, ModeType, common, complete_ids, print_json
+from headway.core.errors import HeadwayError, NotRunnable
+from headway.core.text import shown
+from headway.views.terminal import visible
+
+if TYPE_CHECKING:
+    from headway.cli.live import LiveBox
+    from headway.cli.run_view import RunView
+    from headway.core.session import Session
+    from headway.execute import BatchResult
+    from headway.settings.model import Settings
+    from headway.tools.approvals import Approvals, Ask
+
+_MODE = "How much you are asked while it lasts: default, auto_edit or yolo."
+_EVIDENCE = "Ask the model once to show what it calls done."
+_MOST_FILES = 20
+
+
+@click.command("execute")
+@click.argument("todo_id", metavar="ID", shell_complete=complete_ids)
+@click.option("--mode", type=ModeType(), help=_MODE)
+@click.option("--retries", type=click.IntRange(0, 100), default=0, help="Try again so often if it fails (default: 0).")
+@click.option("--require-evidence", is_flag=True, help=_EVIDENCE)
+@common
+def execute_one(chosen: Chosen, todo_id: str, mode: str | None, retries: int, require_evidence: bool) -> None:
+    """Have the agent do one item, when all that it depends on is completed.
+
+    \b
+    headway todos execute step-1 --mode=auto_edit
+    """
+    _execute(chosen, Execution(todo_id, mode, 1, retries, False, require_evidence))
+
+
+@click.command("execute-all")
+@click.option("--mode", type=ModeType(), help=_MODE)
+@click.option("--parallel", type=click.IntRange(1, 64), help="So many items at once (default: the setting, else 1).")
+@click.option(
+    "--retries", type=click.IntRange(0, 100), default=1, help="Try a failed item again so often (default: 1)."
+)
+@click.option("--keep-going", is_flag=True, help="Go on with everything that does not depend on what failed.")
+@click.option("--require-evidence", is_flag=True, help=_EVIDENCE)
+@common
+def execute_all(
+    chosen: Chosen, mode: str | None, parallel: int | None, retries: int, keep_going: bool, require_evidence: bool
+) -> None:
+    """Have the agent do all pending items, each when what it depends on is completed.
+
+    Several at once work in folders of their own, and their changes are merged. Ctrl+C stops it and keeps everything;
+    the same command goes on where it was, and takes up what failed. With --json: one event per line.
+
+    \b
+    headway todos execute-all --mode=auto_edit
+    headway todos execute-all --mode=yolo --parallel=4 --keep-going
+    """
+    _execute(chosen, Execution(None, mode, parallel, retries, keep_going, require_evidence))
+
+
+def _execute(chosen: Chosen, wanted: Execution) -> None:
+    if chosen.live is not None:
+        chosen.live.execute(wanted)
+        return
+    from headway.cli.logs import keep_logs_off_the_screen
+    from headway.cli.run import NO_MODEL
+
+    keep_logs_off_the_screen(debug=chosen.debug)
+    session = chosen.open()
+    loaded = chosen.settings(mode=wanted.mode)
+    for notice in loaded.notices:
+        click.echo(f"Note: {notice}", err=True)
+    _refuse_unready(session, wanted)
+    if loaded.settings.model is None:
+        raise HeadwayError(NO_MODEL)
+    sys.exit(_exit_code(chosen, session, loaded.settings, wanted))
+
+
+def _refuse_unready(session: Session, wanted: Execution) -> None:
+    """What is wrong with the item is said whether or not there is a model."""
+    from headway.core.batches import refuse_unready
+    from headway.core.errors import TodoNotFound
+
+    if wanted.only is not None:
+        todo_list = session.todo_list
+        if wanted.only not in todo_list.items:
+            raise TodoNotFound(wanted.only, todo_list.items)
+        try:
+            refuse_unready(todo_list.items[wanted.only], todo_list)
+        except NotRunnable as error:
+            click.echo(f"❌ {error}", err=True)
+            sys.exit(1)
+
+
+def _exit_code(chosen: Chosen, session: Session, settings: Settings, wanted: Execution) -> int:
+    from headway.cli.foreground import INTERRUPTED, Foreground
+    from headway.views.executing import ending_lines
+
+    front: Foreground[BatchResult] = Foreground(session)
+
+    async def work(ask: Ask | None) -> BatchResult:
+        return await begun(session, settings, wanted, settings.approvals(ask), settings.model or "", chosen.folder())
+
+    try:
+        result, code = front.run(work, None if chosen.json else _view)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    if result is None:
+        return code
+    if not chosen.json:
+        lines = ending_lines(
+            str(result.outcome),
+            len(result.completed),
+            len(result.failed),
+            result.total,
+            result.seconds,
+            error=result.error and visible(shown(result.error, 1_000)),
+            resume=resume_with(wanted),
+        )
+        click.echo("\n" + "\n".join(lines))
+    elif result.outcome == "nothing":
+        print_json({"type": "NothingToExecute", "session_id": session.name}, indent=None)
+    if result.outcome == "interrupted":
+        return INTERRUPTED
+    return 0 if result.ok else 1
+
+
+def resume_with(wanted: Execution, program: str = "headway ") -> str:
+    what = "execute-all" if wanted.only is None else f"execute {shown(wanted.only, 40)}"
+    return f"{program}todos {what}{f' --mode={wanted.mode}' if wanted.mode else ''}"
+
+
+async def begun(
+    session: Session, settings: Settings, wanted: Execution, approvals: Approvals, model: str, folder: str
+) -> BatchResult:
+    """Executes what is wanted, as it is set."""
+    from headway.agent.config import config_of
+    from headway.execute import execute, execute_all
+    from headway.execute.api import How
+    from headway.tools.effects import Mode
+
+    with suppress(HeadwayError):
+        session.store.set_current(session.name)
+    how = How(
+        base_url=settings.base_url,
+        tools=settings.tools,
+        approvals=approvals,
+        config=config_of(settings),
+        limits=settings.limits,
+        project=folder,
+        linked=settings.linked,
+    )
+    if wanted.mode is not None:
+        how["mode"] = Mode(wanted.mode)
+    retries, evidence = wanted.retries, wanted.require_evidence
+    if wanted.only is not None:
+        return await execute(session, wanted.only, model=model, retries=retries, require_evidence=evidence, **how)
+    parallel = wanted.parallel or settings.parallel
+    return await execute_all(
+        session,
+        model=model,
+        parallel=parallel,
+        retries=retries,
+        keep_going=wanted.keep_going,
+        require_evidence=evidence,
+        **how,
+    )
+
+
+def _view(box: LiveBox) -> RunView:
+    from headway.cli.batch_view import BatchView
+
+    return BatchView(box)
+
+
+@click.command()
+@click.argument("todo_id", metavar="ID", shell_complete=complete_ids)
+@click.option("--force", is_flag=True, help="Also bring back files that were changed again since.")
+@common
+def rollback(chosen: Chosen, todo_id: str, force: bool) -> None:
+    """Bring back the files that an item changed when it was executed, and set it to pending."""
+    from headway.execute import roll_back
+
+    session = chosen.open()
+    done = roll_back(session, todo_id, force=force, project=chosen.folder())
+    if chosen.json:
+        print_json({"id": todo_id, "files": list(done.files), "saved": done.saved, "dependents": list(done.dependents)})
+        return
+    number = len(done.files)
+    files = "no file was changed by it" if not number else f"{number} file{'' if number == 1 else 's'} as before it"
+    click.echo(f"✅ Rolled back {shown(todo_id, 40)} → pending ({files})")
+    for file in done.files[:_MOST_FILES]:
+        click.echo(f"  {visible(shown(file, 200))}")
+    if number > _MOST_FILES:
+        click.echo(f"  … {number - _MOST_FILES} more")
+    if done.dependents:
+        names = ", ".join(shown(name, 40) for name in done.dependents[:_MOST_FILES])
+        click.echo(f"Completed on top of it, and left as they are: {names}")

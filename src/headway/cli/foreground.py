@@ -1,0 +1,126 @@
+"""Work in front of a person, or of a program: what happens is shown as it does, and Ctrl+C ends it in order."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+import click
+
+from headway.cli.options import print_json
+from headway.core.codec import event_dict
+from headway.core.errors import HeadwayError
+
+if TYPE_CHECKING:
+    from headway.cli.live import LiveBox
+    from headway.cli.run_view import RunView
+    from headway.core.events import Event
+    from headway.core.session import Session
+    from headway.tools.approvals import Ask
+
+T = TypeVar("T")
+INTERRUPTED = 130
+_PATIENCE = 3_600.0
+"""Seconds that a reader of the output gets for what it has not read at the end."""
+
+
+class Foreground(Generic[T]):
+    def __init__(self, session: Session, *, heard: Callable[[Event], None] = lambda event: None) -> None:
+        """`heard` is told of every event, before it is shown."""
+        self._session = session
+        self._heard = heard
+        self._interrupted = False
+        self.asks = False
+        """Whether somebody could be asked."""
+        self._unprinted: OSError | None = None
+        """Why nothing more can be printed."""
+        self._main: asyncio.Future[T] | None = None
+
+    def run(
+        self, work: Callable[[Ask | None], Awaitable[T]], view: Callable[[LiveBox], RunView] | None
+    ) -> tuple[T | None, int]:
+        """What came of the work, and 0; or nothing, and the exit code. Without a view, events are printed as JSON."""
+        signal.signal(signal.SIGTERM, _interrupt)
+        try:
+            result = self._printed(work) if view is None else self._watched(work, view)
+        except (asyncio.CancelledError, KeyboardInterrupt):
+            return None, self._said_why() or INTERRUPTED
+        code = self._said_why()
+        return (None, code) if code else (result, 0)
+
+    def _said_why(self) -> int:
+        """1, if the output could not be written for another reason than that nobody reads it; else 0."""
+        if self._unprinted is None or isinstance(self._unprinted, BrokenPipeError):
+            return 0
+        click.echo(f"Error: the answer could not be printed ({self._unprinted.strerror}).", err=True)
+        return 1
+
+    def _printed(self, work: Callable[[Ask | None], Awaitable[T]]) -> T:
+        """For programs: one event per line."""
+
+        def tell(event: Event) -> None:
+            print_json(event_dict(event, self._session.name), indent=None)
+            sys.stdout.flush()
+
+        return asyncio.run(self._go(work, tell, None))
+
+    def _watched(self, work: Callable[[Ask | None], Awaitable[T]], view_of: Callable[[LiveBox], RunView]) -> T:
+        from headway.cli.live import LiveBox
+        from headway.cli.terminal_ask import TerminalAsk
+
+        with LiveBox(silent=True) as box:
+            view = view_of(box)
+            ask = TerminalAsk(view) if sys.stdin.isatty() and sys.stdout.isatty() else None
+            self.asks = ask is not None
+
+            def tell(event: Event) -> None:
+                if event.type == "RunStarted" and event.agent == "main" and (todos := self._session.todos):
+                    box.show(todos)
+                view.heard(event)
+
+            try:
+                return asyncio.run(self._go(work, tell, ask))
+            finally:
+                view.close()
+
+    async def _go(
+        self, work: Callable[[Ask | None], Awaitable[T]], tell: Callable[[Event], None], ask: Ask | None
+    ) -> T:
+        def heard(event: Event) -> None:
+            self._heard(event)
+            try:
+                tell(event)
+            except OSError as error:  # nobody reads any more, or there is no room for it
+                if self._unprinted is None:
+                    self._unprinted = error
+                    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+                    self._stop()
+
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, self._stop)
+        unsubscribe = self._session.subscribe(heard, to_the_end=_PATIENCE)
+        self._main = asyncio.ensure_future(work(ask))
+        try:
+            return await self._main
+        finally:
+            await asyncio.to_thread(unsubscribe)
+
+    def _stop(self) -> None:
+        """The first time it asks the run to end; the second time it does not wait."""
+        if not self._interrupted:
+            self._interrupted = True
+            with suppress(HeadwayError):
+                self._session.stop_run()
+                return
+        if self._main is not None:
+            self._main.get_loop().call_soon_threadsafe(self._main.cancel)
+
+
+def _interrupt(number: int, frame: object) -> None:
+    raise KeyboardInterrupt

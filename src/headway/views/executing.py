@@ -1,0 +1,131 @@
+"""What goes on while items are executed: a line for each that begins and ends, and what each is at right now. Pure."""
+
+from __future__ import annotations
+
+from headway.core.batch_events import BatchStarted, ItemFinished, ItemStarted
+from headway.core.model import MAIN_AGENT
+from headway.core.run_events import RoundStarted, TextDelta, ToolFinished, ToolStarted
+from headway.core.text import shown
+from headway.views.run_summary import duration
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from headway.core.events import Event
+
+    Line = tuple[str, str, str]
+    """(mark, what, why)."""
+
+MAX_ID = 40
+MAX_TEXT = 100
+
+
+class Executing:
+    """Give it every event; it gives lines to print, and `doing` is what goes on."""
+
+    def __init__(self, agent: str = MAIN_AGENT) -> None:
+        self._agent = agent
+        self._items: dict[str, ItemStarted] = {}
+        """Sub-agent → the item that it works on."""
+        self._at: dict[str, str] = {}
+        self._spoke: dict[str, bool] = {}
+        self.side_by_side = False
+        """Whether several items run at once: what their models say would be all mixed up."""
+
+    def is_hidden(self, event: Event) -> bool:
+        """Whether the event is one of several that go on at once, of which only `doing` tells."""
+        return self.side_by_side and event.agent in self._items
+
+    def whose(self, event: Event) -> str:
+        """`step-2: Write the parser`, if the event is of the run of an item; else nothing."""
+        item = self._items.get(event.agent)
+        return f"{shown(item.item_id, MAX_ID)}: {item.content}" if item else ""
+
+    def doing(self) -> list[str]:
+        """What each item is at, in the order in which they began."""
+        return [
+            f"{shown(item.item_id, MAX_ID)}  {self._at.get(agent) or item.content}"
+            for agent, item in self._items.items()
+        ]
+
+    def heard(self, event: Event) -> list[Line]:
+        data = event.data
+        match data:
+            case BatchStarted():
+                self.side_by_side = data.parallel > 1
+                self._items.clear()
+                return [("!", data.note, "")] if data.note else []
+            case ItemStarted():
+                self._items[data.agent] = data
+                return started_lines(data)
+            case ItemFinished():
+                item = self._items.pop(data.agent, None)
+                self._at.pop(data.agent, None)
+                return [finished_line(data, item.content if item else "")]
+            case _:
+                if event.agent in self._items:
+                    self._follow(event.agent, data)
+                return []
+
+    def _follow(self, agent: str, data: object) -> None:
+        match data:
+            case ToolStarted():
+                self._at[agent] = data.summary
+            case ToolFinished() | RoundStarted():
+                self._at[agent] = "waiting for the model …"
+            case TextDelta() if data.kind == "text":
+                self._at[agent] = "answering …"
+            case _:
+                pass
+
+
+def started_lines(data: ItemStarted) -> list[Line]:
+    """`▶ [2/5] Implement JWT ⏱ 45min`, and what else there is to know."""
+    time = f" ⏱ {data.estimated_time}" if data.estimated_time else ""
+    again = " (again, alone)" if data.alone else f" (attempt {data.attempt})" if data.attempt > 1 else ""
+    lines = [("▶", f"[{data.index}/{data.total}] {shown(data.content, MAX_TEXT)}{time}{again}", "")]
+    if data.restored:
+        number = len(data.restored)
+        what = "1 file" if number == 1 else f"{number} files"
+        lines.append(("!", f"{what} brought back to where the attempt before began", ""))
+    return lines
+
+
+def finished_line(data: ItemFinished, content: str) -> Line:
+    what = f"{shown(data.item_id, MAX_ID)}: {shown(content, MAX_TEXT)}" if content else shown(data.item_id, MAX_ID)
+    again = " Trying again." if data.again else ""
+    match data.outcome:
+        case "completed":
+            files = f", {len(data.files)} file{'' if len(data.files) == 1 else 's'}" if data.files else ""
+            return "✓", f"{what} ({duration(data.seconds)}{files})", ""
+        case "conflict":
+            return "!", what, f"{data.reason} It is run again when nothing else runs."
+        case "cancelled":
+            return "⊘", what, data.reason
+        case "interrupted":
+            return "⏸", what, "interrupted"
+        case _:
+            return "✗", what, f"{data.reason}{again}"
+
+
+def ending_lines(
+    outcome: str,
+    completed: int,
+    failed: int,
+    total: int,
+    seconds: float,
+    *,
+    error: str | None = None,
+    resume: str = "headway todos execute-all",
+) -> list[str]:
+    """What an execution came to, and how to go on."""
+    if outcome == "nothing":
+        return ["No pending todos"]
+    if outcome == "complete":
+        return ["✅ Batch Execution Complete!", f"Executed {completed}/{total} todos in {duration(seconds)}"]
+    if outcome == "interrupted":
+        return ["⏸ Batch Execution Interrupted", f"Completed: {completed}/{total} todos", f"Resume with: {resume}"]
+    progress = f"Progress: {completed} completed, {failed} failed"
+    if outcome == "waiting":
+        return [f"⏸ {error}", progress, "What waits for what: headway todos next"]
+    lines = ["❌ Batch Execution Failed", *([error] if error else []), progress]
+    return [*lines, f"Resume with: {resume}   (it takes up what failed, too)"]

@@ -1,0 +1,137 @@
+"""What pictures share: text made harmless and measured, numbers, colours, and the style that goes with them.
+
+A picture is SVG text for a page that has `STYLE` in its stylesheet; it needs nothing else, and no namespace.
+"""
+
+from __future__ import annotations
+
+import re
+from html import escape
+from unicodedata import category, east_asian_width
+
+from headway.views.terminal import visible
+
+_ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""What XML has no place for."""
+_WIDE, _NARROW = frozenset("mwMW@%—…●✓✗⊘⇄↻■○→"), frozenset("iljtfrI.,:;'|!()[]-` ")
+
+LIGHT = {
+    "paper": "#fcfbf8",
+    "ink": "#1c1e22",
+    "muted": "#5b5f67",
+    "rule": "#e2dfd8",
+    "faint": "#f4f2ed",
+    "done": "#27694a",
+    "done-tint": "#e1efe6",
+    "reported": "#52661f",
+    "reported-tint": "#eef1dd",
+    "blocked": "#a92c26",
+    "blocked-tint": "#fae4e1",
+    "conflict": "#855203",
+    "conflict-tint": "#faecd0",
+    "running": "#23569c",
+    "running-tint": "#e1ebf8",
+    "quiet": "#5f636b",
+    "quiet-tint": "#ecebe7",
+}
+DARK = {
+    "paper": "#15171a",
+    "ink": "#e9e7e2",
+    "muted": "#a6a9b0",
+    "rule": "#30343a",
+    "faint": "#1c1f23",
+    "done": "#7cc99d",
+    "done-tint": "#1b3327",
+    "reported": "#b5c777",
+    "reported-tint": "#2c321d",
+    "blocked": "#f2948b",
+    "blocked-tint": "#42201e",
+    "conflict": "#e6b65c",
+    "conflict-tint": "#3b2e15",
+    "running": "#8fbaf2",
+    "running-tint": "#1b2e46",
+    "quiet": "#a6a9b0",
+    "quiet-tint": "#292c31",
+}
+KINDS = ("done", "reported", "blocked", "conflict", "running", "quiet")
+"""What colours tell apart; a mark says the same."""
+
+
+def _variables(colours: dict[str, str]) -> str:
+    return "".join(f"--{name}:{colour};" for name, colour in colours.items())
+
+
+STYLE = (
+    f":root{{color-scheme:light dark;{_variables(LIGHT)}}}\n"
+    f"@media (prefers-color-scheme:dark){{:root{{{_variables(DARK)}}}}}\n"
+    f"@media print{{:root{{{_variables(LIGHT)}}}}}\n"
+    + "".join(f".k-{kind}{{--c:var(--{kind});--t:var(--{kind}-tint)}}" for kind in KINDS)
+    + """
+.picture{display:block;font-size:12px;fill:var(--ink)}
+.picture text{fill:var(--ink)}
+.picture .axis{fill:var(--muted);font-size:11px;font-variant-numeric:tabular-nums}
+.picture .grid{stroke:var(--rule);stroke-width:1}
+.picture .lane{fill:var(--faint)}
+.picture .box{fill:var(--t);stroke:var(--c);stroke-width:1}
+.picture .edge-of{fill:var(--c)}
+.picture .dashed{stroke-dasharray:4 3}
+.picture .hatch{stroke:var(--c);stroke-width:2;stroke-opacity:.28}
+.picture .mark{fill:var(--c);font-weight:700}
+.picture .id{font-weight:650}
+.picture .soft{fill:var(--muted)}
+.picture .line{fill:none;stroke:var(--muted);stroke-opacity:.55;stroke-width:1.2}
+.picture .tip{fill:var(--muted)}
+.picture .critical.line,.picture .under{fill:none;stroke:var(--ink);stroke-opacity:1;stroke-width:2.4}
+.picture .critical.tip{fill:var(--ink)}
+.picture .critical.box{stroke:var(--ink);stroke-width:2.2}
+"""
+)
+
+
+def safe(text: str) -> str:
+    """Text from outside as it may stand in HTML, SVG and their attributes: one line, no markup, nothing unseen."""
+    return escape(_ILLEGAL.sub("\ufffd", visible(text)), quote=True)
+
+
+def width_of(text: str, size: float = 12) -> float:
+    """About how wide a text is, in pixels; wide characters count as such. Rather too much than too little."""
+    return size * sum(map(_em, text))
+
+
+def _em(char: str) -> float:
+    if east_asian_width(char) in "WF":
+        return 1.0
+    if category(char) in ("Mn", "Me", "Cf"):
+        return 0.0
+    if char in _NARROW:
+        return 0.36
+    return 0.95 if char in _WIDE else 0.7 if char.isupper() else 0.6
+
+
+def fitted(text: str, room: float, size: float = 12) -> str:
+    """As much of the text as has room, with an ellipsis for the rest; nothing if not even that fits."""
+    line = visible(text[: max(int(room), 0) * 4])
+    if len(line) < 400 and width_of(line, size) <= room and len(text) <= max(int(room), 0) * 4:
+        return line
+    left = room - width_of("…", size)
+    if left < 0:
+        return ""
+    for index, char in enumerate(line):
+        left -= size * _em(char)
+        if left < 0:
+            return line[:index].rstrip() + "…"
+    return line + "…"
+
+
+def px(value: float) -> str:
+    """A number as it is written in a picture."""
+    return f"{value:.1f}".removesuffix(".0")
+
+
+def hatching(name: str) -> str:
+    """Stripes, for what colour alone must not tell. `name` is the picture's own."""
+    return "".join(
+        f'<pattern id="{name}-{kind}" class="k-{kind}" width="7" height="7" patternUnits="userSpaceOnUse" '
+        f'patternTransform="rotate({turn})"><line class="hatch" x1="0" y1="0" x2="0" y2="7"/></pattern>'
+        for kind, turn in (("conflict", 45), ("blocked", -45))
+    )
