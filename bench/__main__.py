@@ -6,10 +6,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from . import graph, logs, loops, processes, tokens, tools, writes
+from . import executing, graph, logs, loops, processes, tokens, tools, writes
 from .measure import NotAvailable, Row
 
-ROWS = [*processes.ROWS, *writes.ROWS, *logs.ROWS, *graph.ROWS, *tools.ROWS, *tokens.ROWS, *loops.ROWS]
+ROWS = [*processes.ROWS, *writes.ROWS, *logs.ROWS, *graph.ROWS, *tools.ROWS, *tokens.ROWS, *loops.ROWS, *executing.ROWS]
 COLUMNS = "{:<38}  {:>13}  {:>13}  {:>8}  {:>8}  {:<4}  {}"
 
 

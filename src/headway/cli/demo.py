@@ -1,106 +1,141 @@
-"""`headway demo`: an offline tour. Real files, a real log and the real tools; only the model's calls are scripted."""
+"""`headway demo`: the whole story, offline. Real files, tools, tests, git and log; only the model is scripted."""
 
 from __future__ import annotations
 
-import json
+import asyncio
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
-import time
+from typing import TYPE_CHECKING
 
 import click
 
 from headway.cli.live import LiveBox
-from headway.contracts import agent
+from headway.cli.logs import keep_logs_off_the_screen
 from headway.core.errors import HeadwayError
 from headway.core.session import Session
 from headway.project import open_session
-from headway.tools.todo_write import TodoWriteTool
-from headway.views.history import history_lines
-from headway.views.terminal import fitted
 
-SUMMARY = "Make dates in other languages parse, and prove it"
-STEPS = (
-    ("Reproduce the crash with a test", "Reproducing the crash with a test"),
-    ("Find where 2026年11月15日 is refused", "Finding where 2026年11月15日 is refused"),
-    ("Fix the date parser", "Fixing the date parser"),
-    ("Make the parser faster", "Making the parser faster"),
-    ("Run the whole suite", "Running the whole suite"),
-)
-CANCELLED = 3
-PERSON_ADDS = "Mention it in the changelog"
-PERSON_COMES_AFTER = 2
-PAUSE = 1.1
+if TYPE_CHECKING:
+    from headway.execute import BatchResult
+    from headway.testing import ScriptedModel
 
-
-def statuses(active: int) -> list[str]:
-    """The state of each step while the one at `active` is worked on."""
-    done = ["cancelled" if place == CANCELLED else "completed" for place in range(min(active, len(STEPS)))]
-    now = ["in_progress"] if active < len(STEPS) else []
-    return [*done, *now, *["pending"] * (len(STEPS) - len(done) - len(now))]
+PACE = 0.7
+"""Seconds that the scripted model takes for an answer."""
 
 
 @click.command()
-@click.option("--fast", is_flag=True, help="Do not pause between the steps.")
+@click.option("--fast", is_flag=True, help="Do not wait for anyone who watches.")
 def demo(fast: bool) -> None:
-    """See a list written, worked through and completed: offline, without a key, in a new temporary folder."""
-    if not os.environ.get("LANG", "").startswith("zh"):
-        os.environ.setdefault("TODO_LOG_LANG", "en")
+    """See a plan made, turned into todos and worked through side by side: offline, without a key, in a new folder."""
+    keep_logs_off_the_screen(debug=False)
+    from headway.cli.demo_story import conversations
+    from headway.testing import ScriptedModel
+
     folder = tempfile.mkdtemp(prefix="headway-demo-")
-    click.echo("A short tour. The model is scripted; the list, the log and the files are real.\n")
-    session = open_session(folder)
+    click.echo("The model is scripted; the files, tools, tests, the list and its log are real.\n")
+    # So that the project's tests run wherever Headway does.
+    os.environ["PATH"] = os.pathsep.join([os.path.dirname(sys.executable), os.environ.get("PATH") or os.defpath])
+    _make_project(folder)
+    session = open_session(folder, "demo")
+    session.store.set_current(session.name)
+    model = ScriptedModel(conversations=conversations(0.0 if fast or not os.isatty(1) else PACE))
     try:
-        saved = _work(session, folder, 0.0 if fast or not os.isatty(1) else PAUSE)
-        _show_end(session, folder, saved)
+        asyncio.run(_story(session, folder, model))
+        _show_end(session, folder)
     except KeyboardInterrupt:
-        click.echo("\nStopped; the list is kept as it is.")
+        click.echo("\nStopped; everything is kept as it is.")
     finally:
         session.close()
+    _say_what_next(folder)
+
+
+def _make_project(folder: str) -> None:
+    from headway.cli.demo_story import FILES, TEST
+
+    for name, text in FILES.items():
+        with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+            file.write(text)
+    if shutil.which("git"):
+        who = ["-c", "user.name=Headway", "-c", "user.email=demo@localhost", "-c", "commit.gpgsign=false"]
+        for words in (["init", "-q"], ["add", "-A"], [*who, "commit", "-qm", "Dates, and tests that fail"]):
+            subprocess.run(["git", *words], cwd=folder, check=False, capture_output=True)
+    click.echo(f"A project with tests that fail, in {folder}:\n")
+    click.echo(f"    $ {TEST}\n    {_tests(folder)}\n")
+
+
+def _tests(folder: str) -> str:
+    """The last line that the project's tests print."""
+    from headway.cli.demo_story import TEST
+
+    done = subprocess.run(TEST.split(), cwd=folder, check=False, capture_output=True, text=True)
+    return (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
+
+
+async def _story(session: Session, folder: str, model: ScriptedModel) -> None:
+    from headway.cli.batch_view import BatchView
+    from headway.cli.demo_story import TASK, WORKERS
+    from headway.views.executing import ending_lines
+    from headway.views.plan import plan_lines
+
+    click.echo(f'1. Plan mode: "{TASK}"\n')
+    with LiveBox() as box:
+        view = BatchView(box)
+        unsubscribe = session.subscribe(view.heard, to_the_end=2.0)
+        try:
+            await _planned(session, folder, model)
+            await asyncio.to_thread(unsubscribe)
+            assert session.plan is not None
+            box.say("\n" + "\n".join(plan_lines(session.plan)))
+            box.say(f"\n2. The plan becomes {len(session.plan_to_todos().todos)} todos: headway plan to-todos\n")
+            box.say(f"3. They are executed, up to {WORKERS} at once: headway todos execute-all --parallel={WORKERS}\n")
+            unsubscribe = session.subscribe(view.heard, to_the_end=2.0)
+            box.show(session.todos)
+            result = await _executed(session, folder, model)
+        finally:
+            await asyncio.to_thread(unsubscribe)
+            view.close()
+    lines = ending_lines(
+        str(result.outcome), len(result.completed), len(result.failed), result.total, result.seconds, error=result.error
+    )
+    click.echo("\n" + "\n".join(lines))
+    if not result.ok:
+        raise HeadwayError(result.error or "The demo did not come to its end.")
+
+
+async def _planned(session: Session, folder: str, model: ScriptedModel) -> None:
+    from headway.agent import run_loop
+    from headway.cli.demo_story import TASK
+
+    result = await run_loop(session, TASK, model=model, project=folder, planning=True)
+    session.set_plan_mode(False)
+    if not result.ok or session.plan is None:
+        raise HeadwayError(result.error or "The demo made no plan.")
+
+
+async def _executed(session: Session, folder: str, model: ScriptedModel) -> BatchResult:
+    from headway.cli.demo_story import WORKERS
+    from headway.execute import execute_all
+
+    return await execute_all(session, model=model, mode="yolo", parallel=WORKERS, project=folder)
+
+
+def _show_end(session: Session, folder: str) -> None:
+    from headway.cli.demo_story import TEST
+    from headway.cli.report import write_html
+    from headway.views.listing import list_lines
+
+    click.echo("\n4. What came of it: ✓ was shown by a command, ✓? only reported\n")
+    click.echo("\n".join(f"    {line}".rstrip() for line in list_lines(session.todos)))
+    click.echo(f"\n    $ {TEST}\n    {_tests(folder)}")
+    click.echo(f"\n5. The report, with timeline and graph: open {write_html(session, folder)}")
+
+
+def _say_what_next(folder: str) -> None:
     named = sys.argv[0] == "headway" or shutil.which("headway")
     program = "headway" if named else os.path.relpath(sys.argv[0])
     click.echo("\nGo on with it, for example:\n")
-    for words in ("list", "undo 3", "history"):
-        click.echo(f"    {program} todos {words} --project {folder}")
-
-
-def _work(session: Session, folder: str, pause: float) -> str:
-    """Plays the calls; returns where the completion log was written."""
-    tool = TodoWriteTool(folder, session)
-    saved = ""
-    with LiveBox() as box:
-        session.on("todos:update", box.show)
-        first = [{"content": text, "activeForm": active, "status": "pending"} for text, active in STEPS]
-        _say(box, "model", agent.run(session, {"todos": first}).text, pause)
-        for active in [place for place in range(len(STEPS) + 1) if place != CANCELLED]:
-            data = _sent(tool, session, active)
-            saved = str(data.get("persisted_to", saved))
-            _say(box, "model", str(data["recap"]), pause)
-            if active == PERSON_COMES_AFTER:
-                session.add(PERSON_ADDS)
-                _say(box, "you", f'headway todos add "{PERSON_ADDS}"', pause)
-    return saved
-
-
-def _sent(tool: TodoWriteTool, session: Session, active: int) -> dict[str, object]:
-    """Sends the whole list as the model would, with what a person added to it meanwhile."""
-    todos = [{"content": text, "status": status} for (text, _), status in zip(STEPS, statuses(active), strict=True)]
-    added = "completed" if active == len(STEPS) else "pending"
-    todos += [{"content": PERSON_ADDS, "status": added} for todo in session.todos if todo.content == PERSON_ADDS]
-    answer = json.loads(tool.run({"summary": SUMMARY, "todos": todos}))
-    if answer["status"] != "success":
-        raise HeadwayError(answer["text"])
-    return answer["data"]
-
-
-def _say(box: LiveBox, who: str, what: str, pause: float) -> None:
-    box.say(fitted(f"{who:6} {what}", shutil.get_terminal_size().columns - 1))
-    time.sleep(pause)
-
-
-def _show_end(session: Session, folder: str, saved: str) -> None:
-    click.echo(f"\nThe completion log, {saved}:\n")
-    with open(os.path.join(folder, *saved.split("/")), encoding="utf-8") as file:
-        click.echo("\n".join(f"    {line}".rstrip() for line in file.read().strip().splitlines()))
-    click.echo("\nThe history, from which any of it can be undone:\n")
-    click.echo("\n".join(f"    {line}" for line in history_lines(session.history())))
+    for words in ("todos list", "todos rollback step-3", "todos history", "report"):
+        click.echo(f"    {program} {words} --project {folder}")

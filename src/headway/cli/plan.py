@@ -79,10 +79,12 @@ def to_todos(chosen: Chosen) -> None:
             what = "1 item of it that was begun or finished is" if len(begun) == 1 else f"{len(begun)} items of it are"
             click.echo(f"Note: {what} pending again. Take it back with: {named(chosen, 'todos undo')}")
         click.echo("Next steps:")
-        click.echo(f"  {named(chosen, 'todos list'):22}  see them all")
-        click.echo(f"  {named(chosen, 'todos next'):22}  see what can start now")
+        steps = {"todos list": "see them all", "todos next": "see what can start now"}
         if session.plan_mode:
-            click.echo(f"  {named(chosen, 'plan off'):22}  leave plan mode, in which nothing is executed")
+            steps["plan off"] = "leave plan mode, in which nothing is executed"
+        steps["todos execute-all"] = "have the agent do them"
+        for words, what in steps.items():
+            click.echo(f"  {named(chosen, words):26}  {what}")
 
 
 @plan.command()

@@ -193,7 +193,7 @@ def evolve_batch(run: Run, data: object, version: int) -> Run:
         case facts.ItemStarted() if run.batch is not None:
             batch = replace(
                 run.batch,
-                index=data.index,
+                index=max(run.batch.index, data.index),
                 total=data.total,
                 executing={**run.batch.executing, data.item_id: data.agent},
             )

@@ -42,6 +42,12 @@ PROGRESS = RUN_EVENTS - {
     *("BatchStarted", "BatchFinished", "ItemRolledBack"),
 }
 """What a run does from moment to moment. It outlives the process; a power cut may take the last seconds of it."""
+_OF_SUB_RUNS = PROGRESS | {"RunStarted", "RunFinished"}
+
+
+def is_progress(event: Event) -> bool:
+    """Of a sub-agent's run, also where it begins and ends: whoever has it run says so for good."""
+    return event.type in (PROGRESS if event.agent == "main" else _OF_SUB_RUNS)
 
 
 class Splice(Value):

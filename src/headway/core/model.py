@@ -168,7 +168,7 @@ class State:
     runs: dict[str, Run] = field(default_factory=dict[str, "Run"])
     """agent → its run, or the last one it had."""
     conversations: dict[str, tuple[int, int]] = field(default_factory=dict[str, "tuple[int, int]"])
-    """agent → (version of its last compaction, version from which messages are kept)."""
+    """agent → (version of its last compaction, 0 if there is none; version from which messages are kept)."""
 
     def list_of(self, agent: str) -> TodoList:
         return self.lists.get(agent, EMPTY_LIST)

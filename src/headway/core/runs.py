@@ -291,6 +291,8 @@ def evolve_run(state: State, event: Event) -> tuple[dict[str, TodoList], dict[st
     agent, data = event.agent, event.data
     lists, runs, conversations = state.lists, state.runs, state.conversations
     if isinstance(data, facts.RunStarted):
+        if agent not in runs and agent not in conversations:  # nothing was said before
+            conversations = {**conversations, agent: (0, event.version)}
         return lists, {**runs, agent: _begun(runs.get(agent), data, event.at)}, conversations
     if isinstance(data, facts.ConversationCompacted):
         return lists, runs, {**conversations, agent: (event.version, data.kept_from)}

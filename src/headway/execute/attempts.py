@@ -70,6 +70,8 @@ class Attempts:
         self._means = means
         self._retries = retries
         self._numbers: dict[str, int] = {}
+        self._places: dict[str, int] = {}
+        """Item → which of the items of this execution it is."""
         self._failed: dict[str, tuple[str, Changes]] = {}
         """Item → why its last attempt failed, and what that changed."""
 
@@ -81,14 +83,14 @@ class Attempts:
         await self._restore(todo, place)
         run = self._recorder.now
         number = self._numbers.get(todo.id, 0) + 1
-        index = (run.batch.index if run.batch else 0) + (number == 1 and not alone)
+        index = self._places.get(todo.id) or (run.batch.index if run.batch else 0) + 1
         started = ItemStarted(
             todo.id,
             shown(todo.content, 300),
             f"{shown(todo.id, 60)} #{run.begun + 1}",
             number,
             index,
-            index + left,
+            max(run.batch.index if run.batch else 0, index) + left,
             place.checkpoint,
             self._workplace.in_place,
             alone,
@@ -102,7 +104,7 @@ class Attempts:
         except (NotRunnable, TodoNotFound):
             self._workplace.give_back(place)
             return None
-        self._numbers[todo.id] = number
+        self._numbers[todo.id], self._places[todo.id] = number, index
         todo = state.list_of(self._session.agent_id).items[todo.id]
         work = self._work(self._prompt(todo, place), started.agent, place, config)
         task = asyncio.create_task(work, name=f"headway item {shown(todo.id, 40)}")

@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 
 from headway.core.codec import NewerRecord, event_data, read_event
 from headway.core.errors import StoreConflict, StoreError
-from headway.core.events import PROGRESS
+from headway.core.events import is_progress
 from headway.core.forks import pause_for_forks, renew_in_children
 from headway.store import leases, sqlite_errors
 from headway.store.folder import make_private_folder
@@ -90,7 +90,7 @@ class SqliteStore:
             held = db.in_transaction
             try:
                 if not held:
-                    self._synchronise(db, events)
+                    self._synchronise(db, full=not all(map(is_progress, events)))
                     self._patiently(lambda: db.execute("BEGIN IMMEDIATE"))
                 session_id, version = self._position(db, session)
                 if version != expected or identity not in (None, self._identity(session_id)):
@@ -162,11 +162,11 @@ class SqliteStore:
             yield
 
     def hold(self, session: str, key: str, holder: str, seconds: float) -> str | None:
-        with self._writing() as db:
+        with self._writing(full=False) as db:
             return leases.hold(db, session, key, holder, seconds)
 
     def let_go(self, session: str, key: str, holder: str) -> None:
-        with self._writing() as db:
+        with self._writing(full=False) as db:
             leases.let_go(db, session, key, holder)
 
     def holder(self, session: str, key: str) -> str | None:
@@ -322,10 +322,11 @@ class SqliteStore:
             return [] if db is None else self._patiently(lambda: db.execute(sql, values).fetchall())
 
     @contextmanager
-    def _held(self) -> Generator[sqlite3.Connection]:
+    def _held(self, *, full: bool = True) -> Generator[sqlite3.Connection]:
         """A write transaction; what is not committed in it is taken back."""
         with self._lock, self._translating():
             db = self._writable()
+            self._synchronise(db, full=full)
             try:
                 self._patiently(lambda: db.execute("BEGIN IMMEDIATE"))
                 yield db
@@ -334,8 +335,8 @@ class SqliteStore:
                     self._roll_back(db)
 
     @contextmanager
-    def _writing(self) -> Generator[sqlite3.Connection]:
-        with self._held() as db:
+    def _writing(self, *, full: bool = True) -> Generator[sqlite3.Connection]:
+        with self._held(full=full) as db:
             yield db
             db.execute("COMMIT")
 
@@ -362,9 +363,8 @@ class SqliteStore:
         except (ValueError, LookupError, TypeError, AttributeError) as error:
             raise sqlite_errors.damaged(self.path, f"event {row[0]} cannot be read") from error
 
-    def _synchronise(self, db: sqlite3.Connection, events: list[Event]) -> None:
+    def _synchronise(self, db: sqlite3.Connection, *, full: bool) -> None:
         """Waits for the disk only where it is worth it: a run makes several small steps a second."""
-        full = not all(event.type in PROGRESS for event in events)
         if full != self._full:
             db.execute(f"PRAGMA synchronous = {'FULL' if full else 'NORMAL'}")
             self._full = full

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from weakref import WeakKeyDictionary
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic.json_schema import GenerateJsonSchema
@@ -196,7 +197,17 @@ class _Untitled(GenerateJsonSchema):
         return False
 
 
+_schemas: WeakKeyDictionary[type[BaseModel], dict[str, Any]] = WeakKeyDictionary()
+
+
 def schema_of(model: type[BaseModel]) -> dict[str, Any]:
+    """Made once for each kind of input: a run's tools are new, their inputs are not."""
+    if model not in _schemas:
+        _schemas[model] = _schema_of(model)
+    return _schemas[model]
+
+
+def _schema_of(model: type[BaseModel]) -> dict[str, Any]:
     schema = model.model_json_schema(schema_generator=_Untitled)
     if reference := schema.pop("$ref", None):  # a model that contains itself; a tool's schema must be an object
         schema = {**schema["$defs"][reference.rpartition("/")[2]], **schema}
