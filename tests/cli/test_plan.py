@@ -128,8 +128,9 @@ def test_todos_are_made_of_the_plan_and_what_is_dropped_is_named(headway: Headwa
         '✅ Created 2 todos from plan "Add 登录"\n'
         "Dropped unfinished: Old. Take it back with: headway todos undo\n"
         "Next steps:\n"
-        "  headway todos list      see them all\n"
-        "  headway todos next      see what can start now\n"
+        "  headway todos list          see them all\n"
+        "  headway todos next          see what can start now\n"
+        "  headway todos execute-all   have the agent do them\n"
     )
     found = [(todo.id, todo.depends_on, todo.priority, todo.created_from) for todo in planned.todos]
     assert found == [("step-1", (), "high", "plan"), ("step-2", ("step-1",), "high", "plan")]
@@ -150,7 +151,7 @@ def test_one_step_is_one_todo_and_hostile_titles_stay_on_their_line(headway: Hea
 
 def test_in_plan_mode_it_says_how_to_leave_it(headway: Headway, planned: api.Session):
     planned.set_plan_mode(True)
-    assert "headway plan off        leave plan mode" in headway("plan", "to-todos").stdout
+    assert "headway plan off            leave plan mode" in headway("plan", "to-todos").stdout
 
 
 def test_todos_made_of_the_plan_are_data(headway: Headway, planned: api.Session):

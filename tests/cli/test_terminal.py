@@ -186,18 +186,25 @@ def test_watch_ends_quietly_when_its_reader_goes_away(session: api.Session, proj
     watcher.stderr.close()
 
 
-def test_the_demo_works_through_a_list_and_shows_log_and_history(project: Path) -> None:
-    terminal = Terminal("demo", "--fast", lines=80, columns=100, TMPDIR=str(project))
+def test_the_demo_plans_executes_tries_again_and_reports(project: Path) -> None:
+    terminal = Terminal("demo", "--fast", lines=120, columns=110, TMPDIR=str(project))
     assert terminal.end() == 0
     shown = terminal.shown
     assert "The model is scripted" in shown
     assert shown.count("┌─ Tasks") == 1
-    assert "⊘ Make the parser faster" in shown
-    assert "[6/6]" in shown
-    assert "# task1-" in shown
-    assert "t5 in_progress → completed" in shown
-    (log,) = project.glob("headway-demo-*/memory/todos/todoList-*.md")
-    assert "[5/6] Completed" in log.read_text(encoding="utf-8")
+    before, after = shown.split("3. They are executed")
+    assert "FAILED (errors=4)" in before and "Critical path: step-1 → step-3 → step-5" in before
+    assert "test_dates.Chinese). Trying again." in after and "⏱ 20min (attempt 2)" in after
+    assert "Executed 5/5 todos in" in after
+    for line in ("✓ step-3: Read Chinese dates: 2026年11月15日", "✓? step-4: Say in the README", "    OK"):
+        assert line in after
+    (folder,) = project.glob("headway-demo-*")
+    tested = subprocess.run([sys.executable, "-m", "unittest", "-q"], cwd=folder, capture_output=True, text=True)
+    assert tested.returncode == 0, tested.stderr
+    changed = subprocess.run(["git", "status", "--short"], cwd=folder, capture_output=True, text=True, check=True)
+    assert changed.stdout.splitlines() == [" M README.md", " M dates.py", "?? readers/"]
+    (report,) = folder.glob(".headway/reports/*.html")
+    assert str(report) in "".join(shown.split()) and "<svg" in report.read_text(encoding="utf-8")
 
 
 def test_the_demo_runs_without_a_terminal(project: Path) -> None:

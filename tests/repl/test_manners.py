@@ -483,10 +483,10 @@ def test_the_demo_is_shown_until_it_is_stopped_and_the_session_goes_on(project: 
     terminal = Talk(lines=60, env={"TMPDIR": str(project)})
     terminal.idle("Type demo", "no model ·")
     terminal.send("demo\r")
-    terminal.until(lambda shown: "● Reproducing the crash" in shown)
+    terminal.until(lambda shown: "● Give each language" in shown)
     assert "The model is scripted" in terminal.shown
     terminal.send(CTRL_C)
-    terminal.idle("Stopped; the list is kept", "todos history --project")
+    terminal.idle("Stopped; everything is kept", "todos history --project")
     terminal.say("/todos add x", "Added t1")
     assert terminal.leave() == 0 and terminal.given_back
 
@@ -495,7 +495,7 @@ def test_what_the_demo_says_to_type_can_be_typed(project: Path) -> None:
     terminal = Talk(lines=60, env={"TMPDIR": str(project)})
     terminal.idle("Type demo", "no model ·")
     terminal.send("demo\r")
-    terminal.until(lambda shown: "● Reproducing the crash" in shown)
+    terminal.until(lambda shown: "● Give each language" in shown)
     terminal.send(CTRL_C)
     assert "    headway todos history --project" in terminal.idle("todos history --project")
 

@@ -2,57 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass
-
 import click
 
 from headway.cli.options import Chosen, common, print_json
 from headway.core.clock import local_time
-from headway.core.events import Event
-from headway.core.run_events import RunFinished, RunStarted, Usage
 from headway.core.text import shown
+from headway.views.spending import Spent, spent_by_run, total_cost
 from headway.views.terminal import visible
 
-
-@dataclass
-class Spent:
-    """What one run has used so far."""
-
-    run_id: str
-    agent: str
-    task: str
-    model: str
-    started_at: str
-    reason: str | None = None
-    """Why it ended; None while it goes on."""
-    input_tokens: int = 0
-    cached_tokens: int = 0
-    output_tokens: int = 0
-    cost: float | None = 0.0
-    """US dollars; None where the price is not known."""
-
-
-def spent_by_run(events: Iterable[Event]) -> list[Spent]:
-    """What each run has used, in the order in which they began."""
-    found: list[Spent] = []
-    last: dict[str, Spent] = {}
-    for event in events:
-        match event.data:
-            case RunStarted(run_id=run_id, task=task, model=model):
-                last[event.agent] = Spent(run_id, event.agent, task, model, event.at)
-                found.append(last[event.agent])
-            case Usage() as used if event.agent in last:
-                run = last[event.agent]
-                run.input_tokens += used.input_tokens
-                run.cached_tokens += used.cache_read_tokens
-                run.output_tokens += used.output_tokens
-                run.cost = used.total_cost
-            case RunFinished(reason=reason) if event.agent in last:
-                last[event.agent].reason = reason
-            case _:
-                pass
-    return found
+_FIELDS = (
+    *("run_id", "agent", "task", "model", "started_at", "reason"),
+    *("input_tokens", "cached_tokens", "output_tokens", "cost"),
+)
+"""What is said of a run in JSON."""
 
 
 @click.command()
@@ -67,10 +29,11 @@ def cost(chosen: Chosen) -> None:
         "input_tokens": sum(run.input_tokens for run in runs),
         "cached_tokens": sum(run.cached_tokens for run in runs),
         "output_tokens": sum(run.output_tokens for run in runs),
-        "cost": sum(known) if len(known) == len(runs) else None,
+        "cost": total_cost(run.cost for run in runs),
     }
     if chosen.json:
-        print_json({"session": session.name, "runs": [asdict(run) for run in runs], "total": total})
+        records = [{name: getattr(run, name) for name in _FIELDS} for run in runs]
+        print_json({"session": session.name, "runs": records, "total": total})
         return
     if not runs:
         click.echo("No run in this session yet, so nothing was used.")

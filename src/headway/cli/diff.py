@@ -3,57 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
-from dataclasses import dataclass, field
 
 import click
 
 from headway.cli.options import Chosen, common, print_json
-from headway.core.events import Event
 from headway.core.model import MAIN_AGENT
-from headway.core.run_events import RunStarted, ToolFinished
+from headway.core.run_events import ToolFinished
 from headway.core.text import neutral_lines, shown
+from headway.views.changes import Changed, changed_by_run
 from headway.views.terminal import visible
 
 _COLORS = (("@@", "cyan"), ("+", "green"), ("-", "red"))
-
-
-@dataclass
-class Changed:
-    """What one run changed."""
-
-    run_id: str
-    task: str
-    changes: list[ToolFinished] = field(default_factory=list[ToolFinished])
-    """Calls of which it is known what they changed."""
-    commands: int = 0
-    """Calls that may have changed anything."""
-    other_files: list[str] = field(default_factory=list[str])
-    """Files that were changed in a way that is not known."""
-
-
-def changed_by_run(events: Iterable[Event]) -> list[Changed]:
-    """What each run changed, in the order in which they began; what sub-agents did is part of it."""
-    found: list[Changed] = []
-    for event in events:
-        data = event.data
-        if isinstance(data, RunStarted) and (event.agent == MAIN_AGENT or not found):
-            found.append(Changed(data.run_id, data.task))
-        elif isinstance(data, ToolFinished) and data.effect is not None and found:
-            _add(found[-1], data)
-    for run in found:
-        seen = {file for call in run.changes for file in call.files}
-        run.other_files = [file for file in dict.fromkeys(run.other_files) if file not in seen]
-    return found
-
-
-def _add(run: Changed, call: ToolFinished) -> None:
-    if call.effect == "execute":
-        run.commands += 1
-    if call.diff is not None:
-        run.changes.append(call)
-    else:
-        run.other_files += call.files
 
 
 @click.command()
@@ -63,7 +23,7 @@ def diff(chosen: Chosen, every: bool) -> None:
     """Show what the last run changed in the files, call by call."""
     session = chosen.open()
     events = (event for event in session.events() if chosen.agent in (None, event.agent))
-    runs = changed_by_run(events)[0 if every else -1 :]
+    runs = changed_by_run(events, chosen.agent or MAIN_AGENT)[0 if every else -1 :]
     if chosen.json:
         print_json({"session": session.name, "runs": [_record(run) for run in runs]})
         return

@@ -133,8 +133,11 @@ def _exit_code(chosen: Chosen, session: Session, settings: Settings, wanted: Exe
 
 
 def resume_with(wanted: Execution, program: str = "headway ") -> str:
-    what = "execute-all" if wanted.only is None else f"execute {shown(wanted.only, 40)}"
-    return f"{program}todos {what}{f' --mode={wanted.mode}' if wanted.mode else ''}"
+    words = ["execute-all" if wanted.only is None else f"execute {shown(wanted.only, 40)}"]
+    words += [f"--mode={wanted.mode}"] if wanted.mode else []
+    words += [f"--parallel={wanted.parallel}"] if wanted.parallel and wanted.only is None else []
+    words += ["--keep-going"] if wanted.keep_going else []
+    return f"{program}todos {' '.join(words)}"
 
 
 async def begun(

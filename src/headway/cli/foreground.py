@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import os
 import signal
 import sys
@@ -101,6 +102,8 @@ class Foreground(Generic[T]):
                     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
                     self._stop()
 
+        # While it is loading, a signal still ends everything at once.
+        importlib.import_module("headway.agent.run")
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, self._stop)

@@ -1,25 +1,127 @@
-"""`headway report`: what came of a session."""
+"""`headway report`, `/report`: what came of a session, to read, as data, or as a page with pictures."""
 
 from __future__ import annotations
 
+import os
+import re
+import stat
+import tempfile
+from contextlib import suppress
+
 import click
 
-from headway.cli.options import Chosen, common, print_json
-from headway.core.clock import now
-from headway.core.text import neutral_lines
+from headway.cli.options import Chosen, common, json_text, print_json
+from headway.core.clock import local_stamp, now
+from headway.core.errors import HeadwayError
+from headway.core.session import Session
+from headway.core.text import neutral, neutral_lines
+from headway.project import headway_folder, project_of, refuse_link_out
+from headway.store.folder import make_closed_folder, make_private_folder
+
+FOLDER = "reports"
+"""Inside `.headway`: where pages go that nobody named a file for."""
+_HELP = "Where to write it (`-`: standard output). Default: md and json are printed, html goes to .headway/reports."
 
 
 @click.command()
-@click.option("--format", "kind", type=click.Choice(["md", "json"]), default="md", help="Markdown or JSON.")
+@click.option("--format", "kind", type=click.Choice(["md", "json", "html"]), help="Markdown (default), JSON or a page.")
+@click.option("--output", metavar="PATH", type=click.Path(allow_dash=True), help=_HELP)
 @common
-def report(chosen: Chosen, kind: str) -> None:
-    """Show what came of the session: its items with what shows that they are done, its runs with what they took."""
-    from headway.views.report import report_markdown, report_record
+def report(chosen: Chosen, kind: str | None, output: str | None) -> None:
+    """Show what came of the session: its items with what shows that they are done, its runs with what they took.
 
+    As HTML it is one file with the timeline and the dependencies as pictures, which needs no network to be read.
+    """
     session = chosen.open()
-    todos = session.todos
-    record = report_record(session.events(), todos, session=session.name, agent=session.agent_id, generated_at=now())
-    if chosen.json or kind == "json":
-        print_json(record)
+    kind = kind or ("json" if chosen.json else "md")
+    at = now()
+    text = _text(session, kind, at)
+    if output == "-" or (output is None and kind != "html"):
+        click.echo(text, nl=False)
+        return
+    path = _own_place(chosen, session, at) if output is None else output
+    _write(path, text, named=output is not None)
+    if chosen.json:
+        print_json({"path": path})
     else:
-        click.echo(neutral_lines(report_markdown(record, todos)), nl=False)
+        click.echo(f"✅ Wrote the report to {neutral(_near(path))}")
+
+
+def _text(session: Session, kind: str, at: str) -> str:
+    from headway.views.report import report_record
+
+    state = session.state  # before the log is read: a run whose process is gone is ended by this
+    todos = [*state.list_of(session.agent_id).items.values()]
+    record = report_record(
+        session.events(), todos, session=session.name, agent=session.agent_id, generated_at=at, plan=state.plan
+    )
+    if kind == "json":
+        return json_text(record) + "\n"
+    if kind == "html":
+        from headway.views.report_html import report_html
+
+        return report_html(record)
+    from headway.views.report_markdown import report_markdown
+
+    return neutral_lines(report_markdown(record))
+
+
+def _own_place(chosen: Chosen, session: Session, at: str) -> str:
+    """A new file in the project's folder, by the session's name and the time."""
+    folder = headway_folder(project_of(session) or chosen.folder())
+    place = os.path.join(folder, FOLDER)
+    try:
+        make_private_folder(folder)
+        refuse_link_out(os.path.dirname(folder), place, "folder")
+        make_closed_folder(place)
+    except OSError as error:
+        if isinstance(error, HeadwayError):
+            raise
+        raise HeadwayError(
+            f"'{neutral(place)}' could not be made: {error.strerror}; name a file with --output."
+        ) from error
+    named = re.sub(r"[^\w.-]+", "-", session.name)[:60].strip(".-") or "session"
+    name = f"{named}-{local_stamp(at)}"
+    path, number = os.path.join(place, f"{name}.html"), 1
+    while os.path.lexists(path):
+        number += 1
+        path = os.path.join(place, f"{name}-{number}.html")
+    return path
+
+
+def _near(path: str) -> str:
+    """The path from here, if that is shorter to read."""
+    with suppress(OSError, ValueError):
+        near = os.path.relpath(path)
+        return path if near.startswith("..") else near
+    return path
+
+
+def _write(path: str, text: str, *, named: bool) -> None:
+    """Writes the file as a whole or not at all; in the place of a file that is there, which keeps its mode."""
+    try:
+        target = os.path.realpath(path)
+        there = os.stat(target) if os.path.lexists(target) else None
+        if there is not None and not stat.S_ISREG(there.st_mode):
+            raise HeadwayError(f"'{neutral(path)}' is not a file; choose another name.")
+        handle, draft = tempfile.mkstemp(dir=os.path.dirname(target), prefix=".report-")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
+                file.write(text)
+            if named:
+                os.chmod(draft, 0o666 & ~_umask() if there is None else stat.S_IMODE(there.st_mode))
+            os.replace(draft, target)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(draft)
+            raise
+    except OSError as error:
+        raise HeadwayError(f"'{neutral(path)}' could not be written: {error.strerror}; name another file.") from error
+    except ValueError as error:  # a NUL in the name
+        raise HeadwayError(f"'{neutral(path)}' is no name for a file; name another file.") from error
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

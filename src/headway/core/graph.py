@@ -54,6 +54,48 @@ def find_cycle(edges: Mapping[str, Sequence[str]]) -> list[str]:
     return []
 
 
+def in_order(edges: Mapping[str, Sequence[str]]) -> list[str]:
+    """The nodes, each after those that it depends on; without those that depend on each other."""
+    waits = {node: sum(other in edges for other in needed) for node, needed in edges.items()}
+    needed_by: dict[str, list[str]] = {}
+    for node, needed in edges.items():
+        for other in needed:
+            needed_by.setdefault(other, []).append(node)
+    order = [node for node in edges if not waits[node]]
+    for node in order:
+        for other in needed_by.get(node, ()):
+            waits[other] -= 1
+            if not waits[other]:
+                order.append(other)
+    return order
+
+
+def critical_path(edges: Mapping[str, Sequence[str]], weights: Mapping[str, float]) -> list[str]:
+    """The chain of nodes with the greatest weight in all; of equals the one whose last node comes first."""
+    before: dict[str, str | None] = {}
+    total: dict[str, float] = {}
+    for node in in_order(edges):
+        longest = max((other for other in edges[node] if other in total), key=total.__getitem__, default=None)
+        before[node] = longest
+        total[node] = weights[node] + (0.0 if longest is None else total[longest])
+    last = max((node for node in edges if node in total), key=total.__getitem__, default=None)
+    path: list[str] = []
+    while last is not None:
+        path.append(last)
+        last = before[last]
+    return path[::-1]
+
+
+def remaining(edges: Mapping[str, Sequence[str]], weights: Mapping[str, float]) -> dict[str, float]:
+    """Node → the weight of the longest chain that begins with it; its own where nodes depend on each other."""
+    ways = {node: weights[node] for node in edges}
+    for node in reversed(in_order(edges)):
+        for other in edges[node]:
+            if other in ways:
+                ways[other] = max(ways[other], weights[other] + ways[node])
+    return ways
+
+
 class Waiting(Value):
     """An unfinished item that cannot start now, and why."""
 

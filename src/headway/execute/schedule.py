@@ -11,7 +11,7 @@ from heapq import heappop, heappush
 from itertools import compress
 from operator import is_not
 
-from headway.core.graph import PRIORITY_ORDER
+from headway.core.graph import PRIORITY_ORDER, remaining
 from headway.core.model import Status, Todo
 from headway.views.plan import minutes_of
 
@@ -63,7 +63,7 @@ class Schedule:
             for node in todo.depends_on:
                 self._needed_by.setdefault(node, []).append(todo.id)
             self._unmet[todo.id] = sum(not self._is_completed(node) for node in todo.depends_on)
-        self._rank = _in_order(self._items) if self._in_order else _urgency(self._items, self._needed_by)
+        self._rank = _in_order(self._items) if self._in_order else _urgency(self._items)
         self._left = {todo.id for todo in self._items.values() if self._takes(todo)}
         for todo_id in self._left:
             self._offer(todo_id)
@@ -123,27 +123,19 @@ def _in_order(items: Mapping[str, Todo]) -> dict[str, tuple[float, ...]]:
     return {todo_id: (place,) for place, todo_id in enumerate(items)}
 
 
-def _urgency(items: Mapping[str, Todo], needed_by: Mapping[str, list[str]]) -> dict[str, tuple[float, ...]]:
-    ways = remaining(items, needed_by)
+def _urgency(items: Mapping[str, Todo]) -> dict[str, tuple[float, ...]]:
+    ways = remaining({todo.id: todo.depends_on for todo in items.values()}, _weights(items))
     return {
         todo.id: (PRIORITY_ORDER[todo.priority], -ways[todo.id], place) for place, todo in enumerate(items.values())
     }
 
 
-def remaining(items: Mapping[str, Todo], needed_by: Mapping[str, list[str]]) -> dict[str, float]:
-    """Item → how long the longest chain is that begins with it: by time where every item says one, else by number."""
-    times = {todo.id: minutes_of(todo.estimated_time) for todo in items.values()}
-    own = {todo_id: 1.0 if minutes is None else minutes for todo_id, minutes in times.items()}
-    if None in times.values():
-        own = dict.fromkeys(items, 1.0)
-    waits = {todo_id: sum(other in items for other in needed_by.get(todo_id, ())) for todo_id in items}
-    order = [todo_id for todo_id in items if not waits[todo_id]]
-    ways = dict(own)
-    for todo_id in order:
-        for node in items[todo_id].depends_on:
-            if node in ways:
-                ways[node] = max(ways[node], own[node] + ways[todo_id])
-                waits[node] -= 1
-                if not waits[node]:
-                    order.append(node)
-    return ways
+def _weights(items: Mapping[str, Todo]) -> dict[str, float]:
+    """By time where every item says one, else all the same."""
+    weights: dict[str, float] = {}
+    for todo in items.values():
+        minutes = minutes_of(todo.estimated_time)
+        if minutes is None:
+            return dict.fromkeys(items, 1.0)
+        weights[todo.id] = minutes
+    return weights

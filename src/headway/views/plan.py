@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import re
 
+from headway.core import graph
 from headway.core.text import shown
 from headway.views.terminal import visible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from headway.core.model import Todo
     from headway.core.plans import Plan, PlanStep
@@ -124,40 +125,11 @@ def _times(steps: Sequence[PlanStep]) -> dict[str, float] | None:
 
 
 def critical_path(steps: Sequence[PlanStep]) -> list[PlanStep]:
-    """The chain of steps that takes longest, by time where every step has one, else by their number.
-
-    Of equals the one whose last step comes first. Linear in steps and dependencies.
-    """
+    """The chain of steps that takes longest, by time where every step has one, else by their number."""
     by_id = {step.id: step for step in steps}
     weights = _times(steps) or dict.fromkeys(by_id, 1.0)
-    before: dict[str, str | None] = {}
-    total: dict[str, float] = {}
-    for step in _in_order(by_id):
-        longest = max((node for node in step.dependencies if node in total), key=total.__getitem__, default=None)
-        before[step.id] = longest
-        total[step.id] = weights[step.id] + (0.0 if longest is None else total[longest])
-    node = max((step_id for step_id in by_id if step_id in total), key=total.__getitem__, default=None)
-    path: list[PlanStep] = []
-    while node is not None:
-        path.append(by_id[node])
-        node = before[node]
-    return path[::-1]
-
-
-def _in_order(steps: Mapping[str, PlanStep]) -> list[PlanStep]:
-    """The steps, each after those it depends on; without those that depend on each other."""
-    waits = {step.id: sum(node in steps for node in step.dependencies) for step in steps.values()}
-    needed_by: dict[str, list[PlanStep]] = {}
-    for step in steps.values():
-        for node in step.dependencies:
-            needed_by.setdefault(node, []).append(step)
-    order = [step for step in steps.values() if not waits[step.id]]
-    for step in order:
-        for other in needed_by.get(step.id, ()):
-            waits[other.id] -= 1
-            if not waits[other.id]:
-                order.append(other)
-    return order
+    path = graph.critical_path({step.id: step.dependencies for step in steps}, weights)
+    return [by_id[step_id] for step_id in path]
 
 
 def made_of(plan: Plan, todos: Sequence[Todo]) -> list[Todo]:
