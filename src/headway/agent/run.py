@@ -92,7 +92,7 @@ async def run_loop(
     )
     first = _first_messages(session, task)
     end_delivery = session.log.deliver_apart()
-    unsubscribe = session.subscribe(_called(on_event), to_the_end=_DELIVERY) if on_event else lambda: None
+    unsubscribe = session.subscribe(on_this_loop(on_event), to_the_end=_DELIVERY) if on_event else lambda: None
     try:
         named = model if isinstance(model, str) else asked.model_id
         recorder.begin(task or _GO_ON, named, config.max_rounds, first, require_evidence=config.require_evidence)
@@ -158,7 +158,7 @@ def _conversation(session: Session, first: list[ModelRequest]) -> Conversation:
     return conversation
 
 
-def _called(on_event: Callable[[Event], object]) -> Callable[[Event], None]:
+def on_this_loop(on_event: Callable[[Event], object]) -> Callable[[Event], None]:
     """The listener as the thread calls it that delivers: one event after the other, coroutines on the caller's loop."""
     loop = asyncio.get_running_loop()
 

@@ -11,14 +11,17 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from headway.agent.config import LoopConfig
 from headway.agent.models import resolve_model
+from headway.agent.recorder import Recorder
+from headway.agent.run import on_this_loop
 from headway.core.batches import refuse_unready
+from headway.core.clock import now
 from headway.core.errors import HeadwayError, TodoNotFound
 from headway.core.model import Status, Todo
 from headway.core.text import shown
 from headway.execute.batch import Batch, blocked_by_execution
 from headway.execute.options import BatchResult, Ending, Options
 from headway.execute.worker import Means, Tools
-from headway.execute.workplace import open_workplace
+from headway.execute.workplace import Workplace, open_workplace
 from headway.project import project_of
 from headway.tools.approvals import Approvals
 
@@ -106,21 +109,36 @@ async def _executed(session: Session, model: str | Model, options: Options, how:
     task = _task(session, options)
     if task is None:
         return BatchResult(Ending.NOTHING)
-    in_memory = project_of(session) is None
-    opened = partial(open_workplace, parallel=options.parallel, in_memory=in_memory, linked=how.get("linked"))
-    workplace = await asyncio.to_thread(opened, folder)
-    tools = _for_folders(how.get("tools"), config, worktrees=workplace.worktrees)
     # A script goes on from item to item; of a provider's model, each run has one with connections of its own.
     asked = resolved if resolved.system == "scripted" else model
-    means = Means(asked, tools, approvals, config, how.get("limits"), base_url, options.require_evidence)
-    name = model if isinstance(model, str) else model.model_id
-    unsubscribe = session.subscribe(on_event, to_the_end=_DELIVERY) if on_event else None
+    recorder = Recorder(session, now)
+    end_delivery = session.log.deliver_apart()
+    unsubscribe = session.subscribe(on_this_loop(on_event), to_the_end=_DELIVERY) if on_event else None
     try:
+        # First of all the session is taken: what another execution has under way is not to be touched.
+        recorder.begin(task, model if isinstance(model, str) else model.model_id, 0)
+        try:
+            place = await asyncio.to_thread(partial(_opened, session, options, folder, how.get("linked")))
+            tools = _for_folders(how.get("tools"), config, worktrees=place.worktrees)
+        except BaseException as error:
+            recorder.end("cancelled" if isinstance(error, asyncio.CancelledError) else "error", str(error))
+            raise
+        means = Means(asked, tools, approvals, config, how.get("limits"), base_url, options.require_evidence)
         with _in_mode(approvals, how.get("mode")):
-            return await Batch(session, options, means, workplace).run(task, name, str(approvals.mode))
+            return await Batch(session, options, recorder, means, place).run(str(approvals.mode))
     finally:
-        if unsubscribe is not None:
-            await asyncio.shield(asyncio.to_thread(unsubscribe))
+        await asyncio.shield(asyncio.to_thread(_delivered, end_delivery, unsubscribe))
+
+
+def _opened(session: Session, options: Options, folder: str, linked: Sequence[str] | None) -> Workplace:
+    in_memory = project_of(session) is None
+    return open_workplace(folder, parallel=options.parallel, in_memory=in_memory, linked=linked)
+
+
+def _delivered(end_delivery: Callable[[float], None], unsubscribe: Callable[[], None] | None) -> None:
+    if unsubscribe is not None:
+        unsubscribe()
+    end_delivery(_DELIVERY)
 
 
 def _task(session: Session, options: Options) -> str | None:

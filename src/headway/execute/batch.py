@@ -13,9 +13,8 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from headway.agent.recorder import LOOK_EVERY, Recorder
+from headway.agent.recorder import LOOK_EVERY
 from headway.core.batch_events import BatchFinished, BatchStarted
-from headway.core.clock import now
 from headway.core.errors import HeadwayError, NoRun
 from headway.core.graph import is_ready
 from headway.core.model import EXECUTOR, Status, Todo
@@ -26,6 +25,7 @@ from headway.execute.schedule import Schedule
 
 if TYPE_CHECKING:
     from headway.agent.config import LoopConfig
+    from headway.agent.recorder import Recorder
     from headway.core.runs import Run
     from headway.core.session import Session
     from headway.execute.worker import Means
@@ -33,20 +33,20 @@ if TYPE_CHECKING:
 
 _ALIVE_EVERY = 0.25
 _PATIENCE = 2.0
-"""Seconds that items, and those who listen, get to end when the execution does."""
+"""Seconds that items get to end when the execution does."""
 _REASONS = {Ending.COMPLETE: "finished", Ending.INTERRUPTED: "cancelled"}
 
 
 class Batch:
     """One execution, from its first item to its last."""
 
-    def __init__(self, session: Session, options: Options, means: Means, workplace: Workplace) -> None:
+    def __init__(self, session: Session, options: Options, recorder: Recorder, means: Means, place: Workplace) -> None:
         self._session = session
         self._options = options
         self._config = means.config
-        self._workplace = workplace
-        self._recorder = Recorder(session, now)
-        self._attempts = Attempts(session, self._recorder, workplace, means, retries=options.retries)
+        self._workplace = place
+        self._recorder = recorder
+        self._attempts = Attempts(session, recorder, place, means, retries=options.retries)
         self._running: dict[str, Attempt] = {}
         self._again: set[str] = set()
         """Blocked items that are taken up."""
@@ -67,19 +67,11 @@ class Batch:
 
     # beginning and end
 
-    async def run(self, task: str, model: str, mode: str) -> BatchResult:
-        """Executes what is to be executed. Being cancelled ends it within moments and goes through."""
+    async def run(self, mode: str) -> BatchResult:
+        """Executes what is to be executed, in a run that has begun, and ends it. Being cancelled goes through."""
         self._again = blocked_by_execution(self._session)
         if self._options.only is not None:
             self._again.add(self._options.only)
-        end_delivery = self._session.log.deliver_apart()
-        try:
-            self._recorder.begin(task, model, 0)
-            return await self._supervised(mode)
-        finally:
-            await asyncio.shield(asyncio.to_thread(end_delivery, _PATIENCE))
-
-    async def _supervised(self, mode: str) -> BatchResult:
         ending: Ending | None = None
         error: str | None = None
         try:

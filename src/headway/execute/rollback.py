@@ -66,8 +66,8 @@ def _changed(session: Session, run: Run | None, todo_id: str) -> tuple[str | Non
     last = run.executed.get(todo_id) if run is not None else None
     if last is None or not (last.version or last.interrupted):
         raise NotRunnable(
-            f"'{shown(todo_id, 40)}' was not executed in this session, so there is nothing to roll back; "
-            f"headway todos update {shown(todo_id, 40)} pending reopens it."
+            f"There is nothing to roll back for '{shown(todo_id, 40)}': it was not executed in this session, or was "
+            "rolled back already."
         )
     data = session.store.event(session.name, max(last.version, last.interrupted)).data
     if isinstance(data, ItemFinished):
@@ -114,9 +114,8 @@ def _why_not(session: Session, run: Run | None, todo_id: str, later: Sequence[st
             data = session.store.event(session.name, last.version).data
             if isinstance(data, ItemFinished) and not set(later).isdisjoint(data.files):
                 by.append(other)
-    who = f"by {some(by)}" if by else "by someone else"
-    name = shown(todo_id, 40)
+    who, first = (f"by {some(by)}", "Roll that back first, or use") if by else ("by someone else", "Use")
     return (
-        f"'{name}' was not rolled back: {some(later)} changed since, {who}. Roll that back first, or use --force to "
-        "bring the files back as they were before all the same."
+        f"'{shown(todo_id, 40)}' was not rolled back: {some(later)} changed since, {who}. {first} --force to bring the "
+        "files back all the same."
     )

@@ -130,7 +130,8 @@ class TerminalScreen:
         if run is not None and run.goes_on:
             self.tell("A run goes on in this session, in another process: you see it here.", " ")
         elif run is not None and run.reason not in ("finished", "all_done"):
-            self.tell("The last run did not come to its end. Say go on, or something else.", " ")
+            how = "Say go on, or something else." if run.batch is None else "/todos execute-all goes on."
+            self.tell(f"The last run did not come to its end. {how}", " ")
 
     # what happens
 
