@@ -13,8 +13,9 @@ from rich.console import Console
 from rich.text import Text
 
 ROOT = Path(__file__).resolve().parent.parent
-COLUMNS, LINES = 84, 40
-MOMENT = "Running the whole suite..."
+COLUMNS, LINES = 84, 60
+RUNNING = ("● step-2", "● step-3", "● step-4")
+FIRST = "3. They are executed"
 COLOURS = {"brown": "yellow", "brightblack": "bright_black"}
 FRAME = """<svg class="rich-terminal" viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg">
 <style>
@@ -41,7 +42,7 @@ FRAME = """<svg class="rich-terminal" viewBox="0 0 {width} {height}" xmlns="http
 
 
 def moment() -> pyte.Screen:
-    """The terminal as a person sees it when the last step is being worked on."""
+    """The terminal as a person sees it when three steps are being worked on."""
     screen = pyte.Screen(COLUMNS, LINES)
     stream = pyte.Stream(screen)
     program = str(Path(sys.executable).with_name("headway"))
@@ -53,15 +54,17 @@ def moment() -> pyte.Screen:
     while True:
         stream.feed(child.read_nonblocking(1, timeout=30))
         shown = "\n".join(screen.display)
-        if MOMENT in shown and "┘" in shown.split(MOMENT)[1] and "Mention it" in shown.split(MOMENT)[1]:
+        below = shown.rpartition(RUNNING[-1])[2]
+        if all(line in shown for line in RUNNING) and "└" in below and "┘" in below and "bash" in shown:
             child.close(force=True)
             return screen
 
 
 def drawn(screen: pyte.Screen) -> str:
     used = max(row for row, line in enumerate(screen.display) if line.strip()) + 1
+    first = next(row for row, line in enumerate(screen.display) if FIRST in line)
     console = Console(record=True, width=COLUMNS, file=io.StringIO(), force_terminal=True, color_system="truecolor")
-    for row in range(used):
+    for row in range(first, used):
         text = Text(no_wrap=True)
         for column in range(COLUMNS):
             cell = screen.buffer[row][column]

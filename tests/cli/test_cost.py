@@ -189,6 +189,15 @@ def test_what_sub_agents_changed_is_part_of_the_run(headway: Headway, project: P
     assert headway("diff", "--agent", "helper").stdout == f"{DIFF}\n"
 
 
+def test_runs_of_a_sub_agent_are_told_apart_too(headway: Headway, project: Path) -> None:
+    log(project, started("r1"))
+    for number, text in (("r2", "First"), ("r3", "Second")):
+        log(project, started(number, text), changed(f"{number}.py", DIFF), finished(number), agent="helper")
+    runs = data(headway("diff", "--all", "--json", "--agent", "helper"))["runs"]
+    assert [(run["task"], len(run["changes"])) for run in runs] == [("First", 1), ("Second", 1)]
+    assert len(data(headway("diff", "--all", "--json"))["runs"]) == 1
+
+
 def test_a_real_run_can_be_looked_at_afterwards(headway: Headway, project: Path) -> None:
     Path("x.py").write_text("old\n", encoding="utf-8")
     edit = call("edit", path="x.py", old_string="old", new_string="新的")

@@ -33,13 +33,13 @@ def report(chosen: Chosen, kind: str | None, output: str | None) -> None:
     As HTML it is one file with the timeline and the dependencies as pictures, which needs no network to be read.
     """
     session = chosen.open()
-    kind = kind or ("json" if chosen.json else "md")
+    kind = "json" if chosen.json and kind != "html" else kind or "md"
     at = now()
-    text = _text(session, kind, at)
+    text = report_text(session, kind, at)
     if output == "-" or (output is None and kind != "html"):
         click.echo(text, nl=False)
         return
-    path = _own_place(chosen, session, at) if output is None else output
+    path = _own_place(chosen.folder(), session, at) if output is None else output
     _write(path, text, named=output is not None)
     if chosen.json:
         print_json({"path": path})
@@ -47,7 +47,7 @@ def report(chosen: Chosen, kind: str | None, output: str | None) -> None:
         click.echo(f"✅ Wrote the report to {neutral(_near(path))}")
 
 
-def _text(session: Session, kind: str, at: str) -> str:
+def report_text(session: Session, kind: str, at: str) -> str:
     from headway.views.report import report_record
 
     state = session.state  # before the log is read: a run whose process is gone is ended by this
@@ -66,9 +66,17 @@ def _text(session: Session, kind: str, at: str) -> str:
     return neutral_lines(report_markdown(record))
 
 
-def _own_place(chosen: Chosen, session: Session, at: str) -> str:
+def write_html(session: Session, folder: str) -> str:
+    """Writes the page to its own place in the project; where that is."""
+    at = now()
+    path = _own_place(folder, session, at)
+    _write(path, report_text(session, "html", at), named=False)
+    return path
+
+
+def _own_place(project: str, session: Session, at: str) -> str:
     """A new file in the project's folder, by the session's name and the time."""
-    folder = headway_folder(project_of(session) or chosen.folder())
+    folder = headway_folder(project_of(session) or project)
     place = os.path.join(folder, FOLDER)
     try:
         make_private_folder(folder)

@@ -92,7 +92,7 @@ def started_lines(data: ItemStarted) -> list[Line]:
 
 def finished_line(data: ItemFinished, content: str) -> Line:
     what = f"{shown(data.item_id, MAX_ID)}: {shown(content, MAX_TEXT)}" if content else shown(data.item_id, MAX_ID)
-    again = " Trying again." if data.again else ""
+    again = "Trying again. " if data.again else ""
     match data.outcome:
         case "completed":
             files = f", {len(data.files)} file{'' if len(data.files) == 1 else 's'}" if data.files else ""
@@ -104,7 +104,7 @@ def finished_line(data: ItemFinished, content: str) -> Line:
         case "interrupted":
             return "⏸", what, "interrupted"
         case _:
-            return "✗", what, f"{data.reason}{again}"
+            return "✗", what, f"{again}{data.reason}"
 
 
 def ending_lines(

@@ -15,7 +15,7 @@ def lanes_of(stretches: Sequence[tuple[float, float]]) -> list[int]:
     busy: list[tuple[float, int]] = []
     free: list[int] = []
     used = 0
-    for index in sorted(range(len(stretches)), key=lambda i: stretches[i]):
+    for index in sorted(range(len(stretches)), key=lambda i: stretches[i][0]):
         start, end = stretches[index]
         while busy and busy[0][0] <= start:
             heappush(free, heappop(busy)[1])

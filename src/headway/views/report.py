@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 from headway.core.evidence import EvidenceLevel, evidence_record
+from headway.core.graph import critical_path
 from headway.core.model import MAIN_AGENT, Status, counts
-from headway.views.chains import longest_chain
 from headway.views.lanes import lanes_of
 from headway.views.report_reading import CONFLICT, INTERRUPTED, Attempt, Execution, Reading, Span, Use, seconds_between
 from headway.views.spending import Spent, total_cost
@@ -57,7 +57,9 @@ def report_record(
         **_speed(executions),
         "runs": runs,
         "by_hand": _by_hand(outside, generated_at),
-        "seconds": round(sum(run["seconds"] or 0.0 for run in runs if run["agent"] == agent), 3),
+        "seconds": _sum(
+            seconds_between(run["started_at"], run["ended_at"] or generated_at) for run in runs if run["agent"] == agent
+        ),
         "input_tokens": sum(run["input_tokens"] for run in runs),
         "cached_tokens": sum(run["cached_tokens"] for run in runs),
         "output_tokens": sum(run["output_tokens"] for run in runs),
@@ -101,7 +103,7 @@ def _item(todo: Todo, reading: Reading, until: str) -> dict[str, Any]:
         "attempts": records,
         "retried": max(len(attempts) - 1, 0),
         "conflicts": [
-            {"attempt": attempt.number, "files": [*attempt.files], "reason": attempt.reason}
+            {"attempt": attempt.number, "place": attempt.place, "files": [*attempt.files], "reason": attempt.reason}
             for attempt in attempts
             if attempt.outcome == CONFLICT
         ],
@@ -135,6 +137,7 @@ def _attempt(attempt: Attempt) -> dict[str, Any]:
     return {
         "agent": attempt.agent,
         "attempt": attempt.number,
+        "place": attempt.place,
         "started_at": attempt.started_at,
         "ended_at": attempt.ended_at,
         "seconds": attempt.seconds,
@@ -146,6 +149,7 @@ def _attempt(attempt: Attempt) -> dict[str, Any]:
         "failed_calls": use.failed_calls,
         **_used([use]),
         "files": [*attempt.files],
+        "kept": attempt.kept,
         "restored": [*attempt.restored],
     }
 
@@ -211,7 +215,7 @@ def _execution(execution: Execution, needs: Mapping[str, Sequence[str]], until: 
 
 def _path(worked: Mapping[str, float], needs: Mapping[str, Sequence[str]]) -> dict[str, Any] | None:
     """The chain of items, each needed by the next, that took longest."""
-    ids = longest_chain(worked, needs)
+    ids = critical_path({item_id: tuple(needs.get(item_id, ())) for item_id in worked}, worked)
     return {"item_ids": ids, "seconds": _sum(worked[item_id] for item_id in ids)} if ids else None
 
 
@@ -226,6 +230,7 @@ def _bars(stretches: Sequence[tuple[Attempt | Span, str, str | None]], began: st
             "item_id": what.item_id,
             "agent": what.agent if isinstance(what, Attempt) else what.by,
             "attempt": what.number if isinstance(what, Attempt) else 1,
+            "place": what.place if isinstance(what, Attempt) else 1,
             "start": start,
             "end": end,
             "outcome": what.outcome,

@@ -85,7 +85,7 @@ def _item_lines(item: Mapping[str, Any]) -> Iterator[str]:
     if item["tool_calls"]:
         facts.append(calls_of(item))
     if has_tokens(item):
-        facts += [f"{tokens_of(item)} tokens", f"cost: {money(item['cost'])}"]
+        facts += [f"tokens: {tokens_of(item)}", f"cost: {money(item['cost'])}"]
     yield f"  {' · '.join(facts)}"
     if item["depends_on"]:
         yield f"  depends on: {escape(files_of(item['depends_on']))}"
@@ -98,7 +98,7 @@ def _item_lines(item: Mapping[str, Any]) -> Iterator[str]:
     if item["notes"] and item["notes"] != item["error"]:
         yield f"  notes: {escape(text_of(item['notes'], MAX_REASON))}"
     if len(item["attempts"]) > 1:
-        tried = "; ".join(f"{each['attempt']} {outcome_of(each)}" for each in item["attempts"][:MOST_ROWS])
+        tried = "; ".join(f"{each['place']} {outcome_of(each)}" for each in item["attempts"][:MOST_ROWS])
         yield f"  attempts: {tried}"
 
 
@@ -111,7 +111,7 @@ def _execution_lines(executions: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         yield f"{moment(execution['started_at'])} · {' · '.join(escape(part) for part in execution_line(execution))}"
         if execution["note"]:
             yield from ("", escape(text_of(execution["note"], MAX_REASON)))
-        if execution["error"]:
+        if execution["error"] and execution["outcome"] != "failed":
             yield from ("", f"Error: {escape(text_of(execution['error'], MAX_REASON))}")
         if path := path_of(execution["critical_path"]):
             yield from ("", f"Critical path: {escape(path)}")
@@ -126,7 +126,7 @@ def _timeline(bars: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     whole = max(bar["end"] for bar in bars)
     yield from ("", "| worker | item | from | took | outcome | |", "|---|---|---|---|---|---|")
     for bar in islice(bars, MOST_ROWS):
-        tries = f" #{bar['attempt']}" if bar["attempt"] > 1 else ""
+        tries = f" #{bar['place']}" if bar["place"] > 1 else ""
         alone = " (alone)" if bar["alone"] else ""
         item = escape(name_of(bar["item_id"])).replace("|", "\\|")
         outcome = f"{OUTCOME_MARKS.get(bar['outcome'], '●')} {outcome_of(bar)}"
@@ -155,7 +155,7 @@ def _run_lines(record: Mapping[str, Any]) -> Iterator[str]:
             escape(text_of(run["model"])),
             f"{run['reason'] or GOES_ON} after {number_of(run['rounds'], 'round')}, {took}",
             number_of(run["tool_calls"], "tool call"),
-            f"{tokens_of(run)} tokens",
+            f"tokens: {tokens_of(run)}",
             f"cost: {money(run['cost'])}",
         ]
         yield f"{number}. {escape(text_of(run['task'] or 'went on'))}{which}"

@@ -60,7 +60,8 @@ class Attempt:
     agent: str
     number: int
     started_at: str
-    last_at: str
+    place: int = 1
+    """Which of the item's attempts it is, counted from 1; one that is run again after a conflict keeps its number."""
     alone: bool = False
     restored: tuple[str, ...] = ()
     ended_at: str | None = None
@@ -71,12 +72,11 @@ class Attempt:
     again: bool = False
     use: Use = field(default_factory=Use)
     files: dict[str, None] = field(default_factory=dict[str, None])
+    kept: str | None = None
 
     def see(self, event: Event) -> None:
         """What the sub-agent does, for as long as its own sum is not known."""
         data = event.data
-        if tells_time(data):
-            self.last_at = event.at
         if isinstance(data, RoundStarted):
             self.use.rounds += 1
         elif isinstance(data, Usage):
@@ -97,11 +97,11 @@ class Attempt:
             data.output_tokens or counted.output_tokens,
             data.cached_tokens or counted.cached_tokens,
         )
-        self.use.cost = data.cost if data.cost is not None or self.use.input_tokens else counted.cost
-        if data.cost is None and counted.input_tokens:
-            self.use.cost = counted.cost
+        seen = counted.input_tokens or not data.input_tokens
+        self.use.cost = counted.cost if data.cost is None and seen else data.cost
         self.files = dict.fromkeys(data.files)
         self.outcome, self.reason, self.again = data.outcome, data.reason, data.again
+        self.kept = data.kept
         self._over(at, data.seconds or None)
 
     def cut_off(self, reason: str, at: str) -> None:
@@ -286,7 +286,7 @@ class Reading:
             return
         execution.ended_at = execution.ended_at or at
         for attempt in self._open.values():
-            attempt.cut_off(reason, max(at, attempt.started_at) if reason != CUT_OFF else attempt.last_at)
+            attempt.cut_off(reason, max(at, attempt.started_at))
         self._open = {}
 
     def _batch_started(self, event: Event, data: BatchStarted) -> None:
@@ -298,14 +298,16 @@ class Reading:
         if self._execution is None:
             self._batch_started(event, BatchStarted("", 1, 0))
         assert self._execution is not None
-        attempt = Attempt(
-            data.item_id, data.agent, data.attempt, event.at, event.at, data.alone, restored=data.restored
-        )
+        before = self.attempts.setdefault(data.item_id, [])
+        attempt = Attempt(data.item_id, data.agent, data.attempt, event.at, len(before) + 1)
+        attempt.alone, attempt.restored = data.alone, data.restored
+        before.append(attempt)
+        for file in data.restored:
+            self.files.get(data.item_id, {}).pop(file, None)
         self._execution.attempts.append(attempt)
         self._execution.total = max(data.total, self._execution.total)
         self._open[data.agent] = attempt
         self._executed_in[data.item_id] = self._execution
-        self.attempts.setdefault(data.item_id, []).append(attempt)
         self.family.add(data.agent)
 
     def _item_finished(self, event: Event, data: ItemFinished) -> None:
@@ -313,7 +315,7 @@ class Reading:
         if attempt is None:
             return
         attempt.end(data, event.at)
-        if attempt.outcome != CONFLICT:
+        if data.after is not None or data.kept is None:  # else it did not come into the project
             self.files.setdefault(data.item_id, {}).update(attempt.files)
 
     def _batch_finished(self, event: Event, data: BatchFinished) -> None:

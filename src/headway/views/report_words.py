@@ -219,15 +219,15 @@ def _of_item(item: Mapping[str, Any]) -> Iterator[Note]:
     attempts = item["attempts"]
     for index, attempt in enumerate(attempts):
         if attempt["outcome"] == "conflict":
-            why = f": {text_of(attempt['reason'], MAX_REASON)}" if attempt["reason"] else ""
+            why = f": {_reason(attempt['reason'], MAX_REASON)}" if attempt["reason"] else ""
             yield Note(
                 "conflict",
                 "⇄",
                 subject,
-                f"attempt {attempt['attempt']} was in conflict{why}{_then(attempts[index + 1 :])}",
+                f"attempt {attempt['place']} was in conflict{why}{_then(attempts[index + 1 :])}",
             )
     others = [attempt for attempt in attempts[:-1] if attempt["outcome"] != "conflict"]
-    if others:
+    if others and item["status"] != Status.BLOCKED:
         why = "; ".join(_failed(attempt) for attempt in others[:5])
         more = f"; and {len(others) - 5} more" if len(others) > 5 else ""
         last = attempts[-1]["outcome"] or GOES_ON
@@ -248,9 +248,14 @@ def _then(later: Sequence[Mapping[str, Any]]) -> str:
     return f"; run again{' alone' if later[0]['alone'] else ''}: {later[0]['outcome'] or GOES_ON}"
 
 
+def _reason(text: str, limit: int = MAX_TEXT) -> str:
+    """As it may stand inside a sentence."""
+    return text_of(text, limit).rstrip(".")
+
+
 def _failed(attempt: Mapping[str, Any]) -> str:
-    why = f" ({text_of(attempt['reason'])})" if attempt["reason"] else ""
-    return f"attempt {attempt['attempt']} {attempt['outcome'] or GOES_ON}{why}"
+    why = f" ({_reason(attempt['reason'])})" if attempt["reason"] else ""
+    return f"attempt {attempt['place']} {attempt['outcome'] or GOES_ON}{why}"
 
 
 def _dropped(item: Mapping[str, Any]) -> Note:
@@ -276,7 +281,7 @@ def execution_line(execution: Mapping[str, Any]) -> list[str]:
     if execution["conflicts"]:
         parts.append(number_of(execution["conflicts"], "conflict"))
     if has_tokens(execution):
-        parts.append(f"{tokens_of(execution)} tokens · {money(execution['cost'])}")
+        parts += [f"tokens: {tokens_of(execution)}", f"cost: {money(execution['cost'])}"]
     return parts
 
 
@@ -289,3 +294,10 @@ def path_of(path: Mapping[str, Any] | None, most: int = 20) -> str:
     if len(ids) > most:
         names.insert(5, f"… {len(ids) - 6:,} more …")
     return f"{' → '.join(names)} ({lasted(path['seconds'])})"
+
+
+def kind_of_item(item: Mapping[str, Any]) -> str:
+    """Its colours: one of `pictures.drawing.KINDS`."""
+    if item["status"] == Status.COMPLETED:
+        return "reported" if mark_of(item) == REPORTED else "done"
+    return {Status.BLOCKED: "blocked", Status.IN_PROGRESS: "running"}.get(Status(item["status"]), "quiet")

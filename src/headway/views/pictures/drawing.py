@@ -68,6 +68,7 @@ STYLE = (
     + "".join(f".k-{kind}{{--c:var(--{kind});--t:var(--{kind}-tint)}}" for kind in KINDS)
     + """
 .picture{display:block;font-size:12px;fill:var(--ink)}
+.picture.graph{font-size:13px}
 .picture text{fill:var(--ink)}
 .picture .axis{fill:var(--muted);font-size:11px;font-variant-numeric:tabular-nums}
 .picture .grid{stroke:var(--rule);stroke-width:1}

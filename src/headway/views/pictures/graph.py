@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 from headway.views.pictures.drawing import fitted, px, safe, width_of
@@ -13,9 +14,11 @@ if TYPE_CHECKING:
 
 MOST_NODES = 200
 MOST_EDGES = 600
-NODE_WIDTH, NODE_HEIGHT = 196, 46
-_COLUMN, _ROW = NODE_WIDTH + 52, NODE_HEIGHT + 16
+NODE_WIDTH, NODE_HEIGHT = 184, 50
+_COLUMN, _ROW = NODE_WIDTH + 40, NODE_HEIGHT + 16
 _MARGIN = 3
+_SIZE = 13
+"""Of letters."""
 
 
 class Node(NamedTuple):
@@ -53,7 +56,7 @@ def dependency_graph(nodes: Sequence[Node], *, name: str, title: str, critical: 
     alone = len(nodes) - len(joined)
     if not chosen:
         return Graph("", 0, 0, 0, 0, alone)
-    steps = set(zip(critical, critical[1:], strict=False))
+    steps = set(pairwise(critical))
     needs, edges_left_out = _fewer({node.item_id: node.needs for node in chosen}, steps)
     layout = layered([node.item_id for node in chosen], needs)
     width = layout.layers * _COLUMN - (_COLUMN - NODE_WIDTH) + 2 * _MARGIN
@@ -62,7 +65,7 @@ def dependency_graph(nodes: Sequence[Node], *, name: str, title: str, critical: 
     if len(critical) > 1:
         described += f" The critical path has {len(critical)} items."
     parts = [
-        f'<svg class="picture" role="img" viewBox="0 0 {width} {height}" aria-labelledby="{name}-t {name}-d">',
+        f'<svg class="picture graph" role="img" viewBox="0 0 {width} {height}" aria-labelledby="{name}-t {name}-d">',
         f'<title id="{name}-t">{safe(title)}</title><desc id="{name}-d">{safe(described)}</desc>',
         *_edges(layout, steps),
         *(_node(node, layout, node.item_id in critical) for node in chosen),
@@ -128,21 +131,21 @@ def _curve(x: float, y: float, to_x: float, to_y: float) -> str:
 def _node(node: Node, layout: Layout, critical: bool) -> str:
     x, middle = place(*layout.places[node.item_id])
     y = middle - NODE_HEIGHT / 2
-    mark, aside = width_of(node.mark), width_of(node.aside, 11)
+    mark, aside = width_of(node.mark, _SIZE), width_of(node.aside, 11)
     left = x + 12
     room = NODE_WIDTH - 22
-    name = fitted(node.item_id, room - mark - 5 - (aside + 8 if node.aside else 0))
+    name = fitted(node.item_id, room - mark - 5 - (aside + 8 if node.aside else 0), _SIZE + 1)
     dashed = " dashed" if node.kind == "quiet" and not critical else ""
     box = f'x="{px(x)}" y="{px(y)}" width="{NODE_WIDTH}" height="{NODE_HEIGHT}" rx="4"'
     beside = (
-        f'<text class="axis" x="{px(x + NODE_WIDTH - 9)}" y="{px(y + 18)}" text-anchor="end">{safe(node.aside)}</text>'
+        f'<text class="axis" x="{px(x + NODE_WIDTH - 9)}" y="{px(y + 20)}" text-anchor="end">{safe(node.aside)}</text>'
     )
     return (
         f'<g class="k-{node.kind}"><title>{safe(f"{node.mark} {node.item_id}: {node.text}"[:400])}</title>'
         f'<rect class="{"critical " if critical else ""}box{dashed}" {box}/>'
         f'<rect class="edge-of" x="{px(x)}" y="{px(y)}" width="4" height="{NODE_HEIGHT}" rx="2"/>'
-        f'<text class="mark" x="{px(left)}" y="{px(y + 18)}">{safe(node.mark)}</text>'
-        f'<text class="id" x="{px(left + mark + 5)}" y="{px(y + 18)}">{safe(name)}</text>'
+        f'<text class="mark" x="{px(left)}" y="{px(y + 20)}">{safe(node.mark)}</text>'
+        f'<text class="id" x="{px(left + mark + 5)}" y="{px(y + 20)}">{safe(name)}</text>'
         f"{beside if node.aside else ''}"
-        f'<text x="{px(left)}" y="{px(y + 36)}">{safe(fitted(node.text, room))}</text></g>'
+        f'<text x="{px(left)}" y="{px(y + 39)}">{safe(fitted(node.text, room, _SIZE))}</text></g>'
     )

@@ -7,6 +7,7 @@ is room. Linear in nodes and edges, apart from sorting the layers.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ def _neighbours(chains: Sequence[Sequence[Key]]) -> tuple[dict[Key, list[Key]], 
     before: dict[Key, list[Key]] = {}
     after: dict[Key, list[Key]] = {}
     for chain in chains:
-        for one, other in zip(chain, chain[1:], strict=False):
+        for one, other in pairwise(chain):
             after.setdefault(one, []).append(other)
             before.setdefault(other, []).append(one)
     return before, after

@@ -1,20 +1,22 @@
-"""Who worked on what when, as a picture: a lane for each worker, a bar for each stretch of work, an axis of time. Pure."""
+"""Who worked on what when, as a picture: a lane for each worker, a bar for each stretch of work. Pure."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from headway.views.pictures.drawing import fitted, hatching, px, safe, width_of
+from headway.views.pictures.drawing import KINDS, fitted, hatching, px, safe, width_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
 MOST_BARS = 300
 MOST_LANES = 64
 WIDTH = 960
 _LEFT, _RIGHT, _TOP = 34, 14, 24
 _LANE, _BAR = 34, 26
+_BOLD = 13
+"""How large bold letters are taken to be: these are wider."""
 _TICKS = (1, 2, 5, 10, 15, 30, *(60 * m for m in (1, 2, 5, 10, 15, 30)), *(3_600 * h for h in (1, 2, 3, 6, 12)))
 _DAY = 86_400
 _KINDS = {
@@ -26,6 +28,7 @@ _KINDS = {
     "pending": "quiet",
     "dropped": "quiet",
 }
+_WORDS = {None: "going on", "pending": "put back"}
 _HATCHED = ("conflict", "blocked")
 
 
@@ -106,7 +109,7 @@ def ticks(seconds: float, most: int = 8) -> list[float]:
 
 
 def _scale(whole: float) -> float:
-    return (WIDTH - _LEFT - _RIGHT) / whole if whole > 0 else 0.0
+    return (WIDTH - _LEFT - _RIGHT) / whole if whole >= 0.001 else 0.0
 
 
 def _axis(whole: float, height: float) -> Iterable[str]:
@@ -158,9 +161,9 @@ def _label(bar: Bar, x: float, y: float, room: float) -> Iterable[str]:
         return
     yield f'<text class="mark" x="{px(x)}" y="{px(y)}">{safe(bar.mark)}</text>'
     tries = f" #{bar.attempt}" if bar.attempt > 1 else ""
-    label = fitted(f"{bar.item_id}{tries}", room - mark - 4)
-    if len(label) > 1:
-        yield f'<text class="id" x="{px(x + mark + 4)}" y="{px(y)}">{safe(label)}</text>'
+    label = fitted(bar.item_id, room - mark - 4 - width_of(tries, _BOLD), _BOLD)
+    if len(label) > 1 or label == bar.item_id:
+        yield f'<text class="id" x="{px(x + mark + 4)}" y="{px(y)}">{safe(label)}{tries}</text>'
 
 
 def _described(placed: Sequence[Placed], lanes: int, whole: float, left_out: int) -> str:
@@ -178,7 +181,11 @@ def left_out(bars: Sequence[Bar]) -> int:
     return len(bars) - len(place(bars))
 
 
-def legend(bars: Sequence[Bar], words: Mapping[str | None, str]) -> list[tuple[str, str, str]]:
+def legend(bars: Sequence[Bar]) -> list[tuple[str, str, str]]:
     """(colours, mark, word) for each kind of bar that is there."""
-    found = {(kind_of(bar.outcome, bar.mark), bar.mark, words.get(bar.outcome, bar.outcome or "")) for bar in bars}
-    return sorted(found)
+    found = {(kind_of(bar.outcome, bar.mark), bar.mark, _word(bar)) for bar in bars}
+    return sorted(found, key=lambda entry: (KINDS.index(entry[0]), entry))
+
+
+def _word(bar: Bar) -> str:
+    return "completed, only reported" if bar.mark == "✓?" else _WORDS.get(bar.outcome, bar.outcome or "")

@@ -1,0 +1,143 @@
+"""Sessions whose logs tell of runs and executions, made step by step through the core, by a clock that tests move."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from headway import Session
+from headway.core import batch_events as facts
+from headway.core.batch_changes import FinishItem, RollBack, StartItem
+from headway.core.clock import after
+from headway.core.evidence import Evidence
+from headway.core.log import Log, run_lease
+from headway.core.model import EXECUTOR, LOOP, MAIN_AGENT
+from headway.core.run_changes import EndRun, FinishTool, Record, StartRun
+from headway.core.run_events import RoundStarted, RunData, RunStarted, ToolFinished, Usage
+from headway.core.tracking import Policy
+from headway.store.memory import MemoryStore
+from headway.views.report import report_record
+
+BEGAN = "2026-01-02T03:04:05.000Z"
+
+
+class Story:
+    """A session and what happens in it. `at` is the time, moved by `wait`."""
+
+    def __init__(self, *items: str | dict[str, Any], session: str = "story") -> None:
+        self.at = BEGAN
+        self.session = Session(Log(MemoryStore(), session), clock=lambda: self.at)
+        if items:
+            todos = [{"content": item, "status": "pending"} if isinstance(item, str) else item for item in items]
+            self.session.write(todos, replace=True)
+        self.runs: dict[str, str] = {}
+        self.begun: dict[str, tuple[str, int, float, str]] = {}
+        self._number = 0
+        self._attempts: dict[str, int] = {}
+        self._seconds = 0.0
+
+    def wait(self, seconds: float) -> Story:
+        self.at = after(self.at, seconds)
+        self._seconds += seconds
+        return self
+
+    # runs
+
+    def run(self, task: str = "Do it", *first: RunData, agent: str = MAIN_AGENT, model: str = "scripted:x") -> Story:
+        self._number += 1
+        run_id = self.runs[agent] = f"run-{self._number}"
+        assert self.session.store.hold(self.session.name, run_lease(agent), run_id, 86_400) is None
+        start = RunStarted(run_id, task, model, 50, run_id)
+        self.session.log.change(lambda state: StartRun(agent, LOOP, self.at, start, tuple(first)))
+        return self
+
+    def record(self, *what: RunData, agent: str = MAIN_AGENT) -> Story:
+        self.session.log.change(lambda state: Record(agent, LOOP, self.at, self.runs[agent], what))
+        return self
+
+    def round(
+        self, number: int, read: int = 0, written: int = 0, cost: float | None = 0.0, agent: str = MAIN_AGENT
+    ) -> Story:
+        """A round, and the request that it made."""
+        used = Usage(number, read, written, read // 2, 0, read + written, cost)
+        return self.record(RoundStarted(self.runs[agent], number, 50), used, agent=agent)
+
+    def call(self, number: int = 1, ok: bool = True, files: Iterable[str] = (), agent: str = MAIN_AGENT) -> Story:
+        call = ToolFinished(number, "c", "bash", ok, "said", effect="execute", files=tuple(files))
+        self.session.log.change(
+            lambda state: FinishTool(agent, LOOP, self.at, self.runs[agent], call, Policy(tracking="manual"))
+        )
+        return self
+
+    def end(self, reason: str = "finished", error: str | None = None, agent: str = MAIN_AGENT) -> Story:
+        run_id = self.runs[agent]
+        self.session.log.change(lambda state: EndRun(agent, LOOP, self.at, run_id, reason, error))
+        self.let_go(agent)
+        return self
+
+    def let_go(self, agent: str = MAIN_AGENT) -> None:
+        """What is left of a run whose process is gone."""
+        self.session.store.let_go(self.session.name, run_lease(agent), self.runs[agent])
+
+    # executions
+
+    def execution(self, parallel: int = 3, total: int = 0, **more: Any) -> Story:
+        self._attempts = {}
+        total = total or len(self.session.todos)
+        return self.run("Execute all", facts.BatchStarted("auto_edit", parallel, total, **more))
+
+    def start(self, item_id: str, *, alone: bool = False, restored: tuple[str, ...] = (), again: bool = False) -> Story:
+        number = self._attempts.get(item_id, 0) + (not again)
+        self._attempts[item_id] = number
+        self._number += 1
+        agent = f"{item_id} #{self._number}"
+        content = self.session.todo_list.items[item_id].content
+        started = facts.ItemStarted(
+            item_id,
+            content,
+            agent,
+            number,
+            len(self._attempts),
+            len(self.session.todos),
+            alone=alone,
+            restored=restored,
+        )
+        self.session.log.change(lambda state: StartItem(MAIN_AGENT, EXECUTOR, self.at, self.runs[MAIN_AGENT], started))
+        self.begun[item_id] = (agent, number, self._seconds, self.at)
+        return self.run(content, agent=agent)
+
+    def agent_of(self, item_id: str) -> str:
+        return self.begun[item_id][0]
+
+    def finish(self, item_id: str, outcome: str = "completed", evidence: Evidence | None = None, **more: Any) -> Story:
+        agent, number, since, _ = self.begun.pop(item_id)
+        if more.get("input_tokens"):
+            used = (more["input_tokens"], more.get("output_tokens", 0), more.get("cached_tokens", 0))
+            self.record(Usage(1, *used, 0, sum(used[:2]), more.get("cost")), agent=agent)
+        self.end("error" if outcome == "interrupted" else "finished", agent=agent)
+        more = {"seconds": round(self._seconds - since, 3), **more}
+        finished = facts.ItemFinished(item_id, agent, number, outcome, **more)
+        change = FinishItem(MAIN_AGENT, EXECUTOR, self.at, self.runs[MAIN_AGENT], finished, evidence)
+        self.session.log.change(lambda state: change)
+        return self
+
+    def finish_all(self, outcome: str, completed: int, failed: int, seconds: float, *failed_items: str) -> Story:
+        total = len(self.session.todos)
+        self.record(facts.BatchFinished(outcome, completed, failed, total, seconds, failed_items))
+        return self.end("all_done" if outcome == "complete" else "error")
+
+    def roll_back(self, item_id: str, *files: str) -> Story:
+        rolled = facts.ItemRolledBack(item_id, files)
+        self.session.log.change(lambda state: RollBack(MAIN_AGENT, EXECUTOR, self.at, rolled))
+        return self
+
+    # the report
+
+    def record_of(self, agent: str = MAIN_AGENT, **more: Any) -> dict[str, Any]:
+        session = self.session.agent(agent)
+        todos = session.todos
+        return report_record(session.events(), todos, session=session.name, agent=agent, generated_at=self.at, **more)
+
+
+def item(todo_id: str, content: str, *needs: str, **more: Any) -> dict[str, Any]:
+    return {"id": todo_id, "content": content, "depends_on": list(needs), "status": "pending", **more}
