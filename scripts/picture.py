@@ -52,10 +52,10 @@ def moment() -> pyte.Screen:
         program, ["demo"], dimensions=(LINES, COLUMNS), env=env, encoding="utf-8", timeout=30
     )
     while True:
-        stream.feed(child.read_nonblocking(1, timeout=30))
+        stream.feed(child.read_nonblocking(40, timeout=30))
         shown = "\n".join(screen.display)
         below = shown.rpartition(RUNNING[-1])[2]
-        if all(line in shown for line in RUNNING) and "└" in below and "┘" in below and "bash" in shown:
+        if all(line in shown for line in RUNNING) and "└" in below and "┘" in below:
             child.close(force=True)
             return screen
 
