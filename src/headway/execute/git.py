@@ -7,6 +7,7 @@ made again, and what someone changed in its settings is put right before git rea
 from __future__ import annotations
 
 import fcntl
+import glob
 import hashlib
 import os
 import re
@@ -92,6 +93,14 @@ class GitFailed(Exception):
         return re.search(_DAMAGE, self.said) is not None and re.search(_NO_DAMAGE, self.said) is None
 
     @property
+    def broken_object(self) -> bool:
+        return re.search(r"(loose|packed) object|object file|packfile", self.said) is not None
+
+    @property
+    def broken_index(self) -> bool:
+        return self.damage and re.search(r"index file|bad (index|signature)|unknown index", self.said) is not None
+
+    @property
     def refusal(self) -> bool:
         """Whether it found files that it would have to overwrite, and left everything as it was."""
         return re.search(r"Cannot merge|would (be|lose)", self.said) is not None
@@ -142,7 +151,8 @@ class Git:
         return {
             **{name: value for name, value in os.environ.items() if not name.startswith("GIT_")},
             **_IDENTITY,
-            **({"GIT_WORK_TREE": tree.root, "GIT_INDEX_FILE": tree.index} if tree else {}),
+            **({"GIT_WORK_TREE": tree.root} if tree else {}),
+            "GIT_INDEX_FILE": tree.index if tree else os.path.join(self.folder, "no-index"),  # else it would look there
             "GIT_DIR": self.folder,
             "GIT_COMMON_DIR": self.folder,
             "GIT_CONFIG_GLOBAL": os.devnull,
@@ -199,13 +209,24 @@ class Git:
         self.put(f"refs/kept/{commit}", f"{commit}\n")
         return commit
 
-    def set_aside(self) -> None:
-        """Puts what is broken into a folder of its own, where people may still look for something."""
-        aside = os.path.join(self.folder, "broken", str(time.time_ns()))
-        os.makedirs(aside)
-        for part in ("HEAD", "index", "objects", "refs", "packed-refs"):
-            with suppress(FileNotFoundError):
-                os.rename(os.path.join(self.folder, part), os.path.join(aside, part))
+    def weed(self) -> None:
+        """Takes out objects that are not what their name says: git would not write them again while they are there."""
+        objects = os.path.join(glob.escape(self.folder), "objects")
+        for path in glob.iglob(os.path.join(objects, "[0-9a-f][0-9a-f]", "*")):
+            try:
+                content = zlib.decompress(_read(path) or b"")
+            except zlib.error:
+                content = b""
+            if hashlib.sha1(content, usedforsecurity=False).hexdigest() != "".join(path.split(os.sep)[-2:]):
+                os.unlink(path)
+        for pack in glob.glob(os.path.join(objects, "pack", "*.pack")):
+            try:
+                self.run("verify-pack", pack)
+            except GitFailed:
+                aside = os.path.join(self.folder, f"broken-{os.path.basename(pack)}")
+                os.replace(pack, aside)  # without it, its list of what is in it counts for nothing
+                with suppress(GitFailed):
+                    self.run("unpack-objects", "-r", "-q", stdin=_read(aside) or b"")  # as much as can be had
 
     @contextmanager
     def locked(self, root: str, index: str) -> Generator[Tree]:

@@ -6,11 +6,43 @@ import hashlib
 import os
 import shutil
 import stat
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
+from typing import NamedTuple
 
-LINK, PROGRAM = "120000", "100755"
+LINK, PROGRAM, NOTHING = "120000", "100755", "000000"
 """Modes of files as git writes them."""
+
+
+class Change(NamedTuple):
+    """What becomes of a file, as git tells it."""
+
+    old_mode: str
+    new_mode: str
+    old: str
+    new: str
+    path: str
+
+    @property
+    def comes(self) -> bool:
+        return self.old_mode == NOTHING
+
+    @property
+    def leaves(self) -> bool:
+        return self.new_mode == NOTHING
+
+
+def not_as_before(root: str, changes: Sequence[Change]) -> list[str]:
+    """Files that are not as they were before the changes, and what is in the way of new ones."""
+    leaving = {change.path for change in changes if change.leaves}
+    wrong: list[str] = []
+    for change in changes:
+        if not change.comes:
+            if not is_as(root, change):
+                wrong.append(change.path)
+        elif (found := in_the_way(root, change.path, leaving)) is not None:
+            wrong.append(found)
+    return wrong
 
 
 def parents(path: str) -> Iterator[str]:
@@ -44,10 +76,10 @@ def is_file(root: str, path: str) -> bool:
     return kind(root, path) == "file" and not beyond_link(root, path)
 
 
-def is_as(root: str, path: str, mode: str, blob: str) -> bool:
-    """Whether the file is what git has by this mode and id."""
-    full = os.path.join(root, path)
-    if beyond_link(root, path):
+def is_as(root: str, change: Change) -> bool:
+    """Whether the file is what it is before the change."""
+    full, mode, blob = os.path.join(root, change.path), change.old_mode, change.old
+    if beyond_link(root, change.path):
         return False
     try:
         there = os.lstat(full).st_mode
@@ -121,6 +153,14 @@ def remove(path: str) -> None:
         return
     with suppress(FileNotFoundError):
         os.unlink(path)
+
+
+def remove_with_folders(root: str, path: str) -> None:
+    """Removes a file, and the folders that are empty then."""
+    os.unlink(os.path.join(root, path))
+    with suppress(OSError):
+        for folder in reversed(list(parents(path))):
+            os.rmdir(os.path.join(root, folder))
 
 
 def _allow_and_retry(function: Callable[[str], object], path: str, _: object) -> None:

@@ -14,18 +14,20 @@ import shutil
 import subprocess
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager, suppress
-from typing import NamedTuple
 
 from headway.core.errors import HeadwayError
 from headway.core.text import shown, some
 from headway.execute import on_disk
 from headway.execute.git import UNBORN, Git, GitFailed, NoCheckpoints, Tree, UsersGit, as_lines, paths_in
+from headway.execute.on_disk import Change
 from headway.project import FOLDER, headway_folder, refuse_link_out
 from headway.store.folder import make_closed_folder, make_private_folder
 
 __all__ = ["FilesChanged", "NoCheckpoints", "Shadow"]
 
-_NOWHERE = "000000"  # the mode git gives to a file that is not there
+
+_DAMAGED = "damaged"
+"""A file that says that an object was found broken by someone who cannot mend it; the next snapshot does."""
 
 
 class FilesChanged(HeadwayError):
@@ -37,14 +39,6 @@ class FilesChanged(HeadwayError):
             f"Someone changed these files meanwhile: {some(self.paths)}; nothing was written."
             " Look at them, and move away what is in the way."
         )
-
-
-class _Change(NamedTuple):
-    old_mode: str
-    new_mode: str
-    old: str
-    new: str
-    path: str
 
 
 class Shadow:
@@ -77,6 +71,10 @@ class Shadow:
             return self._mending(tree)
 
     def _mending(self, tree: Tree) -> str:
+        if os.path.lexists(mark := os.path.join(self._git.folder, _DAMAGED)):
+            self._mend(tree, 0)
+            self._mend(tree, 1)  # or the last snapshot would be taken for whole as long as nothing changes
+            on_disk.remove(mark)
         for attempt in range(3):
             try:
                 return self._save(tree)
@@ -86,13 +84,13 @@ class Shadow:
         return self._save(tree)
 
     def _mend(self, tree: Tree, attempt: int) -> None:
-        """Gives up as little of a damaged repository as will do: the index, the chain of snapshots, the objects."""
+        """Gives up as little as will do: the index and what is broken of the objects; then the chain of snapshots."""
         self._trees.clear()
         on_disk.remove(tree.index)
-        if attempt == 1:
+        if attempt == 0:
+            self._git.weed()
+        else:
             self._git.put("HEAD", UNBORN)
-        elif attempt == 2:
-            self._git.set_aside()
 
     def _save(self, tree: Tree) -> str:
         self._git.put("info/exclude", f"{self._users.excludes()}\n/{FOLDER}\n")
@@ -110,26 +108,23 @@ class Shadow:
         return saved
 
     def _status(self, tree: Tree) -> list[tuple[str, str]]:
-        """Two letters and a path for whatever differs between HEAD, index and files."""
+        """Two letters and a path for whatever differs between HEAD, index and files; repositories inside left out."""
         file = self._users.excludes_file()
         said = self._git.run(
             *(() if file is None else ("-c", f"core.excludesFile={file}")),
             *("status", "--porcelain", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=all"),
             tree=tree,
         )
-        return [(entry[:2], entry[3:]) for entry in paths_in(said)]
+        return [(entry[:2], entry[3:]) for entry in paths_in(said) if not entry.endswith("/")]
 
     def _stage(self, tree: Tree, said: list[tuple[str, str]], also: Sequence[str] = ()) -> None:
-        new = {path for letters, path in said if letters == "??"}
         links = {name for name in self._linked if tree.root != self._project and self._is_link_home(tree.root, name)}
         take, drop = list(also), list[str]()
         for letters, path in said:
-            if letters[1] == " " or path.endswith("/") or path in links or path.partition("/")[0] == FOLDER:
-                continue  # not of the files; a repository inside; a link to a shared folder; Headway's own
-            if any(folder in new for folder in on_disk.parents(path)):
-                continue  # a file takes the place of the folder as a whole
+            if letters[1] == " " or path in links or path.partition("/")[0] == FOLDER:
+                continue  # not of the files; a link to a shared folder; Headway's own
             what = on_disk.kind(tree.root, path)
-            if what == "special" or (letters[1] == "D" and what == "file" and on_disk.beyond_link(tree.root, path)):
+            if what == "special" or (letters[1] == "D" and on_disk.beyond_link(tree.root, path)):
                 drop.append(path)
             elif what != "unreadable":
                 take.append(path)
@@ -180,31 +175,39 @@ class Shadow:
             if folder := on_disk.write_protected(self._project, (change.path for change in changes)):
                 raise NoCheckpoints(f"'{shown(folder, 300)}' may not be written; allow it and try again.")
             try:
-                self._git.run("read-tree", "-m", "-u", now, target, tree=tree)
+                self._switch(tree, now, target, changes)
             except GitFailed as failed:
-                if not failed.refusal and not failed.damage:
-                    raise
-                # The index is behind: of another commit, of files that were touched and are as they were; or broken.
-                if failed.damage:
-                    on_disk.remove(tree.index)
-                self._git.run("read-tree", "-m", now, tree=tree)
-                self._git.run("update-index", "-q", "--refresh", tree=tree, fine=(0, 1))
-                self._refuse_changed(changes)
-                self._git.run("read-tree", "-m", "-u", now, target, tree=tree)
-            if left := [path for path in _gone(changes) if on_disk.kind(self._project, path) in ("file", "unreadable")]:
+                if not failed.refusal:  # it gave up in the middle: a full disk, a broken object
+                    self._undo(tree, now, changes)
+                raise
+            if left := [change.path for change in changes if change.leaves and on_disk.is_file(tree.root, change.path)]:
                 raise NoCheckpoints(f"These files could not be removed: {some(left)}; look at who may write there.")
             return [change.path for change in changes]
 
-    def _refuse_changed(self, changes: Sequence[_Change]) -> None:
-        gone = set(_gone(changes))
-        wrong: list[str] = []
+    def _switch(self, tree: Tree, now: str, target: str, changes: Sequence[Change]) -> None:
+        try:
+            self._git.run("read-tree", "-m", "-u", now, target, tree=tree)
+        except GitFailed as failed:
+            if not failed.refusal and not failed.broken_index:
+                raise
+            # The index is behind: of another commit, of files that were touched and are as they were; or broken.
+            if failed.broken_index:
+                on_disk.remove(tree.index)
+            self._git.run("read-tree", "--reset", now, tree=tree)
+            self._git.run("update-index", "-q", "--refresh", tree=tree, fine=(0, 1))
+            self._refuse_changed(changes)
+            self._git.run("read-tree", "-m", "-u", now, target, tree=tree)
+
+    def _undo(self, tree: Tree, now: str, changes: Sequence[Change]) -> None:
         for change in changes:
-            if change.old_mode != _NOWHERE:
-                if not on_disk.is_as(self._project, change.path, change.old_mode, change.old):
-                    wrong.append(change.path)
-            elif (found := on_disk.in_the_way(self._project, change.path, gone)) is not None:
-                wrong.append(found)
-        if wrong:
+            if change.comes and on_disk.is_file(tree.root, change.path):
+                on_disk.remove_with_folders(tree.root, change.path)
+        self._git.run("read-tree", "--reset", now, tree=tree)
+        lost = [change.path for change in changes if not change.comes and not on_disk.is_as(tree.root, change)]
+        self._git.run("checkout-index", "-f", "-z", "--stdin", tree=tree, stdin=as_lines(lost))
+
+    def _refuse_changed(self, changes: Sequence[Change]) -> None:
+        if wrong := on_disk.not_as_before(self._project, changes):
             raise FilesChanged(wrong)
 
     # Commits
@@ -215,10 +218,10 @@ class Shadow:
         with self._told("compare two checkpoints"):
             return sorted(change.path for change in self._changes(before, after))
 
-    def _changes(self, before: str, after: str) -> list[_Change]:
+    def _changes(self, before: str, after: str) -> list[Change]:
         said = paths_in(self._git.run("diff-tree", "-r", "-z", "--raw", "--no-renames", before, after))
         pairs = zip(said[::2], said[1::2], strict=True)
-        return [_Change._make((*facts[1:].split(" ")[:4], path)) for facts, path in pairs]
+        return [Change._make((*facts[1:].split(" ")[:4], path)) for facts, path in pairs]
 
     def patch(self, before: str, after: str, limit: int = 20_000) -> str:
         """The difference as people read it, whole lines of about `limit` characters and how many more there are."""
@@ -380,6 +383,8 @@ class Shadow:
         try:
             yield
         except GitFailed as failed:
+            if failed.broken_object:
+                self._git.put(_DAMAGED, "")
             why = shown(failed.said.replace("\n", "; "), 400) or "it was ended"
         except HeadwayError:
             raise
@@ -388,7 +393,3 @@ class Shadow:
         else:
             return
         raise NoCheckpoints(f"git could not {what} ({why}); look at '{shown(self._git.folder, 300)}'.")
-
-
-def _gone(changes: Iterable[_Change]) -> list[str]:
-    return [change.path for change in changes if change.new_mode == _NOWHERE]
