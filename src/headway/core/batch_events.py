@@ -58,6 +58,16 @@ class ItemStarted(Value):
 
 
 @dataclass(eq=False, repr=False, slots=True)
+class ItemMerging(Value):
+    """What an item did in a folder of its own is about to come into the project's files."""
+
+    item_id: str
+    before: str
+    """The project's files as they are, and as they are to be."""
+    after: str
+
+
+@dataclass(eq=False, repr=False, slots=True)
 class ItemFinished(Value):
     item_id: str
     agent: str
@@ -115,5 +125,7 @@ class EvidenceAsked(Value):
     item_ids: tuple[str, ...]
 
 
-BatchData: TypeAlias = BatchStarted | ItemStarted | ItemFinished | BatchFinished | ItemRolledBack | EvidenceAsked
+BatchData: TypeAlias = (
+    BatchStarted | ItemStarted | ItemMerging | ItemFinished | BatchFinished | ItemRolledBack | EvidenceAsked
+)
 KINDS: dict[str, type[BatchData]] = {kind.__name__: kind for kind in BatchData.__args__}

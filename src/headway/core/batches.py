@@ -56,8 +56,17 @@ class Executed:
     """Of the event in which it ended."""
     failed: bool = False
     """Whether the item is blocked because of it, and nobody has changed that since."""
-    interrupted: int = 0
-    """Version of the event with which an attempt began that was cut off; its files may be half done."""
+    began: int = 0
+    """Version of the event with which an attempt began that may be half done in the project's files."""
+    merging: int = 0
+    """Version of the event that says what came into the project's files, if the end of the attempt is not known."""
+    run_id: str = ""
+    """The run that executed it."""
+
+    @property
+    def newest(self) -> int:
+        """Version of the last that is known of it."""
+        return max(self.version, self.began, self.merging)
 
 
 # what follows from a change
@@ -198,13 +207,18 @@ def evolve_batch(run: Run, data: object, version: int) -> Run:
                 executing={**run.batch.executing, data.item_id: data.agent},
             )
             before = run.executed.get(data.item_id, Executed(0))
-            began = replace(before, failed=False, interrupted=version if data.in_place and data.checkpoint else 0)
+            began = Executed(before.version, False, version if data.in_place and data.checkpoint else 0, 0, run.id)
             return replace(run, batch=batch, begun=run.begun + 1, executed={**run.executed, data.item_id: began})
+        case facts.ItemMerging() if data.item_id in run.executed:
+            merging = replace(run.executed[data.item_id], merging=version)
+            return replace(run, executed={**run.executed, data.item_id: merging})
         case facts.ItemFinished() if run.batch is not None:
             executing = {todo_id: agent for todo_id, agent in run.batch.executing.items() if todo_id != data.item_id}
             failed = data.outcome == "blocked" and not data.again
-            interrupted = run.executed[data.item_id].interrupted if data.outcome == "interrupted" else 0
-            executed = {**run.executed, data.item_id: Executed(version, failed, interrupted)}
+            last = run.executed.get(data.item_id, Executed(0))
+            half_done = data.outcome == "interrupted" or (data.outcome == "blocked" and data.again)
+            ended = Executed(version, failed, last.began if half_done else 0, 0, run.id)
+            executed = {**run.executed, data.item_id: ended}
             return replace(run, batch=replace(run.batch, executing=executing), executed=executed)
         case facts.ItemRolledBack():
             return replace(run, executed={**run.executed, data.item_id: Executed(0)})
@@ -231,9 +245,12 @@ def batch_record(batch: Batch) -> list[object]:
     return [batch.mode, batch.parallel, batch.total, batch.index, batch.executing]
 
 
-def executed_record(executed: dict[str, Executed]) -> dict[str, list[int]]:
-    return {todo_id: [last.version, int(last.failed), last.interrupted] for todo_id, last in executed.items()}
+def executed_record(executed: dict[str, Executed]) -> dict[str, list[object]]:
+    return {
+        todo_id: [last.version, last.failed, last.began, last.merging, last.run_id]
+        for todo_id, last in executed.items()
+    }
 
 
-def read_executed(record: dict[str, list[int]]) -> dict[str, Executed]:
-    return {todo_id: Executed(version, bool(failed), cut) for todo_id, (version, failed, cut) in record.items()}
+def read_executed(record: dict[str, list[Any]]) -> dict[str, Executed]:
+    return {todo_id: Executed(*values) for todo_id, values in record.items()}

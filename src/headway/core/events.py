@@ -33,7 +33,8 @@ RUN_EVENT_NAMES = (
     *("TodoEvaluationStarted", "TodoEvaluationCompleted", "RunStarted", "RoundStarted", LIVE_ONLY),
     *("ToolStarted", "ToolFinished", "ApprovalAsked", "ApprovalAnswered", "Usage", "RunError", "RunFinished"),
     *("RunRequested", "MessageAdded", "ConversationCompacted"),
-    *("BatchStarted", "ItemStarted", "ItemFinished", "BatchFinished", "ItemRolledBack", EVIDENCE_ASKED),
+    *("BatchStarted", "ItemStarted", "ItemMerging", "ItemFinished", "BatchFinished", "ItemRolledBack"),
+    EVIDENCE_ASKED,
 )
 """Of an agent's runs; their data is in `headway.core.run_events`."""
 RUN_EVENTS = frozenset(RUN_EVENT_NAMES)

@@ -313,7 +313,7 @@ def evolve_run(state: State, event: Event) -> tuple[dict[str, TodoList], dict[st
     return lists, {**runs, agent: run}, conversations
 
 
-_OF_BATCH = frozenset({"BatchStarted", "ItemStarted", "ItemFinished", "ItemRolledBack", "EvidenceAsked"})
+_OF_BATCH = frozenset({"BatchStarted", "ItemStarted", "ItemMerging", "ItemFinished", "ItemRolledBack", "EvidenceAsked"})
 
 
 def _executed(

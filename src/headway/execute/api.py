@@ -20,6 +20,7 @@ from headway.core.model import Status, Todo
 from headway.core.text import shown
 from headway.execute.batch import Batch, blocked_by_execution
 from headway.execute.options import BatchResult, Ending, Options
+from headway.execute.undisturbed import undisturbed
 from headway.execute.worker import Means, Tools
 from headway.execute.workplace import Workplace, open_workplace
 from headway.project import project_of
@@ -115,19 +116,20 @@ async def _executed(session: Session, model: str | Model, options: Options, how:
     end_delivery = session.log.deliver_apart()
     unsubscribe = session.subscribe(on_this_loop(on_event), to_the_end=_DELIVERY) if on_event else None
     try:
-        # First of all the session is taken: what another execution has under way is not to be touched.
-        recorder.begin(task, model if isinstance(model, str) else model.model_id, 0)
-        try:
-            place = await asyncio.to_thread(partial(_opened, session, options, folder, how.get("linked")))
-            tools = _for_folders(how.get("tools"), config, worktrees=place.worktrees)
-        except BaseException as error:
-            recorder.end("cancelled" if isinstance(error, asyncio.CancelledError) else "error", str(error))
-            raise
-        means = Means(asked, tools, approvals, config, how.get("limits"), base_url, options.require_evidence)
         with _in_mode(approvals, how.get("mode")):
+            # First of all the session is taken: what another execution has under way is not to be touched.
+            recorder.begin(task, model if isinstance(model, str) else model.model_id, 0)
+            try:
+                opened = partial(_opened, session, options, folder, how.get("linked"))
+                place = await undisturbed(asyncio.to_thread(opened))
+                tools = _for_folders(how.get("tools"), config, worktrees=place.worktrees)
+            except BaseException as error:
+                recorder.end("cancelled" if isinstance(error, asyncio.CancelledError) else "error", str(error))
+                raise
+            means = Means(asked, tools, approvals, config, how.get("limits"), base_url, options.require_evidence)
             return await Batch(session, options, recorder, means, place).run(str(approvals.mode))
     finally:
-        await asyncio.shield(asyncio.to_thread(_delivered, end_delivery, unsubscribe))
+        await undisturbed(asyncio.to_thread(_delivered, end_delivery, unsubscribe))
 
 
 def _opened(session: Session, options: Options, folder: str, linked: Sequence[str] | None) -> Workplace:

@@ -11,25 +11,33 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from headway.core.batch_changes import FinishItem, StartItem
-from headway.core.batch_events import ItemFinished, ItemStarted
+from headway.core.batch_events import ItemFinished, ItemMerging, ItemStarted
 from headway.core.clock import now
 from headway.core.errors import HeadwayError, NotRunnable, TodoNotFound
 from headway.core.evidence import Evidence
 from headway.core.model import EXECUTOR, Status, Todo
+from headway.core.run_events import Usage
 from headway.core.text import shown
+from headway.execute.heartbeat import last_sign
 from headway.execute.prompt import Result, item_prompt
 from headway.execute.worker import Means, Outcome, attempt
 from headway.execute.workplace import Changes
+from headway.tools.threads import quiet
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from headway.agent.config import LoopConfig
     from headway.agent.recorder import Recorder
+    from headway.core.batches import Executed
     from headway.core.session import Session
     from headway.execute.workplace import Place, Workplace
 
 MAX_WORDS = 2_000
 """Characters that are kept of what a model said last."""
 _MOST_FILES = 5
+_QUIET = 2.0
+"""Seconds that tools get to end what cannot be stopped."""
 STOPPED = Outcome(Status.PENDING, "Its run was stopped.")
 
 
@@ -43,6 +51,8 @@ class Attempt:
     place: Place
     task: asyncio.Task[Outcome]
     began: float
+    version: int
+    """Of the event with which it began."""
     alone: bool
     unwanted: bool = False
     """Whether someone set the item to something else meanwhile."""
@@ -74,6 +84,10 @@ class Attempts:
         """Item → which of the items of this execution it is."""
         self._failed: dict[str, tuple[str, Changes]] = {}
         """Item → why its last attempt failed, and what that changed."""
+        self._recovered: dict[str, tuple[str, ...]] = {}
+        """Item → files that were brought back because it was cut off."""
+        self._dirty: set[str] = set()
+        """Items that were cut off, and whose changes may still be in the files."""
 
     # beginning
 
@@ -98,7 +112,7 @@ class Attempts:
             place.restored,
         )
         try:
-            _, state = self._session.log.change(
+            events, state = self._session.log.change(
                 lambda state: StartItem(self._session.agent_id, EXECUTOR, now(), self._recorder.run_id, started)
             )
         except (NotRunnable, TodoNotFound):
@@ -108,34 +122,65 @@ class Attempts:
         todo = state.list_of(self._session.agent_id).items[todo.id]
         work = self._work(self._prompt(todo, place), started.agent, place, config)
         task = asyncio.create_task(work, name=f"headway item {shown(todo.id, 40)}")
-        return Attempt(todo, number, started.agent, place, task, time.monotonic(), alone)
+        return Attempt(todo, number, started.agent, place, task, time.monotonic(), events[-1].version, alone)
 
     async def _work(self, prompt: str, agent: str, place: Place, config: LoopConfig) -> Outcome:
         folder = await self._workplace.prepared(place)
         return await attempt(self._session.agent(agent), prompt, folder, self._means, config)
 
     async def _restore(self, todo: Todo, place: Place) -> None:
-        """Brings back the files from before an attempt that failed here, or that was cut off."""
-        if not self._workplace.in_place or place.checkpoint is None:
+        """Brings back the files from before an attempt that failed here."""
+        place.restored = self._recovered.pop(todo.id, ())
+        place.dirty = todo.id in self._dirty
+        changes = self._failed[todo.id][1] if todo.id in self._failed else None
+        if changes is None or changes.before is None or place.checkpoint is None or not self._workplace.in_place:
             return
-        if todo.id in self._failed:
-            changes = self._failed[todo.id][1]
-            if changes.before is not None:
-                await self._workplace.restore(place, changes.before, after=changes.after)
+        place.restored, place.dirty = await self._workplace.restored(
+            place.checkpoint, changes.before, after=changes.after
+        )
+        if place.restored:
+            place.checkpoint = changes.before
+
+    # what was cut off
+
+    async def recover(self, items: Mapping[str, Todo], takes: Callable[[Todo], bool]) -> None:
+        """Before anything begins: brings back the files from before attempts of which nobody said what came of them."""
+        if self._workplace.shadow is None:
             return
         executed = self._recorder.now.executed
-        last = executed.get(todo.id)
-        if last is None or not last.interrupted:
+        for todo_id, last in executed.items():
+            if todo_id not in items or not takes(items[todo_id]):
+                continue
+            if last.merging:
+                merging = self._event(last.merging)
+                assert isinstance(merging, ItemMerging)
+                await self._workplace.take_back(merging.before, merging.after)
+            elif last.began:
+                later = any(other.newest > last.newest for other in executed.values())
+                await self._begin_anew(todo_id, last, later)
+
+    async def _begin_anew(self, todo_id: str, last: Executed, later: bool) -> None:
+        """Unless something else was executed `later`."""
+        began = self._event(last.began)
+        ended = self._event(last.version) if last.version > last.began else None
+        place = await self._workplace.place()
+        self._workplace.give_back(place)
+        assert isinstance(began, ItemStarted) and self._workplace.shadow is not None
+        if later or began.checkpoint is None or place.checkpoint is None:
+            self._dirty.add(todo_id)
             return
-        newest = max(last.interrupted, last.version)
-        if any(max(other.version, other.interrupted) > newest for other in executed.values()):
-            place.dirty = True  # something else was executed since
-            return
-        began = self._session.store.event(self._session.name, last.interrupted).data
-        ended = self._session.store.event(self._session.name, newest).data
-        if isinstance(began, ItemStarted) and began.checkpoint is not None:
-            after = ended.after if isinstance(ended, ItemFinished) else None
-            await self._workplace.restore(place, began.checkpoint, after=after)
+        restored, dirty = await self._workplace.restored(
+            place.checkpoint,
+            began.checkpoint,
+            after=ended.after if isinstance(ended, ItemFinished) else None,
+            until=last_sign(self._workplace.shadow, last.run_id),
+        )
+        self._recovered[todo_id] = restored
+        if dirty:
+            self._dirty.add(todo_id)
+
+    def _event(self, version: int) -> object:
+        return self._session.store.event(self._session.name, version).data
 
     def _prompt(self, todo: Todo, place: Place) -> str:
         state = self._session.state
@@ -150,7 +195,7 @@ class Attempts:
     def _result_of(self, todo: Todo) -> Result:
         last = self._recorder.now.executed.get(todo.id)
         if last is not None and last.version:
-            data = self._session.store.event(self._session.name, last.version).data
+            data = self._event(last.version)
             if isinstance(data, ItemFinished):
                 return Result(todo, data.text, data.files)
         return Result(todo, todo.notes or "", ())
@@ -159,22 +204,52 @@ class Attempts:
 
     async def end(self, one: Attempt) -> Ended:
         """Says what came of an attempt that is over, with what it changed in the project's files."""
-        try:
-            outcome = one.task.result()
-        except asyncio.CancelledError:
-            outcome = STOPPED
-        except Exception as failure:  # a tool that cannot be made, a folder that is gone
-            outcome = Outcome(Status.BLOCKED, shown(f"{type(failure).__name__}: {failure}", 500))
+        outcome = await self._outcome(one)
         outcome, changes = await self._collected(one, outcome)
         name, reason, again = self._settled(one, outcome, changes)
-        self._record(one, outcome, changes, name, reason, again)
+        became = self._record(one, outcome, changes, name, reason, again)
         self._workplace.give_back(one.place)
+        if name == "completed" and became is not Status.COMPLETED:
+            name = "interrupted"  # someone had the last word
+            one.unwanted = True
         return Ended(name, reason, again, outcome.input_tokens + outcome.output_tokens, outcome.cost or 0.0)
+
+    async def _outcome(self, one: Attempt) -> Outcome:
+        try:
+            return one.task.result()
+        except asyncio.CancelledError:
+            await quiet(_QUIET)  # what a tool still writes belongs to the item
+            return await asyncio.to_thread(self._so_far, one)
+        except Exception as failure:  # a tool that cannot be made, a folder that is gone
+            return Outcome(Status.BLOCKED, shown(f"{type(failure).__name__}: {failure}", 500))
+
+    def _so_far(self, one: Attempt) -> Outcome:
+        """What an attempt that was stopped took until then."""
+        used = [
+            event.data
+            for event in self._session.events(after=one.version)
+            if event.agent == one.agent and isinstance(event.data, Usage)
+        ]
+        run = self._session.agent(one.agent).run
+        return replace(
+            STOPPED,
+            rounds=run.round if run else 0,
+            tool_calls=run.tool_calls if run else 0,
+            failed_calls=run.work.failed_calls if run else 0,
+            input_tokens=sum(one.input_tokens for one in used),
+            output_tokens=sum(one.output_tokens for one in used),
+            cached_tokens=sum(one.cache_read_tokens for one in used),
+            cost=used[-1].total_cost if used else 0.0,
+        )
 
     async def _collected(self, one: Attempt, outcome: Outcome) -> tuple[Outcome, Changes]:
         try:
             wanted = outcome.status is Status.COMPLETED and not one.unwanted
-            return outcome, await self._workplace.collect(one.place, wanted=wanted)
+
+            def merging(before: str, after: str) -> None:
+                self._recorder.record(ItemMerging(one.todo.id, before, after))
+
+            return outcome, await self._workplace.collect(one.place, wanted=wanted, merging=merging)
         except (HeadwayError, OSError) as error:
             return replace(outcome, status=Status.BLOCKED, reason=f"Its files could not be saved: {error}"), Changes()
 
@@ -196,9 +271,12 @@ class Attempts:
         self._failed[todo_id] = (outcome.reason, changes)
         return "blocked", outcome.reason, one.number <= self._retries and not self._recorder.now.stopping
 
-    def _record(self, one: Attempt, outcome: Outcome, changes: Changes, name: str, reason: str, again: bool) -> None:
+    def _record(
+        self, one: Attempt, outcome: Outcome, changes: Changes, name: str, reason: str, again: bool
+    ) -> Status | None:
+        """Says it in the log; what the item then is."""
         evidence = outcome.evidence
-        files = changes.files if changes.after is not None or changes.kept else evidence.files if evidence else ()
+        files = changes.files if changes.after is not None else evidence.files if evidence else ()
         if evidence is not None:
             evidence = Evidence(evidence.level, evidence.command, evidence.exit_code, files)
         finished = ItemFinished(
@@ -222,6 +300,8 @@ class Attempts:
             files,
             changes.kept,
         )
-        self._session.log.change(
+        _, state = self._session.log.change(
             lambda state: FinishItem(self._session.agent_id, EXECUTOR, now(), self._recorder.run_id, finished, evidence)
         )
+        todo = state.list_of(self._session.agent_id).items.get(one.todo.id)
+        return todo.status if todo is not None else None

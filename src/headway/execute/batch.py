@@ -22,6 +22,7 @@ from headway.core.text import shown
 from headway.execute.attempts import Attempt, Attempts
 from headway.execute.options import BatchResult, Ending, Options
 from headway.execute.schedule import Schedule
+from headway.execute.undisturbed import undisturbed
 
 if TYPE_CHECKING:
     from headway.agent.config import LoopConfig
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from headway.execute.worker import Means
     from headway.execute.workplace import Workplace
 
-_ALIVE_EVERY = 0.25
 _PATIENCE = 2.0
 """Seconds that items get to end when the execution does."""
 _REASONS = {Ending.COMPLETE: "finished", Ending.INTERRUPTED: "cancelled"}
@@ -62,7 +62,6 @@ class Batch:
         self._tokens, self._cost = 0, 0.0
         self._paused = False
         self._began = time.monotonic()
-        self._alive_at = 0.0
         self._schedule = Schedule(self._takes, in_order=options.parallel == 1)
 
     # beginning and end
@@ -75,8 +74,11 @@ class Batch:
         ending: Ending | None = None
         error: str | None = None
         try:
-            self._schedule.update(self._session.todo_list.items)
+            items = self._session.todo_list.items
+            self._schedule.update(items)
             self._recorder.record(self._started(mode))
+            await undisturbed(self._attempts.recover(items, self._takes))
+            self._workplace.begin(self._recorder.run_id)
             ending = await self._go()
         except asyncio.CancelledError:
             ending = Ending.INTERRUPTED
@@ -85,12 +87,16 @@ class Batch:
             error = str(failure) or type(failure).__name__
             raise
         finally:
-            await asyncio.shield(self._halted())
-            result = self._result(ending)
-            with suppress(HeadwayError):  # told by what is raised already, or by the end
-                self._recorder.record(self._finished(result))
-            self._recorder.end(_REASONS.get(result.outcome, "error"), error or result.error)
-            await asyncio.shield(asyncio.to_thread(self._workplace.close))
+            result = await undisturbed(self._wound_up(ending, error))
+        return result
+
+    async def _wound_up(self, ending: Ending | None, error: str | None) -> BatchResult:
+        await self._halted()
+        result = self._result(ending)
+        with suppress(HeadwayError):  # told by what is raised already, or by the end
+            self._recorder.record(self._finished(result))
+        self._recorder.end(_REASONS.get(result.outcome, "error"), error or result.error)
+        await asyncio.to_thread(self._workplace.close)
         return result
 
     def _started(self, mode: str) -> BatchStarted:
@@ -148,7 +154,7 @@ class Batch:
 
     def _takes(self, todo: Todo) -> bool:
         """Whether the item is to be run, as it is now; whether it can be, its dependencies say."""
-        if self._options.only not in (None, todo.id) or todo.id in self._left_out:
+        if self._options.only not in (None, todo.id) or todo.id in self._left_out or todo.id in self._running:
             return False
         return todo.status is Status.PENDING or (todo.status is Status.BLOCKED and todo.id in self._again)
 
@@ -181,11 +187,8 @@ class Batch:
             await asyncio.wait(tasks, timeout=LOOK_EVERY, return_when=asyncio.FIRST_COMPLETED)
         else:
             await asyncio.sleep(LOOK_EVERY)
-        if time.monotonic() - self._alive_at > _ALIVE_EVERY:
-            self._alive_at = time.monotonic()
-            self._workplace.alive()
         for one in [one for one in self._running.values() if one.task.done()]:
-            await self._end(one)
+            await undisturbed(self._end(one))
 
     def _pass_on(self, run: Run) -> None:
         """What is being worked on pauses when the execution does."""

@@ -155,6 +155,18 @@ def remove(path: str) -> None:
         os.unlink(path)
 
 
+def remove_within(folder: str, wanted: Callable[[str], bool]) -> None:
+    """Removes what has such a name from a folder, and that if it is empty then; never what a link leads to."""
+    if os.path.islink(folder):
+        os.unlink(folder)
+    elif os.path.isdir(folder):
+        for name in os.listdir(folder):
+            if wanted(name):
+                remove(os.path.join(folder, name))
+        with suppress(OSError):  # something is left in it
+            os.rmdir(folder)
+
+
 def remove_with_folders(root: str, path: str) -> None:
     """Removes a file, and the folders that are empty then."""
     os.unlink(os.path.join(root, path))

@@ -7,17 +7,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from headway.core.batch_changes import RollBack
-from headway.core.batch_events import ItemFinished, ItemRolledBack, ItemStarted
+from headway.core.batch_events import ItemFinished, ItemMerging, ItemRolledBack, ItemStarted
 from headway.core.clock import now
 from headway.core.errors import NotRunnable, TodoNotFound
 from headway.core.model import PERSON, Status
 from headway.core.text import shown, some
+from headway.execute.heartbeat import last_sign
 from headway.execute.shadow import NoCheckpoints, Shadow
 from headway.project import project_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from headway.core.batches import Executed
     from headway.core.runs import Run
     from headway.core.session import Session
 
@@ -46,70 +48,79 @@ def roll_back(
     run = session.run
     if run is not None and run.goes_on:
         raise NotRunnable("A run is going on in this session; wait for it or stop it before you roll something back.")
-    before, after, files = _changed(session, run, todo_id)
-    saved = None
-    if before is not None and files:
-        saved = _brought_back(session, run, todo_id, project, before, after, files, force=force)
-    elif before is None and files:
+    last = run.executed.get(todo_id) if run is not None else None
+    if run is None or last is None or not last.newest:
         raise NotRunnable(
-            f"'{shown(todo_id, 40)}' cannot be rolled back: no files were saved when it was executed, since there was "
-            f"no git that could. It changed: {some(files)}."
+            f"There is nothing to roll back for '{shown(todo_id, 40)}': it was not executed in this session, or was "
+            "rolled back already."
         )
+    files, saved = _brought_back(session, run, todo_id, project, force=force)
     rolled = ItemRolledBack(todo_id, tuple(files), force, saved)
     session.log.change(lambda state: RollBack(session.agent_id, PERSON, now(), rolled))
     dependents = [todo.id for todo in items.values() if todo_id in todo.depends_on and todo.status is Status.COMPLETED]
     return RolledBack(tuple(files), saved, tuple(dependents))
 
 
-def _changed(session: Session, run: Run | None, todo_id: str) -> tuple[str | None, str | None, Sequence[str]]:
-    """(the files before the item's last execution, after it, what differs); without an end, all is still to be seen."""
-    last = run.executed.get(todo_id) if run is not None else None
-    if last is None or not (last.version or last.interrupted):
-        raise NotRunnable(
-            f"There is nothing to roll back for '{shown(todo_id, 40)}': it was not executed in this session, or was "
-            "rolled back already."
-        )
-    data = session.store.event(session.name, max(last.version, last.interrupted)).data
-    if isinstance(data, ItemFinished):
-        return data.before, data.after, data.files
-    assert isinstance(data, ItemStarted)
-    return data.checkpoint, None, ("",)
-
-
 def _brought_back(
-    session: Session,
-    run: Run | None,
-    todo_id: str,
-    project: str | os.PathLike[str] | None,
-    before: str,
-    after: str | None,
-    files: Sequence[str],
-    *,
-    force: bool,
-) -> str:
-    """The name under which the files are kept as they were until now."""
-    folder = os.path.abspath(project or project_of(session) or ".")
+    session: Session, run: Run, todo_id: str, project: str | os.PathLike[str] | None, *, force: bool
+) -> tuple[Sequence[str], str | None]:
+    """(what came back, the name under which the files are kept as they were until now)."""
+    last = run.executed[todo_id]
+    data = session.store.event(session.name, last.newest).data
+    if isinstance(data, ItemFinished) and (data.before is None or data.before == data.after):
+        if data.before is None and data.tool_calls:
+            raise NotRunnable(
+                f"'{shown(todo_id, 40)}' cannot be rolled back: no files were saved when it was executed, since there "
+                f"was no git that could.{f' It changed: {some(data.files)}.' if data.files else ''}"
+            )
+        return (), None
     try:
-        shadow = Shadow(folder)
+        shadow = Shadow(os.path.abspath(project or project_of(session) or "."))
     except NoCheckpoints as error:
         raise NotRunnable(f"Rollback is not available: {error}") from None
     saved = shadow.snapshot()
-    if after is None:  # it was cut off, and may have changed anything since it began
-        files = shadow.changed(before, saved)
-        later = [] if shadow.last_touched() is None else shadow.changed_since(files, shadow.last_touched() or 0.0)
-    else:
-        later = sorted(set(files) & set(shadow.changed(after, saved)))
+    before, after, files = _changed(session, shadow, last, data, saved)
+    target = shadow.with_paths(saved, before, files)
+    # What else would go: files that others put where one of these has to come back.
+    lost = set(shadow.changed(saved, target)) - set(files)
+    later = sorted(lost | (set(files) & set(after)))
     if later and not force:
         raise NotRunnable(_why_not(session, run, todo_id, later))
-    shadow.apply(saved, shadow.with_paths(saved, before, files))
-    return saved
+    shadow.apply(saved, target)
+    return files, saved
 
 
-def _why_not(session: Session, run: Run | None, todo_id: str, later: Sequence[str]) -> str:
+def _changed(
+    session: Session, shadow: Shadow, last: Executed, data: object, saved: str
+) -> tuple[str, Sequence[str], Sequence[str]]:
+    """(the files before the item's last execution, which files were changed after it, which ones it changed)."""
+    if isinstance(data, ItemFinished):
+        assert data.before is not None and data.after is not None
+        return data.before, shadow.changed(data.after, saved), data.files
+    if isinstance(data, ItemMerging):
+        return data.before, shadow.changed(data.after, saved), shadow.changed(data.before, data.after)
+    assert isinstance(data, ItemStarted) and data.checkpoint is not None
+    # It was cut off. What was executed next began with the files as it left them.
+    following = _next_checkpoint(session, last.began)
+    if following is not None:
+        return data.checkpoint, shadow.changed(following, saved), shadow.changed(data.checkpoint, following)
+    files = shadow.changed(data.checkpoint, saved)
+    until = last_sign(shadow, last.run_id)
+    return data.checkpoint, files if until is None else shadow.changed_since(files, until), files
+
+
+def _next_checkpoint(session: Session, version: int) -> str | None:
+    for event in session.events(after=version):
+        if isinstance(event.data, ItemStarted) and event.data.checkpoint is not None:
+            return event.data.checkpoint
+    return None
+
+
+def _why_not(session: Session, run: Run, todo_id: str, later: Sequence[str]) -> str:
     """Which of the files were changed since, and by whom."""
-    own = run.executed[todo_id].version if run is not None else 0
+    own = run.executed[todo_id].newest
     by: list[str] = []
-    for other, last in run.executed.items() if run is not None else ():
+    for other, last in run.executed.items():
         if last.version > own:
             data = session.store.event(session.name, last.version).data
             if isinstance(data, ItemFinished) and not set(later).isdisjoint(data.files):

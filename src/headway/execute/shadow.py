@@ -12,7 +12,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager, suppress
 
 from headway.core.errors import HeadwayError
@@ -60,6 +60,7 @@ class Shadow:
         self._git = Git(program, os.path.join(folder, "checkpoints"))
         self._users = UsersGit(program, self._project)
         self._trees: dict[str, str] = {}
+        self._filled: dict[str, str] = {}  # worktree → the commit whose files its index has
         version = subprocess.run([program, "version"], capture_output=True, check=False).stdout
         self.can_merge = [int(part) for part in re.findall(rb"\d+", version)[:2]] >= [2, 38]
 
@@ -73,7 +74,6 @@ class Shadow:
     def _mending(self, tree: Tree) -> str:
         if os.path.lexists(mark := os.path.join(self._git.folder, _DAMAGED)):
             self._mend(tree, 0)
-            self._mend(tree, 1)  # or the last snapshot would be taken for whole as long as nothing changes
             on_disk.remove(mark)
         for attempt in range(3):
             try:
@@ -117,7 +117,8 @@ class Shadow:
         )
         return [(entry[:2], entry[3:]) for entry in paths_in(said) if not entry.endswith("/")]
 
-    def _stage(self, tree: Tree, said: list[tuple[str, str]], also: Sequence[str] = ()) -> None:
+    def _stage(self, tree: Tree, said: list[tuple[str, str]], also: Sequence[str] = ()) -> bool:
+        """Takes into the index what differs from it; whether anything does."""
         links = {name for name in self._linked if tree.root != self._project and self._is_link_home(tree.root, name)}
         take, drop = list(also), list[str]()
         for letters, path in said:
@@ -132,6 +133,7 @@ class Shadow:
             self._git.run("update-index", "-z", "--force-remove", "--stdin", tree=tree, stdin=as_lines(drop))
         if take:
             self._take(tree, take)
+        return bool(take or drop)
 
     def _take(self, tree: Tree, paths: Sequence[str]) -> None:
         try:
@@ -254,10 +256,7 @@ class Shadow:
     def with_paths(self, now: str, source: str, paths: Iterable[str]) -> str:
         """A commit of `now` with these paths as they are in `source`, which may be: not there."""
         asked = set(paths)
-        with (
-            self._told("put a checkpoint together"),
-            self._git.locked(self._git.folder, os.path.join("indexes", "=paths", "index")) as tree,
-        ):
+        with self._told("put a checkpoint together"), self._git.locked(self._git.folder, "paths/index") as tree:
             changes = [change for change in self._changes(now, source) if change.path in asked]
             if not changes:
                 return now
@@ -277,12 +276,12 @@ class Shadow:
             try:
                 self._fill(tree, commit)
             except (GitFailed, OSError):
-                on_disk.remove(
-                    tree.root
-                )  # something that git cannot replace: a folder without permissions, a broken index
+                # Something that git cannot replace: a folder without permissions, a broken index.
+                on_disk.remove(tree.root)
                 on_disk.remove(tree.index)
                 self._fill(tree, commit)
             self._own(tree, name, commit)
+            self._filled[name] = commit
             for shared in self._linked:
                 home, link = os.path.join(self._project, shared), os.path.join(tree.root, shared)
                 if os.path.isdir(home) and not os.path.lexists(link) and os.path.isdir(os.path.dirname(link)):
@@ -319,29 +318,37 @@ class Shadow:
     def snapshot_of(self, name: str, base: str) -> str:
         """The commit of a worktree's files, a child of `base`; `base` itself if nothing changed."""
         with self._told("save the item's files"), self._worktree_tree(name) as tree:
-            self._stage(tree, self._status(tree))
+            filled = self._filled.pop(name, None)  # the index is not known to have it once something was staged
+            if not self._stage(tree, self._status(tree)) and filled == base:
+                self._filled[name] = base
+                return base
             commit = self._commit(tree, base, (base,))
             return commit if commit == base else self._git.keep(commit)
 
-    def remove_worktrees(self) -> None:
+    def remove_worktrees(self, wanted: Callable[[str], bool] = lambda name: True) -> None:
+        """Those whose name is wanted, all unless said otherwise."""
         self._refuse_links()
         for folder in (self._worktrees, *(os.path.join(self._git.folder, part) for part in ("worktrees", "indexes"))):
-            on_disk.remove(folder)
+            on_disk.remove_within(folder, wanted)
 
     # Signs of life
 
-    def touch(self) -> None:
-        """Says that someone is at work here."""
+    def touch(self, name: str = "alive") -> None:
+        """Says that whoever has this name is at work here."""
         self._ready()
-        path = os.path.join(self._git.folder, "alive")
+        path = os.path.join(self._git.folder, name)
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
         os.utime(path)
 
-    def last_touched(self) -> float | None:
+    def last_touched(self, name: str = "alive") -> float | None:
         try:
-            return os.stat(os.path.join(self._git.folder, "alive")).st_mtime
+            return os.stat(os.path.join(self._git.folder, name)).st_mtime
         except OSError:
             return None
+
+    def forget(self, name: str) -> None:
+        with suppress(OSError):
+            os.unlink(os.path.join(self._git.folder, name))
 
     def changed_since(self, paths: Iterable[str], moment: float) -> list[str]:
         """Those of these files that were changed or removed after a moment."""

@@ -7,15 +7,22 @@ cannot be done (no git, a session in memory), items work without.
 from __future__ import annotations
 
 import asyncio
+import os
+import time
+from contextlib import suppress
 from dataclasses import dataclass, field
+from secrets import token_hex
 from typing import TYPE_CHECKING
 
 from headway.core.errors import HeadwayError
+from headway.execute.heartbeat import Heartbeat
 from headway.execute.shadow import FilesChanged, NoCheckpoints, Shadow
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
+_MOMENT = 0.05
+"""Seconds for which files that were saved count as they are."""
 _TRIES = 5
 """How often a merge is made anew because someone else changed the files meanwhile."""
 
@@ -55,11 +62,14 @@ class Workplace:
     worktrees: bool
     note: str = ""
     """Why something is not as it could be."""
-    last_alive: float | None = None
-    """When an execution last gave a sign of life, before this one began."""
     _one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock)
     _free: list[str] = field(default_factory=list[str])
     _made: int = 0
+    _key: str = field(default_factory=lambda: f"{os.getpid()}-{token_hex(3)}")
+    """Of the folders' names: another session of the project may be at work, also in this process."""
+    _heartbeat: Heartbeat | None = None
+    _last: tuple[str, float] | None = None
+    """The project's files as they were saved last, and when."""
 
     @property
     def in_place(self) -> bool:
@@ -70,13 +80,19 @@ class Workplace:
         if self.shadow is None:
             return Place(self.project)
         async with self._one_at_a_time:
-            checkpoint = await asyncio.to_thread(self.shadow.snapshot)
+            checkpoint = await self._saved(self.shadow)
         if self.in_place:
             return Place(self.project, checkpoint)
         if not self._free:
             self._made += 1
-            self._free.append(f"w{self._made}")
+            self._free.append(f"{self._key}-{self._made}")
         return Place("", checkpoint, self._free.pop())
+
+    async def _saved(self, shadow: Shadow) -> str:
+        """The files as they are; for a folder of its own, as they were a moment ago, since they are merged later."""
+        if self.in_place or self._last is None or time.monotonic() - self._last[1] > _MOMENT:
+            self._last = (await asyncio.to_thread(shadow.snapshot), time.monotonic())
+        return self._last[0]
 
     async def prepared(self, place: Place) -> str:
         """The folder, with the files as they were when they were saved."""
@@ -84,76 +100,102 @@ class Workplace:
             place.folder = await asyncio.to_thread(self.shadow.worktree, place.name, place.checkpoint)
         return place.folder
 
-    async def restore(self, place: Place, checkpoint: str, *, after: str | None) -> None:
+    async def restored(
+        self, now: str, checkpoint: str, *, after: str | None, until: float | None = None
+    ) -> tuple[tuple[str, ...], bool]:
         """Brings the project's files back to a checkpoint, if nothing but the attempt that began there changed them.
 
-        `after`: the files as that attempt left them; where nobody could say so, files that were changed after its last
-        sign of life are someone else's.
+        `now`: the files as they are; `after`: as that attempt left them. Where nobody could say so, what was changed
+        after `until` is someone else's. Returns what came back, and whether something of the attempt is left.
         """
-        assert self.shadow is not None and place.checkpoint is not None
-        if checkpoint == place.checkpoint:
-            return
-        async with self._one_at_a_time:
-            changed = await asyncio.to_thread(self.shadow.changed, checkpoint, place.checkpoint)
-            if not changed:
-                return
-            place.dirty = True
-            if after is not None:
-                others = await asyncio.to_thread(self.shadow.changed, after, place.checkpoint)
-            elif self.last_alive is None:
-                return
-            else:
-                others = await asyncio.to_thread(self.shadow.changed_since, changed, self.last_alive)
-            if others:
-                return
-            try:
-                place.restored = tuple(await asyncio.to_thread(self.shadow.apply, place.checkpoint, checkpoint))
-            except FilesChanged:
-                return
-            place.checkpoint, place.dirty = checkpoint, False
+        assert self.shadow is not None
+        shadow = self.shadow
 
-    async def collect(self, place: Place, *, wanted: bool) -> Changes:
-        """What the item changed, in the project's files from now on if it is wanted."""
+        def restore() -> tuple[tuple[str, ...], bool]:
+            changed = shadow.changed(checkpoint, now)
+            if not changed:
+                return (), False
+            if after is not None:
+                others = shadow.changed(after, now)
+            else:
+                others = changed if until is None else shadow.changed_since(changed, until)
+            if others:
+                return (), True
+            try:
+                return tuple(shadow.apply(now, checkpoint)), False
+            except FilesChanged:
+                return (), True
+
+        async with self._one_at_a_time:
+            self._last = None
+            return await asyncio.to_thread(restore)
+
+    async def take_back(self, before: str, after: str) -> None:
+        """Takes back what of a merge is in the project's files, and nobody has changed since."""
+        assert self.shadow is not None
+        shadow = self.shadow
+
+        def take() -> None:
+            now = shadow.snapshot()
+            paths = set(shadow.changed(before, after)) - set(shadow.changed(after, now))
+            with suppress(FilesChanged):
+                shadow.apply(now, shadow.with_paths(now, before, sorted(paths)))
+
+        async with self._one_at_a_time:
+            self._last = None
+            await asyncio.to_thread(take)
+
+    async def collect(self, place: Place, *, wanted: bool, merging: Callable[[str, str], None]) -> Changes:
+        """What the item changed, in the project's files from now on if it is wanted.
+
+        `merging` is told what they are to become from what, before they do; in a thread.
+        """
         if self.shadow is None or place.checkpoint is None:
             return Changes()
         async with self._one_at_a_time:
-            return await asyncio.to_thread(self._collected, self.shadow, place, place.checkpoint, wanted)
+            return await asyncio.to_thread(self._collected, self.shadow, place, place.checkpoint, wanted, merging)
 
-    def _collected(self, shadow: Shadow, place: Place, checkpoint: str, wanted: bool) -> Changes:
+    def _collected(
+        self, shadow: Shadow, place: Place, checkpoint: str, wanted: bool, merging: Callable[[str, str], None]
+    ) -> Changes:
         if not place.name:
             after = shadow.snapshot()
             return Changes(checkpoint, after, tuple(shadow.changed(checkpoint, after)))
         theirs = shadow.snapshot_of(place.name, checkpoint)
         if theirs == checkpoint:
-            return Changes()
+            return Changes(checkpoint, checkpoint)
         if not wanted:
-            return Changes(kept=theirs)
+            return Changes(checkpoint, checkpoint, kept=theirs)
         conflicts: Sequence[str] = ()
         for _ in range(_TRIES):
             now = shadow.snapshot()
             merged, conflicts = shadow.merged(now, theirs)
             if merged is None:
                 break
+            self._last = None
+            merging(now, merged)
             try:
                 return Changes(now, merged, tuple(shadow.apply(now, merged)))
             except FilesChanged as error:
                 conflicts = error.paths
-        return Changes(conflicts=tuple(conflicts), kept=theirs)
+        return Changes(checkpoint, checkpoint, conflicts=tuple(conflicts), kept=theirs)
 
     def give_back(self, place: Place) -> None:
         if place.name:
             self._free.append(place.name)
 
-    def alive(self) -> None:
+    def begin(self, run_id: str) -> None:
+        """Says from now on that the run is alive."""
         if self.shadow is not None:
-            self.shadow.touch()
+            self._heartbeat = Heartbeat(self.shadow, run_id)
 
     def close(self) -> None:
         if self.shadow is None:
             return
-        self.shadow.touch()
+        if self._heartbeat is not None:
+            self._heartbeat.end()
         if self.worktrees:
-            self.shadow.remove_worktrees()
+            self.shadow.remove_worktrees(lambda name: name.startswith(f"{self._key}-"))
         self.shadow.tidy()
 
 
@@ -163,19 +205,32 @@ def open_workplace(project: str, *, parallel: int, in_memory: bool, linked: Sequ
         return Workplace(project, None, False, "The session is kept in memory, so no files are saved: no rollback.")
     try:
         shadow = Shadow(project) if linked is None else Shadow(project, linked=linked)
-        alive = shadow.last_touched()
-        shadow.remove_worktrees()  # of a process that was killed
+        shadow.remove_worktrees(_is_left_behind)
         shadow.snapshot()
     except NoCheckpoints as error:
         return Workplace(project, None, False, _without(str(error), parallel))
     except (HeadwayError, OSError) as error:
         return Workplace(project, None, False, _without(f"The files cannot be saved: {error}", parallel))
     if parallel == 1:
-        return Workplace(project, shadow, False, last_alive=alive)
+        return Workplace(project, shadow, False)
     if shadow.can_merge:
-        return Workplace(project, shadow, True, last_alive=alive)
+        return Workplace(project, shadow, True)
     why = "This git cannot merge apart from the working tree (2.38 can)"
     return Workplace(project, None, False, _without(why, parallel))
+
+
+def _is_left_behind(name: str) -> bool:
+    """Whether the process that made the folder is gone; another session of the project may be at work."""
+    process = name.partition("-")[0]
+    if not process.isdecimal():
+        return True
+    try:
+        os.kill(int(process), 0)
+    except (ProcessLookupError, OverflowError):
+        return True
+    except OSError:  # someone else's
+        return False
+    return False
 
 
 def _without(why: str, parallel: int) -> str:

@@ -8,12 +8,16 @@ from __future__ import annotations
 import asyncio
 import functools
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from queue import SimpleQueue
+from typing import ParamSpec, TypeVar, cast
 
 from headway.core.forks import renew_in_children
 
+P = ParamSpec("P")
+T = TypeVar("T")
 _MOST_IDLE = 8
 _BRIEFLY = 0.0003
 """Seconds in which nothing else goes on."""
@@ -23,14 +27,17 @@ class _Threads:
     def __init__(self) -> None:
         self._idle: list[SimpleQueue[Callable[[], object]]] = []
         self._lock = threading.Lock()
+        self.busy = 0
+        """Calls that have not ended."""
         renew_in_children(self)
 
     def renew(self) -> None:
         """Threads do not come along into the child of a fork."""
-        self._idle, self._lock = [], threading.Lock()
+        self._idle, self._lock, self.busy = [], threading.Lock(), 0
 
     def run(self, work: Callable[[], object]) -> None:
         with self._lock:
+            self.busy += 1
             jobs = self._idle.pop() if self._idle else None
         if jobs is None:
             jobs = SimpleQueue[Callable[[], object]]()
@@ -41,6 +48,7 @@ class _Threads:
         while True:
             jobs.get()()
             with self._lock:
+                self.busy -= 1
                 if len(self._idle) >= _MOST_IDLE:
                     return
                 self._idle.append(jobs)
@@ -54,6 +62,21 @@ async def in_thread(work: Callable[[], object]) -> tuple[object, BaseException |
     call = _Call(work)
     _threads.run(call)
     return call.outcome if call.is_over(_BRIEFLY) else await call.over()
+
+
+async def done_in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """As `asyncio.to_thread`, in one of these threads: whoever has to know whether it is still at it can ask."""
+    result, error = await in_thread(functools.partial(function, *args, **kwargs))
+    if error is not None:
+        raise error
+    return cast("T", result)
+
+
+async def quiet(seconds: float) -> None:
+    """Waits, at most so long, until no thread is at work: one cannot be stopped, and may still write something."""
+    deadline = time.monotonic() + seconds
+    while _threads.busy and time.monotonic() < deadline:
+        await asyncio.sleep(0.01)
 
 
 class _Call:

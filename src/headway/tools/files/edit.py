@@ -16,6 +16,7 @@ from headway.tools.files.near import no_match, several_matches
 from headway.tools.files.running_code import is_running_code
 from headway.tools.files.workspace import Place, Workspace
 from headway.tools.files.writing import write_bytes
+from headway.tools.threads import done_in_thread
 
 
 class EditInput(ToolInput):
@@ -45,7 +46,7 @@ class Edit(Tool[EditInput]):
         return await asyncio.to_thread(self._preview, call, context)
 
     async def run(self, call: EditInput, context: Context) -> ToolResult:
-        return await asyncio.to_thread(self._edit, call, context)
+        return await done_in_thread(self._edit, call, context)
 
     def _preview(self, call: EditInput, context: Context) -> Preview:
         with self._workspace.place(call.path, write=True) as place:

@@ -22,6 +22,7 @@ from headway.tools.files.content import (
 from headway.tools.files.running_code import is_running_code
 from headway.tools.files.workspace import NotThere, Place, Workspace
 from headway.tools.files.writing import write_bytes
+from headway.tools.threads import done_in_thread
 
 
 class WriteFileInput(ToolInput):
@@ -49,7 +50,7 @@ class WriteFile(Tool[WriteFileInput]):
         return await asyncio.to_thread(self._preview, call, context)
 
     async def run(self, call: WriteFileInput, context: Context) -> ToolResult:
-        return await asyncio.to_thread(self._write, call, context)
+        return await done_in_thread(self._write, call, context)
 
     def _preview(self, call: WriteFileInput, context: Context) -> Preview:
         try:

@@ -1,0 +1,347 @@
+"""People and an execution: what may be done without asking, who is asked, and what they do to it meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import headway
+from headway.core.batch_events import BatchFinished
+from headway.core.errors import HeadwayError, RunRefused
+from headway.execute import Ending
+from headway.tools import Answer, Approvals, Question
+
+from .executing import (
+    BOUND,
+    Doors,
+    bash,
+    begun,
+    cancelled,
+    does,
+    facts,
+    go,
+    item,
+    model,
+    one,
+    opened,
+    runs,
+    scripted,
+    sound,
+    starts,
+    states,
+    texts,
+    todo,
+    until,
+    waits,
+    write,
+)
+
+# modes and questions
+
+
+@pytest.mark.parametrize("ends", ["success", "failure", "exception", "cancellation", "refusal"])
+async def test_the_mode_is_as_it_was_before_however_it_ends(
+    folder: Path, doors: Doors, monkeypatch: pytest.MonkeyPatch, ends: str
+) -> None:
+    session = opened(folder, ["a"])
+    approvals = Approvals(mode="auto_edit")
+    seen: list[str] = []
+    look = does(lambda: seen.append(str(approvals.mode)), waits("a") if ends == "cancellation" else bash("true"))
+    turns = [look, bash("false"), "No."] if ends == "failure" else [look, "Done."]
+    if ends == "exception":
+
+        def broken(self: object) -> None:
+            seen.append(str(approvals.mode))
+            raise RuntimeError("no place")
+
+        monkeypatch.setattr("headway.execute.workplace.Workplace.place", broken)
+    named = "x" if ends == "refusal" else "a"
+    task = asyncio.create_task(one(session, named, model(a=turns), approvals=approvals, tools=doors.tools))
+    if ends == "cancellation":
+        await doors.until("a")
+        await cancelled(task)
+    elif ends in ("refusal", "exception"):
+        with pytest.raises((HeadwayError, RuntimeError)):
+            await task
+    else:
+        await task
+    assert str(approvals.mode) == "auto_edit"
+    assert seen[:1] == ([] if ends == "refusal" else ["yolo"])
+    sound(session)
+
+
+async def test_a_mode_that_is_none_is_refused_and_leaves_no_run(folder: Path) -> None:
+    session = opened(folder, ["a"])
+    approvals = Approvals()
+    with pytest.raises(HeadwayError, match="is no mode"):
+        await one(session, "a", model(a=["Done."]), approvals=approvals, mode="reckless")
+    assert (starts(session), str(approvals.mode)) == ([], "default")
+    sound(session)
+
+
+async def test_with_nobody_to_ask_what_needs_approval_blocks_the_item_and_says_so(folder: Path) -> None:
+    session = opened(folder, ["a", "b"])
+    turns = {"a": [bash("echo a > a.txt"), "It is done, trust me."] * 2, "b": ["Done."]}
+    result = await go(session, scripted(turns), mode="default")
+    assert states(session) == {"a": "blocked", "b": "pending"}
+    assert todo(session, "a").notes == "bash was not allowed; allow it, or choose another mode with --mode."
+    assert result.outcome is Ending.FAILED
+    assert "a.txt" not in texts(folder)
+    assert todo(session, "a").failed_calls == 0, "what was not allowed did not fail"
+
+
+async def test_in_auto_edit_files_are_written_and_commands_are_not_run(folder: Path) -> None:
+    session = opened(folder, ["a", "b"])
+    turns = {"a": [write("a.txt", "a\n"), "Done."], "b": [write("b.txt", "b\n"), bash("touch c"), "Done."]}
+    await go(session, scripted(turns), mode="auto_edit", retries=0)
+    assert states(session) == {"a": "completed", "b": "blocked"}
+    assert "c" not in texts(folder)
+
+
+async def test_an_answer_of_always_lasts_for_all_items_of_the_execution(folder: Path) -> None:
+    session = opened(folder, ["a", "b"])
+    asked: list[str] = []
+
+    async def ask(question: Question) -> Answer:
+        asked.append(question.tool)
+        return Answer("always")
+
+    turns = {name: runs(f"echo {name} > {name}.txt") for name in "ab"}
+    await go(session, scripted(turns), approvals=Approvals(ask), mode="default")
+    assert states(session) == {"a": "completed", "b": "completed"}
+    assert asked == ["bash"]
+
+
+async def test_items_that_run_at_once_ask_one_question_at_a_time(folder: Path) -> None:
+    session = opened(folder, ["a", "b", "c"])
+    asking: list[str] = []
+    most: list[int] = []
+
+    async def ask(question: Question) -> Answer:
+        asking.append(question.id)
+        most.append(len(asking))
+        await asyncio.sleep(0)
+        asking.remove(question.id)
+        return Answer("once") if len(most) < 3 else Answer("no", "Not that one.")
+
+    turns = {name: runs(f"echo {name} > {name}.txt") for name in "abc"}
+    result = await go(
+        session, scripted(turns), approvals=Approvals(ask), mode="default", parallel=3, retries=0, keep_going=True
+    )
+    assert most == [1, 1, 1]
+    assert (len(result.completed), len(result.failed)) == (2, 1)
+
+
+async def test_a_question_of_an_item_can_be_answered_from_elsewhere(folder: Path) -> None:
+    session = opened(folder, ["a"])
+
+    async def ask(question: Question) -> Answer:
+        await asyncio.Event().wait()
+        return Answer("no")
+
+    task = asyncio.create_task(
+        go(session, model(a=runs("echo a > a.txt")), approvals=Approvals(ask), mode="default", retries=0)
+    )
+    await until(lambda: starts(session))
+    sub = headway.open(folder).agent("a #1")
+    await until(lambda: sub.run is not None and sub.run.questions)
+    assert sub.run is not None
+    sub.answer(next(iter(sub.run.questions)), "once")
+    await task
+    assert (states(session), texts(folder)["a.txt"]) == ({"a": "completed"}, "a\n")
+
+
+async def test_in_plan_mode_nothing_is_executed(folder: Path) -> None:
+    session = opened(folder, ["a"])
+    session.set_plan_mode(True)
+    before = session.version
+    for attempt in (go(session, model(a=["Done."])), one(session, "a", model(a=["Done."]))):
+        with pytest.raises(HeadwayError, match="Plan mode is on"):
+            await attempt
+    assert session.version == before
+
+
+async def test_plan_mode_that_is_switched_on_in_the_middle_denies_and_the_item_is_blocked(folder: Path) -> None:
+    session = opened(folder, ["a", "b"])
+    planning = does(lambda: session.set_plan_mode(True), bash("echo a > a.txt"))
+    turns = {"a": [bash("true"), planning, "Done."], "b": ["Done."]}
+    await go(session, scripted(turns), retries=0)
+    assert states(session) == {"a": "blocked", "b": "pending"}
+    assert "bash was not allowed" in (todo(session, "a").notes or "")
+    assert "a.txt" not in texts(folder)
+    sound(session)
+
+
+# what people do to the list meanwhile
+
+
+async def test_items_that_are_added_meanwhile_are_executed_too(folder: Path) -> None:
+    session = opened(folder, ["a"])
+    adding = does(lambda: headway.open(folder).add("Do b", id="b"), "Done.")
+    result = await go(session, model(a=[adding], b=["Done."]))
+    assert (result.outcome, result.completed, result.total) == (Ending.COMPLETE, ("a", "b"), 2)
+
+
+async def test_items_that_are_moved_meanwhile_run_in_the_new_order(folder: Path) -> None:
+    session = opened(folder, ["a", "b", "c"])
+    moving = does(lambda: session.move("c", 1), "Done.")
+    await go(session, model(a=[moving], b=["Done."], c=["Done."]))
+    assert starts(session) == ["a", "c", "b"]
+
+
+async def test_items_that_are_edited_meanwhile_are_executed_as_they_then_are(folder: Path) -> None:
+    session = opened(folder, [item("a"), item("b"), item("c")])
+
+    def edit() -> None:
+        session.update("b", content="Do b well", depends_on=["c"])
+
+    asked = model(a=[does(edit, "Done.")], b=["Done."], c=["Done."])
+    await go(session, asked)
+    assert starts(session) == ["a", "c", "b"]
+    assert "Description: Do b well" in str(asked.requests[-1].messages[0])
+    sound(session)
+
+
+@pytest.mark.parametrize("status", ["cancelled", "completed", "blocked"])
+async def test_items_that_are_set_meanwhile_are_not_begun(folder: Path, status: str) -> None:
+    session = opened(folder, [item("a"), item("b"), item("c", "b")])
+    result = await go(
+        session, model(a=[does(lambda: session.update("b", status=status), "Done.")], b=["No."], c=["Done."])
+    )
+    assert "b" not in starts(session)
+    assert ("c" in starts(session)) == (status == "completed")
+    assert result.outcome is (Ending.COMPLETE if status == "completed" else Ending.WAITING)
+    assert states(session)["b"] == status
+
+
+async def test_items_that_are_dropped_meanwhile_are_not_begun(folder: Path) -> None:
+    session = opened(folder, [item("a"), item("b"), item("c", "b")])
+    await go(session, model(a=[does(lambda: session.drop("b"), "Done.")], b=["No."], c=["Done."]))
+    assert (starts(session), states(session)) == (["a", "c"], {"a": "completed", "c": "completed"})
+
+
+async def test_an_item_that_is_done_again_meanwhile_holds_up_what_needs_it(folder: Path) -> None:
+    session = opened(folder, [item("a"), item("b"), item("c", "a")])
+    reopen = does(lambda: session.update("a", status="blocked", notes="Wrong."), "Done.")
+    result = await go(session, model(a=["Done."], b=[reopen], c=["No."]))
+    assert (result.outcome, starts(session)) == (Ending.WAITING, ["a", "b"])
+
+
+# stopping, pausing, going on: from another process
+
+
+def elsewhere(folder: Path, code: str) -> None:
+    text = f"import headway, sys; session = headway.open(sys.argv[1]); {code}"
+    subprocess.run([sys.executable, "-c", text, str(folder)], check=True, timeout=BOUND, capture_output=True)
+
+
+@pytest.mark.parametrize("parallel", [1, 2])
+async def test_a_stop_from_another_process_ends_it_and_what_ran_is_pending_again(
+    folder: Path, doors: Doors, parallel: int
+) -> None:
+    session = opened(folder, ["a", "b", "c"])
+    turns = {"a": ["Done."], "b": [waits("b")], "c": [waits("c")]}
+    task = begun(session, scripted(turns), parallel=parallel, tools=doors.tools)
+    await doors.until(*("b", "c")[:parallel])
+    await asyncio.to_thread(elsewhere, folder, "session.stop_run()")
+    result = await task
+    assert (result.outcome, result.completed) == (Ending.INTERRUPTED, ("a",))
+    assert states(session) == {"a": "completed", "b": "pending", "c": "pending"}
+    assert session.run is not None
+    assert session.run.reason == "cancelled"
+    assert facts(session, BatchFinished)[0].outcome == "interrupted"
+    sound(session)
+
+
+async def test_a_paused_execution_begins_nothing_until_it_is_resumed(folder: Path, doors: Doors) -> None:
+    session = opened(folder, ["a", "b"])
+    task = begun(session, scripted({"a": [waits("a"), "Done."], "b": ["Done."]}), tools=doors.tools)
+    await doors.until("a")
+    await asyncio.to_thread(elsewhere, folder, "session.pause_run()")
+    sub = session.agent("a #1")
+    await until(lambda: sub.run is not None and sub.run.paused)
+    doors.open("a")
+    await asyncio.to_thread(elsewhere, folder, "assert session.run.paused and session.run.goes_on")
+    assert states(session) == {"a": "in_progress", "b": "pending"}
+    await asyncio.to_thread(elsewhere, folder, "session.resume_run()")
+    result = await task
+    assert result.completed == ("a", "b")
+
+
+async def test_a_paused_execution_can_be_stopped(folder: Path, doors: Doors) -> None:
+    session = opened(folder, ["a", "b"])
+    task = begun(session, scripted({"a": [waits("a")], "b": ["Done."]}), tools=doors.tools)
+    await doors.until("a")
+    session.pause_run()
+    session.stop_run()
+    assert (await task).outcome is Ending.INTERRUPTED
+    sound(session)
+
+
+async def test_a_second_execution_of_the_session_is_refused_and_disturbs_nothing(folder: Path, doors: Doors) -> None:
+    session = opened(folder, ["a", "b"])
+    task = begun(
+        session, scripted({"a": [bash("echo a > a.txt"), waits("a"), "Done."], "b": ["Done."]}), tools=doors.tools
+    )
+    await doors.until("a")
+    with pytest.raises(RunRefused, match="Another run has the session"):
+        await go(headway.open(folder), scripted({"b": ["Done."]}))
+    doors.open("a")
+    assert (await task).completed == ("a", "b")
+    assert texts(folder)["a.txt"] == "a\n"
+
+
+SAME = "Workplace.place names folders by process: two executions in one process have the same, and remove each other's"
+
+
+@pytest.mark.parametrize(
+    ("other", "parallel"),
+    [("default", 1), ("another", 1), ("another", 2)],
+)
+async def test_a_second_execution_leaves_the_folders_of_the_first_alone(
+    folder: Path, doors: Doors, other: str, parallel: int
+) -> None:
+    session = opened(folder, ["a", "b", "c"])
+    turns = {
+        "a": [write("a.txt", "a\n"), waits("a"), bash("cat a.txt"), "Done."],
+        "b": [waits("b"), "Done."],
+        "c": ["Done."],
+    }
+    task = begun(session, scripted(turns), parallel=2, tools=doors.tools, retries=0)
+    await doors.until("a", "b")
+    second = headway.open(folder, other)
+    if other == "default":
+        with pytest.raises(RunRefused):
+            await go(second, scripted({"c": ["Done."]}), parallel=parallel)
+    else:
+        second.add("Do x", id="x")
+        await go(second, scripted({"x": ["Done."]}), parallel=parallel)
+    doors.open("a", "b")
+    result = await task
+    assert (result.outcome, len(result.completed)) == (Ending.COMPLETE, 3)
+    assert texts(folder)["a.txt"] == "a\n"
+
+
+async def test_an_ordinary_run_and_an_execution_do_not_go_on_at_once(folder: Path, doors: Doors) -> None:
+    from headway.agent import run_loop
+
+    session = opened(folder, ["a"])
+    task = begun(session, scripted({"a": [waits("a"), "Done."]}), tools=doors.tools)
+    await doors.until("a")
+    with pytest.raises(RunRefused):
+        await run_loop(headway.open(folder), "Do it", model=scripted({"a": ["Done."]}), tools=[])
+    doors.open("a")
+    assert (await task).outcome is Ending.COMPLETE
+
+
+async def test_tools_that_belong_to_a_folder_are_refused_where_items_have_their_own(folder: Path, doors: Doors) -> None:
+    session = opened(folder, ["a"])
+    with pytest.raises(HeadwayError, match="give `tools` as a function"):
+        await go(session, model(a=["Done."]), parallel=2, tools=doors.tools(str(folder)))
+    assert starts(session) == []
+    result = await go(session, model(a=["Done."]), tools=doors.tools(str(folder)))
+    assert result.outcome is Ending.COMPLETE

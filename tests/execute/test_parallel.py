@@ -1,0 +1,389 @@
+"""Items that run at once: each in a folder and a conversation of its own, merged so that nothing is lost."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import stat
+from pathlib import Path
+
+import pytest
+
+import headway
+from headway.core.batch_events import BatchStarted, ItemFinished, ItemStarted
+from headway.core.errors import NotRunnable
+from headway.execute import Ending, roll_back
+from headway.testing import Call, Turn
+
+from .executing import (
+    Answer,
+    Doors,
+    always,
+    bash,
+    begun,
+    does,
+    facts,
+    go,
+    item,
+    model,
+    one,
+    opened,
+    outcomes,
+    project,
+    put,
+    runs,
+    scripted,
+    sound,
+    starts,
+    states,
+    texts,
+    todo,
+    until,
+    waits,
+    write,
+)
+from .shadows import bytes_below, git
+
+LINES = "".join(f"line {number}\n" for number in range(1, 21))
+
+
+def edit(number: int, text: str) -> Turn:
+    return bash(f"sed -i 's/^line {number}$/{text}/' lines.txt")
+
+
+def meeting(a: list[Turn], b: list[Turn], *, first: str = "a") -> dict[str, list[Answer]]:
+    """Two items that work at the same time; the first to finish is known."""
+
+    def turns(name: str, calls: list[Turn]) -> list[Answer]:
+        door = [] if name == first else [waits("first is done")]
+        return always(waits("both are here"), *calls, *door)
+
+    return {"a": turns("a", a), "b": turns("b", b)}
+
+
+async def met(folder: Path, doors: Doors, turns: dict[str, list[Answer]], **how: object) -> headway.Session:
+    session = opened(folder, ["a", "b"])
+
+    def heard(event: headway.Event) -> None:
+        if isinstance(event.data, ItemFinished):
+            doors.open("first is done")
+
+    task = begun(session, scripted(turns), parallel=2, tools=doors.tools, on_event=heard, **how)
+    await until(lambda: doors.reached["both are here"] == 2)
+    doors.open("both are here")
+    await task
+    sound(session)
+    return session
+
+
+@pytest.fixture
+def lines(tmp_path: Path) -> Path:
+    return project(tmp_path / "lines", {"lines.txt": LINES, "other.txt": "other\n"})
+
+
+# merging
+
+
+async def test_edits_of_different_places_in_a_file_are_merged(lines: Path, doors: Doors) -> None:
+    session = await met(lines, doors, meeting([edit(2, "by a")], [edit(18, "by b")]))
+    assert texts(lines)["lines.txt"] == LINES.replace("line 2\n", "by a\n").replace("line 18\n", "by b\n")
+    assert outcomes(session) == [("a", "completed"), ("b", "completed")]
+    assert {fact.files for fact in facts(session, ItemFinished)} == {("lines.txt",)}
+
+
+async def test_edits_of_the_same_place_are_made_one_after_the_other_and_the_log_says_so(
+    lines: Path, doors: Doors
+) -> None:
+    a, b = bash("sed -i '5s/$/ a/' lines.txt"), bash("sed -i '5s/$/ b/' lines.txt")
+    session = await met(lines, doors, meeting([a], [b]))
+    assert texts(lines)["lines.txt"].splitlines()[4] == "line 5 a b"
+    assert outcomes(session) == [("a", "completed"), ("b", "conflict"), ("b", "completed")]
+    began = [(fact.item_id, fact.attempt, fact.alone, fact.index) for fact in facts(session, ItemStarted)]
+    assert sorted(began) == [("a", 1, False, 1), ("b", 1, False, 2), ("b", 1, True, 2)]
+    [conflict] = [fact for fact in facts(session, ItemFinished) if fact.outcome == "conflict"]
+    assert conflict.reason == "Others changed the same places meanwhile: lines.txt."
+    assert conflict.again
+    assert conflict.kept
+    assert states(session) == {"a": "completed", "b": "completed"}
+    assert todo(session, "b").tool_calls >= 4, "both attempts count"
+
+
+async def test_a_conflict_uses_up_no_retry(lines: Path, doors: Doors) -> None:
+    a, b = bash("sed -i '5s/$/ a/' lines.txt"), bash("sed -i '5s/$/ b/' lines.txt")
+    session = await met(lines, doors, meeting([a], [b]), retries=0)
+    assert states(session) == {"a": "completed", "b": "completed"}
+
+
+@pytest.mark.parametrize("first", ["a", "b"])
+async def test_deleting_and_editing_a_file_at_once_is_as_one_after_the_other(
+    lines: Path, doors: Doors, first: str
+) -> None:
+    a, b = bash("rm -f other.txt"), bash("echo more >> other.txt")
+    session = await met(lines, doors, meeting([a], [b], first=first))
+    found = texts(lines).get("other.txt")
+    assert found == ("more\n" if first == "a" else None)
+    assert ("conflict" in dict(outcomes(session)).values()) or len(outcomes(session)) == 3
+    assert states(session) == {"a": "completed", "b": "completed"}
+
+
+async def test_two_items_that_make_the_same_new_file_differently_lose_nothing(lines: Path, doors: Doors) -> None:
+    a, b = bash("echo from a >> new.txt"), bash("echo from b >> new.txt")
+    await met(lines, doors, meeting([a], [b]))
+    assert texts(lines)["new.txt"] == "from a\nfrom b\n"
+
+
+async def test_what_runs_again_alone_runs_beside_nothing(lines: Path, doors: Doors) -> None:
+    session = opened(lines, [item("a"), item("b"), item("c", "a"), item("d", "a")])
+    beside: list[list[str]] = []
+
+    def look() -> None:
+        assert session.run is not None
+        assert session.run.batch is not None
+        beside.append([*session.run.batch.executing])
+
+    change = bash("sed -i '5s/$/ b/' lines.txt")
+    turns: dict[str, list[Answer]] = {
+        "a": [waits("here"), bash("sed -i '5s/$/ a/' lines.txt"), "Done."],
+        "b": [waits("here"), change, waits("a is done"), "Done.", does(look, change), does(look, "Done.")],
+        "c": ["Done."],
+        "d": ["Done."],
+    }
+
+    def heard(event: headway.Event) -> None:
+        if isinstance(event.data, ItemFinished):
+            doors.open("a is done")
+
+    task = begun(session, scripted(turns), parallel=3, tools=doors.tools, on_event=heard)
+    await until(lambda: doors.reached["here"] == 2)
+    doors.open("here")
+    await task
+    assert beside == [["b"], ["b"]]
+    assert texts(lines)["lines.txt"].splitlines()[4] == "line 5 a b"
+    sound(session)
+
+
+async def test_what_a_person_edits_during_a_parallel_run_is_not_lost(lines: Path, doors: Doors) -> None:
+    session = opened(lines, ["a", "b"])
+    turns = {"a": [edit(2, "by a"), waits("a"), "Done."], "b": always(edit(10, "by b"), waits("b"))}
+    task = begun(session, scripted(turns), parallel=2, tools=doors.tools)
+    await doors.until("a", "b")
+    text = LINES.replace("line 10\n", "mine\n").replace("line 19\n", "mine too\n")
+    put(lines, {"lines.txt": text, "new.txt": "new\n", "other.txt": "changed\n"})
+    doors.open("a", "b")
+    await task
+    assert texts(lines) == {
+        "lines.txt": text.replace("line 2\n", "by a\n"),
+        "new.txt": "new\n",
+        "other.txt": "changed\n",
+    }
+    assert outcomes(session).count(("b", "conflict")) == 1
+    assert states(session) == {"a": "completed", "b": "completed"}
+
+
+async def test_items_that_changed_nothing_are_completed(lines: Path, doors: Doors) -> None:
+    before = texts(lines)
+    session = await met(lines, doors, meeting([bash("true")], [bash("true")]))
+    assert texts(lines) == before
+    assert [fact.files for fact in facts(session, ItemFinished)] == [(), ()]
+
+
+# apart from each other
+
+
+async def test_each_item_has_a_folder_of_its_own_with_all_that_is_there(folder: Path, doors: Doors) -> None:
+    put(folder, {"readme.txt": "dirty\n", "untracked.txt": "untracked\n", "sub/deep.txt": "deep\n"})
+    put(folder, {".gitignore": ".venv\nnode_modules\nbuild\n"})
+    put(folder, {".venv/bin/python": "#!\n", "node_modules/x/index.js": "x\n", "build/out": "out\n"})
+    session = opened(folder, ["a", "b"])
+    looks = bash("pwd; cat readme.txt untracked.txt sub/deep.txt .venv/bin/python node_modules/x/index.js; ls -a")
+    asked = scripted({name: [waits("here"), looks, bash(f"echo {name} > own.txt; ls"), "Done."] for name in "ab"})
+    task = begun(session, asked, parallel=2, tools=doors.tools, retries=0)
+    await until(lambda: doors.reached["here"] == 2)
+    doors.open("here")
+    await task
+    said = [str(request.messages[-1]) for request in asked.requests if len(request.messages) == 5]
+    assert len(said) == 2
+    for one_said in said:
+        assert all(text in one_said for text in ("dirty", "untracked", "deep", "#!", "worktrees"))
+        assert "build" not in one_said.partition("index.js")[2]
+    folders = {re.findall(r"worktrees/[\w-]+", text)[0] for text in said}
+    assert len(folders) == 2
+    assert texts(folder)["own.txt"] in ("a\n", "b\n", "a\nb\n")
+    assert (folder / "node_modules" / "x" / "index.js").read_text() == "x\n"
+    assert not (folder / ".venv").is_symlink()
+    sound(session)
+
+
+async def test_each_item_has_a_conversation_of_its_own(folder: Path, doors: Doors) -> None:
+    session = opened(folder, ["a", "b"])
+    asked = scripted({name: [waits("here"), bash(f"echo said by {name}"), "Done."] for name in "ab"})
+    task = begun(session, asked, parallel=2, tools=doors.tools)
+    await until(lambda: doors.reached["here"] == 2)
+    doors.open("here")
+    await task
+    for request in asked.requests:
+        whole = str(request.messages)
+        assert not ("said by a" in whole and "said by b" in whole)
+        assert not ("Execute todo: a\\n" in whole and "Execute todo: b\\n" in whole)
+
+
+async def test_the_lists_of_items_stay_their_own(folder: Path) -> None:
+    session = opened(folder, ["a", "b", "c", "d"])
+    before = [todo.content for todo in session.todos]
+    own = '{"todos":[{"content":"Mine","activeForm":"x","status":"completed"}]}'
+    turns: dict[str, list[Answer]] = {
+        "a": [Turn(calls=[Call("TodoWrite", own)]), "Done."],
+        "b": [bash(f"TodoWrite '{own}'"), "Done."],
+        "c": [bash(f"true && TodoWrite '{own}'"), "Done."],
+        "d": [bash("cd /; TodoWrite '" + own + "' | cat"), "Done."],
+    }
+    result = await go(session, scripted(turns), parallel=2, retries=0, keep_going=True)
+    assert [todo.content for todo in session.todos] == before
+    assert {agent: [t.content for t in todos.items.values()] for agent, todos in session.state.lists.items()} == {
+        "main": before,
+        **{fact.agent: ["Mine"] for fact in facts(session, ItemStarted)},
+    }
+    assert result.outcome is Ending.COMPLETE
+    assert not [path for path in folder.rglob(".headway") if path.parent != folder], "nobody made a project of its own"
+
+
+@pytest.mark.parametrize("parallel", [1, 3])
+async def test_the_users_repository_is_untouched(folder: Path, parallel: int) -> None:
+    put(folder, {"readme.txt": "stashed\n"})
+    git(folder, "stash")
+    git(folder, "branch", "other")
+    put(folder, {"readme.txt": "staged\n", "new.txt": "new\n"})
+    git(folder, "add", "readme.txt")
+    put(folder, {"readme.txt": "dirty\n"})
+    git(folder, "status")
+    before = bytes_below(folder / ".git")
+    session = opened(folder, ["a", "b", "c"])
+    turns = {name: runs(f"echo {name} > {name}.txt; git status --short > /dev/null") for name in "abc"}
+    await go(session, scripted(turns), parallel=parallel, tools=None)
+    assert states(session) == dict.fromkeys("abc", "completed")
+    after = bytes_below(folder / ".git")
+    if parallel == 1:  # the items' own `git status` refreshes the index, as anyone's would
+        before.pop("index")
+        after.pop("index")
+    assert after == before
+    assert git(folder, "stash", "list").count("stash@") == 1
+    assert set(texts(folder)) == {"readme.txt", "new.txt", "a.txt", "b.txt", "c.txt"}
+
+
+@pytest.mark.parametrize("most", [1, 2, 3])
+async def test_no_more_run_at_once_than_is_wanted(folder: Path, doors: Doors, most: int) -> None:
+    names = [f"i{number}" for number in range(6)]
+    session = opened(folder, names)
+    task = begun(session, scripted({name: [waits(name), "Done."] for name in names}), parallel=most, tools=doors.tools)
+    for number in range(0, 6, most):
+        await until(lambda number=number: len(doors.reached) >= min(number + most, 6))
+        assert session.run is not None
+        assert session.run.batch is not None
+        assert len(session.run.batch.executing) <= most
+        doors.open(*doors.reached)
+    await task
+    assert doors.most == most
+    assert states(session) == dict.fromkeys(names, "completed")
+
+
+async def test_nothing_is_left_of_the_folders(folder: Path) -> None:
+    session = opened(folder, ["a", "b"])
+    await go(session, scripted({name: runs("mkdir -p x; chmod 500 x") for name in "ab"}), parallel=2)
+    assert not (folder / ".headway" / "worktrees").exists()
+
+
+async def test_executable_bits_links_and_binaries_come_into_the_project(folder: Path) -> None:
+    session = opened(folder, ["a", "b"])
+    makes = "printf '#!/bin/sh\\n' > run.sh; chmod +x run.sh; ln -s readme.txt link; printf '\\0\\1\\377' > data.bin"
+    await go(session, model(a=runs(makes), b=runs("git rm -q --cached readme.txt; rm readme.txt")), parallel=2)
+    assert (folder / "run.sh").stat().st_mode & stat.S_IXUSR
+    assert (folder / "link").readlink() == Path("readme.txt")
+    assert (folder / "data.bin").read_bytes() == b"\0\1\xff"
+    assert not (folder / "readme.txt").exists()
+
+
+# without git
+
+
+@pytest.fixture
+def no_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A PATH with all there is but git."""
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    for name in ("bash", "sh", "cat", "ls", "true", "false", "sleep", "rm", "mkdir", "touch", "echo"):
+        if found := shutil.which(name):
+            os.symlink(found, tools / name)
+    monkeypatch.setenv("PATH", str(tools))
+
+
+async def test_without_git_items_of_one_module_do_not_run_at_once_and_others_do(
+    tmp_path: Path, no_git: None, doors: Doors
+) -> None:
+    folder = tmp_path / "bare"
+    folder.mkdir()
+    items = [item("a", module="core"), item("b", module="core"), item("c", module="docs"), item("d")]
+    session = opened(folder, items)
+    turns = {name: [waits(name), write(f"{name}.txt", name), "Done."] for name in "abcd"}
+    task = begun(session, scripted(turns), parallel=4, tools=doors.tools)
+    await doors.until("a", "c", "d")
+    assert doors.reached["b"] == 0
+    doors.open("c", "d")
+    await until(lambda: states(session)["d"] == states(session)["c"] == "completed")
+    assert doors.reached["b"] == 0, "the module is still busy"
+    doors.open("a")
+    await doors.until("b")
+    doors.open("b")
+    result = await task
+    assert result.outcome is Ending.COMPLETE
+    [began] = facts(session, BatchStarted)
+    assert (began.checkpoints, began.worktrees) == (False, False)
+    assert began.note == (
+        "There is no git on this machine to save the project's files with; install git. Items are executed without it, "
+        "and cannot be rolled back. Items of one module do not run at the same time."
+    )
+    assert texts(folder) == {f"{name}.txt": name for name in "abcd"}
+    sound(session)
+
+
+async def test_with_git_items_of_one_module_run_at_once(folder: Path, doors: Doors) -> None:
+    session = opened(folder, [item("a", module="core"), item("b", module="core")])
+    task = begun(session, scripted({name: [waits(name), "Done."] for name in "ab"}), parallel=2, tools=doors.tools)
+    await doors.until("a", "b")
+    doors.open("a", "b")
+    assert (await task).outcome is Ending.COMPLETE
+
+
+async def test_without_git_a_rollback_says_why_there_is_none(tmp_path: Path, no_git: None) -> None:
+    folder = tmp_path / "bare"
+    folder.mkdir()
+    session = opened(folder, ["a"])
+    await one(session, "a", model(a=[write("a.txt", "a"), bash("true"), "Done."]))
+    with pytest.raises(NotRunnable, match="no files were saved when it was executed, since there was no git"):
+        roll_back(session, "a")
+    assert (states(session), texts(folder)) == ({"a": "completed"}, {"a.txt": "a"})
+
+
+@pytest.mark.parametrize("turns", [["echo a > a.txt"], ["echo a > a.txt", "false"]])
+async def test_without_git_a_rollback_of_what_commands_changed_says_why_too(
+    tmp_path: Path, no_git: None, turns: list[str]
+) -> None:
+    folder = tmp_path / "bare"
+    folder.mkdir()
+    session = opened(folder, ["a"])
+    await one(session, "a", model(a=runs(*turns)))
+    before = states(session)
+    with pytest.raises(NotRunnable):
+        roll_back(session, "a")
+    assert states(session) == before
+
+
+async def test_git_that_goes_away_makes_rollback_unavailable_and_says_why(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = opened(folder, ["a"])
+    await one(session, "a", model(a=runs("echo a > a.txt")))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(NotRunnable, match="Rollback is not available: There is no git on this machine"):
+        roll_back(session, "a")
+    assert (states(session), starts(session)) == ({"a": "completed"}, ["a"])

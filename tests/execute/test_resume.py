@@ -1,0 +1,343 @@
+"""Executions that are cut off at any moment: the next one brings everything to where an undisturbed one would be."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import headway
+from headway.core.batch_events import ItemFinished, ItemStarted
+from headway.execute import BatchResult, Ending, roll_back
+from headway.execute.heartbeat import MARGIN
+from headway.execute.shadow import Shadow
+from headway.execute.workplace import Place, Workplace
+from headway.tools.files.write_file import WriteFile
+
+from .dags import Dag, Killer, dags, lines_of, play
+from .executing import (
+    Doors,
+    always,
+    bash,
+    begun,
+    cancelled,
+    facts,
+    go,
+    item,
+    model,
+    one,
+    opened,
+    prompts,
+    put,
+    runs,
+    scripted,
+    sound,
+    starts,
+    states,
+    texts,
+    todo,
+    until,
+    waits,
+    write,
+)
+
+FEW = settings(max_examples=10, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
+CHAIN = Dag(((), (0,)), (("one.txt", "two.txt"), ("one.txt",)))
+
+
+async def interrupted(session: headway.Session, after: int, parallel: int) -> bool:
+    """Cancels an execution after so many events; whether it had not ended by then."""
+    loop = asyncio.get_running_loop()
+    heard = 0
+
+    def listen(event: headway.Event) -> None:
+        nonlocal heard
+        heard += 1
+        if heard == after:
+            with suppress(RuntimeError):
+                loop.call_soon_threadsafe(task.cancel)
+
+    task = asyncio.create_task(play(session, parallel=parallel, on_event=listen))
+    try:
+        await task
+    except asyncio.CancelledError:
+        return True
+    return False
+
+
+async def cut_and_resumed(dag: Dag, cuts: list[int], parallel: int) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        session = dag.open(folder)
+        for after in cuts:
+            await interrupted(session, after, parallel)
+            sound(session)
+        result = await play(session, parallel=parallel)
+        assert result.outcome in (Ending.COMPLETE, Ending.NOTHING)
+        assert set(states(session).values()) == {"completed"}
+        assert not any(todo.interrupted for todo in session.todos)
+        found = texts(folder)
+        assert found == dag.in_order() if parallel == 1 else lines_of(found) == lines_of(dag.in_order())
+        sound(session)
+
+
+@FEW
+@given(dags(), st.lists(st.integers(1, 60), min_size=1, max_size=3))
+def test_cut_off_anywhere_and_resumed_it_ends_as_if_undisturbed(dag: Dag, cuts: list[int]) -> None:
+    asyncio.run(cut_and_resumed(dag, cuts, 1))
+
+
+@FEW
+@given(dags(), st.lists(st.integers(1, 60), min_size=1, max_size=2))
+def test_cut_off_anywhere_while_several_run_it_ends_as_if_undisturbed(dag: Dag, cuts: list[int]) -> None:
+    asyncio.run(cut_and_resumed(dag, cuts, 3))
+
+
+def killed_and_resumed(kill: Killer, dag: Dag, cuts: list[int], parallel: int) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        dag.open(folder).close()
+        for after in cuts:
+            kill(folder, f"#{after}", parallel=parallel)
+            session = headway.open(folder)
+            assert "in_progress" not in states(session).values()
+            session.close()
+        session = headway.open(folder)
+        asyncio.run(play(session, parallel=parallel))
+        assert set(states(session).values()) == {"completed"}
+        found = texts(folder)
+        assert found == dag.in_order() if parallel == 1 else lines_of(found) == lines_of(dag.in_order())
+
+
+@settings(FEW, max_examples=6)
+@given(dags(), st.lists(st.integers(1, 60), min_size=1, max_size=2), st.sampled_from([1, 3]))
+def test_killed_anywhere_and_resumed_it_ends_as_if_undisturbed(
+    kill: Killer, dag: Dag, cuts: list[int], parallel: int
+) -> None:
+    killed_and_resumed(kill, dag, cuts, parallel)
+
+
+# step by step
+
+
+async def stopped_in_a(folder: Path, doors: Doors, **how: object) -> headway.Session:
+    """An execution whose first item was stopped after it had changed files."""
+    session = opened(folder, [item("a"), item("b", "a")])
+    half = bash("echo half >> a.txt; echo more >> readme.txt; mkdir d; echo x > d/x.txt")
+    task = begun(session, model(a=[half, waits("a")]), tools=doors.tools, **how)
+    await doors.until("a")
+    await cancelled(task)
+    assert todo(session, "a").interrupted
+    return session
+
+
+WHOLE = {"a": runs("echo whole >> a.txt"), "b": runs("echo b > b.txt")}
+
+
+async def test_the_files_of_an_item_that_was_stopped_are_brought_back_before_it_begins_again(
+    folder: Path, doors: Doors
+) -> None:
+    session = await stopped_in_a(folder, doors)
+    asked = scripted(WHOLE)
+    await go(session, asked)
+    assert texts(folder) == {"a.txt": "whole\n", "b.txt": "b\n", "readme.txt": "read me\n"}
+    assert set(facts(session, ItemStarted)[1].restored) == {"a.txt", "readme.txt", "d/x.txt"}
+    assert "tried before" not in prompts(asked, "a")[0]
+    sound(session)
+
+
+@pytest.mark.parametrize("path", ["a.txt", "readme.txt", "mine.txt", "d/x.txt"])
+async def test_what_a_person_changed_after_the_interruption_is_not_lost(folder: Path, doors: Doors, path: str) -> None:
+    session = await stopped_in_a(folder, doors)
+    put(folder, {path: "by a person\n"})
+    asked = scripted({"a": runs("true"), "b": runs("true")})
+    await go(session, asked)
+    assert texts(folder)[path] == "by a person\n"
+    assert "What it had changed may still be in the files." in prompts(asked, "a")[0]
+
+
+async def test_what_a_person_removed_after_the_interruption_stays_removed(folder: Path, doors: Doors) -> None:
+    session = await stopped_in_a(folder, doors)
+    (folder / "readme.txt").unlink()
+    await go(session, scripted({"a": runs("true"), "b": runs("true")}))
+    assert "readme.txt" not in texts(folder)
+
+
+async def test_an_item_stopped_again_and_again_begins_where_it_first_began(folder: Path, doors: Doors) -> None:
+    session = await stopped_in_a(folder, doors)
+    for number in range(2):
+        again = Doors()
+        task = begun(session, model(a=[bash(f"echo {number} >> a.txt"), waits("a")]), tools=again.tools)
+        await again.until("a")
+        await cancelled(task)
+    await go(session, scripted(WHOLE))
+    assert texts(folder)["a.txt"] == "whole\n"
+
+
+async def test_what_another_item_did_since_is_not_lost(folder: Path, doors: Doors) -> None:
+    session = await stopped_in_a(folder, doors)
+    session.add("Do c", id="c")
+    await one(session, "c", model(c=runs("echo c > c.txt")))
+    asked = scripted(WHOLE)
+    await go(session, asked)
+    assert texts(folder)["c.txt"] == "c\n"
+    assert "What it had changed may still be in the files." in prompts(asked, "a")[0]
+
+
+async def test_an_item_stopped_alone_and_resumed_beside_others_begins_anew(folder: Path, doors: Doors) -> None:
+    session = await stopped_in_a(folder, doors)
+    await go(session, scripted(WHOLE), parallel=2)
+    assert texts(folder) == {"a.txt": "whole\n", "b.txt": "b\n", "readme.txt": "read me\n"}
+
+
+async def test_an_item_stopped_after_another_failed_begins_anew(folder: Path, doors: Doors) -> None:
+    session = opened(folder, ["f", "a"])
+    turns = {"f": always(bash("false")), "a": [bash("echo half >> a.txt"), waits("a")]}
+    task = begun(session, scripted(turns), keep_going=True, retries=0, tools=doors.tools)
+    await doors.until("a")
+    await cancelled(task)
+    await go(session, scripted({"f": runs("echo f > f.txt"), "a": runs("echo whole >> a.txt")}))
+    assert texts(folder) == {"a.txt": "whole\n", "f.txt": "f\n", "readme.txt": "read me\n"}
+
+
+async def test_cut_off_between_an_attempt_that_failed_and_the_next_it_begins_anew(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = opened(folder, ["a"])
+    place = Workplace.place
+
+    async def cut(self: Workplace) -> Place:
+        if starts(session):
+            task.cancel()
+        return await place(self)
+
+    monkeypatch.setattr(Workplace, "place", cut)
+    task: asyncio.Task[BatchResult] = begun(session, model(a=runs("echo half >> a.txt; false")))
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    monkeypatch.undo()
+    await go(session, model(a=runs("echo whole >> a.txt")))
+    assert texts(folder)["a.txt"] == "whole\n"
+
+
+async def test_cut_off_while_changes_are_merged_the_log_has_them_all_the_same(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = opened(folder, ["a"])
+    apply = Shadow.apply
+    loop = asyncio.get_running_loop()
+
+    def cut(self: Shadow, now: str, target: str) -> list[str]:
+        done = apply(self, now, target)
+        loop.call_soon_threadsafe(task.cancel)
+        return done
+
+    monkeypatch.setattr(Shadow, "apply", cut)
+    task: asyncio.Task[BatchResult] = begun(session, model(a=runs("echo a > a.txt")), parallel=2)
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    monkeypatch.undo()
+    assert (states(session), texts(folder)["a.txt"]) == ({"a": "completed"}, "a\n")
+    assert facts(session, ItemFinished)[-1].files == ("a.txt",)
+    assert roll_back(session, "a").files == ("a.txt",)
+    assert "a.txt" not in texts(folder)
+
+
+async def test_what_a_file_tool_still_writes_when_it_is_stopped_belongs_to_the_item(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = opened(folder, ["a"])
+    writing = threading.Event()
+    writes = getattr(WriteFile, "_write")  # noqa: B009
+
+    def slowly(self: WriteFile, *arguments: object) -> object:
+        writing.set()
+        deadline = time.monotonic() + 1.5
+        while not facts(session, ItemFinished) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        return writes(self, *arguments)
+
+    monkeypatch.setattr(WriteFile, "_write", slowly)
+    task = begun(session, model(a=[write("a.txt", "a\n")]))
+    await until(writing.is_set)
+    await cancelled(task)
+    await until((folder / "a.txt").exists)
+    assert facts(session, ItemFinished)[0].files == ("a.txt",)
+
+
+# killed
+
+
+def test_a_killed_execution_leaves_nothing_in_progress_and_is_marked(tmp_path: Path, kill: Killer) -> None:
+    CHAIN.open(tmp_path).close()
+    assert kill(tmp_path, "wrote")
+    session = headway.open(tmp_path)
+    assert (states(session), todo(session, "i0").interrupted) == ({"i0": "pending", "i1": "pending"}, True)
+    assert session.run is not None
+    assert (session.run.goes_on, session.run.reason) == (False, "error")
+    assert list(session.state.runs["main"].executed) == ["i0"]
+
+
+def test_a_killed_parallel_execution_leaves_no_folders_once_another_has_run(tmp_path: Path, kill: Killer) -> None:
+    CHAIN.open(tmp_path).close()
+    assert kill(tmp_path, "wrote", parallel=2)
+    assert (tmp_path / ".headway" / "worktrees").exists()
+    session = headway.open(tmp_path)
+    asyncio.run(play(session, parallel=2))
+    assert texts(tmp_path) == CHAIN.in_order()
+    assert not (tmp_path / ".headway" / "worktrees").exists()
+
+
+def test_a_half_done_item_of_a_killed_execution_begins_anew(tmp_path: Path, kill: Killer) -> None:
+    CHAIN.open(tmp_path).close()
+    assert kill(tmp_path, "wrote")
+    asyncio.run(play(headway.open(tmp_path)))
+    assert texts(tmp_path) == CHAIN.in_order()
+
+
+def test_killed_after_the_merge_an_items_changes_are_not_made_twice(tmp_path: Path, kill: Killer) -> None:
+    CHAIN.open(tmp_path).close()
+    assert kill(tmp_path, "applied", parallel=2)
+    asyncio.run(play(headway.open(tmp_path), parallel=2))
+    assert texts(tmp_path) == CHAIN.in_order()
+
+
+def test_what_a_person_changed_after_a_kill_is_not_lost(tmp_path: Path, kill: Killer) -> None:
+    CHAIN.open(tmp_path).close()
+    assert kill(tmp_path, "wrote")
+    time.sleep(2 * MARGIN)  # no person is faster
+    put(tmp_path, {"one.txt": "by a person\n", "mine.txt": "mine\n"})
+    asyncio.run(play(headway.open(tmp_path)))
+    found = texts(tmp_path)
+    assert found["one.txt"].startswith("by a person\n")
+    assert found["mine.txt"] == "mine\n"
+
+
+@pytest.mark.parametrize("between", ["nothing can run", "another session"])
+def test_what_a_person_changed_after_a_kill_is_not_lost_after_another_execution(
+    tmp_path: Path, kill: Killer, between: str
+) -> None:
+    dag = Dag(((), (0,)), (("one.txt",), ("two.txt",)))
+    session = dag.open(tmp_path)
+    session.update("i0", status="completed")
+    assert kill(tmp_path, "wrote")
+    time.sleep(2 * MARGIN)  # no person is faster
+    put(tmp_path, {"mine.txt": "mine\n"})
+    if between == "nothing can run":
+        session.update("i0", status="blocked")
+        assert asyncio.run(play(session)).outcome is Ending.WAITING
+        session.update("i0", status="completed")
+    else:
+        other = headway.open(tmp_path, "other")
+        other.write([{"id": "x", "content": "theirs.txt=x"}], replace=True)
+        assert asyncio.run(play(other)).outcome is Ending.COMPLETE
+    asyncio.run(play(session))
+    assert texts(tmp_path).get("mine.txt") == "mine\n"
+    assert between == "nothing can run" or texts(tmp_path).get("theirs.txt") == "x\n"

@@ -1,0 +1,399 @@
+"""Checkpoints: what is saved is the project as it is, and what comes back is the project as it was."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from headway.core.errors import HeadwayError
+from headway.execute.shadow import FilesChanged, NoCheckpoints, Shadow
+
+from .shadows import Content, Link, Program, become, files, git, write
+
+ODD: dict[str, Content] = {
+    "with space": b"1",
+    "line\nbreak": b"2",
+    "quo\"te's\\": b"3",
+    "-rf": b"4",
+    "--exec=touch x": b"5",
+    "中文/文件.txt": "内容\n".encode(),
+    os.fsdecode(b"latin-\xff\xfe"): b"6",
+    "git~1": b"7",
+    "tab\there": b"8",
+    ":(top)magic*?[a]": b"9",
+    "!neg#": b"10",
+    " lead and trail ": b"11",
+    "empty": b"",
+    "crlf.txt": b"a\r\nb\r\n\nc\r",
+    "binary": bytes(range(256)) * 20,
+    "run.sh": Program(b"#!/bin/sh\n"),
+    "link": Link("crlf.txt"),
+    "dangling": Link("nowhere/at all"),
+    "to-folder": Link("中文"),
+    "outward": Link("/etc"),
+}
+
+
+@pytest.fixture
+def shadow(tmp_path: Path) -> Shadow:
+    return Shadow(tmp_path)
+
+
+def test_every_kind_of_file_and_name_comes_back_exactly(tmp_path: Path, shadow: Shadow) -> None:
+    write(tmp_path, ODD)
+    saved = shadow.snapshot()
+    become(tmp_path, {"other": b"x", "link": b"no link", "run.sh": b"#!/bin/sh\n"})
+    now = shadow.snapshot()
+    changed = shadow.apply(now, saved)
+    assert files(tmp_path) == ODD
+    assert sorted(changed) == shadow.changed(now, saved) == sorted([*ODD, "other"])
+
+
+def test_a_snapshot_of_an_empty_folder_can_be_gone_back_to(tmp_path: Path, shadow: Shadow) -> None:
+    empty = shadow.snapshot()
+    write(tmp_path, {"a/b/c": b"1"})
+    shadow.apply(shadow.snapshot(), empty)
+    assert files(tmp_path) == {}
+
+
+def test_the_same_files_are_the_same_commit_and_others_a_child_of_it(tmp_path: Path, shadow: Shadow) -> None:
+    write(tmp_path, {"a": b"1"})
+    first = shadow.snapshot()
+    (tmp_path / "a").touch()
+    assert shadow.snapshot() == first
+    assert Shadow(tmp_path).snapshot() == first
+    write(tmp_path, {"a": b"2"})
+    second = shadow.snapshot()
+    assert _git(tmp_path, "rev-list", "--parents", "-1", second).split() == [second, first]
+    write(tmp_path, {"a": b"1"})
+    third = shadow.snapshot()
+    assert third not in (first, second)
+    assert shadow.changed(first, third) == []
+    _git(tmp_path, "fsck", "--strict", "--no-dangling")
+
+
+def test_a_change_that_keeps_size_and_time_is_seen(tmp_path: Path, shadow: Shadow) -> None:
+    write(tmp_path, {"a": b"11111"})
+    before = os.stat(tmp_path / "a")
+    first = shadow.snapshot()
+    (tmp_path / "a").write_bytes(b"22222")
+    os.utime(tmp_path / "a", ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert shadow.changed(first, shadow.snapshot()) == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"x": b"file"}, {"x/y": b"in a folder"}),
+        ({"x": b"file"}, {"x/y/z": b"1", "x/y/w": Link("z")}),
+        ({"x": Link("t"), "t/a": b"1"}, {"x/a": b"2", "t/a": b"1"}),
+        ({"x/a": b"1", "x/b/c": b"2"}, {"x": Link("moved"), "moved/a": b"1", "moved/b/c": b"2"}),
+        ({"x/a": b"1"}, {"x": Link("."), "a": b"1"}),
+        ({"x/a": b"1"}, {"x": Link("nowhere")}),
+        ({"x": b"same"}, {"x": Program(b"same")}),
+        ({"x": Link("same")}, {"x": b"same"}),
+        ({"only": b"1"}, {}),
+        ({"deep/er/est": b"1", "deep/b": b""}, {"deep/b": b""}),
+        ({"x": b"a\n"}, {"x": b"a\r\n"}),
+    ],
+)
+def test_files_folders_and_links_take_each_others_places(
+    tmp_path: Path, shadow: Shadow, one: dict[str, Content], other: dict[str, Content]
+) -> None:
+    write(tmp_path, one)
+    first = shadow.snapshot()
+    become(tmp_path, other)
+    second = shadow.snapshot()
+    assert first != second
+    shadow.apply(second, first)
+    assert files(tmp_path) == one
+    assert shadow.changed(first, shadow.snapshot()) == []
+    shadow.apply(first, second)
+    assert files(tmp_path) == other
+
+
+def test_special_files_are_left_where_they_are(tmp_path: Path, shadow: Shadow) -> None:
+    write(tmp_path, {"a": b"1", "b": b"2"})
+    first = shadow.snapshot()
+    os.unlink(tmp_path / "a")
+    os.mkfifo(tmp_path / "a")
+    os.mkfifo(tmp_path / "c")
+    second = shadow.snapshot()
+    assert shadow.changed(first, second) == ["a"]
+    with pytest.raises(FilesChanged) as refused:
+        shadow.apply(second, first)
+    assert refused.value.paths == ["a"]
+    assert stat.S_ISFIFO(os.lstat(tmp_path / "a").st_mode)
+
+
+# What is in the way
+
+
+def test_an_edit_since_the_snapshot_is_not_overwritten(tmp_path: Path, shadow: Shadow) -> None:
+    write(tmp_path, {"a": b"1", "b": b"1", "c": b"1", "d": b"1", "e": b"1"})
+    first = shadow.snapshot()
+    write(tmp_path, {"a": b"2", "b": b"2", "c": b"2", "d": b"2"})
+    second = shadow.snapshot()
+    write(tmp_path, {"b": b"3", "e": b"3"})
+    os.chmod(tmp_path / "c", 0o755)
+    os.unlink(tmp_path / "d")
+    here = files(tmp_path)
+    with pytest.raises(FilesChanged, match="b; c; d") as refused:
+        shadow.apply(second, first)
+    assert refused.value.paths == ["b", "c", "d"]
+    assert files(tmp_path) == here
+
+
+def test_edits_elsewhere_stay_and_are_no_obstacle(tmp_path: Path, shadow: Shadow) -> None:
+    write(tmp_path, {"a": b"1", "e": b"1", "gone": b"1"})
+    first = shadow.snapshot()
+    write(tmp_path, {"a": b"2"})
+    second = shadow.snapshot()
+    write(tmp_path, {"e": b"3", "new": b"4"})
+    os.unlink(tmp_path / "gone")
+    assert shadow.apply(second, first) == ["a"]
+    assert files(tmp_path) == {"a": b"1", "e": b"3", "new": b"4"}
+
+
+@pytest.mark.parametrize(
+    ("obstacle", "named"),
+    [
+        ({"x": b"untracked"}, "x"),
+        ({"x": Link("/etc/passwd")}, "x"),
+        ({"x/inside": b"untracked"}, "x/inside"),
+        ({"f": b"a file, not a folder"}, "f"),
+        ({"f": Link("/tmp")}, "f"),
+        ({"x/.git/config": b"some repository"}, "x/.git/config"),
+        ({"f/.git/HEAD": b"ref: refs/heads/main\n"}, "f"),
+    ],
+)
+@pytest.mark.parametrize("ignored", [False, True])
+def test_what_came_into_the_way_is_not_overwritten(
+    tmp_path: Path, shadow: Shadow, obstacle: dict[str, Content], named: str, ignored: bool
+) -> None:
+    write(tmp_path, {"x": b"1", "f/y": b"1", "z": b"1"})
+    first = shadow.snapshot()
+    become(tmp_path, {"z": b"2"})
+    if ignored:
+        write(tmp_path, {".git/info/exclude": b"x\nf\n"})
+    second = shadow.snapshot()
+    write(tmp_path, obstacle)
+    here = files(tmp_path)
+    with pytest.raises(FilesChanged) as refused:
+        shadow.apply(second, first)
+    assert refused.value.paths == [named]
+    assert files(tmp_path) == here
+
+
+def test_an_ignored_file_in_a_folder_that_should_be_a_file_keeps_its_place(tmp_path: Path, shadow: Shadow) -> None:
+    write(tmp_path, {".gitignore": b"*.o\n", "x": b"1"})
+    first = shadow.snapshot()
+    become(tmp_path, {".gitignore": b"*.o\n", "x/a.c": b"1", "x/a.o": b"2"})
+    second = shadow.snapshot()
+    with pytest.raises(FilesChanged) as refused:
+        shadow.apply(second, first)
+    assert refused.value.paths == ["x/a.o"]
+    os.unlink(tmp_path / "x/a.o")
+    shadow.apply(second, first)
+    assert (tmp_path / "x").read_bytes() == b"1"
+
+
+def test_a_link_in_place_of_a_folder_leads_nothing_out_of_the_project(tmp_path: Path) -> None:
+    outside, project = tmp_path / "outside", tmp_path / "project"
+    write(project, {"d/a": b"1", "d/b": b"1"})
+    write(outside, {"a": b"2", "b": b"1"})
+    shadow = Shadow(project)
+    first = shadow.snapshot()
+    write(project, {"d/a": b"2"})
+    second = shadow.snapshot()
+    become(project, {"d": Link(os.fspath(outside))})
+    with pytest.raises(FilesChanged):
+        shadow.apply(second, first)
+    third = shadow.snapshot()
+    assert shadow.changed(second, third) == ["d", "d/a", "d/b"]
+    shadow.apply(third, first)
+    assert files(project) == {"d/a": b"1", "d/b": b"1"}
+    assert files(outside) == {"a": b"2", "b": b"1"}
+
+
+@pytest.mark.parametrize("to", ["moved", "nowhere"])
+def test_an_ignored_link_in_place_of_a_folder_is_not_taken_for_its_files(
+    tmp_path: Path, shadow: Shadow, to: str
+) -> None:
+    write(tmp_path, {"x/a": b"1", "b": b"1"})
+    first = shadow.snapshot()
+    become(tmp_path, {"x": Link(to), "b": b"1", "moved/a": b"1", ".git/info/exclude": b"x\nmoved\n"})
+    second = shadow.snapshot()
+    assert shadow.changed(first, second) == ["x/a"]
+    with pytest.raises(FilesChanged) as refused:
+        shadow.apply(second, first)
+    assert refused.value.paths == ["x"]
+
+
+def test_files_that_were_only_touched_are_no_obstacle(tmp_path: Path, shadow: Shadow) -> None:
+    write(tmp_path, {"a": b"1", "b": b"1"})
+    first = shadow.snapshot()
+    write(tmp_path, {"a": b"2"})
+    second = shadow.snapshot()
+    os.utime(tmp_path / "a", (1, 1))
+    assert shadow.apply(second, first) == ["a"]
+    assert files(tmp_path) == {"a": b"1", "b": b"1"}
+
+
+def test_an_index_of_another_commit_is_no_obstacle(tmp_path: Path, shadow: Shadow) -> None:
+    write(tmp_path, {"a": b"1", "b": b"1"})
+    first = shadow.snapshot()
+    write(tmp_path, {"a": b"2"})
+    second = shadow.snapshot()
+    write(tmp_path, {"a": b"3"})
+    shadow.snapshot()
+    write(tmp_path, {"a": b"2"})
+    assert shadow.apply(second, first) == ["a"]
+    assert files(tmp_path) == {"a": b"1", "b": b"1"}
+
+
+# Commits
+
+
+def test_a_commit_is_put_together_from_two_by_paths(tmp_path: Path, shadow: Shadow) -> None:
+    write(tmp_path, {"a": b"1", "b": b"1", "c": b"1", "d/e": b"1"})
+    first = shadow.snapshot()
+    become(tmp_path, {"a": b"2", "b": b"2", "d": b"now a file", "new\nline": Program(b"2")})
+    second = shadow.snapshot()
+    mixed = shadow.with_paths(second, first, ["a", "c", "new\nline", "not there"])
+    shadow.apply(second, mixed)
+    assert files(tmp_path) == {"a": b"1", "b": b"2", "c": b"1", "d": b"now a file"}
+    assert shadow.changed(first, shadow.with_paths(second, first, shadow.changed(first, second))) == []
+    assert shadow.with_paths(second, first, []) == second
+    assert shadow.changed(second, shadow.with_paths(second, first, ["d/e"])) == ["d", "d/e"]
+
+
+def test_a_patch_is_a_unified_diff_cut_at_whole_lines(tmp_path: Path, shadow: Shadow) -> None:
+    write(tmp_path, {"文件": b"one\ntwo\n", "bin": b"\0\1", "latin": b"caf\xe9\n"})
+    first = shadow.snapshot()
+    write(tmp_path, {"文件": b"one\nthree\n", "bin": b"\0\2", "latin": b"th\xe9\n"})
+    second = shadow.snapshot()
+    whole = shadow.patch(first, second)
+    assert "--- a/文件\n+++ b/文件\n@@ -1,2 +1,2 @@\n one\n-two\n+three\n" in whole
+    assert "Binary files a/bin and b/bin differ\n" in whole
+    assert "-caf\ufffd\n+th\ufffd\n" in whole
+    lines = whole.splitlines()
+    cut = shadow.patch(first, second, limit=len(lines[0]) + len(lines[1]) + 2 + 3)
+    assert cut == f"{lines[0]}\n{lines[1]}\n… {len(lines) - 2} more lines\n"
+    assert shadow.patch(first, first) == ""
+
+
+def test_a_patch_cannot_be_hidden_by_the_projects_attributes(tmp_path: Path, shadow: Shadow) -> None:
+    write(tmp_path, {".gitattributes": b"* -diff\n", "a": b"one\n"})
+    first = shadow.snapshot()
+    write(tmp_path, {"a": b"two\n"})
+    assert "-one\n+two\n" in shadow.patch(first, shadow.snapshot())
+
+
+# What is asked of it besides
+
+
+def test_signs_of_life_are_seen_by_others(tmp_path: Path, shadow: Shadow) -> None:
+    assert shadow.last_touched() is None
+    shadow.touch()
+    os.utime(tmp_path / ".headway/checkpoints/alive", (5, 5))
+    assert Shadow(tmp_path).last_touched() == 5
+    before = time.time()
+    shadow.touch()
+    assert (shadow.last_touched() or 0) >= before - 1
+
+
+def test_files_changed_after_a_moment_are_told_from_others(tmp_path: Path, shadow: Shadow) -> None:
+    write(
+        tmp_path, {"old": b"1", "edited": b"1", "folder/gone": b"1", "quiet/gone": b"1", "mode": b"1", "l": Link("x")}
+    )
+    os.unlink(tmp_path / "quiet/gone")
+    time.sleep(0.02)
+    (tmp_path / "mark").touch()
+    moment = os.lstat(tmp_path / "mark").st_ctime
+    time.sleep(0.02)
+    write(tmp_path, {"edited": b"2"})
+    os.utime(tmp_path / "edited", (1, 1))
+    os.chmod(tmp_path / "mode", 0o755)
+    os.unlink(tmp_path / "folder/gone")
+    asked = ["old", "edited", "folder/gone", "quiet/gone", "quiet/never/was", "mode", "l"]
+    assert shadow.changed_since(asked, moment) == ["edited", "folder/gone", "mode"]
+
+
+def test_without_git_there_are_no_checkpoints_and_a_sentence_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", os.fspath(tmp_path))
+    with pytest.raises(NoCheckpoints, match=r"no git on this machine.*install git"):
+        Shadow(tmp_path)
+
+
+@pytest.mark.parametrize(("version", "can"), [("2.37.9", False), ("2.38.0", True), ("10.1", True), ("1.9.5", False)])
+def test_only_a_git_that_can_merge_without_a_work_tree_offers_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str, can: bool
+) -> None:
+    fake = tmp_path / "bin/git"
+    write(tmp_path, {"bin/git": Program(f"#!/bin/sh\necho git version {version}\n".encode())})
+    monkeypatch.setenv("PATH", os.fspath(fake.parent), prepend=os.pathsep)
+    shadow = Shadow(tmp_path)
+    assert shadow.can_merge is can
+    if not can:
+        with pytest.raises(NoCheckpoints, match=r"install git 2\.38"):
+            shadow.merged("a", "b")
+
+
+def test_a_folder_of_checkpoints_that_leads_out_of_the_project_is_refused(tmp_path: Path) -> None:
+    outside, project = tmp_path / "outside", tmp_path / "project"
+    outside.mkdir()
+    write(project, {".headway/checkpoints": Link(os.fspath(outside))})
+    with pytest.raises(HeadwayError, match="leads out of the project"):
+        Shadow(project).snapshot()
+    assert files(outside) == {}
+
+
+def test_a_commit_that_is_unknown_is_told_in_a_sentence(tmp_path: Path, shadow: Shadow) -> None:
+    known = shadow.snapshot()
+    with pytest.raises(NoCheckpoints, match="git could not compare two checkpoints"):
+        shadow.changed(known, "0123456789" * 4)
+
+
+def test_a_snapshot_takes_few_processes(tmp_path: Path, shadow: Shadow, monkeypatch: pytest.MonkeyPatch) -> None:
+    git(tmp_path, "init", "-q")
+    write(tmp_path, {"a": b"1", ".gitignore": b"kept\n", "kept": b"1"})
+    git(tmp_path, "add", "a")
+    git(tmp_path, "init", "-q", "inside")
+    write(tmp_path, {"inside/x": b"1"})
+    first = shadow.snapshot()
+    shadow.worktree("w", first)
+    started: list[str] = []
+    real = subprocess.run
+
+    def counted(command: list[str], **options: object) -> object:
+        started.append(command[1])
+        return real(command, **options)  # type: ignore[call-overload]
+
+    monkeypatch.setattr(subprocess, "run", counted)
+    shadow.snapshot()
+    assert len(started) == 1
+    started.clear()
+    git(tmp_path, "add", "-f", "kept")
+    kept = shadow.snapshot()
+    started.clear()
+    assert shadow.snapshot() == kept != first
+    assert len(started) <= 3
+    started.clear()
+    write(tmp_path, {"b": b"1"})
+    shadow.snapshot()
+    assert len(started) <= 4
+    started.clear()
+    shadow.worktree("w", first)
+    assert len(started) <= 3
+
+
+def _git(project: Path, *arguments: str) -> str:
+    return git(project, "--git-dir", os.fspath(project / ".headway/checkpoints"), *arguments)

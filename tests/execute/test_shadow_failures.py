@@ -1,0 +1,389 @@
+"""Checkpoints when things go wrong: killed processes, several at once, damage, files that cannot be read."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from headway.execute.shadow import NoCheckpoints, Shadow
+
+from .shadows import Content, Program, become, files, git, write
+
+ONE: dict[str, Content] = {f"d{number % 5}/f{number}": b"1" for number in range(40)}
+TWO: dict[str, Content] = {f"d{number % 7}/f{number}": b"2" for number in range(40)}
+
+
+def in_front_of_git(folder: Path, script: str) -> dict[str, str]:
+    """An environment in which git does something else first."""
+    write(folder, {"git": Program(f'#!/bin/sh\n{script}\nexec {shutil.which("git")} "$@"\n'.encode())})
+    return {**os.environ, "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
+
+
+def python(project: Path, body: str, environ: dict[str, str] | None = None) -> subprocess.Popen[str]:
+    code = f"from headway.execute.shadow import Shadow\nshadow = Shadow({os.fspath(project)!r})\n{body}"
+    return subprocess.Popen([sys.executable, "-c", code], env=environ, text=True, stdout=subprocess.PIPE)
+
+
+def wait_for(path: Path) -> None:
+    deadline = time.monotonic() + 20
+    while not path.exists():
+        assert time.monotonic() < deadline, f"{path} did not come"
+        time.sleep(0.005)
+
+
+@pytest.mark.parametrize("when", ["read-tree", "update-index", "write-tree", "status"])
+def test_killed_while_git_is_at_work_leaves_nothing_that_the_next_one_stumbles_over(tmp_path: Path, when: str) -> None:
+    project = tmp_path / "project"
+    write(project, ONE)
+    shadow = Shadow(project)
+    one = shadow.snapshot()
+    become(project, TWO)
+    two = shadow.snapshot()
+    write(project, {"more": b"1"})
+    environ = in_front_of_git(tmp_path / "bin", f'[ "$1" = {when} ] && touch {tmp_path}/at-it && sleep 0.5')
+    process = python(project, f"now = shadow.snapshot()\nshadow.apply(now, {one!r})", environ)
+    wait_for(tmp_path / "at-it")
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    now = shadow.snapshot()  # waits for the git that is still at work
+    here = files(project)
+    time.sleep(0.6)
+    assert files(project) == here
+    shadow.apply(now, two)
+    assert files(project) == TWO
+    shadow.apply(shadow.snapshot(), one)
+    assert files(project) == ONE
+
+
+def test_killed_at_any_moment_of_going_back_and_forth_the_next_one_works(tmp_path: Path) -> None:
+    write(tmp_path, ONE)
+    shadow = Shadow(tmp_path)
+    one = shadow.snapshot()
+    become(tmp_path, TWO)
+    two = shadow.snapshot()
+    for pause in (0.0, 0.004, 0.011, 0.017, 0.03):
+        process = python(
+            tmp_path,
+            f"print(flush=True)\nwhile True:\n for to in ({one!r}, {two!r}):\n  shadow.apply(shadow.snapshot(), to)",
+        )
+        assert process.stdout is not None
+        process.stdout.readline()
+        time.sleep(0.1 + pause)
+        process.kill()
+        process.communicate()
+        shadow.apply(shadow.snapshot(), one)
+        assert files(tmp_path) == ONE
+    git(tmp_path, "--git-dir", os.fspath(tmp_path / ".headway/checkpoints"), "fsck", "--strict", "--no-dangling")
+
+
+def test_locks_left_behind_are_cleared_away(tmp_path: Path) -> None:
+    write(tmp_path, {"a": b"1"})
+    shadow = Shadow(tmp_path)
+    first = shadow.snapshot()
+    shadow.worktree("w", first)
+    locks = {".headway/checkpoints/index.lock": b"", ".headway/checkpoints/indexes/w/index.lock": b""}
+    write(tmp_path, {"a": b"2", **locks})
+    second = shadow.snapshot()
+    write(tmp_path, locks)
+    assert shadow.snapshot_of("w", first) == first
+    assert shadow.apply(second, first) == ["a"]
+
+
+def test_many_processes_at_once_do_not_get_into_each_others_way(tmp_path: Path) -> None:
+    body = (
+        "import os\nfor n in range(6):\n"
+        " open(os.path.join({project!r}, '{name}'), 'w').write(str(n))\n"
+        " before = shadow.snapshot()\n"
+        " folder = shadow.worktree('{name}', before)\n"
+        " open(os.path.join(folder, 'from-{name}'), 'w').write(str(n))\n"
+        " assert shadow.changed(before, shadow.snapshot_of('{name}', before)) == ['from-{name}']\n"
+    )
+    names = [f"p{number}" for number in range(4)]
+    started = [python(tmp_path, body.format(project=os.fspath(tmp_path), name=name)) for name in names]
+    for process in started:
+        process.communicate()
+    assert [process.returncode for process in started] == [0] * 4
+    shadow = Shadow(tmp_path)
+    last = shadow.snapshot()
+    assert files(shadow.worktree("look", last)) == dict.fromkeys(names, b"5")
+    git(tmp_path, "--git-dir", os.fspath(tmp_path / ".headway/checkpoints"), "fsck", "--strict", "--no-dangling")
+
+
+def test_one_that_keeps_the_lock_for_too_long_is_told_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shadow = Shadow(tmp_path)
+    shadow.snapshot()
+    body = "import time\nwith shadow._project_tree():\n print(flush=True)\n time.sleep(30)"
+    process = python(tmp_path, body)
+    assert process.stdout is not None
+    process.stdout.readline()
+    monkeypatch.setattr("headway.execute.git.PATIENCE", 0.1)
+    try:
+        with pytest.raises(NoCheckpoints, match="Another process keeps"):
+            shadow.snapshot()
+    finally:
+        process.kill()
+        process.communicate()
+    shadow.snapshot()
+
+
+# Damage
+
+
+def empty_index(store: Path) -> None:
+    (store / "index").write_bytes(b"")
+
+
+def broken_index(store: Path) -> None:
+    (store / "index").write_bytes(b"DIRC nonsense")
+
+
+def no_head(store: Path) -> None:
+    (store / "HEAD").unlink()
+
+
+def empty_head(store: Path) -> None:
+    (store / "HEAD").write_bytes(b"")
+
+
+def unknown_head(store: Path) -> None:
+    (store / "HEAD").write_bytes(b"0123456789012345678901234567890123456789\n")
+
+
+def no_refs(store: Path) -> None:
+    shutil.rmtree(store / "refs")
+
+
+def no_objects(store: Path) -> None:
+    shutil.rmtree(store / "objects")
+
+
+def strange_config(store: Path) -> None:
+    (store / "config").write_bytes(b"[core\nbroken")
+
+
+def empty_objects(store: Path) -> None:
+    for path in [*(store / "objects").glob("??/*")]:
+        path.chmod(0o600)
+        path.write_bytes(b"")
+
+
+def last_object_broken(store: Path) -> None:
+    path = store / "objects" / (store / "HEAD").read_text()[:2] / (store / "HEAD").read_text()[2:].strip()
+    path.write_bytes(path.read_bytes()[:-9] + b"123456789")
+
+
+def only_the_folder(store: Path) -> None:
+    shutil.rmtree(store)
+    store.mkdir()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        *(empty_index, broken_index, no_head, empty_head, unknown_head, no_refs, no_objects, strange_config),
+        *(empty_objects, last_object_broken, only_the_folder),
+    ],
+)
+def test_damage_is_noticed_and_saving_goes_on(tmp_path: Path, damage: Callable[[Path], None]) -> None:
+    write(tmp_path, ONE)
+    before = Shadow(tmp_path).snapshot()
+    store = tmp_path / ".headway/checkpoints"
+    damage(store)
+    shadow = Shadow(tmp_path)
+    if damage in (empty_index, broken_index, no_head, empty_head, unknown_head, no_refs, strange_config):
+        become(tmp_path, TWO)
+        shadow.apply(shadow.snapshot(), before)  # what was saved is not lost
+        assert files(tmp_path) == ONE
+    become(tmp_path, TWO)
+    first = shadow.snapshot()
+    become(tmp_path, ONE)
+    shadow.apply(shadow.snapshot(), first)
+    assert files(tmp_path) == TWO
+
+
+def break_blob(store: Path, blob: str) -> None:
+    path = store / "objects" / blob[:2] / blob[2:]
+    path.chmod(0o600)
+    path.write_bytes(b"")
+
+
+def break_pack(store: Path, _: str) -> None:
+    git(store, "--git-dir", os.fspath(store), "repack", "-adq")
+    (pack,) = (store / "objects/pack").glob("*.pack")
+    pack.chmod(0o600)
+    content = pack.read_bytes()
+    middle = len(content) // 2
+    pack.write_bytes(content[:middle] + bytes(len(content) - middle - 20) + content[-20:])
+
+
+@pytest.mark.parametrize("damage", [break_blob, break_pack])
+def test_damage_that_is_found_when_going_back_is_mended_by_the_next_snapshot(
+    tmp_path: Path, damage: Callable[[Path, str], None]
+) -> None:
+    write(tmp_path, ONE)
+    one = Shadow(tmp_path).snapshot()
+    damage(tmp_path / ".headway/checkpoints", git(tmp_path, "hash-object", "d1/f1").strip())
+    shadow = Shadow(tmp_path)
+    become(tmp_path, TWO)
+    with pytest.raises(NoCheckpoints, match="git could not"):
+        shadow.apply(shadow.snapshot(), one)
+    assert files(tmp_path) == TWO
+    become(tmp_path, ONE)
+    again = shadow.snapshot()
+    become(tmp_path, TWO)
+    shadow.apply(shadow.snapshot(), again)
+    assert files(tmp_path) == ONE
+
+
+def test_a_broken_index_does_not_keep_from_going_back(tmp_path: Path) -> None:
+    write(tmp_path, ONE)
+    shadow = Shadow(tmp_path)
+    one = shadow.snapshot()
+    become(tmp_path, TWO)
+    two = shadow.snapshot()
+    broken_index(tmp_path / ".headway/checkpoints")
+    shadow.apply(two, one)
+    assert files(tmp_path) == ONE
+
+
+def test_a_full_disk_is_no_reason_to_give_up_what_was_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path, {"project/a": b"1"})
+    first = Shadow(tmp_path / "project").snapshot()
+    full = (
+        'echo "error: missing.txt: failed to insert into database; index file: No space left on device" >&2; exit 128'
+    )
+    environ = in_front_of_git(tmp_path / "bin", f'[ "$1" = update-index ] && {{ {full}; }}')
+    write(tmp_path, {"project/a": b"2"})
+    with monkeypatch.context() as there:
+        there.setenv("PATH", environ["PATH"])
+        with pytest.raises(NoCheckpoints, match=r"could not save the project's files.*No space left"):
+            Shadow(tmp_path / "project").snapshot()
+    shadow = Shadow(tmp_path / "project")
+    second = shadow.snapshot()
+    assert shadow.changed(first, second) == ["a"]
+    store = os.fspath(tmp_path / "project/.headway/checkpoints")
+    assert git(tmp_path, "--git-dir", store, "rev-list", second).split() == [second, first]
+
+
+def test_half_written_commits_of_a_killed_process_do_no_harm(tmp_path: Path) -> None:
+    write(tmp_path, {"a": b"1", ".headway/checkpoints/new-0123": b"half", ".headway/checkpoints/config": b""})
+    shadow = Shadow(tmp_path)
+    first = shadow.snapshot()
+    shadow.tidy()
+    assert files(shadow.worktree("w", first)) == {"a": b"1"}
+
+
+# Files that cannot be read
+
+
+def test_a_file_that_vanishes_while_it_is_saved_takes_no_other_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = tmp_path / "project"
+    write(project, dict.fromkeys(("a", "b", "c", "d", "e"), b"1"))
+    unreadable = 'echo "error: open(\\"c\\"): No such file or directory" >&2; exit 128'
+    # git is given its paths, and finds one of them gone when it opens it
+    environ = in_front_of_git(
+        tmp_path / "bin",
+        f'if [ "$1" = update-index ]; then cat > {tmp_path}/given;'
+        f" if tr '\\0' '\\n' < {tmp_path}/given | grep -qx c; then {unreadable}; fi;"
+        f' {shutil.which("git")} "$@" < {tmp_path}/given; exit $?; fi',
+    )
+    monkeypatch.setenv("PATH", environ["PATH"])
+    shadow = Shadow(project)
+    saved = shadow.snapshot()
+    assert sorted(files(shadow.worktree("w", saved))) == ["a", "b", "d", "e"]
+
+
+def test_files_that_come_and_go_all_the_time_do_not_make_it_fail(tmp_path: Path) -> None:
+    write(tmp_path, ONE)
+    body = (
+        "import os, itertools\nos.chdir({0!r})\nprint(flush=True)\n"
+        "for n in itertools.count():\n"
+        " name = 'tmp%d' % (n % 50)\n open(name, 'w').write('x' * n)\n os.rename(name, 'd1/' + name)\n"
+        " os.unlink('d1/' + name)\n"
+    )
+    process = python(tmp_path, body.format(os.fspath(tmp_path)))
+    assert process.stdout is not None
+    process.stdout.readline()
+    shadow = Shadow(tmp_path)
+    try:
+        saved = [shadow.snapshot() for _ in range(15)]
+    finally:
+        process.kill()
+        process.communicate()
+    for path in tmp_path.glob("**/tmp*"):
+        path.unlink()
+    assert not [path for path in shadow.changed(saved[-1], shadow.snapshot()) if path in ONE]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_a_file_that_may_not_be_read_stays_as_it_was_saved(tmp_path: Path) -> None:
+    write(tmp_path, {"a": b"1", "b": b"1", "closed/c": b"1"})
+    shadow = Shadow(tmp_path)
+    first = shadow.snapshot()
+    write(tmp_path, {"a": b"2", "b": b"2", "new": b"2"})
+    os.chmod(tmp_path / "b", 0)
+    os.chmod(tmp_path / "new", 0)
+    os.chmod(tmp_path / "closed", 0)
+    second = shadow.snapshot()
+    assert shadow.changed(first, second) == ["a"]
+    assert shadow.snapshot() == second
+    os.chmod(tmp_path / "closed", 0o755)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_may_not_be_written_keeps_all_as_it_is(tmp_path: Path) -> None:
+    write(tmp_path, {"a": b"1", "closed/c": b"1"})
+    shadow = Shadow(tmp_path)
+    first = shadow.snapshot()
+    write(tmp_path, {"a": b"2", "closed/c": b"2"})
+    second = shadow.snapshot()
+    os.chmod(tmp_path / "closed", 0o555)
+    with pytest.raises(NoCheckpoints, match="may not be written"):
+        shadow.apply(second, first)
+    os.chmod(tmp_path / "closed", 0o755)
+    assert files(tmp_path) == {"a": b"2", "closed/c": b"2"}
+
+
+def test_what_was_changed_before_a_failure_is_taken_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    project = tmp_path / "project"
+    one: dict[str, Content] = {"a": b"1", "b": b"1", "d/e": b"1"}
+    two: dict[str, Content] = {"a": b"2", "b": b"2", "d": b"2", "keep": b"2"}
+    write(project, one)
+    first = Shadow(project).snapshot()
+    become(project, two)
+    second = Shadow(project).snapshot()
+    full = 'echo "error: unable to write file b: No space left on device" >&2; exit 128'
+    half = "rm b d keep; mkdir d; printf 1 > a; printf 1 > d/e"
+    environ = in_front_of_git(tmp_path / "bin", f'[ "$1 $3" = "read-tree -u" ] && {{ {half}; {full}; }}')
+    with monkeypatch.context() as there:
+        there.setenv("PATH", environ["PATH"])
+        with pytest.raises(NoCheckpoints, match=r"could not change the project's files.*No space left"):
+            Shadow(project).apply(second, first)
+    assert files(project) == two
+    shadow = Shadow(project)
+    assert shadow.snapshot() == second
+    shadow.apply(second, first)
+    assert files(project) == one
+
+
+def test_tidying_never_fails(tmp_path: Path) -> None:
+    shadow = Shadow(tmp_path)
+    shadow.tidy()
+    shadow.snapshot()
+    shutil.rmtree(tmp_path / ".headway/checkpoints/objects")
+    shadow.tidy()
+    shutil.rmtree(tmp_path / ".headway/checkpoints/objects")
+    write(tmp_path, {".headway/checkpoints/objects": b"a file"})
+    shadow.tidy()
+    with pytest.raises(NoCheckpoints, match="git could not save the project's files"):
+        shadow.snapshot()
