@@ -5,13 +5,14 @@ from __future__ import annotations
 from headway.cli.live import LiveBox
 from headway.cli.run_view import RunView
 from headway.core.events import Event
+from headway.core.model import MAIN_AGENT
 from headway.core.run_events import ApprovalAsked
 from headway.views.executing import Executing
 
 
 class BatchView(RunView):
-    def __init__(self, box: LiveBox) -> None:
-        super().__init__(box)
+    def __init__(self, box: LiveBox, agent: str = MAIN_AGENT) -> None:
+        super().__init__(box, agent)
         self._executing = Executing()
 
     def _show(self, event: Event) -> None:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import sys
 from contextlib import suppress
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
 
-from headway.cli.options import Chosen, Execution, ModeType, common, complete_ids, print_json
+from headway.cli.options import Chosen, Execution, ModeType, common, complete_ids, in_terminal_session, print_json
+from headway.core.batch_events import BatchFinished
 from headway.core.errors import HeadwayError, NotRunnable
 from headway.core.text import shown
 from headway.views.terminal import visible
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
 _MODE = "How much you are asked while it lasts: default, auto_edit or yolo."
 _EVIDENCE = "Ask the model once to show what it calls done."
 _MOST_FILES = 20
+_LAST_EVENTS = 50
 
 
 @click.command("execute")
@@ -66,8 +70,8 @@ def execute_all(
 
 
 def _execute(chosen: Chosen, wanted: Execution) -> None:
-    if chosen.live is not None:
-        chosen.live.execute(wanted)
+    if in_terminal_session(click.get_current_context()):
+        _execute_here(chosen, wanted)
         return
     from headway.cli.logs import keep_logs_off_the_screen
     from headway.cli.run import NO_MODEL
@@ -77,13 +81,23 @@ def _execute(chosen: Chosen, wanted: Execution) -> None:
     loaded = chosen.settings(mode=wanted.mode)
     for notice in loaded.notices:
         click.echo(f"Note: {notice}", err=True)
-    _refuse_unready(session, wanted)
+    _refuse_unready(chosen, session, wanted)
     if loaded.settings.model is None:
         raise HeadwayError(NO_MODEL)
     sys.exit(_exit_code(chosen, session, loaded.settings, wanted))
 
 
-def _refuse_unready(session: Session, wanted: Execution) -> None:
+def _execute_here(chosen: Chosen, wanted: Execution) -> None:
+    """In the terminal session, as a run of its own."""
+    if chosen.live is None or chosen.session is not None or chosen.agent is not None:
+        raise HeadwayError(
+            "Only the list of the open session can be executed here: go to another one with /session, or use a shell."
+        )
+    _refuse_unready(chosen, chosen.live.session, wanted)
+    chosen.live.execute(replace(wanted, model=click.get_current_context().params.get("model")))
+
+
+def _refuse_unready(chosen: Chosen, session: Session, wanted: Execution) -> None:
     """What is wrong with the item is said whether or not there is a model."""
     from headway.core.batches import refuse_unready
     from headway.core.errors import TodoNotFound
@@ -95,13 +109,14 @@ def _refuse_unready(session: Session, wanted: Execution) -> None:
         try:
             refuse_unready(todo_list.items[wanted.only], todo_list)
         except NotRunnable as error:
+            if chosen.json:
+                raise
             click.echo(f"❌ {error}", err=True)
             sys.exit(1)
 
 
 def _exit_code(chosen: Chosen, session: Session, settings: Settings, wanted: Execution) -> int:
     from headway.cli.foreground import INTERRUPTED, Foreground
-    from headway.views.executing import ending_lines
 
     front: Foreground[BatchResult] = Foreground(session)
 
@@ -109,27 +124,49 @@ def _exit_code(chosen: Chosen, session: Session, settings: Settings, wanted: Exe
         return await begun(session, settings, wanted, settings.approvals(ask), settings.model or "", chosen.folder())
 
     try:
-        result, code = front.run(work, None if chosen.json else _view)
+        result, code = front.run(work, None if chosen.json else partial(_view, agent=session.agent_id))
     except KeyboardInterrupt:
-        return INTERRUPTED
+        result, code = None, INTERRUPTED
     if result is None:
+        if code == INTERRUPTED and not chosen.json:
+            _say_end(_end_in_log(session), None, wanted)
         return code
-    if not chosen.json:
-        lines = ending_lines(
-            str(result.outcome),
-            len(result.completed),
-            len(result.failed),
-            result.total,
-            result.seconds,
-            error=result.error and visible(shown(result.error, 1_000)),
-            resume=resume_with(wanted),
-        )
-        click.echo("\n" + "\n".join(lines))
-    elif result.outcome == "nothing":
+    if chosen.json and result.outcome == "nothing":
         print_json({"type": "NothingToExecute", "session_id": session.name}, indent=None)
+    elif not chosen.json:
+        done, failed = len(result.completed), len(result.failed)
+        end = BatchFinished(str(result.outcome), done, failed, result.total, result.seconds)
+        _say_end(end, result.error, wanted)
     if result.outcome == "interrupted":
         return INTERRUPTED
     return 0 if result.ok else 1
+
+
+def _say_end(end: BatchFinished | None, error: str | None, wanted: Execution) -> None:
+    from headway.cli.live import has_unicode
+    from headway.views.executing import ending_lines
+    from headway.views.terminal import in_ascii
+
+    if end is None:
+        return
+    lines = ending_lines(
+        end.outcome,
+        end.completed,
+        end.failed,
+        end.total,
+        end.seconds,
+        error=error and visible(shown(error, 1_000)),
+        resume=resume_with(wanted),
+    )
+    text = "\n" + "\n".join(lines)
+    click.echo(text if has_unicode(sys.stdout) else in_ascii(text))
+
+
+def _end_in_log(session: Session) -> BatchFinished | None:
+    """How an execution ended that nobody waited for."""
+    last = session.store.events(session.name, max(session.version - _LAST_EVENTS, 0))
+    ends = [event.data for event in last if isinstance(event.data, BatchFinished)]
+    return ends[-1] if ends else None
 
 
 def resume_with(wanted: Execution, program: str = "headway ") -> str:
@@ -177,10 +214,10 @@ async def begun(
     )
 
 
-def _view(box: LiveBox) -> RunView:
+def _view(box: LiveBox, agent: str) -> RunView:
     from headway.cli.batch_view import BatchView
 
-    return BatchView(box)
+    return BatchView(box, agent)
 
 
 @click.command()

@@ -16,6 +16,7 @@ import click
 from headway.cli.options import print_json
 from headway.core.codec import event_dict
 from headway.core.errors import HeadwayError
+from headway.core.model import MAIN_AGENT
 
 if TYPE_CHECKING:
     from headway.cli.live import LiveBox
@@ -80,7 +81,11 @@ class Foreground(Generic[T]):
             self.asks = ask is not None
 
             def tell(event: Event) -> None:
-                if event.type == "RunStarted" and event.agent == "main" and (todos := self._session.todos):
+                if (
+                    event.type == "RunStarted"
+                    and event.agent == self._session.agent_id
+                    and (todos := self._session.todos)
+                ):
                     box.show(todos)
                 view.heard(event)
 
@@ -107,7 +112,8 @@ class Foreground(Generic[T]):
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, self._stop)
-        unsubscribe = self._session.subscribe(heard, to_the_end=_PATIENCE)
+        # Of all agents: what works for this one has names of its own.
+        unsubscribe = self._session.agent(MAIN_AGENT).subscribe(heard, to_the_end=_PATIENCE)
         self._main = asyncio.ensure_future(work(ask))
         try:
             return await self._main

@@ -50,6 +50,8 @@ class Execution:
     retries: int
     keep_going: bool
     require_evidence: bool
+    model: str | None = None
+    """If another than the one that is set."""
 
 
 class Live(Protocol):

@@ -14,6 +14,7 @@ from typing import Any
 
 from headway.cli.live import LiveBox
 from headway.core.events import TODO_LIST_UPDATED, Event
+from headway.core.model import MAIN_AGENT
 from headway.core.run_events import (
     ApprovalAnswered,
     ApprovalAsked,
@@ -27,18 +28,20 @@ from headway.core.run_events import (
 )
 from headway.core.text import neutral_lines, shown
 from headway.views.calls import outcome
-from headway.views.terminal import cells, fitted, visible
+from headway.views.executing import BEGINS, with_its_end
+from headway.views.terminal import cells, fitted, in_ascii, visible
 
 _PATIENCE = 2.0
 _REQUESTED = {"pause": "Paused after this round", "resume": "Resumed", "stop": "Stopped"}
-_ASCII = {"✓": "+", "✗": "x", "⊘": "-"}
 
 
 class RunView:
     """Give `heard` to the run, and close it at the end."""
 
-    def __init__(self, box: LiveBox) -> None:
+    def __init__(self, box: LiveBox, agent: str = MAIN_AGENT) -> None:
+        """`agent`: whose list the box shows."""
         self._box = box
+        self._agent = agent
         self._lock = threading.RLock()
         self._asking = False
         self._waiting: list[Event] = []
@@ -112,7 +115,7 @@ class RunView:
             case ApprovalAnswered() if data.reply == "no":
                 self._say("⊘", "no", shown(data.reason, 200))
             case _:
-                if event.type == TODO_LIST_UPDATED and event.todos is not None and event.agent == "main":
+                if event.type == TODO_LIST_UPDATED and event.todos is not None and event.agent == self._agent:
                     self._box.show(list(event.todos))
 
     def _finished(self, data: ToolFinished) -> None:
@@ -164,10 +167,13 @@ class RunView:
 
     def _say(self, mark: str, what: str, why: str = "") -> None:
         """One line; if it is too long, it is what happened that is cut, not why."""
-        if self._box.ascii:
-            mark = _ASCII.get(mark, mark)
+        width = self._box.width
+        if width and mark == BEGINS:
+            what = with_its_end(what, width - 4)
         what, why = visible(what), visible(why)
-        if width := self._box.width:
+        if self._box.ascii:
+            mark = in_ascii(mark)
+        if width:
             why = fitted(why, max(width // 2, width - cells(what) - 4))
             what = fitted(what, max(width - cells(why) - 4, 10))
         self._box.say(f"{mark} {what}{f': {why}' if why else ''}")

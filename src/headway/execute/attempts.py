@@ -133,6 +133,7 @@ class Attempts:
         place.restored = self._recovered.pop(todo.id, ())
         place.dirty = todo.id in self._dirty
         changes = self._failed[todo.id][1] if todo.id in self._failed else None
+        place.dirty = place.dirty or (changes is not None and self._workplace.shadow is None)
         if changes is None or changes.before is None or place.checkpoint is None or not self._workplace.in_place:
             return
         place.restored, place.dirty = await self._workplace.restored(

@@ -60,7 +60,8 @@ class Batch:
         self._stopped = False
         """Whether someone stopped an item by itself."""
         self._tokens, self._cost = 0, 0.0
-        self._paused = False
+        self._paused: set[str] = set()
+        """Sub-agents that were told to pause."""
         self._began = time.monotonic()
         self._schedule = Schedule(self._takes, in_order=options.parallel == 1)
 
@@ -192,13 +193,13 @@ class Batch:
 
     def _pass_on(self, run: Run) -> None:
         """What is being worked on pauses when the execution does."""
-        if run.paused == self._paused:
-            return
-        self._paused = run.paused
-        for one in self._running.values():
-            sub = self._session.agent(one.agent)
-            with suppress(NoRun):
+        agents = {one.agent for one in self._running.values()}
+        wanted = agents - self._paused if run.paused else agents & self._paused
+        for agent in wanted:
+            sub = self._session.agent(agent)
+            with suppress(NoRun):  # it has not begun yet: the next time
                 (sub.pause_run if run.paused else sub.resume_run)(actor=EXECUTOR)
+                self._paused ^= {agent}
 
     def _give_up_unwanted(self) -> None:
         """Stops work on items that someone cancelled, completed, dropped or set to pending meanwhile."""

@@ -341,10 +341,8 @@ class Shadow:
         os.utime(path)
 
     def last_touched(self, name: str = "alive") -> float | None:
-        try:
+        with suppress(OSError):
             return os.stat(os.path.join(self._git.folder, name)).st_mtime
-        except OSError:
-            return None
 
     def forget(self, name: str) -> None:
         with suppress(OSError):

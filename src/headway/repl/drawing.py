@@ -7,7 +7,8 @@ from io import StringIO
 from typing import TYPE_CHECKING
 
 from headway.core.text import neutral_lines
-from headway.views.terminal import ascii_only, cells, fitted, visible
+from headway.views.executing import BEGINS, with_its_end
+from headway.views.terminal import cells, fitted, in_ascii, visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
     from headway.core.model import Todo
 
-ASCII = str.maketrans("✓✗⊘●•│─━▌…→·✅❌—“”‘’", "+x-**|--|.>-+x-\"\"''")
 _STYLES = {"✓": "green", "✗": "red", "⊘": "yellow", "!": "yellow", "❌": "red", "?": "bold yellow"}
 
 
@@ -51,7 +51,7 @@ class Pen:
 
     def plain(self, text: str) -> str:
         """The text in characters that the terminal has."""
-        return ascii_only(text.translate(ASCII)) if self.ascii else text
+        return in_ascii(text) if self.ascii else text
 
     def markdown(self, text: str, width: int) -> str:
         from headway.repl.headings import Answer
@@ -67,6 +67,8 @@ class Pen:
         """One line; if it is too long, it is what happened that is cut, not why."""
         from rich.text import Text
 
+        if mark == BEGINS:
+            what = with_its_end(what, width - 4)
         what, why = (self.plain(visible(text)) for text in (what, why))
         why = fitted(why, max(width // 2, width - cells(what) - 4), ascii=self.ascii)
         what = fitted(what, max(width - cells(why) - 4, 10), ascii=self.ascii)

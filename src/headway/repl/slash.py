@@ -34,16 +34,21 @@ _VERBATIM = ("cost", "diff", "report", "todos export", "todos history")
 
 def run(line: str, chosen: Chosen) -> str:
     """Runs a line that begins with a slash. Returns all that it printed; whatever was wrong with it is in there too."""
+    return ran(line, chosen)[0]
+
+
+def ran(line: str, chosen: Chosen) -> tuple[str, int]:
+    """The same, with the exit code."""
     words = [word.text for word in split(without_slash(line))] or ["help"]
     chosen = replace(chosen, session=None, agent=None, json=False)  # the session is the one that is open now
     with _captured() as printed:
         code = _invoked(words, chosen)
     text = neutral_lines("".join(printed).rstrip("\n"))
     if words[0] == "help" or not {"--help", "-h"}.isdisjoint(words):
-        return _ANYWHERE.sub("/", text)
+        return _ANYWHERE.sub("/", text), code
     if "--json" in words or (" ".join(words[:2]).startswith(_VERBATIM) and not code):
-        return text
-    return _with_slashes(text, chosen)
+        return text, code
+    return _with_slashes(text, chosen), code
 
 
 def without_slash(line: str) -> str:

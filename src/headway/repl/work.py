@@ -82,6 +82,8 @@ class Work:
         self._memory = memory
         self._model = chosen.model
         self._mode = mode
+        self._mode_told = ""
+        """How much the run that goes on was told to ask."""
         self._folder = chosen.folder()
         self._loaded: Loaded | None = None
         self._prepared: asyncio.Task[None] | None = None
@@ -119,7 +121,7 @@ class Work:
 
     @mode.setter
     def mode(self, mode: str) -> None:
-        self._mode = mode
+        self._mode, self._mode_told = mode, ""
         self._tell_mode()
 
     def use_session(self, name: str) -> None:
@@ -147,7 +149,7 @@ class Work:
     async def _begin(self, wanted: Execution) -> None:
         if self.is_running:
             raise HeadwayError("A run is going on here: wait for it, or stop it with Ctrl+C first.")
-        self._run = asyncio.create_task(self._work(partial(self._executed, wanted)))
+        self._run = asyncio.create_task(self._work(partial(self._executed, wanted), wanted.model))
         self._run.add_done_callback(self._over)
 
     def edit(self, text: str, suffix: str) -> str | None:
@@ -163,6 +165,11 @@ class Work:
     @property
     def is_running(self) -> bool:
         return self._run is not None
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether the last run did, or could not begin."""
+        return self._failed
 
     @property
     def is_current(self) -> bool:
@@ -219,8 +226,9 @@ class Work:
         self._tell_mode()
 
     def _tell_mode(self) -> None:
-        """A run that goes on asks as much as is wanted now."""
-        if self._approvals is not None:
+        """A run that goes on asks as much as is wanted now, if that is something else than before."""
+        if self._approvals is not None and self.mode != self._mode_told:
+            self._mode_told = self.mode
             from headway.tools.effects import Mode
 
             self._approvals.mode = Mode(self.mode)
@@ -260,14 +268,17 @@ class Work:
             await asyncio.shield(self._prepared)
         return self._loaded is not None and self.model is None
 
-    async def _work(self, work: Callable[[Settings, Approvals, str], Awaitable[None]]) -> None:
-        """Does it with what is set now, if there is a model."""
+    async def _work(
+        self, work: Callable[[Settings, Approvals, str], Awaitable[None]], needed: str | None = None
+    ) -> None:
+        """Does it with what is set now; with the model that is needed, if that is said, else the one there is."""
         assert self._screen is not None and self._prepared is not None
         self._stopping = self._failed = False
         try:
             await asyncio.shield(self._prepared)
             self._loaded = await asyncio.to_thread(self._load)
-            if self.model is None:
+            if self.model is None and needed is None:
+                self._failed = True
                 for line in NO_MODEL:
                     self._screen.tell(line, " ")
                 return
@@ -279,7 +290,8 @@ class Work:
                 settings = settings.model_copy(update={"limits": limits})
             self._approvals = settings.approvals(self._screen.ask if self._screen.asks else None)
             self._approvals.mode = Mode(self.mode)
-            await work(settings, self._approvals, self.model)
+            self._mode_told = self.mode
+            await work(settings, self._approvals, needed or self.model or "")
         except HeadwayError as error:
             self._failed = True
             self._screen.tell(str(error).replace("with --model", "with /model").replace("headway ", "/"), "❌")
@@ -308,7 +320,7 @@ class Work:
         from headway.cli.execute import begun, resume_with
 
         assert self._screen is not None
-        result = await begun(self.session, settings, wanted, approvals, model, self._folder)
+        result = await begun(self.session, settings, wanted, approvals, wanted.model or model, self._folder)
         self._failed = not result.ok
         self._screen.executed(result, resume_with(wanted, "/"))
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 from headway.core.batch_events import BatchStarted, ItemFinished, ItemStarted
-from headway.core.model import MAIN_AGENT
 from headway.core.run_events import RoundStarted, TextDelta, ToolFinished, ToolStarted
 from headway.core.text import shown
 from headway.views.run_summary import duration
+from headway.views.terminal import cells, fitted, visible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
     Line = tuple[str, str, str]
     """(mark, what, why)."""
 
+BEGINS = "▶"
+_END = re.compile(r"(?: ⏱ [^⏱]{1,60})?(?: \((?:attempt \d+|again, alone)\))?$")
 MAX_ID = 40
 MAX_TEXT = 100
 
@@ -22,12 +26,10 @@ MAX_TEXT = 100
 class Executing:
     """Give it every event; it gives lines to print, and `doing` is what goes on."""
 
-    def __init__(self, agent: str = MAIN_AGENT) -> None:
-        self._agent = agent
+    def __init__(self) -> None:
         self._items: dict[str, ItemStarted] = {}
         """Sub-agent → the item that it works on."""
         self._at: dict[str, str] = {}
-        self._spoke: dict[str, bool] = {}
         self.side_by_side = False
         """Whether several items run at once: what their models say would be all mixed up."""
 
@@ -82,12 +84,20 @@ def started_lines(data: ItemStarted) -> list[Line]:
     """`▶ [2/5] Implement JWT ⏱ 45min`, and what else there is to know."""
     time = f" ⏱ {data.estimated_time}" if data.estimated_time else ""
     again = " (again, alone)" if data.alone else f" (attempt {data.attempt})" if data.attempt > 1 else ""
-    lines = [("▶", f"[{data.index}/{data.total}] {shown(data.content, MAX_TEXT)}{time}{again}", "")]
+    lines = [(BEGINS, f"[{data.index}/{data.total}] {shown(data.content, MAX_TEXT)}{time}{again}", "")]
     if data.restored:
         number = len(data.restored)
         what = "1 file" if number == 1 else f"{number} files"
         lines.append(("!", f"{what} brought back to where the attempt before began", ""))
     return lines
+
+
+def with_its_end(line: str, width: int) -> str:
+    """A line that begins an item, in so many cells: of one that is too long, the time and the attempt stay."""
+    found = _END.search(line)
+    assert found is not None
+    end = visible(found[0])
+    return fitted(line[: found.start()], max(width - cells(end), 10)) + end
 
 
 def finished_line(data: ItemFinished, content: str) -> Line:

@@ -43,6 +43,14 @@ def ascii_only(text: str) -> str:
     return text.encode("ascii", "replace").decode("ascii")
 
 
+ASCII = str.maketrans("✓✗⊘●•│─━▌…→·✅❌▶⏸—“”‘’", "+x-**|--|.>-+x>=-\"\"''")
+
+
+def in_ascii(text: str) -> str:
+    """The text for a terminal without Unicode: Headway's own marks in the next best character, the rest as `?`."""
+    return ascii_only(text.translate(ASCII))
+
+
 def cells(text: str) -> int:
     """How many cells the text takes."""
     from rich.cells import cell_len

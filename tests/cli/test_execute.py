@@ -1,0 +1,538 @@
+"""`headway todos execute`, `execute-all` and `rollback` in a shell, without a terminal: what they say, do and end with.
+
+The other tests of executing items take their lists, models and doors from here.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import subprocess
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import click
+import pytest
+from click.shell_completion import ShellComplete
+
+import headway as api
+from headway.cli.app import app
+from headway.core.batch_events import BatchStarted, ItemStarted
+
+from .conftest import Headway
+from .scripts import Done, Form, bash, discard_all, run, turn, until, write
+
+NAME = "mine"
+Turns = Sequence[str | Form]
+ALL = ("todos", "execute-all")
+COMPLETE, FAILED = "✅ Batch Execution Complete!", "❌ Batch Execution Failed"
+NO_MODEL = (
+    "Error: No model is set: name one with --model provider:name, or once for all with 'headway config set model "
+    "provider:name --user'. Without one, 'headway demo' shows what there is to see.\n"
+)
+
+
+# lists, models and doors
+
+
+def repository(folder: Path) -> Path:
+    """A repository of the user's own, in which what belongs to the tests is ignored."""
+    subprocess.run(["git", "init", "-q", "--template=", folder], check=True)
+    (folder / ".gitignore").write_text("*.json\nhome/\nconfig/\ndoors/\n", encoding="utf-8")
+    (folder / "doors").mkdir()
+    return folder
+
+
+def listed(*items: str | dict[str, object], name: str = NAME) -> api.Session:
+    """The current session, with a list; an item as a text has that for its id."""
+    session = api.open(".", name)
+    session.write([{"id": one, "content": f"Do {one}"} if isinstance(one, str) else one for one in items])
+    session.store.set_current(name)
+    return session
+
+
+def item(todo_id: str, content: str = "", *needs: str, **fields: object) -> dict[str, object]:
+    return {"id": todo_id, "content": content or f"Do {todo_id}", "depends_on": list(needs), **fields}
+
+
+def scripted(file: str = "script.json", /, **turns: Turns) -> str:
+    """Item (`_` for `-`) → what its model says, attempt after attempt; `said`: to a message with that word."""
+    texts = {name: "said" if name == "said" else f"Execute todo: {name.replace('_', '-')}\n" for name in turns}
+    form = {"conversations": [{"match": texts[name], "turns": given} for name, given in turns.items()]}
+    Path(file).write_text(json.dumps(form), encoding="utf-8")
+    return f"scripted:{file}"
+
+
+def done(*names: str, **more: Turns) -> str:
+    """A model that does each item at once."""
+    return scripted(**{name: ["Done."] for name in names}, **more)
+
+
+FAILS: list[str | Form] = [turn("", bash("exit 3")), "It does not work."]
+"""An attempt that fails."""
+
+
+def door(name: str, then: str = "true") -> Form:
+    """A command that says that it has begun, and waits until it is let through, wherever it runs."""
+    there, through = (shlex.quote(str(Path("doors", f"{name}.{what}").absolute())) for what in ("there", "open"))
+    return turn("", bash(f"touch {there}; until [ -e {through} ]; do sleep 0.02; done; {then}"))
+
+
+def at(*names: str) -> None:
+    """Waits until these doors are waited at."""
+    until(lambda: all(Path("doors", f"{name}.there").exists() for name in names))
+
+
+def let(*names: str) -> None:
+    for name in names:
+        Path("doors", f"{name}.open").touch()
+
+
+def states(name: str = NAME) -> dict[str, str]:
+    return {todo.id: str(todo.status) for todo in api.open(".", name).todos}
+
+
+def starts(name: str = NAME) -> list[ItemStarted]:
+    return [event.data for event in api.open(".", name).events() if isinstance(event.data, ItemStarted)]
+
+
+def batches(name: str = NAME) -> list[BatchStarted]:
+    return [event.data for event in api.open(".", name).events() if isinstance(event.data, BatchStarted)]
+
+
+def said(done: Done) -> list[str]:
+    """What was printed, without the boxes."""
+    return [line for line in done.out.splitlines() if not line.startswith(("┌", "│", "└"))]
+
+
+def ending(done: Done) -> list[str]:
+    """What was printed at the end."""
+    return done.out.rstrip("\n").rpartition("\n\n")[2].split("\n")
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A repository that is the working folder; nothing is left running in it."""
+    for name in [*filter(lambda name: name.startswith("HEADWAY_"), os.environ), "NO_COLOR"]:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.chdir(repository(tmp_path))
+    yield tmp_path
+    discard_all()
+
+
+# what it says
+
+
+def test_every_item_is_told_with_its_place_and_time_and_so_is_the_end(project: Path) -> None:
+    texts = ["Design it", "Implement JWT", "Test it", "Describe it", "Ship it"]
+    times = [None, "45min", None, "1h", None]
+    ids = [f"s{number}" for number in range(1, 6)]
+    listed(*(item(one, text, estimated_time=time) for one, text, time in zip(ids, texts, times, strict=True)))
+    model = scripted(
+        s1=[turn("I look.", write("a.txt")), turn("", bash("cat a.txt")), "Designed."],
+        **{one: [f"{one} is done."] for one in ids[1:]},
+    )
+    ended = run(*ALL, "--mode=yolo", "--model", model)
+    assert (ended.code, ended.err) == (0, "")
+    lines = [re.sub(r"\d+\.\d s", "0.1 s", line) for line in said(ended)]
+    assert lines == [
+        "▶ [1/5] Design it",
+        "I look.",
+        "✓ write_file a.txt",
+        "✓ bash cat a.txt",
+        "Designed.",
+        "✓ s1: Design it (0.1 s, 1 file)",
+        "▶ [2/5] Implement JWT ⏱ 45min",
+        "s2 is done.",
+        "✓ s2: Implement JWT (0.1 s)",
+        "▶ [3/5] Test it",
+        "s3 is done.",
+        "✓ s3: Test it (0.1 s)",
+        "▶ [4/5] Describe it ⏱ 1h",
+        "s4 is done.",
+        "✓ s4: Describe it (0.1 s)",
+        "▶ [5/5] Ship it",
+        "s5 is done.",
+        "✓ s5: Ship it (0.1 s)",
+        "",
+        COMPLETE,
+        "Executed 5/5 todos in 0.1 s",
+    ]
+    assert {*states().values()} == {"completed"}
+    assert "\x1b" not in ended.out
+
+
+def test_a_failure_is_told_with_its_item_and_how_to_go_on_and_going_on_takes_it_up(project: Path) -> None:
+    listed("s1", "s2", item("s3", "Deploy"), item("s4", "", "s3"), "s5")
+    ended = run(*ALL, "--mode=yolo", "--model", done("s1", "s2", "s4", "s5", s3=FAILS * 2))
+    assert ended.code == 1
+    assert ending(ended) == [
+        FAILED,
+        "s3 failed: Its last command failed (exit code 3: exit 3).",
+        "Progress: 2 completed, 1 failed",
+        "Resume with: headway todos execute-all --mode=yolo   (it takes up what failed, too)",
+    ]
+    assert "✗ s3: Deploy: Trying again. Its last command failed (exit code 3: exit 3)." in said(ended)
+    assert "▶ [3/5] Deploy (attempt 2)" in said(ended)
+    assert states() == {"s1": "completed", "s2": "completed", "s3": "blocked", "s4": "pending", "s5": "pending"}
+    ended = run(*ALL, "--mode=yolo", "--model", done("s3", "s4", "s5"))
+    assert ended.code == 0
+    assert ending(ended)[:1] == [COMPLETE] and ending(ended)[1].startswith("Executed 3/3 todos in ")
+    assert "▶ [1/3] Deploy" in said(ended)
+
+
+def test_with_keep_going_all_that_does_not_depend_on_a_failure_is_done_and_how_to_resume_says_so() -> None:
+    listed("s1", item("s2", "", "s1"), "s3")
+    ended = run(*ALL, "--mode=yolo", "--keep-going", "--retries=0", "--model", done("s2", "s3", s1=FAILS))
+    assert ended.code == 1
+    assert "Progress: 1 completed, 1 failed" in ending(ended)
+    assert ending(ended)[-1].startswith("Resume with: headway todos execute-all --mode=yolo --keep-going ")
+    assert states() == {"s1": "blocked", "s2": "pending", "s3": "completed"}
+    assert [(one.item_id, one.attempt) for one in starts()] == [("s1", 1), ("s3", 1)]
+
+
+@pytest.mark.parametrize("status", ["completed", "cancelled", None])
+def test_where_nothing_is_pending_it_says_so_and_that_is_no_failure(status: str | None) -> None:
+    session = listed(*([item("s1", status=status)] if status else []))
+    before = session.version
+    ended = run(*ALL, "--model", done("s1"))
+    assert (ended.code, ended.out.strip(), ended.err) == (0, "No pending todos", "")
+    assert session.version == before
+    (event,) = run(*ALL, "--json", "--model", done("s1")).events
+    assert event["type"] == "NothingToExecute"
+
+
+def test_where_only_items_are_left_that_cannot_run_it_says_what_tells_why(headway: Headway) -> None:
+    listed(item("s1", status="cancelled"), item("s2", "", "s1"), item("s3", "", "s2"))
+    ended = run(*ALL, "--model", done("s2", "s3"))
+    assert ended.code == 1
+    assert ending(ended) == [
+        "⏸ Items are left that cannot run; headway todos next says what they wait for.",
+        "Progress: 0 completed, 0 failed",
+        "What waits for what: headway todos next",
+    ]
+    assert "s1 (cancelled: reopen it, or remove the dependency)" in headway("todos", "next").output
+    assert starts() == []
+
+
+def test_an_item_whose_dependencies_are_not_completed_is_refused_with_the_list_of_them(headway: Headway) -> None:
+    session = listed(
+        item("step-1", status="completed"),
+        item("step-2", status="cancelled"),
+        item("step-3", "", "step-1", "step-2", "step-4", "step-5"),
+        item("step-4", status="blocked"),
+        "step-5",
+    )
+    before = session.version
+    told = headway("todos", "execute", "step-3", "--model", done("step-3"), code=1)
+    assert told.stderr.splitlines() == [
+        "❌ Cannot execute step-3. Dependencies not completed:",
+        "  - step-2 (cancelled: reopen it, or remove the dependency)",
+        "  - step-4 (blocked)",
+        "  - step-5 (pending)",
+    ]
+    assert told.stdout == "" and session.version == before
+
+
+@pytest.mark.parametrize(
+    ("status", "why"),
+    [
+        ("completed", "it is completed. To do it again, run headway todos update s1 pending first."),
+        ("cancelled", "it is cancelled. To do it again, run headway todos update s1 pending first."),
+        ("in_progress", "it is in progress already. Wait, or set it to pending."),
+    ],
+)
+def test_an_item_that_is_not_to_be_done_is_refused_with_what_to_do(headway: Headway, status: str, why: str) -> None:
+    listed(item("s1", status=status))
+    assert headway("todos", "execute", "s1", code=1).stderr == f"❌ Cannot execute s1: {why}\n"
+
+
+@pytest.mark.parametrize("command", ["execute", "rollback"])
+def test_an_id_that_there_is_not_is_answered_with_those_that_there_are(headway: Headway, command: str) -> None:
+    listed("s1", "s2")
+    told = headway("todos", command, "s3", code=1)
+    assert told.stderr == "Error: No todo has the id 's3'; the ids are: s1, s2.\n"
+    told = headway("todos", command, "s3", "--json", code=1)
+    assert json.loads(told.stderr)["error"]["ids"] == ["s1", "s2"]
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (["execute-al"], "did you mean 'execute-all'?"),
+        (["rolback", "s1"], "did you mean 'rollback'?"),
+        (["execute"], "Missing argument 'ID'."),
+        (["rollback"], "Missing argument 'ID'."),
+        (["execute", "s1", "s2"], "Got unexpected extra argument (s2)"),
+        (["execute-all", "s1"], "Got unexpected extra argument (s1)"),
+        (["execute-all", "--paralel=2"], "Did you mean '--parallel'?"),
+        (["execute", "s1", "--retry=2"], "Did you mean one of: '--project', '--retries'?"),
+        (["execute", "s1", "--parallel=2"], "No such option '--parallel'"),
+        (["rollback", "s1", "--forc"], "'--forc'"),
+        (["execute-all", "--mode=jolo"], "'jolo' is no mode; did you mean 'yolo'?"),
+        (["execute", "s1", "--mode", "plan"], "Choose from: default, auto_edit, yolo."),
+        (["execute-all", "--parallel=0"], "0 is not in the range 1<=x<=64."),
+        (["execute-all", "--parallel=65"], "65 is not in the range 1<=x<=64."),
+        (["execute-all", "--parallel=two"], "'two' is not a valid integer"),
+        (["execute-all", "--retries=-1"], "-1 is not in the range 0<=x<=100."),
+        (["execute", "s1", "--retries=101"], "101 is not in the range 0<=x<=100."),
+    ],
+)
+def test_a_command_that_is_written_wrongly_is_answered_with_what_is_right(
+    headway: Headway, words: list[str], hint: str
+) -> None:
+    session = listed("s1", "s2")
+    before = session.version
+    told = headway("todos", *words, code=2)
+    assert told.stderr.startswith("Usage: ") and hint in told.stderr
+    assert session.version == before
+
+
+@pytest.mark.parametrize("words", [("execute", "s1"), ("execute-all",)])
+def test_in_plan_mode_nothing_is_executed_and_it_says_what_to_do(words: tuple[str, ...]) -> None:
+    session = listed("s1")
+    session.set_plan_mode(True)
+    before = session.version
+    ended = run("todos", *words, "--mode=yolo", "--model", done("s1"))
+    what_to_do = "Error: Plan mode is on, in which nothing is changed: end it with headway plan off first.\n"
+    assert ended == (1, "", what_to_do)
+    assert session.version == before
+
+
+@pytest.mark.parametrize("words", [("execute", "s1"), ("execute-all",)])
+def test_without_a_model_it_says_how_to_name_one(words: tuple[str, ...]) -> None:
+    session = listed("s1")
+    before = session.version
+    assert run("todos", *words) == (1, "", NO_MODEL)
+    assert session.version == before
+    ended = run("todos", *words, "--model=scripted:nowhere.json")
+    assert ended.code == 1 and ended.out == ""
+    assert ended.err == "Error: There is no script 'nowhere.json': name a JSON file as scripted:FILE.json.\n"
+    assert session.version == before
+
+
+# for programs
+
+
+def test_as_json_there_is_one_event_per_line_and_nothing_else() -> None:
+    listed("s1", item("s2", "", "s1"))
+    ended = run(*ALL, "--mode=yolo", "--json", "--model", done("s1", "s2"))
+    assert (ended.code, ended.err) == (0, "")
+    kinds = [event["type"] for event in ended.events]
+    assert kinds[:2] == ["RunStarted", "BatchStarted"] and kinds[-2:] == ["BatchFinished", "RunFinished"]
+    told = [(event["type"], event["item_id"]) for event in ended.events if event["type"].startswith("Item")]
+    assert told == [("ItemStarted", "s1"), ("ItemFinished", "s1"), ("ItemStarted", "s2"), ("ItemFinished", "s2")]
+    assert {event["session_id"] for event in ended.events} == {NAME}
+    assert {"main", "s1 #1", "s2 #2"} == {event["agent_id"] for event in ended.events}
+    assert ended.events[-2]["outcome"] == "complete"
+
+
+def test_as_json_a_failure_is_in_the_events_and_in_the_exit_code() -> None:
+    listed("s1")
+    ended = run("todos", "execute", "s1", "--mode=yolo", "--json", "--model", scripted(s1=FAILS))
+    assert (ended.code, ended.err) == (1, "")
+    finished = ended.events[-2]
+    assert (finished["outcome"], finished["failed_items"]) == ("failed", ["s1"])
+
+
+def test_as_json_what_cannot_be_executed_is_told_as_json(headway: Headway) -> None:
+    listed("s1", item("s2", "", "s1"))
+    told = headway("todos", "execute", "s2", "--json", code=1)
+    assert "Dependencies not completed" in json.loads(told.stderr)["error"]["message"]
+
+
+# how much may be done
+
+
+@pytest.mark.parametrize(
+    ("mode", "files", "why"),
+    [
+        ("default", [], "write_file was not allowed; allow it, or choose another mode with --mode."),
+        ("auto_edit", ["a.txt"], "bash was not allowed; allow it, or choose another mode with --mode."),
+        ("yolo", ["a.txt", "b.txt"], ""),
+    ],
+)
+def test_without_a_person_only_what_the_mode_allows_is_done_and_the_item_says_so(
+    project: Path, mode: str, files: list[str], why: str
+) -> None:
+    session = listed("s1")
+    calls = (
+        [turn("", write("a.txt"))] if mode == "default" else [turn("", write("a.txt")), turn("", bash("touch b.txt"))]
+    )
+    ended = run("todos", "execute", "s1", f"--mode={mode}", "--model", scripted(s1=[*calls, "Done."]))
+    assert sorted(path.name for path in project.glob("*.txt")) == files
+    assert ended.code == (1 if why else 0)
+    assert states() == {"s1": "blocked" if why else "completed"}
+    assert (session.todos[0].notes or "") == why
+    if why:
+        assert "not allowed" in ended.out
+        assert f"s1 failed: {why}" in ending(ended)
+        assert ending(ended)[-1].startswith(f"Resume with: headway todos execute s1 --mode={mode} ")
+
+
+def test_the_mode_and_the_number_at_once_are_those_that_are_set_unless_flags_say_others(headway: Headway) -> None:
+    listed("s1", "s2")
+    headway("config", "set", "mode", "auto_edit")
+    headway("config", "set", "parallel", "3")
+    run("todos", "execute", "s1", "--model", done("s1"))
+    run(*ALL, "--model", done("s2"))
+    headway("todos", "add", "Another")
+    run(*ALL, "--mode=yolo", "--parallel=2", "--model", done("t1"))
+    assert [(one.mode, one.parallel) for one in batches()] == [("auto_edit", 1), ("auto_edit", 3), ("yolo", 2)]
+
+
+def test_an_item_is_executed_alone_and_tried_again_only_as_often_as_is_said() -> None:
+    listed("s1", "s2")
+    assert run("todos", "execute", "s1", "--mode=yolo", "--model", scripted(s1=FAILS)).code == 1
+    ended = run("todos", "execute", "s1", "--mode=yolo", "--retries=2", "--model", scripted(s1=[*FAILS * 2, "Done."]))
+    assert ended.code == 0
+    assert [(one.item_id, one.attempt, one.total) for one in starts()] == [
+        ("s1", 1, 1),
+        ("s1", 1, 1),
+        ("s1", 2, 1),
+        ("s1", 3, 1),
+    ]
+    assert states() == {"s1": "completed", "s2": "pending"}
+    assert ending(ended)[1].startswith("Executed 1/1 todos in ")
+
+
+def test_the_list_of_a_sub_agent_is_executed_as_visibly_as_any_other() -> None:
+    session = listed("s1")
+    helper = session.agent("helper")
+    helper.write([{"id": "h1", "content": "Help"}])
+    ended = run(*ALL, "--agent=helper", "--mode=yolo", "--model", scripted(h1=["I helped."]))
+    assert (ended.code, states()) == (0, {"s1": "pending"})
+    assert [str(todo.status) for todo in helper.todos] == ["completed"]
+    assert "▶ [1/1] Help" in said(ended) and "I helped." in said(ended) and "│ ✓ Help " in ended.out
+
+
+def test_without_git_items_are_executed_and_it_says_what_there_is_not(project: Path) -> None:
+    (project / "nothing").mkdir()
+    env = {"PATH": str(project / "nothing")}
+    listed("s1")
+    model = scripted(s1=[turn("", write("a.txt")), "Done."])
+    ended = run(*ALL, "--mode=yolo", "--model", model, env=env)
+    assert ended.code == 0
+    (note,) = [line for line in said(ended) if line.startswith("! ")]
+    assert "git" in note
+    ended = run("todos", "rollback", "s1", env=env)
+    assert ended.code == 1 and ended.err.startswith("Error: ") and "git" in ended.err
+    assert (project / "a.txt").exists()
+
+
+# rollback
+
+
+def test_rollback_brings_the_files_back_and_names_what_was_built_on_them(project: Path) -> None:
+    (project / "a.txt").write_text("old\n", encoding="utf-8")
+    listed("s1", item("s2", "", "s1"))
+    commands = "echo new > a.txt; echo new > b.txt"
+    run(*ALL, "--mode=yolo", "--model", done("s2", s1=[turn("", bash(commands)), "Done."]))
+    ended = run("todos", "rollback", "s1")
+    assert ended == (
+        0,
+        "✅ Rolled back s1 → pending (2 files as before it)\n  a.txt\n  b.txt\n"
+        "Completed on top of it, and left as they are: s2\n",
+        "",
+    )
+    assert (project / "a.txt").read_text() == "old\n" and not (project / "b.txt").exists()
+    assert states() == {"s1": "pending", "s2": "completed"}
+    again = run("todos", "rollback", "s1")
+    assert again.code == 1 and again.err.startswith("Error: There is nothing to roll back for 's1': ")
+
+
+def test_rollback_of_what_was_changed_since_is_refused_until_it_is_forced(project: Path) -> None:
+    listed("s1")
+    run(*ALL, "--mode=yolo", "--model", scripted(s1=[turn("", bash("echo new > a.txt")), "Done."]))
+    (project / "a.txt").write_text("mine\n", encoding="utf-8")
+    refused = run("todos", "rollback", "s1")
+    assert refused.code == 1 and refused.out == ""
+    assert refused.err.startswith("Error: 's1' was not rolled back: a.txt changed since, by someone else. Use --force ")
+    assert (project / "a.txt").read_text() == "mine\n" and states() == {"s1": "completed"}
+    forced = run("todos", "rollback", "s1", "--force", "--json")
+    assert json.loads(forced.out) == {
+        "id": "s1",
+        "files": ["a.txt"],
+        "saved": json.loads(forced.out)["saved"],
+        "dependents": [],
+    }
+    assert not (project / "a.txt").exists() and states() == {"s1": "pending"}
+
+
+@pytest.mark.parametrize(("number", "told"), [(0, "no file was changed by it"), (1, "1 file as before it")])
+def test_rollback_counts_files_as_people_do(number: int, told: str) -> None:
+    listed("s1")
+    run(*ALL, "--mode=yolo", "--model", scripted(s1=[*[turn("", write("a.txt"))][:number], "Done."]))
+    assert run("todos", "rollback", "s1").out.splitlines()[0] == f"✅ Rolled back s1 → pending ({told})"
+
+
+def test_rollback_names_twenty_files_and_counts_the_rest_and_shows_hostile_names_harmlessly(project: Path) -> None:
+    listed("s1")
+    command = "for n in $(seq 10 34); do touch $n.txt; done; touch \"$(printf 'a\\033[31m.txt')\""
+    run(*ALL, "--mode=yolo", "--model", scripted(s1=[turn("", bash(command)), "Done."]))
+    lines = run("todos", "rollback", "s1").out.splitlines()
+    assert lines[0].endswith("(26 files as before it)")
+    assert len(lines) == 22 and lines[-1] == "  … 6 more"
+    assert not [*project.glob("*.txt")]
+    assert "\x1b" not in "".join(lines)
+
+
+# help and completion
+
+
+def test_help_teaches_the_commands_with_examples_and_all_their_flags(headway: Headway) -> None:
+    overview = headway("help", "todos").output
+    for name in ("execute ", "execute-all ", "rollback "):
+        assert re.search(rf"^  {name} +\w", overview, re.MULTILINE)
+    for words, flags in {
+        ("execute",): ["--mode", "--retries", "--require-evidence", "--json", "headway todos execute step-1"],
+        ("execute-all",): [
+            "--mode",
+            "--parallel",
+            "--retries",
+            "--keep-going",
+            "--require-evidence",
+            "Ctrl+C",
+            "--json",
+        ],
+        ("rollback",): ["--force", "ID", "pending"],
+    }.items():
+        told = headway("todos", *words, "--help").output
+        assert told == headway("help", "todos", *words).output
+        assert [flag for flag in flags if flag not in told] == []
+
+
+def completed(*words: str) -> list[str]:
+    shell = ShellComplete(app, {}, "headway", "_HEADWAY_COMPLETE")
+    return [str(found.value) for found in shell.get_completions([*words[:-1]], words[-1])]
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        (("todos", "exec"), ["execute", "execute-all"]),
+        (("todos", "rol"), ["rollback"]),
+        (("todos", "execute", ""), ["step-1", "step-2"]),
+        (("todos", "rollback", "step-2"), ["step-2"]),
+        (("todos", "execute", "step-1", "--mode", ""), ["default", "auto_edit", "yolo"]),
+        (("todos", "execute-all", "--mode", "a"), ["auto_edit"]),
+        (("todos", "execute-all", "--ke"), ["--keep-going"]),
+        (("todos", "rollback", "step-1", "--f"), ["--force"]),
+    ],
+)
+def test_the_shell_completes_ids_modes_and_flags(words: tuple[str, ...], offered: list[str]) -> None:
+    listed("step-1", "step-2")
+    assert completed(*words) == offered
+
+
+def test_every_flag_of_a_command_is_in_its_help_with_words() -> None:
+    todos = app.get_command(click.Context(app), "todos")
+    assert isinstance(todos, click.Group)
+    for name in ("execute", "execute-all", "rollback"):
+        command = todos.get_command(click.Context(todos), name)
+        assert command is not None
+        options = [one for one in command.params if isinstance(one, click.Option)]
+        assert [one.name for one in options if not one.help] == []

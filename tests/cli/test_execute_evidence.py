@@ -1,0 +1,155 @@
+"""What is called done and nothing shows: `--require-evidence`, in a run and where items are executed. And the demo."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import headway as api
+from headway.core.batch_events import EvidenceAsked
+from headway.core.run_events import RunStarted, ToolFinished
+
+from .conftest import Headway
+from .scripts import Form, Terminal, bash, discard_all, run, script, turn, until, write, writing
+from .test_execute import ALL, FAILS, NAME, item, listed, repository, said, scripted, starts, states
+
+NOTHING_SHOWS = "Nothing shows yet that this is done: t1. Run a command that checks it"
+OPEN, DONE = writing(("Write it", "in_progress")), writing(("Write it", "completed"))
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.chdir(repository(tmp_path))
+    yield tmp_path
+    discard_all()
+
+
+def kept() -> api.Session:
+    return api.open(".", NAME)
+
+
+def asked() -> int:
+    """How often a model was told that nothing shows what it calls done."""
+    return len([event for event in kept().events() if isinstance(event.data, EvidenceAsked)])
+
+
+def told() -> list[str]:
+    return [event.data.text for event in kept().events() if isinstance(event.data, ToolFinished)]
+
+
+def tasks() -> list[str]:
+    return [event.data.task for event in kept().events() if isinstance(event.data, RunStarted)]
+
+
+def evidence() -> list[tuple[str, str]]:
+    return [(str(todo.status), str(todo.evidence.level) if todo.evidence else "") for todo in kept().todos]
+
+
+def ran(*turns: Form | str, flag: bool = True) -> str:
+    """What a run with these answers printed."""
+    flags = ("--require-evidence",) if flag else ()
+    ended = run("run", "x", "--session", NAME, "--mode=yolo", "--model", script(*turns), *flags)
+    assert (ended.code, ended.err) == (0, ""), ended.out
+    return ended.out
+
+
+# a run
+
+
+def test_what_nothing_shows_is_refused_once_and_completed_when_a_command_shows_it() -> None:
+    steps = [
+        turn("", OPEN),
+        turn("", write("a.txt")),
+        turn("", DONE),
+        turn("", bash("cat a.txt")),
+        turn("", DONE),
+        "End.",
+    ]
+    out = ran(*steps)
+    assert asked() == 1 and [text for text in told() if NOTHING_SHOWS in text]
+    assert evidence() == [("completed", "verified")]
+    assert re.search("^✗ TodoWrite.*: ", out, re.MULTILINE), "the person sees the refusal"
+    assert "Done: 1 of 1 (1 verified, 0 reported)" in out
+
+
+def test_a_model_that_insists_is_believed_and_the_item_is_only_reported(headway: Headway) -> None:
+    out = ran(turn("", OPEN), turn("", write("a.txt")), turn("", DONE), turn("", DONE), "End.")
+    assert asked() == 1
+    assert evidence() == [("completed", "reported")]
+    assert "Done: 1 of 1 (0 verified, 1 reported)" in out and "✓? t1: Write it" in out
+    assert "✓? t1: Write it" in headway("todos", "list", "--session", NAME).output
+
+
+def test_what_a_command_has_shown_is_not_asked_about() -> None:
+    ran(turn("", OPEN), turn("", write("a.txt")), turn("", bash("cat a.txt")), turn("", DONE), "End.")
+    assert asked() == 0 and evidence() == [("completed", "verified")]
+
+
+def test_without_the_flag_nobody_is_asked() -> None:
+    ran(turn("", OPEN), turn("", write("a.txt")), turn("", DONE), "End.", flag=False)
+    assert asked() == 0 and evidence() == [("completed", "reported")]
+
+
+def test_what_a_person_calls_done_needs_no_evidence(headway: Headway) -> None:
+    ran(turn("", OPEN), turn("", DONE), turn("", DONE), "End.")
+    headway("todos", "add", "Mine", "--session", NAME)
+    headway("todos", "update", "t2", "completed", "--session", NAME)
+    assert [str(todo.status) for todo in kept().todos] == ["completed", "completed"] and asked() == 1
+
+
+# items
+
+
+@pytest.mark.parametrize("words", [ALL, ("todos", "execute", "s1")])
+def test_an_item_that_nothing_shows_is_asked_about_once_and_verified_by_what_then_runs(words: tuple[str, ...]) -> None:
+    listed("s1")
+    turns = [turn("", write("a.txt")), "Written.", turn("", bash("cat a.txt")), "Checked."]
+    ended = run(*words, "--mode=yolo", "--require-evidence", "--model", scripted(s1=turns))
+    assert ended.code == 0, ended.out
+    assert [task for task in tasks() if task.startswith("Nothing shows yet that the item is done")]
+    assert evidence() == [("completed", "verified")]
+    assert [line for line in said(ended) if line in ("Written.", "Checked.")] == ["Written.", "Checked."]
+    assert len(starts()) == 1, "that is one attempt"
+
+
+def test_an_item_that_nothing_can_show_is_completed_as_reported(headway: Headway) -> None:
+    listed("s1", "s2")
+    turns = {name: [turn("", write(f"{name}.txt")), "Written.", "Nothing can check it."] for name in ("s1", "s2")}
+    ended = run(*ALL, "--mode=yolo", "--parallel=2", "--require-evidence", "--model", scripted(**turns))
+    assert ended.code == 0, ended.out
+    assert evidence() == [("completed", "reported")] * 2
+    assert headway("todos", "list").output.count("✓? s") == 2
+
+
+def test_the_marks_tell_verified_from_reported_after_an_execution(headway: Headway) -> None:
+    listed(item("s1", "Checked"), item("s2", "Said"), item("s3", "Broken"))
+    model = scripted(
+        s1=[turn("", write("a")), turn("", bash("cat a")), "Done."], s2=[turn("", write("b")), "Done."], s3=FAILS
+    )
+    assert run(*ALL, "--mode=yolo", "--retries=0", "--model", model).code == 1
+    lines = [line.strip() for line in headway("todos", "list").output.splitlines()]
+    assert "✓ s1: Checked" in lines and "✓? s2: Said" in lines and "✗ s3: Broken" in lines
+    assert states() == {"s1": "completed", "s2": "completed", "s3": "blocked"}
+
+
+# the demo
+
+
+def test_the_demo_can_be_stopped_and_gone_on_with(project: Path, headway: Headway) -> None:
+    terminal = Terminal("demo", columns=110, lines=50, env={"TMPDIR": str(project)})
+    terminal.until(lambda shown: "3. They are executed" in terminal.all and "▶ [1/5]" in terminal.all)
+    terminal.send("\x03")
+    assert terminal.end() == 0
+    assert terminal.given_back
+    assert "Stopped; everything is kept as it is." in terminal.all and "Go on with it, for example:" in terminal.all
+    (folder,) = project.glob("headway-demo-*")
+    until(lambda: "in_progress" not in states_in(folder))
+    assert len(states_in(folder)) == 5
+    assert "Todo List (5 total)" in headway("todos", "list", "--project", str(folder)).output
+
+
+def states_in(folder: Path) -> list[str]:
+    return [str(todo.status) for todo in api.open(folder, "demo").todos]

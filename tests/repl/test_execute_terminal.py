@@ -1,0 +1,399 @@
+"""Items being executed in the terminal session: what is seen, asked, typed meanwhile, and left afterwards."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.cli.scripts import Form, bash, call, discard_all, talking, turn, until, write
+from tests.cli.test_execute import (
+    COMPLETE,
+    FAILED,
+    FAILS,
+    NAME,
+    at,
+    done,
+    door,
+    item,
+    let,
+    listed,
+    repository,
+    scripted,
+    starts,
+    states,
+)
+
+from .conftest import CTRL_C, Repl, bottom, kept, one_box, prompt, said, talk, typed
+
+NO_MODEL = "No model is set yet. Everything else works: /help lists the commands."
+HOSTILE = "Fix \x1b[31mred\x1b[0m\x07 \x1b]0;title\x07\n▶ [9/9] Fake \u202edetrever 解析"
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    for name in [name for name in os.environ if name.startswith("HEADWAY_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.chdir(repository(tmp_path))
+    yield tmp_path
+    discard_all()
+
+
+def asking(*words: str, model: str, columns: int = 100, lines: int = 30) -> Repl:
+    """A terminal session in which one is asked."""
+    terminal = Repl("--session", NAME, "--model", model, *words, columns=columns, lines=lines)
+    terminal.idle()
+    return terminal
+
+
+def doing(seen: str) -> list[str]:
+    """The lines about what runs, above the box."""
+    above = seen[: seen.index("┌─ Tasks")] if "┌─ Tasks" in seen else ""
+    return [line for line in above.splitlines() if line.startswith("● ")]
+
+
+# what is seen
+
+
+def test_items_are_executed_under_the_eyes_of_the_person_and_the_session_goes_on() -> None:
+    listed(item("s1", "Write it"), item("s2", "Implement JWT", "s1", estimated_time="45min"))
+    model = scripted(s1=["Written."], s2=[door("two"), "Done, **too**."], said=["Heard you."])
+    terminal = talk(model=model)
+    terminal.say("/todos execute-all")
+    seen = terminal.busy("● bash touch", "▶ [2/2] Implement JWT ⏱ 45min")
+    assert one_box(seen, "✓ Write it", "● Implement JWT...")
+    assert "Written." in seen and re.search(r"^✓ s1: Write it \(\d+\.\d s\)$", seen, re.MULTILINE)
+    assert bottom(seen).startswith("scripted:script.json · yolo · 1/2 · ")
+    let("two")
+    seen = terminal.idle(COMPLETE, "Executed 2/2 todos in ", "Done, too.")
+    assert one_box(seen, "✓ Write it", "✓ Implement JWT") and doing(seen) == [] and prompt(seen) == ">"
+    assert " · 2/2 · " in bottom(seen)
+    terminal.say("said anything")
+    terminal.idle("Heard you.")
+    assert terminal.leave() == 0 and terminal.given_back
+
+
+def test_at_once_each_item_has_a_line_above_the_one_box_until_it_ends() -> None:
+    listed(*(item(f"s{number}", f"第 {number}") for number in range(1, 4)))
+    model = scripted(**{f"s{number}": [door(f"d{number}"), "Done."] for number in range(1, 4)})
+    terminal = talk(model=model, columns=80, lines=24)
+    terminal.say("/todos execute-all --parallel=3")
+    seen = terminal.until(lambda seen: seen.count("  bash touch") == 3 and bottom(seen).endswith("Ctrl+C stop"))
+    assert [line.split("  ")[0] for line in doing(seen)] == ["● s1", "● s2", "● s3"]
+    assert one_box(seen, "● 第 1...", "● 第 2...", "● 第 3...")
+    let("d2")
+    seen = terminal.until(lambda seen: "✓ s2: 第 2 (" in seen and len(doing(seen)) == 2)
+    assert one_box(seen, "● 第 1...", "✓ 第 2", "● 第 3...")
+    let("d1", "d3")
+    seen = terminal.idle("Executed 3/3 todos in ")
+    assert doing(seen) == [] and terminal.all.count("┌─ Tasks") == 1
+    assert [line for line in terminal.all.splitlines() if line == "Done."] == []
+
+
+def test_a_failure_is_told_with_what_to_type_and_typing_it_goes_on() -> None:
+    listed("s1", "s2", "s3")
+    terminal = talk(model=done("s1", "s3", s2=FAILS * 2))
+    terminal.say("/todos execute-all")
+    seen = terminal.idle(FAILED)
+    told = seen[seen.index(FAILED) :].splitlines()[:4]
+    assert told == [
+        FAILED,
+        "s2 failed: Its last command failed (exit code 3: exit 3).",
+        "Progress: 1 completed, 1 failed",
+        "Resume with: /todos execute-all   (it takes up what failed, too)",
+    ]
+    assert one_box(seen, "✓ Do s1", "✗ Do s2", "○ Do s3")
+    done("s2", "s3")
+    terminal.say("/todos execute-all")
+    terminal.idle("Executed 2/2 todos in ")
+    terminal.say("/todos execute-all")
+    terminal.idle("No pending todos")
+
+
+def test_what_cannot_be_executed_is_told_and_the_session_goes_on() -> None:
+    listed(item("step-1", status="cancelled"), item("step-3", "", "step-1"))
+    terminal = talk(model=scripted(said=["Heard you."]))
+    terminal.say("/todos execute step-3")
+    seen = terminal.idle("❌ Cannot execute step-3. Dependencies not completed:")
+    assert "  - step-1 (cancelled: reopen it, or remove the dependency)" in seen
+    terminal.say("/todos execute step-9")
+    terminal.idle("Error: No todo has the id 'step-9'; the ids are: step-1, step-3.")
+    terminal.say("/todos execute-all")
+    seen = terminal.idle("⏸ Items are left that cannot run", "What waits for what: /todos next")
+    assert "headway todos" not in seen
+    terminal.say("/plan on")
+    terminal.until(lambda seen: prompt(seen) == "[PLAN] >")
+    terminal.say("/todos execute-all")
+    terminal.idle("❌ Plan mode is on, in which nothing is changed: end it with /plan off first.")
+    terminal.say("/plan off")
+    terminal.until(lambda seen: prompt(seen) == ">")
+    terminal.say("said now")
+    terminal.idle("Heard you.")
+    assert starts() == []
+
+
+def test_without_a_model_it_says_how_to_set_one_and_then_it_works() -> None:
+    listed("s1")
+    terminal = Repl("--session", NAME)
+    terminal.idle(NO_MODEL)
+    terminal.say("/todos execute-all")
+    terminal.until(lambda seen: seen.count(NO_MODEL) == 2)
+    terminal.say(f"/model {done('s1')}")
+    terminal.idle("scripted:script.json ·")
+    terminal.say("/todos execute-all")
+    terminal.idle("Executed 1/1 todos in ")
+
+
+@pytest.mark.parametrize("parallel", [1, 2])
+def test_hostile_items_are_shown_and_not_obeyed(parallel: int) -> None:
+    listed(item("s1", HOSTILE, estimated_time="1h\x1b[2J"), "s2")
+    terminal = talk(model=done("s2", s1=FAILS))
+    terminal.say(f"/todos execute-all --retries=0 --keep-going --parallel={parallel}")
+    terminal.idle(FAILED)
+    for obeyed in ("\x1b]0;", "\x1b[31mred", "\x07", "\u202e"):
+        assert obeyed not in terminal.raw
+    assert "Fix ␛[31mred␛[0m␇" in terminal.all
+    assert [line for line in terminal.all.splitlines() if line.startswith("▶ [9/9]")] == []
+
+
+def test_without_unicode_only_ascii_is_printed() -> None:
+    listed(item("s1", "第一", estimated_time="1h"), "s2")
+    model = done("s1", s2=FAILS)
+    env = {"PYTHONIOENCODING": "ascii"}
+    terminal = Repl("--session", NAME, "--mode", "yolo", "--model", model, env=env)
+    terminal.until(lambda seen: "tokens" in bottom(seen))
+    terminal.say("/todos execute-all --retries=0 --parallel=2")
+    terminal.until(lambda seen: "Batch Execution Failed" in seen and "Resume with: " in seen)
+    assert terminal.leave() == 0
+    assert terminal.raw.isascii()
+
+
+# typed meanwhile
+
+
+def test_a_message_typed_meanwhile_waits_and_is_sent_when_all_is_executed() -> None:
+    listed("s1", "s2")
+    terminal = talk(model=done("s2", s1=[door("one"), "Done."], said=["Heard you."]))
+    terminal.say("/todos execute-all")
+    at("one")
+    terminal.say("said later")
+    terminal.busy("queued: said later")
+    terminal.type("half a thou")
+    let("one")
+    seen = terminal.idle("Heard you.")
+    assert typed(seen) == "half a thou"
+    places = [seen.index(text) for text in ("Executed 2/2 todos in ", "> said later", "Heard you.")]
+    assert places == sorted(places)
+    assert said_to_main() == ["Execute all: 2 todos", "said later"]
+
+
+def said_to_main() -> list[str]:
+    return [text for text in said(Path()) if not text.startswith("Execute todo: ")]
+
+
+def test_after_a_failure_messages_that_waited_are_given_back() -> None:
+    listed("s1")
+    terminal = talk(model=scripted(s1=[door("one"), *FAILS], said=["Heard you."]))
+    terminal.say("/todos execute-all --retries=0")
+    at("one")
+    terminal.say("said later")
+    terminal.busy("queued: said later")
+    let("one")
+    seen = terminal.idle(FAILED)
+    assert typed(seen) == "said later" and "queued" not in seen
+    assert said_to_main() == ["Execute all: 1 todo"]
+
+
+def test_commands_on_the_list_apply_at_once(project: Path) -> None:
+    listed("s1", "s2")
+    terminal = talk(model=scripted(s1=[door("one", "touch after"), "Done."], s2=[door("two"), "Done."], t1=["Done."]))
+    terminal.say("/todos execute-all")
+    at("one")
+    terminal.say("/todos update s1 cancelled")
+    at("two")
+    terminal.say('/todos add "One more"')
+    terminal.busy("○ One more")
+    let("two")
+    seen = terminal.idle("▶ [3/3] One more", "Executed 2/3 todos in ")
+    assert "⏸ s1: Do s1: interrupted" in seen
+    assert states() == {"s1": "cancelled", "s2": "completed", "t1": "completed"}
+    assert not (project / "after").exists()
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("/todos execute-all", "Error: A run is going on here: wait for it, or stop it with Ctrl+C first."),
+        ("/todos execute s2", "Error: A run is going on here: wait for it, or stop it with Ctrl+C first."),
+        ("/todos rollback s1", "Error: A run is going on in this session; wait for it or stop it before"),
+        ("/session new", "Error: A run is going on here: stop it with Ctrl+C before you change the session."),
+    ],
+)
+def test_what_cannot_be_done_meanwhile_is_refused_and_it_goes_on(line: str, told: str) -> None:
+    listed("s1", "s2")
+    terminal = talk(model=done("s2", s1=[door("one"), "Done."]))
+    terminal.say("/todos execute-all")
+    at("one")
+    terminal.say(line)
+    terminal.busy(told)
+    let("one")
+    terminal.idle("Executed 2/2 todos in ")
+    assert len(starts()) == 2
+
+
+# how much is asked
+
+
+def test_the_mode_of_an_execution_lasts_as_long_as_it_does(project: Path) -> None:
+    listed("s1")
+    model = scripted(s1=[turn("", bash("touch 1")), "Done."], said=[turn("", bash("touch 2")), "Heard you."])
+    terminal = asking(model=model)
+    terminal.say("/todos execute-all --mode=yolo")
+    terminal.idle("Executed 1/1 todos in ")
+    assert (project / "1").exists()
+    terminal.say("/mode")
+    terminal.idle("The mode is default.")
+    terminal.say("said now")
+    terminal.until_there("? Run: touch 2", "no >")
+    terminal.say("n")
+    terminal.idle("Heard you.")
+    assert not (project / "2").exists()
+
+
+def test_a_command_typed_meanwhile_leaves_the_mode_of_the_execution_as_it_is(project: Path) -> None:
+    listed("s1")
+    terminal = asking(model=scripted(s1=[door("one"), turn("", bash("touch 1")), "Done."]))
+    terminal.say("/todos execute-all --mode=yolo")
+    at("one")
+    terminal.say("/todos list")
+    terminal.say("/mode")  # commands have their effect one after the other
+    terminal.busy("📋 Todo List", "The mode is default.")
+    let("one")
+    seen = terminal.until(lambda seen: "no >" in seen or "Executed 1/1 todos in " in seen)
+    assert "? Run: touch 1" not in seen
+
+
+def test_a_mode_that_is_set_meanwhile_holds_at_once_and_afterwards(project: Path) -> None:
+    listed("s1", "s2")
+    terminal = asking(model=scripted(s1=[talking()], s2=[turn("", bash("touch 1")), "Done."]))
+    terminal.say("/todos execute-all")
+    terminal.busy("So on")
+    terminal.say("/mode yolo")
+    terminal.until(lambda seen: " · yolo · " in bottom(seen))
+    kept(project).update("s1", status="completed")
+    seen = terminal.until(lambda seen: "no >" in seen or "Executed 1/2 todos in " in seen)
+    assert "? Run: touch 1" not in seen and (project / "1").exists()
+    terminal.say("/mode")
+    terminal.idle("The mode is yolo.")
+
+
+def test_questions_are_answered_with_yes_no_and_always_for_all_items(project: Path) -> None:
+    listed("s1", "s2")
+    calls = [turn("", bash("touch 1")), turn("", bash("touch 2")), turn("", bash("touch 3")), "Done."]
+    terminal = asking(model=scripted(s1=calls, s2=[turn("", bash("touch 4")), "Done."]))
+    terminal.say("/todos execute-all")
+    for number, answer in enumerate(("y", "n not 那个", "a"), 1):
+        terminal.until_there(f"? Run: touch {number}", "no >")
+        assert bottom(terminal.seen) == "a allows every call of bash in this run"
+        terminal.say(answer)
+    seen = terminal.idle("Executed 2/2 todos in ")
+    assert sorted(path.name for path in project.glob("[0-9]")) == ["1", "3", "4"]
+    assert "⊘ no: not 那个" in seen
+
+
+def test_at_once_it_says_which_item_asks(project: Path) -> None:
+    listed(item("s1", "First"), item("s2", "第二"))
+    model = scripted(**{name: [turn("", bash(f"touch {name}")), "Done."] for name in ("s1", "s2")})
+    terminal = asking(model=model)
+    terminal.say("/todos execute-all --parallel=2")
+    texts = {"s1": "First", "s2": "第二"}
+    left = {*texts}
+    while left:
+        seen = terminal.until(lambda seen: "no >" in seen and any(f"? Run: touch {one}" in seen for one in left))
+        (name,) = [one for one in left if f"? Run: touch {one}" in seen]
+        terminal.until_there(f"? {name}: {texts[name]}", "no >")
+        left.discard(name)
+        terminal.say("y")
+    terminal.idle("Executed 2/2 todos in ")
+    assert len([*project.glob("s[12]")]) == 2
+
+
+def test_a_command_works_while_a_question_waits_and_ends_the_item_that_asks(project: Path) -> None:
+    listed("s1", "s2")
+    terminal = asking(model=done("s2", s1=[turn("", bash("touch 1")), "Done."]))
+    terminal.say("/todos execute-all")
+    terminal.until_there("? Run: touch 1", "no >")
+    terminal.say("/todos update s1 cancelled")
+    terminal.idle("Executed 1/2 todos in ")
+    assert states() == {"s1": "cancelled", "s2": "completed"} and not (project / "1").exists()
+
+
+# afterwards
+
+
+def test_rollback_and_report_are_there_afterwards(project: Path) -> None:
+    listed(item("s1", "Write it"), "s2")
+    terminal = talk(model=done("s2", s1=[turn("", write("a.txt")), turn("", bash("cat a.txt")), "Written."]), lines=80)
+    terminal.say("/todos execute-all")
+    terminal.idle("Executed 2/2 todos in ")
+    terminal.say("/report")
+    seen = terminal.idle("## Summary", "Execution 1: complete")
+    assert "Done: 2 of 2 (1 verified ✓, 1 reported ✓?)" in seen and "a.txt" in seen
+    terminal.say("/todos rollback s1")
+    terminal.idle("✅ Rolled back s1 → pending (1 file as before it)\n  a.txt")
+    assert not (project / "a.txt").exists() and one_box(terminal.seen, "○ Write it", "✓ Do s2")
+    terminal.say("/todos rollback s1")
+    terminal.idle("Error: There is nothing to roll back for 's1'")
+    done("s1")
+    terminal.say("/todos execute s1")
+    terminal.idle("Executed 1/1 todos in ")
+    assert terminal.leave() == 0
+
+
+def test_tab_completes_ids_and_modes() -> None:
+    listed("build-the-parser", "test-it")
+    terminal = talk(model=done("test-it"))
+    terminal.send("/todos execute b")
+    terminal.until_there("Do build-the-parser")
+    terminal.send("\t")
+    terminal.until(lambda seen: typed(seen) == "/todos execute build-the-parser")
+    terminal.send(" --mode=y\t")
+    terminal.until(lambda seen: typed(seen) == "/todos execute build-the-parser --mode=yolo")
+    terminal.send(CTRL_C)
+    assert terminal.leave() == 0
+
+
+def test_the_whole_story_from_a_plan_to_an_export(project: Path) -> None:
+    steps = [
+        {"id": "step-1", "description": "Write the parser", "estimated_time": "20min"},
+        {"id": "step-2", "description": "Test it", "dependencies": ["step-1"], "estimated_time": "45min"},
+    ]
+    plan = call("create_plan", title="A parser", overview="It reads rows.", steps=steps)
+    turns: dict[str, list[str | Form]] = {
+        "said": [turn("", plan), "That is the plan."],
+        "step_1": [turn("", write("parser.txt")), turn("", bash("cat parser.txt")), "Written."],
+        "step_2": ["Tested."],
+    }
+    terminal = talk("--plan", model=scripted(**turns), lines=60)
+    terminal.say("said: plan a parser")
+    terminal.idle("That is the plan.")
+    terminal.say("/plan off")
+    terminal.until(lambda seen: prompt(seen) == ">")
+    terminal.say("/plan to-todos")
+    terminal.until(lambda seen: one_box(seen, "○ Write the parser", "○ Test it"))
+    terminal.say("/todos list")
+    terminal.idle("○ step-1: Write the parser", "depends on: step-1")
+    terminal.say("/todos execute-all --parallel=2")
+    seen = terminal.idle("Executed 2/2 todos in ")
+    assert "▶ [1/2] Write the parser ⏱ 20min" in seen and "▶ [2/2] Test it ⏱ 45min" in seen
+    terminal.say("/todos export todos.md")
+    until(lambda: (project / "todos.md").exists() and (project / "todos.md").read_text().endswith("\n"))
+    exported = (project / "todos.md").read_text(encoding="utf-8")
+    assert exported.count("[x]") == 2 and "Write the parser" in exported
+    terminal.say("/report")
+    terminal.idle("Execution 1: complete")
+    assert terminal.leave() == 0 and terminal.given_back
+    assert [todo.created_from for todo in kept(project).todos] == ["plan", "plan"]

@@ -1,0 +1,235 @@
+"""What is said while items are executed, and at the end of it: each event, each outcome."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from headway.core.batch_events import BatchFinished, BatchStarted, EvidenceAsked, ItemFinished, ItemStarted
+from headway.core.events import Event
+from headway.core.run_events import ApprovalAsked, RoundStarted, TextDelta, ToolFinished, ToolStarted
+from headway.views.executing import MAX_ID, MAX_TEXT, Executing, ending_lines, finished_line, started_lines
+
+if TYPE_CHECKING:
+    from headway.core.events import EventData
+
+HOSTILE = "a\x1b[31m\x07\nb\u202e"
+
+
+def event(data: EventData, agent: str = "main") -> Event:
+    return Event(1, "2026-01-01T00:00:00Z", agent, "loop", type(data).__name__, data)
+
+
+def batch(parallel: int = 1, note: str = "") -> Event:
+    return event(BatchStarted("yolo", parallel, 5, note=note))
+
+
+def begun(
+    item_id: str = "s2",
+    content: str = "Implement JWT",
+    *,
+    attempt: int = 1,
+    time: str | None = None,
+    alone: bool = False,
+    restored: tuple[str, ...] = (),
+) -> ItemStarted:
+    return ItemStarted(
+        item_id, content, f"{item_id} #1", attempt, 2, 5, alone=alone, estimated_time=time, restored=restored
+    )
+
+
+def over(
+    outcome: str = "completed",
+    reason: str = "",
+    *,
+    item_id: str = "s2",
+    again: bool = False,
+    files: tuple[str, ...] = (),
+    seconds: float = 4.24,
+) -> ItemFinished:
+    return ItemFinished(item_id, f"{item_id} #1", 1, outcome, reason, again, files=files, seconds=seconds)
+
+
+def calling(summary: str, agent: str = "s2 #1") -> Event:
+    return event(ToolStarted(1, "c1", "bash", summary, "execute"), agent)
+
+
+def called(agent: str = "s2 #1") -> Event:
+    return event(ToolFinished(1, "c1", "bash", True, ""), agent)
+
+
+def executing(*events: Event) -> Executing:
+    found = Executing()
+    for one in events:
+        found.heard(one)
+    return found
+
+
+# beginnings
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        (begun(), "[2/5] Implement JWT"),
+        (begun(time="45min"), "[2/5] Implement JWT ⏱ 45min"),
+        (begun(attempt=2), "[2/5] Implement JWT (attempt 2)"),
+        (begun(attempt=3, time="1h"), "[2/5] Implement JWT ⏱ 1h (attempt 3)"),
+        (begun(alone=True), "[2/5] Implement JWT (again, alone)"),
+        (begun(alone=True, attempt=2), "[2/5] Implement JWT (again, alone)"),
+    ],
+)
+def test_an_item_begins_with_its_place_its_text_its_time_and_its_attempt(data: ItemStarted, text: str) -> None:
+    assert started_lines(data) == [("▶", text, "")]
+
+
+@pytest.mark.parametrize(
+    ("restored", "what"), [(("a",), "1 file"), (("a", "b"), "2 files"), (tuple("abcdefghijk"), "11 files")]
+)
+def test_files_that_were_brought_back_are_counted(restored: tuple[str, ...], what: str) -> None:
+    lines = started_lines(begun(restored=restored))
+    assert lines[1:] == [("!", f"{what} brought back to where the attempt before began", "")]
+
+
+def test_long_and_hostile_texts_are_cut_and_made_harmless() -> None:
+    ((_, what, _),) = started_lines(begun(content=HOSTILE + "x" * 500))
+    assert what.isprintable() and len(what) == len("[2/5] ") + MAX_TEXT and what.endswith("…")
+    _, what, _ = finished_line(over(item_id=f"{HOSTILE}{'i' * 90}"), HOSTILE + "x" * 500)
+    assert what.isprintable() and len(what) == MAX_ID + len(": ") + MAX_TEXT + len(" (4.2 s)")
+
+
+# ends
+
+
+@pytest.mark.parametrize(
+    ("data", "line"),
+    [
+        (over(), ("✓", "s2: Do it (4.2 s)", "")),
+        (over(files=("a",)), ("✓", "s2: Do it (4.2 s, 1 file)", "")),
+        (over(files=("a", "b")), ("✓", "s2: Do it (4.2 s, 2 files)", "")),
+        (over(seconds=151.2), ("✓", "s2: Do it (2m 31s)", "")),
+        (over("blocked", "No way."), ("✗", "s2: Do it", "No way.")),
+        (over("blocked", "No way.", again=True), ("✗", "s2: Do it", "Trying again. No way.")),
+        (over("cancelled", "Not needed."), ("⊘", "s2: Do it", "Not needed.")),
+        (over("interrupted", "Its run was stopped."), ("⏸", "s2: Do it", "interrupted")),
+        (
+            over("conflict", "Others changed a.py.", again=True),
+            ("!", "s2: Do it", "Others changed a.py. It is run again when nothing else runs."),
+        ),
+    ],
+)
+def test_every_outcome_of_an_item_has_a_line_of_its_own(data: ItemFinished, line: tuple[str, str, str]) -> None:
+    assert finished_line(data, "Do it") == line
+
+
+def test_of_an_item_whose_beginning_was_missed_the_id_is_named() -> None:
+    assert Executing().heard(event(over())) == [("✓", "s2 (4.2 s)", "")]
+
+
+def test_an_execution_that_is_complete_says_how_much_in_what_time() -> None:
+    lines = ending_lines("complete", 5, 0, 5, 61.0)
+    assert lines == ["✅ Batch Execution Complete!", "Executed 5/5 todos in 1m 01s"]
+
+
+def test_an_execution_that_failed_says_why_how_far_it_came_and_how_to_resume() -> None:
+    resume = "Resume with: headway todos execute-all   (it takes up what failed, too)"
+    failed = ["❌ Batch Execution Failed", "s3 failed: No way.", "Progress: 2 completed, 1 failed", resume]
+    assert ending_lines("failed", 2, 1, 5, 1.0, error="s3 failed: No way.") == failed
+    assert ending_lines("failed", 2, 1, 5, 1.0) == [failed[0], *failed[2:]]
+    assert ending_lines("failed", 2, 1, 5, 1.0, resume="/todos execute s3")[-1].startswith(
+        "Resume with: /todos execute s3 "
+    )
+
+
+def test_an_execution_that_was_stopped_says_how_far_it_came_and_how_to_resume() -> None:
+    lines = ending_lines("interrupted", 1, 0, 5, 1.0, resume="headway todos execute-all --mode=yolo")
+    assert lines == [
+        "⏸ Batch Execution Interrupted",
+        "Completed: 1/5 todos",
+        "Resume with: headway todos execute-all --mode=yolo",
+    ]
+
+
+def test_where_items_only_wait_it_says_what_tells_for_what() -> None:
+    lines = ending_lines("waiting", 1, 0, 3, 1.0, error="Items are left that cannot run.")
+    assert lines == [
+        "⏸ Items are left that cannot run.",
+        "Progress: 1 completed, 0 failed",
+        "What waits for what: headway todos next",
+    ]
+
+
+def test_where_there_is_nothing_to_do_it_says_so() -> None:
+    assert ending_lines("nothing", 0, 0, 0, 0.0) == ["No pending todos"]
+
+
+# what goes on
+
+
+def test_a_note_about_the_execution_is_told_and_nothing_where_there_is_none() -> None:
+    assert Executing().heard(batch(note="There is no git.")) == [("!", "There is no git.", "")]
+    assert Executing().heard(batch()) == []
+
+
+def test_other_events_say_nothing_by_themselves() -> None:
+    going_on = executing(batch(), event(begun()))
+    for data in (EvidenceAsked(("s2",)), BatchFinished("complete", 1, 0, 1, 1.0), RoundStarted("r1", 1, 50)):
+        assert going_on.heard(event(data)) == []
+    assert going_on.heard(calling("bash ls")) == []
+
+
+def test_what_each_item_does_is_known_in_the_order_in_which_they_began() -> None:
+    going_on = executing(batch(2), event(begun("s2", "Two")), event(begun("s1", "One")))
+    assert going_on.doing() == ["s2  Two", "s1  One"]
+    going_on.heard(calling("bash make", "s1 #1"))
+    assert going_on.doing() == ["s2  Two", "s1  bash make"]
+    going_on.heard(called("s1 #1"))
+    assert going_on.doing() == ["s2  Two", "s1  waiting for the model …"]
+    going_on.heard(event(TextDelta("So", "text"), "s1 #1"))
+    going_on.heard(event(RoundStarted("r1", 1, 50), "s2 #1"))
+    assert going_on.doing() == ["s2  waiting for the model …", "s1  answering …"]
+    going_on.heard(event(over(item_id="s2")))
+    assert going_on.doing() == ["s1  answering …"]
+
+
+@pytest.mark.parametrize("kind", ["reasoning", "output"])
+def test_what_a_model_thinks_and_a_command_prints_changes_nothing_of_what_is_done(kind: str) -> None:
+    going_on = executing(batch(2), event(begun()), calling("bash make"))
+    going_on.heard(event(TextDelta("Hm.", kind), "s2 #1"))
+    assert going_on.doing() == ["s2  bash make"]
+
+
+def test_what_an_item_did_before_is_forgotten_when_it_begins_again() -> None:
+    going_on = executing(batch(2), event(begun()), calling("bash make"), event(over("blocked", "No.", again=True)))
+    assert going_on.doing() == []
+    going_on.heard(event(begun(attempt=2)))
+    assert going_on.doing() == ["s2  Implement JWT"]
+
+
+def test_of_events_side_by_side_only_those_of_items_are_hidden() -> None:
+    going_on = executing(batch(2), event(begun()))
+    assert going_on.side_by_side
+    assert going_on.is_hidden(calling("bash ls")) and going_on.is_hidden(event(TextDelta("So", "text"), "s2 #1"))
+    assert not going_on.is_hidden(event(TextDelta("So", "text"), "main"))
+    assert not going_on.is_hidden(event(TextDelta("So", "text"), "another"))
+    going_on.heard(event(over()))
+    assert not going_on.is_hidden(calling("bash ls"))
+
+
+def test_one_after_the_other_nothing_is_hidden() -> None:
+    going_on = executing(batch(1), event(begun()))
+    assert not going_on.side_by_side and not going_on.is_hidden(calling("bash ls"))
+
+
+def test_a_new_execution_begins_with_nothing_of_the_one_before() -> None:
+    going_on = executing(batch(2), event(begun()), batch(1))
+    assert (going_on.doing(), going_on.side_by_side) == ([], False)
+
+
+def test_whose_a_question_is_is_said_with_id_and_text_and_of_others_nothing() -> None:
+    going_on = executing(batch(2), event(begun(f"s\x1b{'i' * 90}", "Implement JWT")))
+    asked = ApprovalAsked("q1", "bash", "execute", "Run: ls")
+    whose = going_on.whose(event(asked, f"s\x1b{'i' * 90} #1"))
+    assert whose.isprintable() and whose.endswith("…: Implement JWT")
+    assert going_on.whose(event(asked)) == ""
