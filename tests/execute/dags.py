@@ -83,8 +83,8 @@ def dags(draw: st.DrawFn, most: int = 4) -> Dag:
     return Dag(tuple(needs), tuple(writes))
 
 
-def player(*, looks: bool = False) -> ScriptedModel:
-    """Does what the item says, step by step. With `looks` it adds no line that is there already."""
+def player() -> ScriptedModel:
+    """Does what the item says, step by step, whatever is there already."""
 
     def turn(messages: list[ModelMessage], request: Request) -> str | Turn:
         first = str(messages[0].parts[0].content)  # type: ignore[union-attr]
@@ -93,19 +93,17 @@ def player(*, looks: bool = False) -> ScriptedModel:
         if made == len(steps):
             return "Done."
         file, _, line = steps[made].partition("=")
-        return Turn(calls=[Call("append", {"path": file, "line": line, "unless_there": looks})])
+        return Turn(calls=[Call("append", {"path": file, "line": line})])
 
     return ScriptedModel(conversations={"Execute todo": [turn] * 2_000}, keep_requests=1)
 
 
 def tools_for(folder: str, place: str = "") -> list[Tool[Any]]:
     @tool(effect="write")
-    async def append(path: str, line: str, unless_there: bool = False) -> str:
-        """Appends a line to a file. Nothing comes between: a function that is not async would go on after a stop."""
-        file = Path(folder, path)
-        if not (unless_there and file.exists() and line in file.read_text().splitlines()):
-            with open(file, "ab", buffering=0) as there:
-                there.write(f"{line}\n".encode())
+    def append(path: str, line: str) -> str:
+        """Appends a line to a file."""
+        with open(Path(folder, path), "ab", buffering=0) as file:
+            file.write(f"{line}\n".encode())
         if place == "wrote":
             killed()
         return "appended"
@@ -113,11 +111,11 @@ def tools_for(folder: str, place: str = "") -> list[Tool[Any]]:
     return [append]
 
 
-async def play(session: Session, *, parallel: int = 1, looks: bool = False, **how: Any) -> BatchResult:
+async def play(session: Session, *, parallel: int = 1, **how: Any) -> BatchResult:
     config = LoopConfig(instructions="Work.", max_nudges=0)
     given: dict[str, Any] = {"tools": tools_for, "mode": "yolo", "config": config, **how}
     async with asyncio.timeout(LONGEST):
-        return await execute_all(session, model=player(looks=looks), parallel=parallel, **given)
+        return await execute_all(session, model=player(), parallel=parallel, **given)
 
 
 def lines_of(files: dict[str, str]) -> dict[str, list[str]]:

@@ -9,7 +9,16 @@ import pytest
 from headway.core.batch_events import BatchFinished, BatchStarted, EvidenceAsked, ItemFinished, ItemStarted
 from headway.core.events import Event
 from headway.core.run_events import ApprovalAsked, RoundStarted, TextDelta, ToolFinished, ToolStarted
-from headway.views.executing import MAX_ID, MAX_TEXT, Executing, ending_lines, finished_line, started_lines
+from headway.views.executing import (
+    MAX_ID,
+    MAX_TEXT,
+    Executing,
+    ending_lines,
+    finished_line,
+    started_lines,
+    with_its_end,
+)
+from headway.views.terminal import cells
 
 if TYPE_CHECKING:
     from headway.core.events import EventData
@@ -97,6 +106,16 @@ def test_long_and_hostile_texts_are_cut_and_made_harmless() -> None:
     assert what.isprintable() and len(what) == len("[2/5] ") + MAX_TEXT and what.endswith("…")
     _, what, _ = finished_line(over(item_id=f"{HOSTILE}{'i' * 90}"), HOSTILE + "x" * 500)
     assert what.isprintable() and len(what) == MAX_ID + len(": ") + MAX_TEXT + len(" (4.2 s)")
+
+
+@pytest.mark.parametrize("end", ["", " ⏱ 45min", " (attempt 2)", " ⏱ 45 分钟 (again, alone)"])
+@pytest.mark.parametrize(
+    "text", ["Short", "A long text, " * 8 + "it is", "解析器的边界情况" * 6, "Takes ⏱ long, says who" * 4]
+)
+def test_of_a_line_that_is_too_long_the_time_and_the_attempt_stay(text: str, end: str) -> None:
+    line = with_its_end(f"[2/5] {text}{end}", 60)
+    assert cells(line) <= 60 and line.endswith(end) and line.startswith(f"[2/5] {text[:2]}")
+    assert with_its_end(f"[2/5] {text}{end}", 200) == f"[2/5] {text}{end}"
 
 
 # ends

@@ -130,13 +130,13 @@ class PlainScreen:
         from headway.repl import slash
 
         if line.startswith(slash.SLASHES):
+            before = self._work.executions
             text, code = await asyncio.to_thread(slash.ran, line, self._work.chosen)
             self._print(text)
             self.code = 1 if code else self.code
-            going_on = self._work.is_running
-            self.drain(listed=going_on)
+            self.drain(listed=self._work.is_running)
             await self._until_done()
-            if going_on and self._work.has_failed:
+            if self._work.executions > before and self._work.has_failed:
                 self.code = 1
             return
         if line == "demo" and await self._work.has_no_model():

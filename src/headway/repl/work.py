@@ -96,6 +96,8 @@ class Work:
         self._leaving = False
         self.waiting: list[str] = []
         """Messages that are sent when the run is over."""
+        self.executions = 0
+        """How often items were to be executed."""
         self.tokens = 0
         """Of the runs of this terminal session."""
         self.session = Session(Log(store, name))
@@ -149,6 +151,7 @@ class Work:
     async def _begin(self, wanted: Execution) -> None:
         if self.is_running:
             raise HeadwayError("A run is going on here: wait for it, or stop it with Ctrl+C first.")
+        self.executions += 1
         self._run = asyncio.create_task(self._work(partial(self._executed, wanted), wanted.model))
         self._run.add_done_callback(self._over)
 
