@@ -16,7 +16,7 @@ import pytest
 import headway as api
 from headway.cli.app import COMMANDS, app
 from headway.cli.help import entries
-from headway.cli.options import Chosen, HelpfulGroup
+from headway.cli.options import Chosen, Execution, HelpfulGroup
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ("README.md", *(f"docs/{name}.md" for name in ("python", "contracts", "commands", "tools", "models", "loop")))
@@ -75,6 +75,9 @@ class InMemory:
         raise AssertionError
 
     def edit(self, text: str, suffix: str) -> str | None:
+        raise AssertionError
+
+    def execute(self, wanted: Execution) -> None:
         raise AssertionError
 
     def leave(self) -> None:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import click
 
 from headway.cli.options import Chosen, Execution, ModeType, common, complete_ids, in_terminal_session, print_json
-from headway.core.batch_events import BatchFinished
 from headway.core.errors import HeadwayError, NotRunnable
 from headway.core.text import shown
 from headway.views.terminal import visible
@@ -19,6 +18,7 @@ from headway.views.terminal import visible
 if TYPE_CHECKING:
     from headway.cli.live import LiveBox
     from headway.cli.run_view import RunView
+    from headway.core.batch_events import BatchFinished
     from headway.core.session import Session
     from headway.execute import BatchResult
     from headway.settings.model import Settings
@@ -117,6 +117,7 @@ def _refuse_unready(chosen: Chosen, session: Session, wanted: Execution) -> None
 
 def _exit_code(chosen: Chosen, session: Session, settings: Settings, wanted: Execution) -> int:
     from headway.cli.foreground import INTERRUPTED, Foreground
+    from headway.core.batch_events import BatchFinished
 
     front: Foreground[BatchResult] = Foreground(session)
 
@@ -164,6 +165,8 @@ def _say_end(end: BatchFinished | None, error: str | None, wanted: Execution) ->
 
 def _end_in_log(session: Session) -> BatchFinished | None:
     """How an execution ended that nobody waited for."""
+    from headway.core.batch_events import BatchFinished
+
     last = session.store.events(session.name, max(session.version - _LAST_EVENTS, 0))
     ends = [event.data for event in last if isinstance(event.data, BatchFinished)]
     return ends[-1] if ends else None
