@@ -1,0 +1,110 @@
+"""What a person changes on the page: each kind as one change of the session, checked by the core as anyone's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+
+from headway.core.model import PERSON
+
+if TYPE_CHECKING:
+    from headway.core.session import Session
+
+
+class _Change(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class Add(_Change):
+    kind: Literal["add"]
+    content: str
+    after: str | None = None
+    priority: str | None = None
+    depends_on: list[str] = []
+
+
+class Edit(_Change):
+    """Any fields of an item that a person may set."""
+
+    kind: Literal["edit"]
+    id: str
+    content: str | None = None
+    status: str | None = None
+    priority: str | None = None
+    notes: str | None = None
+    module: str | None = None
+    estimated_time: str | None = None
+    depends_on: list[str] | None = None
+
+
+class Move(_Change):
+    kind: Literal["move"]
+    id: str
+    position: int
+
+
+class Drop(_Change):
+    kind: Literal["drop"]
+    id: str
+
+
+class Undo(_Change):
+    kind: Literal["undo", "redo"]
+    n: int = Field(default=1, ge=1, le=1_000)
+
+
+class Clear(_Change):
+    kind: Literal["clear"]
+
+
+class PlanToTodos(_Change):
+    kind: Literal["plan_to_todos"]
+
+
+class PlanMode(_Change):
+    kind: Literal["plan_mode"]
+    on: bool
+
+
+AnyChange = Annotated[Add | Edit | Move | Drop | Undo | Clear | PlanToTodos | PlanMode, Field(discriminator="kind")]
+CHANGE: TypeAdapter[AnyChange] = TypeAdapter(AnyChange)
+
+
+def made(session: Session, change: AnyChange) -> dict[str, Any]:
+    """Makes the change; what the page is told besides what everyone sees. Raises `HeadwayError`s."""
+    match change:
+        case Add():
+            fields: dict[str, object] = {"depends_on": change.depends_on} if change.depends_on else {}
+            if change.priority is not None:
+                fields["priority"] = change.priority
+            return {"id": session.add(change.content, after=change.after, actor=PERSON, **fields).id}
+        case Edit():
+            session.update(change.id, **change.model_dump(exclude={"kind", "id"}, exclude_unset=True))
+            return {"id": change.id}
+        case Move():
+            session.move(change.id, change.position)
+            return {"id": change.id}
+        case _:
+            return _made_of_all(session, change)
+
+
+def _made_of_all(session: Session, change: AnyChange) -> dict[str, Any]:
+    match change:
+        case Drop():
+            written = session.drop(change.id)
+        case Undo():
+            whole: Callable[[int], object] = session.undo if change.kind == "undo" else session.redo
+            whole(change.n)
+            return {}
+        case Clear():
+            written = session.clear()
+        case PlanToTodos():
+            written = session.plan_to_todos()
+        case PlanMode():
+            session.set_plan_mode(change.on)
+            return {}
+        case _:
+            raise AssertionError
+    return {"dropped": [todo.content for todo in written.dropped]}

@@ -1,0 +1,163 @@
+"""Runs that are started from the page: they go on in the server, with the settings of the project."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+
+from headway.core.errors import HeadwayError, RunRefused
+from headway.core.model import MAIN_AGENT
+from headway.tools.effects import Mode
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
+    from headway.core.session import Session
+    from headway.settings.model import Settings
+    from headway.tools.approvals import Answer, Question
+
+
+class _Wanted(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class Message(_Wanted):
+    """A message to the agent; without a text, the conversation goes on where it was."""
+
+    action: Literal["message"]
+    text: str | None = None
+    mode: Mode | None = None
+    model: str | None = None
+
+
+class Execute(_Wanted):
+    """All items that can run, or one."""
+
+    action: Literal["execute"]
+    only: str | None = None
+    mode: Mode | None = None
+    model: str | None = None
+    parallel: int | None = Field(default=None, ge=1, le=64)
+    retries: int = Field(default=1, ge=0, le=100)
+    keep_going: bool = False
+    require_evidence: bool = False
+
+
+class Control(_Wanted):
+    action: Literal["stop", "pause", "resume"]
+
+
+class Rollback(_Wanted):
+    action: Literal["rollback"]
+    id: str
+    force: bool = False
+
+
+class GivenAnswer(_Wanted):
+    """To a question of a run, by whichever agent."""
+
+    question_id: str
+    reply: Literal["once", "always", "no"]
+    reason: str = ""
+    agent: str = MAIN_AGENT
+
+
+ANSWER: TypeAdapter[GivenAnswer] = TypeAdapter(GivenAnswer)
+AnyWanted = Annotated[Message | Execute | Control | Rollback, Field(discriminator="action")]
+WANTED: TypeAdapter[AnyWanted] = TypeAdapter(AnyWanted)
+
+
+class Runs:
+    """What goes on in this server."""
+
+    def __init__(self, project: str) -> None:
+        self._project = project
+        self._tasks: dict[str, asyncio.Task[object]] = {}
+
+    async def want(self, session: Session, wanted: AnyWanted) -> dict[str, Any]:
+        """Does it, or begins it. Raises `HeadwayError`s."""
+        match wanted:
+            case Control():
+                control = {"stop": session.stop_run, "pause": session.pause_run, "resume": session.resume_run}
+                await asyncio.to_thread(control[wanted.action])
+                return {}
+            case Rollback():
+                from headway.execute import roll_back
+
+                done = await asyncio.to_thread(
+                    lambda: roll_back(session, wanted.id, force=wanted.force, project=self._project)
+                )
+                return {"files": list(done.files), "dependents": list(done.dependents)}
+            case _:
+                return await self._start(session, wanted)
+
+    async def _start(self, session: Session, wanted: Message | Execute) -> dict[str, Any]:
+        running = self._tasks.get(session.name)
+        if running is not None and not running.done():
+            raise RunRefused("A run is going on in this session: wait for it, or stop it first.")
+        settings = await asyncio.to_thread(self._settings, wanted)
+        if settings.model is None:
+            raise HeadwayError("No model is set: set one with headway model provider:name.")
+        before = session.version
+        work = self._message(session, wanted, settings) if isinstance(wanted, Message) else None
+        task = asyncio.create_task(work or self._execute(session, wanted, settings))
+        self._tasks[session.name] = task
+        task.add_done_callback(_told)
+        while not task.done() and session.version == before:
+            await asyncio.sleep(0.01)
+        if task.done():
+            task.result()  # raises what kept it from beginning
+        return {"started": True}
+
+    def _settings(self, wanted: Message | Execute) -> Settings:
+        from headway.settings import load_settings
+
+        return load_settings(self._project, {"mode": wanted.mode, "model": wanted.model}).settings
+
+    def _message(self, session: Session, wanted: Message, settings: Settings) -> Coroutine[Any, Any, object]:
+        from headway.agent import run_loop
+        from headway.agent.config import config_of
+
+        return run_loop(
+            session,
+            wanted.text,
+            model=settings.model or "",
+            base_url=settings.base_url,
+            tools=settings.tools(self._project),
+            approvals=settings.approvals(_on_the_page),
+            config=config_of(settings),
+            limits=settings.limits,
+            project=self._project,
+        )
+
+    async def _execute(self, session: Session, wanted: Any, settings: Settings) -> object:
+        from headway.cli.execute import begun
+        from headway.cli.options import Execution
+
+        mode = str(wanted.mode) if wanted.mode else None
+        execution = Execution(
+            wanted.only, mode, wanted.parallel, wanted.retries, wanted.keep_going, wanted.require_evidence
+        )
+        approvals = settings.approvals(_on_the_page)
+        return await begun(session, settings, execution, approvals, settings.model or "", self._project)
+
+    async def end(self) -> None:
+        """Nothing goes on afterwards; what was under way can be resumed."""
+        running = [task for task in self._tasks.values() if not task.done()]
+        for task in running:
+            task.cancel()
+        if running:
+            await asyncio.wait(running, timeout=5)
+
+
+async def _on_the_page(question: Question) -> Answer:
+    """The question is in the log, where the page finds it; so is the answer."""
+    return await asyncio.get_running_loop().create_future()
+
+
+def _told(task: asyncio.Task[object]) -> None:
+    if not task.cancelled() and (error := task.exception()) and not isinstance(error, HeadwayError):
+        logging.getLogger("headway").error("A run that was started from the page failed:", exc_info=error)

@@ -1,0 +1,217 @@
+/** The page: puts the parts together, tells each what is new, and goes where the address says. */
+
+import { NO_KEY } from "./api.js";
+import { focusAdding } from "./add_form.js";
+import { closeItem, editItem, focusDetail, mountDetail, tickDetail, updateDetail } from "./detail_view.js";
+import { h, said, setAttribute, setText } from "./dom.js";
+import { mountFeedback } from "./feedback.js";
+import { mountGraph, updateGraph } from "./graph_view.js";
+import { back, mountHead, updateHead } from "./head_view.js";
+import { focusRow, focusSearch, mountList, tickList, updateList } from "./list_view.js";
+import { mountLog, updateLog } from "./log_view.js";
+import { mountPlan, updatePlan } from "./plan_view.js";
+import { focusQuestion, mountQuestions, updateQuestions } from "./questions_view.js";
+import { go, onRoute, route, VIEWS } from "./route.js";
+import { mountRun, sendMessage, startRun, tickRun, updateRun } from "./run_view.js";
+import { mountSessions, newSession, updateSessions } from "./sessions_view.js";
+import { mountShortcuts, showKeys } from "./shortcuts.js";
+import { store } from "./store.js";
+import { shareSlots } from "./tab_slots.js";
+import { line } from "./text.js";
+import { mountTimeline, tickTimeline, updateTimeline } from "./timeline_view.js";
+
+const LOOK_EVERY = 8_000;
+const byId = (id) => document.getElementById(id);
+const views = {
+  list: { name: "List", mount: (element) => mountList(element, { openItem, editItem: openEditor }), update: updateList },
+  graph: { name: "Graph", mount: mountGraph, update: updateGraph },
+  timeline: { name: "Timeline", mount: mountTimeline, update: updateTimeline },
+  plan: { name: "Plan", mount: mountPlan, update: updatePlan },
+  log: { name: "Log", mount: mountLog, update: updateLog },
+};
+
+function openItem(id, withFocus) {
+  go({ item: id }, { replace: route.item !== null });
+  focusDetail(withFocus);
+}
+
+function openEditor(id) {
+  go({ item: id }, { replace: route.item !== null });
+  editItem();
+}
+
+// the views
+
+function mountTabs() {
+  const tabs = VIEWS.map((view) => h("button", { type: "button", role: "tab", id: `tab-${view}`, "aria-controls": `view-${view}`, data: { view } }, views[view].name));
+  byId("tabs").append(...tabs);
+  byId("tabs").addEventListener("click", (event) => event.target.dataset.view && go({ view: event.target.dataset.view }));
+  byId("tabs").addEventListener("keydown", (event) => {
+    const here = tabs.indexOf(event.target);
+    const to = { ArrowRight: here + 1, ArrowLeft: here - 1, Home: 0, End: tabs.length - 1 }[event.key];
+    if (here < 0 || to === undefined) return;
+    event.preventDefault();
+    const tab = tabs[(to + tabs.length) % tabs.length];
+    go({ view: tab.dataset.view });
+    tab.focus();
+  });
+}
+
+function showView() {
+  for (const view of VIEWS) {
+    const isShown = view === route.view;
+    byId(`view-${view}`).hidden = !isShown;
+    setAttribute(byId(`tab-${view}`), "aria-selected", String(isShown));
+    setAttribute(byId(`tab-${view}`), "tabindex", isShown ? "0" : "-1");
+  }
+  byId("app").dataset.view = route.view;
+}
+
+function setDrawer(isOpen) {
+  byId("app").classList.toggle("has-drawer", isOpen);
+  setAttribute(byId("drawer"), "aria-expanded", String(isOpen));
+}
+
+// telling
+
+const missed = new Map(VIEWS.map((view) => [view, true]));
+
+/** Views that are not looked at are told when they are. */
+function update(dirty) {
+  updateSessions(dirty);
+  updateMessage(dirty);
+  updateConnection(dirty);
+  updateQuestions(dirty);
+  updateHead(dirty);
+  updateRun(dirty);
+  for (const view of VIEWS) {
+    if (view === "list" || view === route.view) {
+      views[view].update(missed.get(view) && view !== "list" ? { ...dirty, shown: true } : dirty);
+      missed.set(view, false);
+    } else missed.set(view, true);
+  }
+  updateDetail(dirty);
+  updateTitle();
+}
+
+function updateTitle() {
+  const session = store.session;
+  const items = session ? [...session.items.values()] : [];
+  const done = items.filter((todo) => todo.status === "completed" || todo.status === "cancelled").length;
+  const sign = session?.questions?.length ? "? " : session?.run?.goes_on ? "● " : "";
+  const title = session ? `${sign}${items.length ? `${done}/${items.length} ` : ""}${line(session.name, 60)} — Headway` : "Headway";
+  if (document.title !== title) document.title = title;
+}
+
+const CONNECTIONS = { live: "Live", connecting: "Reconnecting…", resting: "Looks now and then", nokey: "No key", idle: "" };
+
+function updateConnection(dirty) {
+  if (!dirty.connection) return;
+  setText(byId("connection"), CONNECTIONS[store.connection]);
+  setAttribute(byId("connection"), "class", `connection is-${store.connection}`);
+}
+
+/** What there is to say in place of a session. */
+function updateMessage(dirty) {
+  if (!(dirty.whole || dirty.sessions || dirty.connection || dirty.route)) return;
+  byId("session").hidden = !store.session;
+  const place = byId("message");
+  const noKey = store.connection === "nokey";
+  place.hidden = Boolean(store.session) && !noKey;
+  const key = noKey ? "nokey" : store.session ? "" : store.problem ? `problem ${store.problem.message}` : store.sessions === null ? "wait" : store.sessions.length ? "choose" : "begin";
+  if (place.dataset.key === key) return;
+  place.dataset.key = key;
+  const begin = () => h("button", { type: "button", class: "primary", on: { click: () => newSession() } }, "Begin a session…");
+  const content = {
+    nokey: () => [h("h1", {}, "This page is locked"), h("p", {}, NO_KEY)],
+    wait: () => [h("p", {}, "Looking…")],
+    choose: () => [h("h1", {}, "Choose a session"), h("p", {}, "The sessions of this project are on the left."), begin()],
+    begin: () => [
+      h("h1", {}, "No sessions yet"),
+      h("p", {}, "A session holds a list of items, a plan, and everything that is done about them. Begin one here, or in a terminal in this project:"),
+      h("pre", { class: "command" }, 'headway todos add "Write the parser"\nheadway run "Plan the import of bookmarks"'),
+      begin(),
+    ],
+  }[key];
+  const problem = () => [h("h1", {}, store.problem.status === 404 ? "This session is not there" : "This does not work now"), said(store.problem.message, "p"), store.problem.status === 404 ? h("p", {}, "It may have been deleted. Choose another one on the left.") : h("p", {}, "It is tried again by itself.")];
+  place.replaceChildren(h("div", { class: "message" }, ...(key ? (content ?? problem)() : [])));
+}
+
+// going
+
+/** The session that the address names, else the current one, else the last that was changed. */
+function wantedSession() {
+  if (route.session !== null) return route.session;
+  const sessions = store.sessions ?? [];
+  const last = sessions.toSorted((one, other) => (one.updated_at < other.updated_at ? 1 : -1))[0];
+  return (sessions.find((one) => one.current) ?? last)?.name ?? null;
+}
+
+function follow() {
+  const name = wantedSession();
+  if (name !== route.session && name !== null) go({ session: name }, { replace: true });
+  if (name !== store.wanted) store.open(name);
+}
+
+async function look() {
+  await store.loadSessions().catch(() => {});
+  if (store.connection === "nokey" || store.sessions === null) return;
+  follow();
+  if (store.wanted && !store.session && !store.stream.timer) store.open(store.wanted);
+}
+
+function mountKeys() {
+  const actions = {
+    n: () => (go({ view: "list" }), store.session ? focusAdding() : newSession()),
+    "/": () => (route.view === "log" ? byId("view-log").querySelector("input").focus() : (go({ view: "list" }), focusSearch())),
+    u: () => store.session && back("undo"),
+    U: () => store.session && back("redo"),
+    x: () => startRun(),
+    m: () => sendMessage(),
+    q: () => focusQuestion(),
+    l: () => (go({ view: "list" }), focusRow()),
+    e: () => editItem(),
+    s: () => (setDrawer(true), (byId("sessions").querySelector("[aria-current]") ?? byId("sessions").querySelector("button"))?.focus()),
+    "?": () => showKeys(),
+    Escape: () => (byId("app").classList.contains("has-drawer") ? (setDrawer(false), byId("drawer").focus()) : route.item !== null && closeItem()),
+  };
+  mountShortcuts(actions, (view) => go({ view }));
+}
+
+function start() {
+  mountFeedback(byId("live"), byId("notice"));
+  mountSessions(byId("sessions"), { chosen: () => setDrawer(false) });
+  mountHead(byId("head"));
+  mountQuestions(byId("questions"));
+  mountRun(byId("run"));
+  mountTabs();
+  for (const view of VIEWS) views[view].mount(byId(`view-${view}`));
+  mountDetail(byId("detail"), { closed: (id) => (route.view === "list" && focusRow(id)) || byId("main").focus({ preventScroll: true }) });
+  mountKeys();
+  byId("help").addEventListener("click", showKeys);
+  byId("skip").addEventListener("click", () => byId("main").focus());
+  byId("drawer").addEventListener("click", () => setDrawer(!byId("app").classList.contains("has-drawer")));
+  store.on(update);
+  onRoute((now, before) => {
+    if (now.view !== before.view) showView();
+    if (now.session !== before.session) follow();
+    store.mark({ route: true });
+    store.tell();
+  });
+  showView();
+  setInterval(() => {
+    if (document.hidden || !store.session) return;
+    const now = Date.now();
+    tickRun(now);
+    tickDetail(now);
+    if (route.view === "list") tickList(now);
+    if (route.view === "timeline") tickTimeline();
+  }, 1_000);
+  setInterval(() => document.hidden || look(), LOOK_EVERY);
+  shareSlots({ lost: () => store.rest(), wanted: () => (store.wake(), look()) });
+  setInterval(() => document.hidden || store.connection !== "resting" || look(), LOOK_EVERY / 4);
+  addEventListener("online", look);
+  look();
+}
+
+start();

@@ -1,0 +1,87 @@
+/** What comes of something that a person did: busy while it lasts, what went wrong beside it, what was done in a line. */
+
+import { Problem } from "./api.js";
+import { h, setText } from "./dom.js";
+import { line, lines } from "./text.js";
+
+let polite = null;
+let notice = null;
+let timer = 0;
+
+export function mountFeedback(liveRegion, noticeElement) {
+  polite = liveRegion;
+  notice = noticeElement;
+  notice.addEventListener("pointerenter", () => clearTimeout(timer));
+}
+
+let waiting = "";
+
+/** Tells a screen reader; what comes at once is told as one. */
+export function announce(text) {
+  if (waiting.includes(text)) return;
+  if (!waiting) {
+    setTimeout(() => {
+      polite.textContent = "";
+      setText(polite, waiting);
+      waiting = "";
+    }, 700);
+  }
+  waiting = waiting ? `${waiting} ${text}` : text;
+  if (waiting.length > 300) waiting = `${waiting.slice(0, 300)}…`;
+}
+
+/** Says what was done, for a while, with something that can be done about it. */
+export function say(text, action = null) {
+  clearTimeout(timer);
+  const close = () => notice.replaceChildren();
+  const button = action && h("button", { type: "button", class: "plain" }, action.name);
+  button?.addEventListener("click", () => {
+    close();
+    action.run();
+  });
+  notice.replaceChildren(h("p", {}, h("span", { dir: "auto", class: "said" }, line(text, 200)), button));
+  announce(line(text, 200));
+  timer = setTimeout(close, 8_000);
+}
+
+/** Shows a problem where the person is; nothing hides what is shown there. */
+export function showProblem(place, error) {
+  const message = error instanceof Problem ? error.message : `Something went wrong here: ${error.message}`;
+  const list = error.violations?.length ? error.violations : null;
+  place.replaceChildren(
+    h("p", { dir: "auto", class: "said lines" }, lines(list ? message.split("\n")[0] : message)),
+    ...(list ? [h("ul", {}, ...list.slice(0, 20).map((one) => h("li", { class: "said", dir: "auto" }, line(one.replace(/^todos\[0\]\./, ""), 400))))] : []),
+  );
+  place.hidden = false;
+  announce(line(message, 250));
+}
+
+export function clearProblem(place) {
+  place.replaceChildren();
+  place.hidden = true;
+}
+
+/** A place for problems. */
+export function problemPlace() {
+  return h("div", { class: "problem", hidden: true });
+}
+
+/**
+ * Does something once, with its control busy meanwhile. Its result, or undefined if it went wrong: then the problem is
+ * shown, and nothing that was typed is touched. The control keeps the focus, so it is not disabled.
+ */
+export async function attempt(control, place, work) {
+  if (control?.getAttribute("aria-busy") === "true") return undefined;
+  control?.setAttribute("aria-busy", "true");
+  if (place) clearProblem(place);
+  try {
+    return (await work()) ?? {};
+  } catch (error) {
+    if (place) showProblem(place, error);
+    else say(error.message);
+    if (!(error instanceof Problem)) console.error(error);
+    return undefined;
+  } finally {
+    control?.removeAttribute("aria-busy");
+  }
+}

@@ -1,0 +1,162 @@
+/** The log: events as they come, newest last; a part of those that are known is drawn, older ones on demand. */
+
+import { h, longText, said, setText } from "./dom.js";
+import { commandBlock, diffBlock } from "./diff.js";
+import { attempt, problemPlace } from "./feedback.js";
+import { store } from "./store.js";
+import { count, line } from "./text.js";
+import { clock, inFull } from "./time.js";
+import { eventWords, GROUP, isMinor, isTrouble, who } from "./words.js";
+
+const DRAWN = 300;
+const TRIMMED = 500;
+const HIDDEN = new Set(["type", "session_id", "agent_id", "version", "timestamp", "actor", "diff", "command", "text", "plan", "changes"]);
+
+let list, frame, search, group, agent, older, found, problem, empty, down;
+let era = -1;
+let read = 0;
+let room = DRAWN;
+let sticks = true;
+let matching = 0;
+
+export function mountLog(element) {
+  search = h("input", { type: "search", placeholder: "Filter the log", "aria-label": "Filter the log", autocomplete: "off" });
+  group = h("select", { "aria-label": "Which events" }, ...[["main", "What matters"], ["all", "All events"], ["items", "Items"], ["tools", "Tools and questions"], ["runs", "Runs"], ["plan", "Plan"], ["trouble", "What went wrong"]].map(([value, text]) => h("option", { value }, text)));
+  agent = h("select", { "aria-label": "Whose events" }, h("option", { value: "" }, "Everyone"), h("option", { value: "user" }, "You"));
+  found = h("p", { class: "found", role: "status" });
+  problem = problemPlace();
+  older = h("button", { type: "button", class: "link older" }, "Show earlier events");
+  empty = h("p", { class: "empty", hidden: true });
+  list = h("ol", { class: "events", role: "list", "aria-label": "Events" });
+  down = h("button", { type: "button", class: "to-end", hidden: true }, "Newest ↓");
+  frame = h("div", { class: "events-frame", tabindex: "0", role: "region", "aria-label": "Log" }, older, problem, empty, list);
+  element.append(h("div", { class: "filters", role: "search" }, search, group, agent, found), frame, down);
+  for (const control of [search, group, agent]) control.addEventListener("input", () => redraw(DRAWN));
+  older.addEventListener("click", () => showOlder());
+  down.addEventListener("click", () => toEnd());
+  let touched = 0;
+  for (const kind of ["wheel", "touchmove", "keydown", "pointerdown"]) frame.addEventListener(kind, () => (touched = performance.now()), { passive: true });
+  frame.addEventListener("scroll", () => {
+    const isAtEnd = frame.scrollHeight - frame.scrollTop - frame.clientHeight < 40;
+    if (isAtEnd) sticks = true;
+    else if (performance.now() - touched < 800) sticks = false; // a person went up; else rows became higher
+    down.hidden = sticks;
+  }, { passive: true });
+  new ResizeObserver(() => sticks && toEnd()).observe(list);
+}
+
+function isWanted(event) {
+  const kind = group.value;
+  if (kind === "main" ? isMinor(event) : kind === "trouble" ? !isTrouble(event) : kind !== "all" && GROUP.get(event.type) !== kind) return false;
+  if (agent.value === "user" ? event.actor !== "user" : agent.value && event.agent_id !== agent.value) return false;
+  const words = search.value.trim().toLowerCase();
+  return !words || `${event.type} ${event.actor} ${event.agent_id} ${eventWords(event)} ${event.text ?? ""}`.toLowerCase().includes(words);
+}
+
+function row(event) {
+  const name = event.agent_id === "main" ? who(event.actor) : line(event.agent_id, 40);
+  const details = h("details", {}, h("summary", {},
+    h("time", { datetime: event.timestamp, title: inFull(event.timestamp) }, clock(event.timestamp)),
+    h("span", { class: "event-who said", dir: "auto" }, name),
+    h("span", { class: "event-words said", dir: "auto" }, eventWords(event)),
+  ));
+  details.addEventListener("toggle", () => details.open && details.childElementCount === 1 && details.append(body(event)));
+  return h("li", { class: `event ${isTrouble(event) ? "is-trouble" : ""}`, data: { version: event.version } }, details);
+}
+
+function body(event) {
+  const rest = Object.entries(event).filter(([name, value]) => !HIDDEN.has(name) && value !== null && value !== "" && !(Array.isArray(value) && !value.length));
+  const facts = [["event", `${event.version} · ${event.type}`], ["by", `${event.actor}, agent ${event.agent_id}`], ...rest.map(([name, value]) => [name.replaceAll("_", " "), typeof value === "object" ? JSON.stringify(value) : String(value)])];
+  return h("div", { class: "event-body" },
+    h("dl", { class: "facts" }, facts.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, longText(value, {}, "span"))))),
+    event.command ? commandBlock(event.command) : null,
+    event.diff ? diffBlock(event.diff) : null,
+    event.changes?.length ? h("ul", { class: "plain-list" }, event.changes.slice(0, 40).map((one) => h("li", {}, said(line([one.kind, one.id, one.content ?? "", one.status?.join(" → ") ?? one.fields?.join(", ") ?? ""].filter(Boolean).join(" "), 200))))) : null,
+    event.plan ? longText(JSON.stringify(event.plan, null, 2), { class: "output" }) : null,
+    event.text ? longText(event.text, { class: "output" }) : null,
+  );
+}
+
+/** All anew: another filter, another session, or older events came. */
+function redraw(wanted) {
+  room = wanted;
+  era = store.log.era;
+  read = store.log.events.length;
+  const all = store.log.events.filter(isWanted);
+  matching = all.length;
+  list.replaceChildren(...all.slice(-room).map(row));
+  agents();
+  about();
+}
+
+const known = new Set();
+
+function agents() {
+  const names = new Set(store.log.events.map((event) => event.agent_id));
+  for (const option of [...agent.options].slice(2)) if (!names.has(option.value) && option.value !== agent.value) {
+    known.delete(option.value);
+    option.remove();
+  }
+  for (const name of names) addAgent(name);
+}
+
+function addAgent(name) {
+  if (known.has(name) || known.size > 200) return;
+  known.add(name);
+  agent.append(h("option", { value: name }, name === "main" ? "main agent" : line(name, 60)));
+}
+
+function about() {
+  const drawn = list.childElementCount;
+  older.hidden = drawn >= matching && store.log.first <= 1;
+  empty.hidden = drawn > 0;
+  const isFiltered = !["main", "all"].includes(group.value) || agent.value || search.value.trim();
+  setText(empty, isFiltered ? "None of the events that are loaded match." : "Nothing has happened yet.");
+  const whole = store.session?.version ?? 0;
+  setText(found, isFiltered ? `${matching.toLocaleString("en")} match in the last ${count(store.log.events.length, "event")}` : `${drawn.toLocaleString("en")} of ${count(whole, "event")}`);
+}
+
+function toEnd() {
+  frame.scrollTop = frame.scrollHeight;
+  sticks = true;
+  down.hidden = true;
+}
+
+/** More of those that are known, then of those that the server has; what is looked at stays in its place. */
+async function showOlder() {
+  const fromEnd = frame.scrollHeight - frame.scrollTop;
+  sticks = false;
+  if (list.childElementCount >= matching) await attempt(older, problem, () => store.loadOlder(DRAWN * 3));
+  redraw(room + DRAWN);
+  frame.scrollTop = frame.scrollHeight - fromEnd;
+}
+
+export function updateLog(dirty) {
+  if (!(dirty.events || dirty.whole || dirty.shown)) return;
+  if (dirty.whole && era !== store.log.era) sticks = true;
+  if (era !== store.log.era || dirty.shown || store.log.events.length - read > DRAWN) {
+    const fromEnd = frame.scrollHeight - frame.scrollTop;
+    const open = new Set([...list.querySelectorAll("details[open]")].map((one) => one.closest("li").dataset.version));
+    redraw(room);
+    if (open.size) for (const one of list.children) if (open.has(one.dataset.version)) one.firstElementChild.open = true;
+    if (!sticks) frame.scrollTop = frame.scrollHeight - fromEnd;
+  } else {
+    const fresh = store.log.events.slice(read);
+    read = store.log.events.length;
+    const wanted = fresh.filter(isWanted);
+    matching += wanted.length;
+    list.append(...wanted.map(row));
+    for (const event of fresh) addAgent(event.agent_id);
+    trim();
+    about();
+  }
+  if (sticks) toEnd();
+}
+
+/** What is far above is taken away, unless someone reads there. */
+function trim() {
+  if (!sticks) return;
+  let over = list.childElementCount - Math.max(room, DRAWN) - (TRIMMED - DRAWN);
+  if (over <= 0) return;
+  for (over += TRIMMED - DRAWN; over > 0; over -= 1) list.firstElementChild.remove();
+}

@@ -1,0 +1,142 @@
+/** The plan: what is to be reached and in which steps; and how it becomes the list. */
+
+import { clearPlan, planToTodos, setPlan, setPlanMode, undo } from "./actions.js";
+import { h, longText, said, setAttribute } from "./dom.js";
+import { field, openDialog } from "./dialogs.js";
+import { attempt, problemPlace, say } from "./feedback.js";
+import { go } from "./route.js";
+import { store } from "./store.js";
+import { count, line } from "./text.js";
+import { kindOf, markOf } from "./words.js";
+
+const EXAMPLE = {
+  title: "What is to be reached",
+  overview: "How, in a few sentences.",
+  steps: [
+    { id: "step-1", description: "The first step" },
+    { id: "step-2", description: "The next one", dependencies: ["step-1"] },
+  ],
+};
+
+const parts = {};
+
+export function mountPlan(element) {
+  parts.body = h("div", { class: "plan" });
+  parts.problem = problemPlace();
+  const button = (name, act, title) => h("button", { type: "button", title, on: { click: (event) => act(event.currentTarget) } }, name);
+  parts.use = button("Make it the list…", () => useIt(), "Replace the list by the steps of the plan");
+  parts.write = button("Edit…", () => writeIt(), "Edit the plan as JSON");
+  parts.remove = button("Remove", (control) => removeIt(control), "Remove the plan, not the items");
+  parts.mode = h("input", { type: "checkbox", role: "switch" });
+  parts.mode.addEventListener("change", async () => {
+    const on = parts.mode.checked;
+    const done = await attempt(parts.mode, parts.problem, () => setPlanMode(on));
+    if (!done) parts.mode.checked = Boolean(store.session?.plan_mode);
+  });
+  const mode = h("label", { class: "tick", title: "The agent plans and changes nothing" }, parts.mode, h("span", {}, "Plan mode: the agent only plans"));
+  element.append(h("div", { class: "view-head" }, h("div", { class: "acts" }, parts.use, parts.write, parts.remove), mode), parts.problem, parts.body);
+}
+
+function useIt() {
+  const items = store.session.items.size;
+  const work = async () => {
+    const done = await planToTodos();
+    go({ view: "list" });
+    say("The list is now the plan’s steps.", { name: "Undo", run: () => attempt(null, null, undo) });
+    return done;
+  };
+  if (!items) return attempt(parts.use, parts.problem, work);
+  return openDialog({
+    title: "Make the plan the list",
+    content: [h("p", {}, `The ${count(items, "item")} of the list give way to the ${count(store.session.plan.steps.length, "step")} of the plan. Undo brings them back.`)],
+    action: "Replace the list",
+    work,
+  });
+}
+
+function writeIt() {
+  const text = h("textarea", { rows: "18", class: "code", spellcheck: "false", name: "plan" });
+  text.value = JSON.stringify(store.session.plan ?? EXAMPLE, null, 2);
+  openDialog({
+    title: store.session.plan ? "Edit the plan" : "Write a plan",
+    wide: true,
+    content: [field("Plan as JSON", text, "title, overview and steps (id, description; module, dependencies, risks, estimatedTime); risks, testingStrategy, estimatedDuration.")],
+    action: "Save",
+    work: () => {
+      let plan;
+      try {
+        plan = JSON.parse(text.value);
+      } catch (error) {
+        throw Object.assign(error, { message: `this is no valid JSON (${error.message})` });
+      }
+      return setPlan(plan);
+    },
+  });
+}
+
+function removeIt(control) {
+  const before = store.session.plan;
+  return attempt(control, parts.problem, clearPlan).then((done) => done && say("The plan is removed.", { name: "Bring it back", run: () => attempt(null, null, () => setPlan(before)) }));
+}
+
+function texts(name, list) {
+  return list?.length ? h("section", {}, h("h3", {}, name), h("ul", { class: "plain-list" }, list.map((text) => h("li", {}, longText(text, {}, "span"))))) : null;
+}
+
+function step(one) {
+  const todo = store.session.items.get(one.id);
+  const about = [
+    one.module ? said(one.module, "span", { class: "about-module" }) : null,
+    one.estimatedTime ? h("span", {}, "about ", said(one.estimatedTime)) : null,
+    one.dependencies?.length ? h("span", {}, "after ", one.dependencies.flatMap((id, index) => [index ? ", " : "", said(line(id, 60), "span", { class: "about-id" })])) : null,
+  ].filter(Boolean);
+  return h(
+    "li",
+    { class: todo ? `step k-${kindOf(todo)}` : "step k-quiet", data: { id: one.id } },
+    h("span", { class: "mark", "aria-hidden": "true" }, todo ? markOf(todo) : "·"),
+    h("div", {},
+      longText(one.description, { class: "content" }),
+      h("p", { class: "meta" }, todo ? h("button", { type: "button", class: "link about-id", on: { click: () => go({ item: one.id }) } }, said(line(one.id, 60))) : said(line(one.id, 60), "span", { class: "about-id" }), ...about),
+      one.risks?.length ? h("ul", { class: "risks" }, one.risks.map((risk) => h("li", {}, "Risk: ", said(risk)))) : null,
+    ),
+  );
+}
+
+export function updatePlan(dirty) {
+  const session = store.session;
+  if (!session) return;
+  if (dirty.whole || dirty.plan_mode) parts.mode.checked = session.plan_mode;
+  if (dirty.whole || dirty.plan || dirty.shown) draw(session);
+  else if (session.plan) for (const id of dirty.items) redraw(id);
+}
+
+/** The mark of one step. */
+function redraw(id) {
+  const one = session_step(id);
+  const old = one && [...parts.body.querySelectorAll(".step")].find((element) => element.dataset.id === id);
+  const todo = store.session.items.get(id);
+  if (!old || !todo) return;
+  setAttribute(old, "class", `step k-${kindOf(todo)}`);
+  old.querySelector(".mark").textContent = markOf(todo);
+}
+
+const session_step = (id) => store.session.plan.steps.find((one) => one.id === id);
+
+function draw({ plan }) {
+  parts.use.hidden = parts.remove.hidden = !plan;
+  parts.write.textContent = plan ? "Edit…" : "Write a plan…";
+  if (!plan) {
+    parts.body.replaceChildren(h("p", { class: "empty" }, "No plan yet. Write one here, or have the agent make one in plan mode: ", h("code", {}, "headway plan"), "."));
+    return;
+  }
+  parts.body.replaceChildren(
+    ...[
+      said(plan.title, "h2", { class: "plan-title" }),
+      longText(plan.overview, { class: "overview" }, "p"),
+      plan.estimatedDuration ? h("p", { class: "soft" }, "About ", said(plan.estimatedDuration)) : null,
+      h("ol", { class: "steps" }, plan.steps.map(step)),
+      texts("Risks", plan.risks),
+      plan.testingStrategy ? h("section", {}, h("h3", {}, "How it is tested"), longText(plan.testingStrategy, {}, "p")) : null,
+    ].filter(Boolean),
+  );
+}

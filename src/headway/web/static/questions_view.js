@@ -1,0 +1,87 @@
+/** Questions of a run that wait for a person: what is to be done, and the answer. What is typed outlives every update. */
+
+import { answer } from "./actions.js";
+import { arrange, h, said } from "./dom.js";
+import { commandBlock, diffBlock } from "./diff.js";
+import { announce, attempt, problemPlace } from "./feedback.js";
+import { go } from "./route.js";
+import { store } from "./store.js";
+import { line } from "./text.js";
+
+const blocks = new Map();
+let section;
+
+export function mountQuestions(element) {
+  section = element;
+}
+
+const WHAT = { read: "wants to read", write: "wants to change files", execute: "wants to run a command", run: "wants to run a command", network: "wants to reach a host" };
+
+function made(question) {
+  const problem = problemPlace();
+  const reason = h("input", { type: "text", class: "reason", "aria-label": "Reason for no (the agent is told)", placeholder: "Reason for no, which the agent is told", dir: "auto", autocomplete: "off" });
+  const reply = (text, value, title) => {
+    const control = h("button", { type: "button", title, class: value === "once" ? "primary" : "" }, text);
+    control.addEventListener("click", () => attempt(control, problem, () => answer({ question_id: question.question_id, agent: question.agent, reply: value, reason: value === "no" ? reason.value : "" })));
+    return control;
+  };
+  const item = question.item_id && h("button", { type: "button", class: "link", on: { click: () => go({ item: question.item_id }) } }, said(line(question.item_id, 60)));
+  const gone = h("p", { class: "gone", hidden: true });
+  const no = reply("No", "no", "The agent may not, and is told why");
+  reason.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && !event.isComposing) no.click();
+  });
+  const element = h(
+    "article",
+    { class: "question", "aria-label": `Question: ${line(question.line, 120)}` },
+    h("h2", {}, said(question.tool, "code"), ` ${WHAT[question.effect] ?? `asks (${line(question.effect)})`}`, item ? h("span", { class: "question-item" }, " for ", item) : null),
+    question.command ? commandBlock(question.command) : said(question.line, "p", { class: "question-line" }),
+    question.path && !question.line.includes(question.path) ? h("p", { class: "fact" }, "File ", said(question.path, "code")) : null,
+    question.host ? h("p", { class: "fact" }, "Host ", said(question.host, "code")) : null,
+    question.diff ? diffBlock(question.diff) : null,
+    h("div", { class: "answers" }, reply("Allow once", "once", "This call alone"), reply("Always allow", "always", "This and calls like it, from now on"), h("span", { class: "refuse" }, no, reason)),
+    gone,
+    problem,
+  );
+  return { element, reason, gone };
+}
+
+/** It was answered elsewhere, or its run is over; what a person typed there is not taken away. */
+function retire(key, block) {
+  const inUse = block.reason.value.trim() !== "" && block.element.contains(document.activeElement);
+  if (!inUse) {
+    const had = block.element.contains(document.activeElement);
+    blocks.delete(key);
+    block.element.remove();
+    if (had) (section.querySelector("button") ?? document.getElementById("main")).focus({ preventScroll: true });
+    return;
+  }
+  if (!block.gone.hidden) return;
+  block.gone.hidden = false;
+  const close = h("button", { type: "button", class: "link" }, "Close");
+  close.addEventListener("click", () => {
+    block.reason.value = "";
+    retire(key, block);
+    section.hidden = !blocks.size;
+  });
+  block.gone.append("This was answered elsewhere, or its run is over. ", close);
+}
+
+export function updateQuestions(dirty) {
+  if (!(dirty.whole || dirty.questions)) return;
+  const asked = store.session?.questions ?? [];
+  const keys = new Map(asked.map((question) => [`${store.session.name}\n${question.agent}\n${question.question_id}`, question]));
+  for (const [key, block] of [...blocks]) if (!keys.has(key)) retire(key, block);
+  const fresh = [...keys].filter(([key]) => !blocks.has(key));
+  for (const [key, question] of fresh) blocks.set(key, made(question));
+  arrange(section, [...blocks.values()].map((block) => block.element));
+  section.hidden = !blocks.size;
+  if (fresh.length) announce(`The agent asks: ${line(fresh[0][1].line, 150)}. ${fresh.length > 1 ? `And ${fresh.length - 1} more.` : ""}`);
+}
+
+/** Puts the focus on the first question; false if there is none. */
+export function focusQuestion() {
+  const first = section.querySelector("button.primary");
+  first?.focus();
+  return Boolean(first);
+}

@@ -1,0 +1,84 @@
+/** The sessions on the left: which there are, how far each is, which goes on. */
+
+import { begin } from "./actions.js";
+import { arrange, h, said, setAttribute, setText } from "./dom.js";
+import { field, openDialog } from "./dialogs.js";
+import { isFinished } from "./graph_math.js";
+import { go, route } from "./route.js";
+import { store } from "./store.js";
+import { line } from "./text.js";
+import { ago, inFull } from "./time.js";
+
+const rows = new Map();
+let list;
+
+export function mountSessions(element, { chosen }) {
+  list = h("ul", { class: "session-list", role: "list" });
+  const button = h("button", { type: "button", class: "plain", on: { click: () => newSession() } }, "New session…");
+  element.append(h("h2", { id: "sessions-title" }, "Sessions"), list, button);
+  list.addEventListener("click", (event) => {
+    const link = event.target.closest("button");
+    if (!link) return;
+    go({ session: link.dataset.name });
+    chosen();
+  });
+}
+
+/** Asks for a name and a first item: a session begins with it. */
+export function newSession() {
+  const name = h("input", { name: "name", maxlength: "200", required: true, autocomplete: "off", dir: "auto" });
+  const first = h("textarea", { name: "content", rows: "2", required: true, dir: "auto" });
+  openDialog({
+    title: "New session",
+    content: [field("Name", name), field("First item", first, "What is to be done, in the imperative.")],
+    action: "Begin",
+    work: async () => {
+      const wanted = name.value.trim();
+      if (/[/\\]/.test(wanted) || /^\.+$/.test(wanted)) throw new Error("choose a name without slashes.");
+      await begin(wanted, first.value);
+      await store.loadSessions();
+      go({ session: wanted, view: "list" });
+    },
+  });
+}
+
+function made(name) {
+  const progress = h("span", { class: "session-figures" });
+  const when = h("span", { class: "session-when" });
+  const fill = h("span", { class: "session-fill" });
+  const button = h(
+    "button",
+    { type: "button", data: { name } },
+    said(line(name, 200), "span", { class: "session-name" }),
+    h("span", { class: "session-about" }, progress, when),
+    h("span", { class: "session-line", "aria-hidden": "true" }, fill),
+  );
+  return { element: h("li", {}, button), button, progress, when, fill };
+}
+
+/** What is known best: of the session that is looked at, the page's own state. */
+function figures(info) {
+  const own = store.session?.name === info.name ? store.session : null;
+  if (!own) return info;
+  const items = [...own.items.values()];
+  return { ...info, total: items.length, completed: items.filter(isFinished).length, running: Boolean(own.run?.goes_on) };
+}
+
+export function updateSessions(dirty) {
+  if (!store.sessions || !(dirty.sessions || dirty.whole || dirty.route || dirty.items.size || dirty.order || dirty.run)) return;
+  const known = store.sessions.toSorted((one, other) => (one.updated_at < other.updated_at ? 1 : -1));
+  const wanted = known.map((info) => {
+    if (!rows.has(info.name)) rows.set(info.name, made(info.name));
+    const row = rows.get(info.name);
+    const { total, completed, running } = figures(info);
+    setText(row.progress, `${running ? "● running, " : ""}${total ? `${completed} of ${total}` : "empty"}${info.current && !running ? ", current" : ""}`);
+    setText(row.when, ago(info.updated_at));
+    setAttribute(row.button, "title", inFull(info.updated_at));
+    setAttribute(row.button, "aria-current", info.name === route.session ? "page" : null);
+    row.element.classList.toggle("is-running", running);
+    row.fill.style.setProperty("inline-size", `${total ? Math.round((completed / total) * 100) : 0}%`);
+    return row.element;
+  });
+  for (const name of [...rows.keys()]) if (!known.some((info) => info.name === name)) rows.delete(name);
+  arrange(list, wanted);
+}

@@ -1,0 +1,55 @@
+/** Keys that work anywhere, except while something is typed; and the list of all keys. */
+
+import { h, isTyping } from "./dom.js";
+import { openDialog } from "./dialogs.js";
+import { VIEWS } from "./route.js";
+
+const KEYS = [
+  ["Anywhere", [
+    [["n"], "New item"],
+    [["/"], "Find in the list or the log"],
+    [["u"], "Undo"],
+    [["Shift", "u"], "Redo"],
+    [["x"], "Execute all…"],
+    [["m"], "Message to the agent…"],
+    [["q"], "To the question that waits"],
+    [["l"], "To the list"],
+    [["1", "…", "5"], "List, Graph, Timeline, Plan, Log"],
+    [["s"], "To the sessions"],
+    [["?"], "These keys"],
+    [["Esc"], "Close what is open"],
+  ]],
+  ["On an item of the list", [
+    [["↑", "↓", "Home", "End"], "Go through the list"],
+    [["Enter"], "Open it"],
+    [["Space"], "Set its status"],
+    [["e"], "Edit it"],
+    [["Alt", "↑"], "Move it up"],
+    [["Alt", "↓"], "Move it down"],
+    [["Delete"], "Drop it (undo brings it back)"],
+  ]],
+  ["While typing", [
+    [["Enter"], "Add the item (Shift+Enter: a new line)"],
+    [["Ctrl", "Enter"], "Save what is edited"],
+  ]],
+];
+
+export function showKeys() {
+  const content = KEYS.map(([title, keys]) =>
+    h("section", { class: "keys" }, h("h3", {}, title), h("dl", {}, keys.map(([names, what]) => h("div", {}, h("dt", {}, names.map((name) => (name === "…" ? "… " : h("kbd", {}, name)))), h("dd", {}, what))))),
+  );
+  openDialog({ title: "Keys", content, action: "", wide: true });
+}
+
+/** `actions` by key; a view by its number. */
+export function mountShortcuts(actions, setView) {
+  addEventListener("keydown", (event) => {
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+    if (isTyping(event.target) || document.querySelector("dialog[open]")) return;
+    const view = VIEWS[Number(event.key) - 1];
+    const act = view ? () => setView(view) : actions[event.key];
+    if (!act) return;
+    event.preventDefault();
+    act();
+  });
+}

@@ -1,0 +1,30 @@
+/** Text from outside, made safe to look at: nothing in it is obeyed, nothing in it is hidden. */
+
+const UNSEEN =
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\ud800-\udfff\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}]/gu;
+
+const NAMES = "NUL SOH STX ETX EOT ENQ ACK BEL BS HT LF VT FF CR SO SI DLE DC1 DC2 DC3 DC4 NAK SYN ETB CAN EM SUB ESC FS GS RS US".split(" ");
+
+function named(character) {
+  const code = character.codePointAt(0);
+  const name = NAMES[code] ?? (code === 0x7f ? "DEL" : `U+${code.toString(16).toUpperCase().padStart(4, "0")}`);
+  return `\u27e8${name}\u27e9`;
+}
+
+/** The text with its lines and tabs; control, direction and invisible characters by their names. */
+export function lines(text) {
+  return String(text ?? "").replaceAll("\r\n", "\n").replace(UNSEEN, named);
+}
+
+/** The text on one line. */
+export function line(text, limit = Infinity) {
+  const whole = String(text ?? "");
+  const cut = whole.length > limit;
+  const part = cut ? whole.slice(0, limit) : whole;
+  return lines(part.replace(/\s*[\r\n\t\v\f]+\s*/g, " ")) + (cut ? "…" : "");
+}
+
+/** `1 item`, `2,000 items`. */
+export function count(number, what) {
+  return `${number.toLocaleString("en")} ${what}${number === 1 ? "" : "s"}`;
+}

@@ -1,0 +1,138 @@
+/** Who worked on what when: stretches of time from events and items, in lanes, on an axis without the idle hours. Pure. */
+
+import { at } from "./time.js";
+
+/** Stretches {who, item, from, to (null: goes on), kind} and moments {who, at, words}. */
+export function readTimeline(events, items, now) {
+  const stretches = [];
+  const moments = [];
+  const open = new Map();
+  const covered = new Set();
+  const end = (key, to, kind) => {
+    const one = open.get(key);
+    if (!one) return;
+    open.delete(key);
+    one.to = to;
+    one.kind = kind;
+  };
+  const begin = (key, stretch) => {
+    open.set(key, stretch);
+    stretches.push(stretch);
+    covered.add(stretch.item);
+  };
+  for (const event of events) {
+    const time = at(event.timestamp);
+    if (event.type === "ItemStarted") {
+      end(`s ${event.item_id}`, time, "running");
+      begin(`x ${event.agent}`, { who: "executor", item: event.item_id, from: time, to: null, kind: "running" });
+    } else if (event.type === "ItemFinished") {
+      const known = open.has(`x ${event.agent}`);
+      if (!known) begin(`x ${event.agent}`, { who: "executor", item: event.item_id, from: time - event.seconds * 1000, to: null, kind: "running" });
+      end(`x ${event.agent}`, time, { completed: "done", conflict: "conflict" }[event.outcome] ?? "blocked");
+    } else if (event.type === "TodoListUpdated" && event.agent_id === "main") ofList(event, time, { begin, end, open, moments });
+    else if (event.type === "RunFinished" && event.agent_id === "main") for (const key of [...open.keys()]) if (key.startsWith("x ")) end(key, time, "blocked");
+    if (event.actor === "user" && event.type !== "TodoListUpdated") moments.push({ who: "user", at: time, event });
+  }
+  for (const todo of items.values()) if (!covered.has(todo.id)) ofItem(todo, stretches);
+  for (const one of stretches) if (one.kind === "done" && items.get(one.item)?.evidence?.level !== "verified") one.kind = "reported";
+  for (const one of stretches) if (one.to === null && items.get(one.item)?.status !== "in_progress") one.to = Math.max(one.from, at(items.get(one.item)?.completed_at) || one.from);
+  return { stretches: stretches.filter((one) => !Number.isNaN(one.from) && one.from <= (one.to ?? now)), moments };
+}
+
+function ofList(event, time, { begin, end, open, moments }) {
+  for (const change of event.changes ?? []) {
+    if (!change.status) continue;
+    const key = `s ${change.id}`;
+    const [before, after] = change.status;
+    if (before === "in_progress") end(key, time, { completed: "reported", blocked: "blocked" }[after] ?? "quiet");
+    if (after === "in_progress" && event.actor !== "executor") begin(key, { who: event.actor, item: change.id, from: time, to: null, kind: "running" });
+  }
+  if (event.actor === "user" && !(event.changes ?? []).every((change) => change.status && open.has(`s ${change.id}`))) moments.push({ who: "user", at: time, event });
+}
+
+/** Of an item whose work is no longer in the events that are known. */
+function ofItem(todo, stretches) {
+  const from = at(todo.started_at);
+  if (Number.isNaN(from)) return;
+  const kind = { completed: todo.evidence?.level === "verified" ? "done" : "reported", in_progress: "running", blocked: "blocked" }[todo.status] ?? "quiet";
+  stretches.push({ who: todo.owner ?? "earlier", item: todo.id, from, to: todo.status === "in_progress" ? null : at(todo.completed_at) || from, kind });
+}
+
+/** For each who, stretches in as few lanes as they need: no two in a lane overlap. */
+export function inLanes(stretches, now, least = 0) {
+  const lanes = new Map();
+  for (const one of stretches.toSorted((a, b) => a.from - b.from)) {
+    if (!lanes.has(one.who)) lanes.set(one.who, []);
+    const own = lanes.get(one.who);
+    let lane = own.find((free) => free.until <= one.from);
+    if (!lane) own.push((lane = { until: 0, stretches: [] }));
+    lane.stretches.push(one);
+    lane.until = Math.max(one.to ?? now, one.from + least);
+  }
+  return lanes;
+}
+
+/** Moments that are too near to be told apart, together. */
+export function inHeaps(moments, axis, least) {
+  const heaps = [];
+  for (const one of moments) {
+    const place = axis.at(one.at);
+    const last = heaps.at(-1);
+    if (last && place - last.place < least) last.moments.push(one);
+    else heaps.push({ place, moments: [one] });
+  }
+  return heaps;
+}
+
+/** From moments to parts of the width: hours in which nothing happened take little of it. */
+export class Axis {
+  constructor(spans) {
+    const busy = [];
+    for (const [from, to] of spans.toSorted((a, b) => a[0] - b[0])) {
+      const last = busy.at(-1);
+      if (last && from <= last[1]) last[1] = Math.max(last[1], to);
+      else busy.push([from, to]);
+    }
+    const worked = Math.max(busy.reduce((sum, [from, to]) => sum + to - from, 0), 1_000);
+    const longest = Math.max(worked * 0.25, 5_000);
+    this.pieces = [];
+    let place = 0;
+    busy.forEach(([from, to], index) => {
+      this.pieces.push({ from, to, place, size: to - from, idle: false });
+      place += to - from;
+      const next = busy[index + 1];
+      if (!next) return;
+      const gap = next[0] - to;
+      const size = Math.min(gap, longest);
+      this.pieces.push({ from: to, to: next[0], place, size, idle: gap > longest });
+      place += size;
+    });
+    this.total = Math.max(place, 1_000);
+  }
+
+  /** 0 to 1. */
+  at(time) {
+    const piece = this.pieces.find((one) => time <= one.to) ?? this.pieces.at(-1);
+    if (!piece) return 0;
+    const part = piece.to > piece.from ? Math.min(Math.max((time - piece.from) / (piece.to - piece.from), 0), 1) : 0;
+    return (piece.place + part * piece.size) / this.total;
+  }
+
+  get idle() {
+    return this.pieces.filter((piece) => piece.idle).map((piece) => ({ from: piece.place / this.total, to: (piece.place + piece.size) / this.total, seconds: (piece.to - piece.from) / 1000 }));
+  }
+
+  /** Moments worth a line. */
+  ticks(most = 8) {
+    const step = [1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 21600, 86400, 604800].find((one) => this.total / 1000 / one <= most) ?? 2_592_000;
+    const found = [];
+    for (const piece of this.pieces) {
+      if (piece.idle) continue;
+      for (let time = Math.ceil(piece.from / 1000 / step) * step * 1000; time <= piece.to && found.length < 60; time += step * 1000) {
+        const place = this.at(time);
+        if (!found.length || place - found.at(-1).place > 0.6 / most) found.push({ time, place });
+      }
+    }
+    return found;
+  }
+}

@@ -1,0 +1,134 @@
+/** Statuses, marks and events in words. */
+
+import { count, line } from "./text.js";
+import { lasted } from "./time.js";
+
+export const STATUSES = ["pending", "in_progress", "completed", "blocked", "cancelled"];
+export const STATUS_NAMES = {
+  pending: "Pending",
+  in_progress: "In progress",
+  completed: "Completed",
+  blocked: "Blocked",
+  cancelled: "Cancelled",
+};
+const MARKS = { pending: "○", in_progress: "●", completed: "✓", blocked: "✗", cancelled: "⊘" };
+const KINDS = { pending: "quiet", in_progress: "running", completed: "done", blocked: "blocked", cancelled: "quiet" };
+export const PRIORITIES = ["high", "medium", "low"];
+export const MODES = {
+  default: "Ask before every change and command",
+  auto_edit: "Edit files at once, ask before commands",
+  yolo: "Never ask",
+};
+
+/** ✓ for what is verified, ✓? for what is only reported. */
+export function markOf(todo) {
+  return todo.status === "completed" && todo.evidence?.level !== "verified" ? "✓?" : (MARKS[todo.status] ?? "○");
+}
+
+export const plainMark = (status) => MARKS[status] ?? "○";
+
+/** Which colours an item has. */
+export function kindOf(todo) {
+  if (todo.status === "completed" && todo.evidence?.level !== "verified") return "reported";
+  return KINDS[todo.status] ?? "quiet";
+}
+
+export function statusOf(todo) {
+  const name = STATUS_NAMES[todo.status] ?? line(todo.status);
+  if (todo.status === "completed") return `${name}, ${todo.evidence?.level === "verified" ? "verified" : "reported"}`;
+  return todo.interrupted ? `${name}, interrupted` : name;
+}
+
+/** Who, in words: the person who looks is “You”. */
+export function who(actor) {
+  return actor === "user" ? "You" : line(actor, 60);
+}
+
+export const ENDINGS = {
+  complete: "complete",
+  failed: "failed",
+  waiting: "over; what is left cannot run",
+  interrupted: "interrupted",
+  finished: "finished",
+  all_done: "finished, all items done",
+  max_rounds: "stopped at its limit of rounds",
+  cancelled: "stopped",
+  error: "ended in an error",
+};
+
+const name = (id) => line(id, 60);
+
+function ofChange(change) {
+  if (change.kind === "moved") return "moved items";
+  if (change.status) return `${name(change.id)}: ${change.status[0].replace("_", " ")} → ${change.status[1].replace("_", " ")}`;
+  if (change.kind === "changed") return `${name(change.id)}: changed ${change.fields.join(", ").replaceAll("_", " ")}`;
+  return `${change.kind} ${name(change.id)}: ${line(change.content, 120)}`;
+}
+
+function ofList(event) {
+  const cause = ["undo", "redo", "clear", "plan", "rollback", "import", "claim", "release"].includes(event.cause) ? `${event.cause} — ` : "";
+  const made = event.changes.filter((one) => one.status || one.kind !== "changed");
+  const first = (made.length ? made : event.changes).slice(0, 3).map(ofChange);
+  const more = event.changes.length - first.length;
+  return cause + (first.join("; ") || "the list") + (more > 0 ? `; and ${more}${event.changes.length >= 100 ? " or" : ""} more` : "");
+}
+
+const EVENTS = {
+  TodoListUpdated: ofList,
+  LeaseRenewed: (event) => `keeps ${name(event.id)}`,
+  PlanUpdated: (event) => (event.plan ? `set the plan “${line(event.plan.title, 100)}”` : "removed the plan"),
+  PlanModeChanged: (event) => `turned plan mode ${event.on ? "on" : "off"}`,
+  CompletionLogged: () => "wrote the finished list to the completion log",
+  TodoListItemProgress: (event) => `${name(event.item_id)}: ${count(event.tool_calls_count, "call")}, ${line(event.tool)} ${event.denied ? "not allowed" : event.ok ? "ok" : "failed"}`,
+  TodoListCompleted: () => "the list is complete",
+  TodoListContextInjected: (event) => `showed the model the list (${count(event.total_items, "item")})`,
+  TodoEvaluationStarted: (event) => `judging ${name(event.item_id)}`,
+  TodoEvaluationCompleted: (event) => `judged ${name(event.item_id)}: ${event.status ?? "left as it is"} — ${line(event.reason, 160)}`,
+  RunStarted: (event) => `run started with ${line(event.model, 80)}: ${line(event.task, 160)}`,
+  RoundStarted: (event) => `round ${event.round} of ${event.max_rounds}`,
+  ToolStarted: (event) => `${line(event.summary || event.tool, 240)}`,
+  ToolFinished: (event) => `${line(event.command ?? event.tool, 160)} — ${event.denied ? "not allowed" : event.exit_code ? `exit code ${event.exit_code}` : event.ok ? "ok" : "failed"}, ${lasted(event.seconds)}`,
+  ApprovalAsked: (event) => `asks: ${line(event.line, 200)}`,
+  ApprovalAnswered: (event) => `answered “${event.reply}”${event.reason ? `: ${line(event.reason, 160)}` : ""}`,
+  Usage: (event) => `${event.input_tokens.toLocaleString("en")} tokens in, ${event.output_tokens.toLocaleString("en")} out`,
+  RunError: (event) => `error: ${line(event.message, 240)}${event.retry_in === null ? "" : `; trying again in ${lasted(event.retry_in)}`}`,
+  RunRequested: (event) => `asked the run to ${line(event.request)}`,
+  MessageAdded: () => "added a message to the conversation",
+  ConversationCompacted: () => "summarised the conversation so far",
+  RunFinished: (event) => `run ${ENDINGS[event.reason] ?? line(event.reason)}${event.rounds ? ` after ${count(event.rounds, "round")}` : ""}${event.error ? `: ${line(event.error, 200)}` : ""}`,
+  BatchStarted: (event) => `executing ${count(event.total, "item")}, mode ${line(event.mode)}${event.parallel > 1 ? `, ${event.parallel} at once` : ""}`,
+  ItemStarted: (event) => `began ${name(event.item_id)} (${event.index} of ${event.total})${event.attempt > 1 ? `, attempt ${event.attempt}` : ""}`,
+  ItemMerging: (event) => `bringing the changes of ${name(event.item_id)} into the project’s files`,
+  ItemFinished: (event) => `${name(event.item_id)}: ${line(event.outcome)}${event.again ? ", trying again" : ""}${event.reason ? ` — ${line(event.reason, 200)}` : ""}, ${lasted(event.seconds)}`,
+  BatchFinished: (event) => `execution ${ENDINGS[event.outcome] ?? line(event.outcome)}: ${event.completed} of ${event.total} completed, ${lasted(event.seconds)}`,
+  ItemRolledBack: (event) => `rolled back ${name(event.item_id)} (${count(event.files.length, "file")})`,
+  EvidenceAsked: (event) => `asked for evidence: ${event.item_ids.map(name).join(", ")}`,
+};
+
+export function eventWords(event) {
+  try {
+    return Object.hasOwn(EVENTS, event.type) ? EVENTS[event.type](event) : line(event.type);
+  } catch {
+    return line(event.type); // of another version of the server
+  }
+}
+
+const GROUPS = {
+  items: ["TodoListUpdated", "LeaseRenewed", "TodoListItemProgress", "TodoListCompleted", "TodoEvaluationStarted", "TodoEvaluationCompleted", "ItemStarted", "ItemMerging", "ItemFinished", "ItemRolledBack", "EvidenceAsked", "CompletionLogged"],
+  tools: ["ToolStarted", "ToolFinished", "ApprovalAsked", "ApprovalAnswered"],
+  runs: ["RunStarted", "RoundStarted", "Usage", "RunError", "RunRequested", "RunFinished", "BatchStarted", "BatchFinished", "MessageAdded", "ConversationCompacted", "TodoListContextInjected"],
+  plan: ["PlanUpdated", "PlanModeChanged"],
+};
+export const GROUP = new Map(Object.entries(GROUPS).flatMap(([group, types]) => types.map((type) => [type, group])));
+
+const MINOR = new Set(["MessageAdded", "RoundStarted", "Usage", "TodoListItemProgress", "TodoListContextInjected", "LeaseRenewed"]);
+
+/** What happens all the time and says little by itself. */
+export const isMinor = (event) => MINOR.has(event.type);
+
+export function isTrouble(event) {
+  if (event.type === "ToolFinished") return !event.ok || Boolean(event.exit_code) || event.denied;
+  if (event.type === "ItemFinished") return event.outcome !== "completed";
+  if (event.type === "RunFinished") return Boolean(event.error);
+  return event.type === "RunError";
+}

@@ -1,0 +1,167 @@
+"""What the page is told: sessions, states, and what changed between two states of a session. Data ready for JSON."""
+
+from __future__ import annotations
+
+from itertools import compress
+from operator import is_not
+from typing import TYPE_CHECKING, Any
+
+from headway.core.codec import event_dict, todo_dict
+from headway.core.events import TODO_LIST_UPDATED
+from headway.core.model import MAIN_AGENT, Status, counts
+from headway.core.plans import plan_record
+from headway.core.run_events import run_record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from headway.core.events import Event
+    from headway.core.model import State, Todo
+    from headway.core.runs import Run
+    from headway.core.session import Session
+    from headway.core.store import SessionInfo
+
+_LEFT_OUT = ("message", "holder", "added", "removed", "changed", "about")
+"""What the page does not need of an event, or gets elsewhere."""
+_LONGEST = 2_000
+"""Characters of a text of an event that are sent; the rest can be asked for."""
+
+
+def session_record(info: SessionInfo, state: State, *, current: bool) -> dict[str, Any]:
+    number = counts([*state.list_of(MAIN_AGENT).items.values()])
+    run = state.runs.get(MAIN_AGENT)
+    return {
+        "name": info.name,
+        "version": info.version,
+        "created_at": info.created_at,
+        "updated_at": info.updated_at,
+        "current": current,
+        "running": run is not None and run.goes_on,
+        "total": sum(number.values()),
+        "completed": number[Status.COMPLETED] + number[Status.CANCELLED],
+    }
+
+
+def state_record(session: Session, state: State) -> dict[str, Any]:
+    """The whole state, as a page that comes in needs it."""
+    todos = state.list_of(MAIN_AGENT)
+    return {
+        "session": session.name,
+        "version": state.version,
+        "title": todos.title,
+        "todos": [todo_dict(todo) for todo in todos.items.values()],
+        "can_undo": bool(todos.undo),
+        "can_redo": bool(todos.redo),
+        **about_record(state),
+    }
+
+
+def about_record(state: State) -> dict[str, Any]:
+    """All but the items."""
+    run = state.runs.get(MAIN_AGENT)
+    return {
+        "plan": plan_record(state.plan) if state.plan is not None else None,
+        "plan_mode": state.plan_mode,
+        "run": _run_record(run) if run is not None else None,
+        "questions": _questions(state.runs),
+    }
+
+
+def _run_record(run: Run) -> dict[str, Any]:
+    batch = run.batch
+    return {
+        "id": run.id,
+        "model": run.model,
+        "started_at": run.started_at,
+        "round": run.round,
+        "max_rounds": run.max_rounds,
+        "reason": run.reason,
+        "goes_on": run.goes_on,
+        "paused": run.paused,
+        "stopping": run.stopping,
+        "tool_calls": run.tool_calls,
+        "batch": None
+        if batch is None
+        else {
+            "active": run.goes_on,
+            "mode": batch.mode,
+            "current_index": batch.index,
+            "total_count": batch.total,
+            "executing": batch.executing,
+            "parallel": batch.parallel,
+        },
+    }
+
+
+def _questions(runs: Mapping[str, Run]) -> list[dict[str, Any]]:
+    """What a person is asked and has not answered, by whichever agent."""
+    executing = {agent: todo_id for run in runs.values() if run.batch for todo_id, agent in run.batch.executing.items()}
+    return [
+        {**run_record(asked), "agent": agent, "item_id": executing.get(agent)}
+        for agent, run in runs.items()
+        if run.goes_on
+        for asked, answer in run.questions.values()
+        if answer is None
+    ]
+
+
+def event_record(event: Event, session: str) -> dict[str, Any]:
+    """An event for the page's log: what was changed, as words can be made of it."""
+    record = {name: value for name, value in event_dict(event, session).items() if name not in (*_LEFT_OUT, "todos")}
+    for name, value in record.items():
+        if isinstance(value, str) and len(value) > _LONGEST:
+            record[name] = f"{value[:_LONGEST]}… ({len(value) - _LONGEST:,} characters more)"
+    if event.type == TODO_LIST_UPDATED:
+        record["changes"] = _changes(event)
+    return record
+
+
+def _changes(event: Event) -> list[dict[str, Any]]:
+    from headway.core.events import ListDelta
+
+    delta = event.data
+    assert isinstance(delta, ListDelta)
+    made = [{"id": todo.id, "kind": "added", "content": todo.content[:200]} for todo in delta.added]
+    made += [{"id": todo.id, "kind": "removed", "content": todo.content[:200]} for todo in delta.removed]
+    for todo_id, sides in delta.changed.items():
+        status = sides.get("status")
+        change: dict[str, Any] = {"id": todo_id, "kind": "changed", "fields": sorted(sides)}
+        if status is not None:
+            change["status"] = [str(status[0]), str(status[1])]
+        made.append(change)
+    if delta.order is not None and not delta.added and not delta.removed:
+        made.append({"id": "", "kind": "moved"})
+    return made[:100]
+
+
+def change_record(session: str, before: State, after: State, events: Iterable[Event]) -> dict[str, Any]:
+    """What is different, for a page that knows the state before."""
+    old, new = before.list_of(MAIN_AGENT), after.list_of(MAIN_AGENT)
+    record: dict[str, Any] = {
+        "from": before.version,
+        "version": after.version,
+        "events": [event_record(event, session) for event in events],
+        "can_undo": bool(new.undo),
+        "can_redo": bool(new.redo),
+    }
+    if old is not new:
+        changed = [todo_dict(todo) for todo in _changed(old.items, new.items)]
+        if changed:
+            record["items"] = changed
+        if [*old.items] != [*new.items]:
+            record["order"] = [*new.items]
+        if old.title != new.title:
+            record["title"] = new.title
+    if before.plan is not after.plan or before.plan_mode != after.plan_mode or before.runs is not after.runs:
+        about = about_record(after)
+        if before.plan is after.plan:
+            del about["plan"]
+        record |= about
+    return record
+
+
+def _changed(old: Mapping[str, Todo], new: Mapping[str, Todo]) -> list[Todo]:
+    """Items that are new, or not as they were."""
+    if len(old) == len(new):
+        return [*compress(new.values(), map(is_not, old.values(), new.values()))]
+    return [todo for todo_id, todo in new.items() if old.get(todo_id) is not todo]
