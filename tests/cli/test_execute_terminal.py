@@ -173,8 +173,7 @@ def test_another_process_changes_the_list_and_the_box_shows_it_in_place() -> Non
 # terminals of all kinds, and none
 
 
-@pytest.mark.parametrize("env", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
-@pytest.mark.parametrize("parallel", [1, 2])
+@pytest.mark.parametrize(("env", "parallel"), [({"NO_COLOR": "1"}, 1), ({"TERM": "dumb"}, 2)])
 def test_without_colour_everything_is_plain_text(env: dict[str, str], parallel: int) -> None:
     listed(item("s1", "第一"), item("s2", "Two"))
     terminal = executing(f"--parallel={parallel}", model=done("s1", s2=FAILS * 2), env=env)

@@ -322,7 +322,7 @@ def test_what_an_execution_did_to_the_list_can_be_undone_and_done_again(session:
     batch.end()
     done = session.todos
     session.undo()
-    assert item(session, "a").status is Status.IN_PROGRESS
+    assert item(session, "a").status is Status.PENDING
     session.undo()
     assert (item(session, "a").status, item(session, "a").tool_calls) == (Status.PENDING, 0)
     session.redo(2)

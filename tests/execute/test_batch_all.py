@@ -109,7 +109,8 @@ async def test_items_that_cannot_run_end_it_as_waiting(folder: Path, parallel: i
     session.update("a", status="cancelled")
     result = await go(session, model(a=["Done."]), parallel=parallel)
     assert (result.outcome, result.ok, result.total) == (Ending.WAITING, False, 2)
-    assert result.error == "Items are left that cannot run; headway todos next says what they wait for."
+    waits_for = "b waits for a (cancelled: reopen it, or remove the dependency); c waits for b (pending)"
+    assert result.error == f"Items are left that cannot run: {waits_for}."
     assert starts(session) == []
     sound(session)
 

@@ -88,8 +88,8 @@ async def test_a_cancelled_dependency_is_named_as_such_with_how_to_go_on(folder:
 @pytest.mark.parametrize(
     ("status", "told"),
     [
-        ("completed", "it is completed. To do it again, run headway todos update a pending first"),
-        ("cancelled", "it is cancelled. To do it again, run headway todos update a pending first"),
+        ("completed", "it is completed. To do it again, first set it to pending with headway todos update"),
+        ("cancelled", "it is cancelled. To do it again, first set it to pending with headway todos update"),
         ("in_progress", "it is in progress already. Wait, or set it to pending"),
     ],
 )

@@ -273,28 +273,6 @@ def test_a_commit_is_put_together_from_two_by_paths(tmp_path: Path, shadow: Shad
     assert shadow.changed(second, shadow.with_paths(second, first, ["d/e"])) == ["d", "d/e"]
 
 
-def test_a_patch_is_a_unified_diff_cut_at_whole_lines(tmp_path: Path, shadow: Shadow) -> None:
-    write(tmp_path, {"文件": b"one\ntwo\n", "bin": b"\0\1", "latin": b"caf\xe9\n"})
-    first = shadow.snapshot()
-    write(tmp_path, {"文件": b"one\nthree\n", "bin": b"\0\2", "latin": b"th\xe9\n"})
-    second = shadow.snapshot()
-    whole = shadow.patch(first, second)
-    assert "--- a/文件\n+++ b/文件\n@@ -1,2 +1,2 @@\n one\n-two\n+three\n" in whole
-    assert "Binary files a/bin and b/bin differ\n" in whole
-    assert "-caf\ufffd\n+th\ufffd\n" in whole
-    lines = whole.splitlines()
-    cut = shadow.patch(first, second, limit=len(lines[0]) + len(lines[1]) + 2 + 3)
-    assert cut == f"{lines[0]}\n{lines[1]}\n… {len(lines) - 2} more lines\n"
-    assert shadow.patch(first, first) == ""
-
-
-def test_a_patch_cannot_be_hidden_by_the_projects_attributes(tmp_path: Path, shadow: Shadow) -> None:
-    write(tmp_path, {".gitattributes": b"* -diff\n", "a": b"one\n"})
-    first = shadow.snapshot()
-    write(tmp_path, {"a": b"two\n"})
-    assert "-one\n+two\n" in shadow.patch(first, shadow.snapshot())
-
-
 # What is asked of it besides
 
 

@@ -223,22 +223,20 @@ def test_commands_on_the_list_apply_at_once(project: Path) -> None:
     assert not (project / "after").exists()
 
 
-@pytest.mark.parametrize(
-    ("line", "told"),
-    [
-        ("/todos execute-all", "Error: A run is going on here: wait for it, or stop it with Ctrl+C first."),
-        ("/todos execute s2", "Error: A run is going on here: wait for it, or stop it with Ctrl+C first."),
-        ("/todos rollback s1", "Error: A run is going on in this session; wait for it or stop it before"),
-        ("/session new", "Error: A run is going on here: stop it with Ctrl+C before you change the session."),
-    ],
-)
-def test_what_cannot_be_done_meanwhile_is_refused_and_it_goes_on(line: str, told: str) -> None:
+def test_what_cannot_be_done_meanwhile_is_refused_and_it_goes_on() -> None:
     listed("s1", "s2")
     terminal = talk(model=done("s2", s1=[door("one"), "Done."]))
     terminal.say("/todos execute-all")
     at("one")
-    terminal.say(line)
-    terminal.busy(told)
+    wait = "Error: A run is going on here: wait for it, or stop it with Ctrl+C first."
+    for line, told in {
+        "/todos execute-all": wait,
+        "/todos execute s2": wait,
+        "/todos rollback s1": "Error: A run is going on in this session; wait for it or stop it before",
+        "/session new": "Error: A run is going on here: stop it with Ctrl+C before you change the session.",
+    }.items():
+        terminal.say(line)
+        terminal.busy(f"> {line}\n{told}")
     let("one")
     terminal.idle("Executed 2/2 todos in ")
     assert len(starts()) == 2

@@ -6,7 +6,7 @@ from headway.cli.live import LiveBox
 from headway.cli.run_view import RunView
 from headway.core.events import Event
 from headway.core.model import MAIN_AGENT
-from headway.core.run_events import ApprovalAsked
+from headway.core.run_events import ApprovalAsked, RunStarted
 from headway.views.executing import Executing
 
 
@@ -19,6 +19,8 @@ class BatchView(RunView):
         for mark, what, why in self._executing.heard(event):
             self._end_line()
             self._say(mark, what, why)
+        if isinstance(event.data, RunStarted) and event.agent == self._agent and not event.data.max_rounds:
+            self._box.note("Saving the project's files …")
         if isinstance(event.data, ApprovalAsked) and self._executing.is_hidden(event):
             self._say("?", self._executing.whose(event))
         if not self._executing.is_hidden(event) or isinstance(event.data, ApprovalAsked):

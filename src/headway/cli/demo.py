@@ -36,6 +36,7 @@ def demo(fast: bool) -> None:
 
     folder = tempfile.mkdtemp(prefix="headway-demo-")
     click.echo("The model is scripted; the files, tools, tests, the list and its log are real.\n")
+    program = _program()
     # So that the project's tests run wherever Headway does.
     os.environ["PATH"] = os.pathsep.join([os.path.dirname(sys.executable), os.environ.get("PATH") or os.defpath])
     _make_project(folder)
@@ -49,7 +50,7 @@ def demo(fast: bool) -> None:
         click.echo("\nStopped; everything is kept as it is.")
     finally:
         session.close()
-    _say_what_next(folder)
+    _say_what_next(program, folder)
 
 
 def _make_project(folder: str) -> None:
@@ -133,9 +134,13 @@ def _show_end(session: Session, folder: str) -> None:
     click.echo(f"\n5. The report, with timeline and graph: open {write_html(session, folder)}")
 
 
-def _say_what_next(folder: str) -> None:
+def _program() -> str:
+    """How Headway is called here."""
     named = sys.argv[0] == "headway" or shutil.which("headway")
-    program = "headway" if named else os.path.relpath(sys.argv[0])
+    return "headway" if named else os.path.relpath(sys.argv[0])
+
+
+def _say_what_next(program: str, folder: str) -> None:
     click.echo("\nGo on with it, for example:\n")
     for words in ("todos list", "todos rollback step-3", "todos history", "report"):
         click.echo(f"    {program} {words} --project {folder}")

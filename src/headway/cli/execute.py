@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from contextlib import suppress
 from dataclasses import replace
@@ -12,6 +13,7 @@ import click
 
 from headway.cli.options import Chosen, Execution, ModeType, common, complete_ids, in_terminal_session, print_json
 from headway.core.errors import HeadwayError, NotRunnable
+from headway.core.model import FINISHED
 from headway.core.text import shown
 from headway.views.terminal import visible
 
@@ -81,6 +83,10 @@ def _execute(chosen: Chosen, wanted: Execution) -> None:
     loaded = chosen.settings(mode=wanted.mode)
     for notice in loaded.notices:
         click.echo(f"Note: {notice}", err=True)
+    wanted = replace(wanted, model=chosen.model)
+    if wanted.only is None and not chosen.json and all(todo.status in FINISHED for todo in session.todos):
+        click.echo("No pending todos")
+        return
     _refuse_unready(chosen, session, wanted)
     if loaded.settings.model is None:
         raise HeadwayError(NO_MODEL)
@@ -120,6 +126,7 @@ def _exit_code(chosen: Chosen, session: Session, settings: Settings, wanted: Exe
     from headway.core.batch_events import BatchFinished
 
     front: Foreground[BatchResult] = Foreground(session)
+    before = session.version
 
     async def work(ask: Ask | None) -> BatchResult:
         return await begun(session, settings, wanted, settings.approvals(ask), settings.model or "", chosen.folder())
@@ -130,7 +137,7 @@ def _exit_code(chosen: Chosen, session: Session, settings: Settings, wanted: Exe
         result, code = None, INTERRUPTED
     if result is None:
         if code == INTERRUPTED and not chosen.json:
-            _say_end(_end_in_log(session), None, wanted)
+            _say_end(_end_in_log(session, before), None, wanted)
         return code
     if chosen.json and result.outcome == "nothing":
         print_json({"type": "NothingToExecute", "session_id": session.name}, indent=None)
@@ -163,20 +170,24 @@ def _say_end(end: BatchFinished | None, error: str | None, wanted: Execution) ->
     click.echo(text if has_unicode(sys.stdout) else in_ascii(text))
 
 
-def _end_in_log(session: Session) -> BatchFinished | None:
+def _end_in_log(session: Session, before: int) -> BatchFinished | None:
     """How an execution ended that nobody waited for."""
     from headway.core.batch_events import BatchFinished
 
-    last = session.store.events(session.name, max(session.version - _LAST_EVENTS, 0))
+    last = session.store.events(session.name, max(session.version - _LAST_EVENTS, before))
     ends = [event.data for event in last if isinstance(event.data, BatchFinished)]
     return ends[-1] if ends else None
 
 
 def resume_with(wanted: Execution, program: str = "headway ") -> str:
-    words = ["execute-all" if wanted.only is None else f"execute {shown(wanted.only, 40)}"]
+    """The command that goes on with it, fit to be copied into a shell."""
+    words = ["execute-all"] if wanted.only is None else ["execute", shlex.quote(shown(wanted.only, 1_000))]
     words += [f"--mode={wanted.mode}"] if wanted.mode else []
     words += [f"--parallel={wanted.parallel}"] if wanted.parallel and wanted.only is None else []
+    words += [f"--retries={wanted.retries}"] if wanted.retries != (wanted.only is None) else []
     words += ["--keep-going"] if wanted.keep_going else []
+    words += ["--require-evidence"] if wanted.require_evidence else []
+    words += [f"--model={shlex.quote(wanted.model)}"] if wanted.model else []
     return f"{program}todos {' '.join(words)}"
 
 

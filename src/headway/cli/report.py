@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import re
 import stat
-import tempfile
 from contextlib import suppress
+from secrets import token_hex
 
 import click
 
@@ -112,12 +112,13 @@ def _write(path: str, text: str, *, named: bool) -> None:
         there = os.stat(target) if os.path.lexists(target) else None
         if there is not None and not stat.S_ISREG(there.st_mode):
             raise HeadwayError(f"'{neutral(path)}' is not a file; choose another name.")
-        handle, draft = tempfile.mkstemp(dir=os.path.dirname(target), prefix=".report-")
+        draft = os.path.join(os.path.dirname(target), f".report-{token_hex(8)}")
+        handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666 if named else 0o600)
         try:
             with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
                 file.write(text)
-            if named:
-                os.chmod(draft, 0o666 & ~_umask() if there is None else stat.S_IMODE(there.st_mode))
+            if named and there is not None:
+                os.chmod(draft, stat.S_IMODE(there.st_mode))
             os.replace(draft, target)
         except BaseException:
             with suppress(OSError):
@@ -127,9 +128,3 @@ def _write(path: str, text: str, *, named: bool) -> None:
         raise HeadwayError(f"'{neutral(path)}' could not be written: {error.strerror}; name another file.") from error
     except ValueError as error:  # a NUL in the name
         raise HeadwayError(f"'{neutral(path)}' is no name for a file; name another file.") from error
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from headway.core.rules import Patch
     from headway.core.runs import Run
 
+BUSY = "A run is going on in this session; wait for it or stop it before you roll something back."
 _BECOMES = {
     "completed": Status.COMPLETED,
     "blocked": Status.BLOCKED,
@@ -116,8 +117,8 @@ def refuse_unready(todo: Todo, todo_list: TodoList) -> None:
     """Raises `NotRunnable` for an item that cannot be executed now, with what to do."""
     name = shown(todo.id, 40)
     if todo.status in (Status.COMPLETED, Status.CANCELLED):
-        again = f"headway todos update {name} pending"
-        raise NotRunnable(f"Cannot execute {name}: it is {todo.status}. To do it again, run {again} first.")
+        again = "To do it again, first set it to pending with headway todos update."
+        raise NotRunnable(f"Cannot execute {name}: it is {todo.status}. {again}")
     if todo.status is Status.IN_PROGRESS:
         who = f" by {shown(todo.owner)}" if todo.owner else ""
         raise NotRunnable(f"Cannot execute {name}: it is in progress{who} already. Wait, or set it to pending.")
@@ -172,8 +173,11 @@ def _roll_back(state: State, todo_list: TodoList, run: Run | None, change: ask.R
     rolled = change.rolled
     todo = _found(todo_list, rolled.item_id)
     if run is not None and run.goes_on:
-        raise NotRunnable("A run is going on in this session; wait for it or stop it before you roll something back.")
-    touched = patched(todo, {"status": Status.PENDING, "interrupted": False}, change.at)
+        raise NotRunnable(BUSY)
+    patch: Patch = {"status": Status.PENDING, "interrupted": False}
+    if run is not None and _was_blocked_by(todo, run):
+        patch["notes"] = None
+    touched = patched(todo, patch, change.at)
     made = _listed(state, todo_list, change, touched, "rollback")
     return [*made, _event(state, change, rolled, len(made) + 1)]
 
@@ -216,7 +220,7 @@ def evolve_batch(run: Run, data: object, version: int) -> Run:
             executing = {todo_id: agent for todo_id, agent in run.batch.executing.items() if todo_id != data.item_id}
             failed = data.outcome == "blocked" and not data.again
             last = run.executed.get(data.item_id, Executed(0))
-            half_done = data.outcome == "interrupted" or (data.outcome == "blocked" and data.again)
+            half_done = data.outcome in ("interrupted", "blocked")
             ended = Executed(version, failed, last.began if half_done else 0, 0, run.id)
             executed = {**run.executed, data.item_id: ended}
             return replace(run, batch=replace(run.batch, executing=executing), executed=executed)

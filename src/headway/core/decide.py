@@ -339,6 +339,8 @@ def _revert(state: State, change: ask.Revert) -> list[Event]:
         if target.version != (todo_list.undo if undoing else todo_list.redo) or not isinstance(target.data, ListDelta):
             raise StoreConflict("The list changed meanwhile; try again.")
         back = deltas.inverse(target.data, todo_list.items, change.cause)
+        if target.data.cause == "execute":
+            back = deltas.not_begun(back)
         mine, other = (todo_list.redo, target.data.previous) if undoing else (todo_list.undo, target.data.previous)
         event = _event(state, change, ev.TODO_LIST_UPDATED, deltas.linked(back, mine, other))
         made.append(event)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from headway.core.events import ListDelta, Splice
 from headway.core.fields import FIELDS
-from headway.core.model import Todo, field_values, with_fields
+from headway.core.model import Status, Todo, field_values, with_fields
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -107,3 +109,15 @@ def weight(delta: ListDelta) -> int:
 
 def is_empty(delta: ListDelta) -> bool:
     return not (delta.added or delta.removed or delta.changed or delta.order or delta.about)
+
+
+def not_begun(delta: ListDelta) -> ListDelta:
+    """A delta that takes back what executing items did: nobody works on them, so none is in progress after it."""
+    changed = {
+        todo_id: {
+            name: (before, Status.PENDING if name == "status" and after is Status.IN_PROGRESS else after)
+            for name, (before, after) in sides.items()
+        }
+        for todo_id, sides in delta.changed.items()
+    }
+    return replace(delta, changed=changed)

@@ -93,7 +93,10 @@ def _changed(old: TodoList, event: Event, delta: ListDelta) -> TodoList:
         undo, redo = delta.other, event.version
     elif delta.cause == "redo":
         redo = delta.other
-    elif delta.cause == "interrupt":  # not something to take back: nobody works on the items any more
+    elif delta.cause in (
+        "interrupt",
+        "rollback",
+    ):  # not to be taken back: nobody works on the items, the files are gone
         undo, redo = old.undo, old.redo
     items = deltas.apply(old.items, delta)
     while f"t{number}" in items:

@@ -19,6 +19,7 @@ from headway.core.model import EXECUTOR, Status, Todo
 from headway.core.run_events import Usage
 from headway.core.text import shown
 from headway.execute.heartbeat import last_sign
+from headway.execute.own import Own, own_changes
 from headway.execute.prompt import Result, item_prompt
 from headway.execute.worker import Means, Outcome, attempt
 from headway.execute.workplace import Changes
@@ -56,6 +57,8 @@ class Attempt:
     alone: bool
     unwanted: bool = False
     """Whether someone set the item to something else meanwhile."""
+    collected: tuple[Outcome, Changes] | None = None
+    """What came of it, once its changes are where they belong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +73,17 @@ class Ended:
     cost: float
 
 
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """An attempt that failed."""
+
+    reason: str
+    changes: Changes
+    version: int
+    """Of the event with which it began."""
+    agent: str
+
+
 class Attempts:
     def __init__(
         self, session: Session, recorder: Recorder, workplace: Workplace, means: Means, *, retries: int
@@ -82,10 +96,14 @@ class Attempts:
         self._numbers: dict[str, int] = {}
         self._places: dict[str, int] = {}
         """Item → which of the items of this execution it is."""
-        self._failed: dict[str, tuple[str, Changes]] = {}
-        """Item → why its last attempt failed, and what that changed."""
+        self._failed: dict[str, Failed] = {}
+        """Item → its last attempt, if that failed."""
         self._recovered: dict[str, tuple[str, ...]] = {}
         """Item → files that were brought back because it was cut off."""
+        run = session.run
+        executed = run.executed if run is not None else {}
+        self._ended_in = {todo_id: last.version for todo_id, last in executed.items()}
+        """Item → version of the event in which an earlier execution of it ended."""
         self._dirty: set[str] = set()
         """Items that were cut off, and whose changes may still be in the files."""
 
@@ -132,15 +150,20 @@ class Attempts:
         """Brings back the files from before an attempt that failed here."""
         place.restored = self._recovered.pop(todo.id, ())
         place.dirty = todo.id in self._dirty
-        changes = self._failed[todo.id][1] if todo.id in self._failed else None
+        failed = self._failed.get(todo.id)
+        changes = failed.changes if failed is not None else None
         place.dirty = place.dirty or (changes is not None and self._workplace.shadow is None)
         if changes is None or changes.before is None or place.checkpoint is None or not self._workplace.in_place:
             return
+        assert failed is not None
+        own = await asyncio.to_thread(self._own, failed.version, failed.agent, None)
         place.restored, place.dirty = await self._workplace.restored(
-            place.checkpoint, changes.before, after=changes.after
+            place.checkpoint, changes.before, after=changes.after, own=own
         )
         if place.restored:
-            place.checkpoint = changes.before
+            self._workplace.give_back(place)
+            fresh = await self._workplace.place()
+            place.checkpoint, place.name = fresh.checkpoint, fresh.name
 
     # what was cut off
 
@@ -170,15 +193,21 @@ class Attempts:
         if later or began.checkpoint is None or place.checkpoint is None:
             self._dirty.add(todo_id)
             return
+        until = last_sign(self._workplace.shadow, last.run_id)
+        own = await asyncio.to_thread(self._own, last.began, began.agent, until)
         restored, dirty = await self._workplace.restored(
             place.checkpoint,
             began.checkpoint,
             after=ended.after if isinstance(ended, ItemFinished) else None,
-            until=last_sign(self._workplace.shadow, last.run_id),
+            own=own,
+            until=until,
         )
         self._recovered[todo_id] = restored
         if dirty:
             self._dirty.add(todo_id)
+
+    def _own(self, version: int, agent: str, until: float | None) -> Own:
+        return own_changes(self._session.events(after=version), agent, until)
 
     def _event(self, version: int) -> object:
         return self._session.store.event(self._session.name, version).data
@@ -187,11 +216,17 @@ class Attempts:
         state = self._session.state
         items = state.list_of(self._session.agent_id).items
         results = [self._result_of(items[node]) for node in todo.depends_on if node in items]
-        before = self._failed[todo.id][0] if todo.id in self._failed else ""
+        before = self._failed[todo.id].reason if todo.id in self._failed else self._failed_before(todo)
         if place.dirty:
             before = f"{before or 'It was cut off.'} What it had changed may still be in the files."
         plan = state.plan if todo.created_from == "plan" else None
         return item_prompt(todo, plan, results, before=before)
+
+    def _failed_before(self, todo: Todo) -> str:
+        """Why an earlier execution could not do the item."""
+        version = self._ended_in.get(todo.id, 0)
+        ended = self._event(version) if version else None
+        return ended.reason if isinstance(ended, ItemFinished) and ended.outcome == "blocked" else ""
 
     def _result_of(self, todo: Todo) -> Result:
         last = self._recorder.now.executed.get(todo.id)
@@ -205,8 +240,9 @@ class Attempts:
 
     async def end(self, one: Attempt) -> Ended:
         """Says what came of an attempt that is over, with what it changed in the project's files."""
-        outcome = await self._outcome(one)
-        outcome, changes = await self._collected(one, outcome)
+        if one.collected is None:  # once: the second time, there would be nothing to collect
+            one.collected = await self._collected(one, await self._outcome(one))
+        outcome, changes = one.collected
         name, reason, again = self._settled(one, outcome, changes)
         became = self._record(one, outcome, changes, name, reason, again)
         self._workplace.give_back(one.place)
@@ -244,15 +280,25 @@ class Attempts:
         )
 
     async def _collected(self, one: Attempt, outcome: Outcome) -> tuple[Outcome, Changes]:
+        merged = Changes()
+
+        def merging(before: str, after: str) -> None:
+            nonlocal merged
+            self._recorder.record(ItemMerging(one.todo.id, before, after))
+            merged = Changes(before, after)
+
         try:
             wanted = outcome.status is Status.COMPLETED and not one.unwanted
-
-            def merging(before: str, after: str) -> None:
-                self._recorder.record(ItemMerging(one.todo.id, before, after))
-
-            return outcome, await self._workplace.collect(one.place, wanted=wanted, merging=merging)
+            changes = await self._workplace.collect(one.place, wanted=wanted, merging=merging)
+            if changes.files and self._workplace.in_place:
+                own = await asyncio.to_thread(self._own, one.version, one.agent, None)
+                changes = replace(changes, files=self._workplace.own(changes.files, own))
+            return outcome, changes
         except (HeadwayError, OSError) as error:
-            return replace(outcome, status=Status.BLOCKED, reason=f"Its files could not be saved: {error}"), Changes()
+            if outcome.status is not Status.PENDING:
+                why = f"Its files could not be saved: {error}"
+                outcome = replace(outcome, status=Status.BLOCKED, reason=why)
+            return outcome, merged
 
     def _settled(self, one: Attempt, outcome: Outcome, changes: Changes) -> tuple[str, str, bool]:
         """(what came of it, why, whether it is tried again)."""
@@ -269,7 +315,7 @@ class Attempts:
             outcome = replace(outcome, status=Status.BLOCKED, reason=reason)
         if outcome.status is not Status.BLOCKED:
             return str(outcome.status), outcome.reason, False
-        self._failed[todo_id] = (outcome.reason, changes)
+        self._failed[todo_id] = Failed(outcome.reason, changes, one.version, one.agent)
         return "blocked", outcome.reason, one.number <= self._retries and not self._recorder.now.stopping
 
     def _record(

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from headway.agent.recorder import LOOK_EVERY
 from headway.core.batch_events import BatchFinished, BatchStarted
 from headway.core.errors import HeadwayError, NoRun
-from headway.core.graph import is_ready
+from headway.core.graph import is_ready, waiting
 from headway.core.model import EXECUTOR, Status, Todo
 from headway.core.text import shown
 from headway.execute.attempts import Attempt, Attempts
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 _PATIENCE = 2.0
 """Seconds that items get to end when the execution does."""
+_MOST_NAMED = 10
 _REASONS = {Ending.COMPLETE: "finished", Ending.INTERRUPTED: "cancelled"}
 
 
@@ -69,12 +70,12 @@ class Batch:
 
     async def run(self, mode: str) -> BatchResult:
         """Executes what is to be executed, in a run that has begun, and ends it. Being cancelled goes through."""
-        self._again = blocked_by_execution(self._session)
-        if self._options.only is not None:
-            self._again.add(self._options.only)
         ending: Ending | None = None
         error: str | None = None
         try:
+            self._again = blocked_by_execution(self._session)
+            if self._options.only is not None:
+                self._again.add(self._options.only)
             items = self._session.todo_list.items
             self._schedule.update(items)
             self._recorder.record(self._started(mode))
@@ -92,13 +93,15 @@ class Batch:
         return result
 
     async def _wound_up(self, ending: Ending | None, error: str | None) -> BatchResult:
-        await self._halted()
-        result = self._result(ending)
-        with suppress(HeadwayError):  # told by what is raised already, or by the end
-            self._recorder.record(self._finished(result))
-        self._recorder.end(_REASONS.get(result.outcome, "error"), error or result.error)
-        await asyncio.to_thread(self._workplace.close)
-        return result
+        try:
+            await self._halted()
+            result = self._result(ending)
+            with suppress(HeadwayError):  # told by what is raised already, or by the end
+                self._recorder.record(self._finished(result))
+            self._recorder.end(_REASONS.get(result.outcome, "error"), error or result.error)
+            return result
+        finally:
+            await asyncio.to_thread(self._workplace.close)
 
     def _started(self, mode: str) -> BatchStarted:
         options, place = self._options, self._workplace
@@ -127,7 +130,7 @@ class Batch:
             todo_id = next(iter(self._failed))
             error = f"{shown(todo_id, 40)} failed: {self._failed[todo_id]}"
         elif ending is Ending.WAITING:
-            error = "Items are left that cannot run; headway todos next says what they wait for."
+            error = f"Items are left that cannot run: {self._waiting()}."
         elif ending is Ending.FAILED:
             error = "What this execution may use is used up: raise max_tokens or max_cost, and run it again."
         return BatchResult(
@@ -139,6 +142,13 @@ class Batch:
             error if ending is not Ending.INTERRUPTED else None,
         )
 
+    def _waiting(self) -> str:
+        """What waits for what."""
+        left = [other for other in waiting(self._session.todo_list.items) if other.todo.status is Status.PENDING]
+        lines = [f"{shown(other.todo.id, 40)} {other.reason}" for other in left[:_MOST_NAMED]]
+        more = [f"and {len(left) - _MOST_NAMED} more"] if len(left) > _MOST_NAMED else []
+        return "; ".join([*lines, *more])
+
     async def _halted(self) -> None:
         """Ends what is being worked on; the items go back to pending."""
         running = [*self._running.values()]
@@ -146,10 +156,11 @@ class Batch:
             one.task.cancel()
         if running:
             await asyncio.wait([one.task for one in running], timeout=_PATIENCE)
-        for one in running:
-            with suppress(HeadwayError):  # what is not recorded here, the end of the run records
-                if one.task.done():
-                    await self._end(one)
+        # What is not recorded here, the end of the run records.
+        ends = [self._end(one) for one in running if one.task.done()]
+        for failure in await asyncio.gather(*ends, return_exceptions=True):
+            if isinstance(failure, BaseException) and not isinstance(failure, HeadwayError):
+                raise failure
 
     # from item to item
 
@@ -236,16 +247,20 @@ class Batch:
         return self._schedule.next([module for module in modules if module is not None]), False
 
     def _left_to_use(self) -> LoopConfig | None:
-        """The configuration as it was given, with what is left to use; None if nothing is."""
-        config = self._config
+        """The configuration as it was given, with an item's share of what is left to use; None if nothing is.
+
+        Each of those that run at once gets its share, so that together they keep to the limit.
+        """
+        config, shares = self._config, self._options.parallel
         if config.max_tokens is not None:
-            if self._tokens >= config.max_tokens:
+            left = (config.max_tokens - self._tokens) // shares
+            if left < 1:
                 return None
-            config = replace(config, max_tokens=config.max_tokens - self._tokens)
+            config = replace(config, max_tokens=left)
         if config.max_cost is not None:
             if self._cost >= config.max_cost:
                 return None
-            config = replace(config, max_cost=config.max_cost - self._cost)
+            config = replace(config, max_cost=(config.max_cost - self._cost) / shares)
         return config
 
     async def _end(self, one: Attempt) -> None:
@@ -265,7 +280,8 @@ class Batch:
             self._left_out.add(todo_id)
         elif ended.outcome == "interrupted":
             self._left_out.add(todo_id)
-            self._stopped = self._stopped or not one.unwanted
+            todo = self._session.todo_list.items.get(todo_id)
+            self._stopped = self._stopped or (todo is not None and todo.status is Status.PENDING)
 
 
 def blocked_by_execution(session: Session) -> set[str]:

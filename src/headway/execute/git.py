@@ -357,7 +357,8 @@ class UsersGit:
 
     def _ask(self, *arguments: str) -> str | None:
         """What git says; None if it says no or cannot say."""
-        quiet = ("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}")
+        # Git finds the repository itself: one that it does not trust, since it is someone else's, is none for us.
+        quiet = ("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}", "-c", "protocol.allow=never")
         done = subprocess.run(
             [self._program, *quiet, *arguments],
             cwd=self._project,
@@ -369,11 +370,11 @@ class UsersGit:
         return os.fsdecode(done.stdout) if done.returncode == 0 else None
 
     def _environment(self) -> dict[str, str]:
-        found = self._find()
         return {
             **{k: v for k, v in os.environ.items() if not k.startswith("GIT_") or k.startswith("GIT_CONFIG_")},
-            **({"GIT_WORK_TREE": found[0], "GIT_DIR": found[1]} if found else {}),
             "GIT_OPTIONAL_LOCKS": "0",
+            "GIT_NO_LAZY_FETCH": "1",
+            "GIT_ALLOW_PROTOCOL": "",
             "LC_ALL": "C",
         }
 

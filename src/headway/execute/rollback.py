@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from secrets import token_hex
 from typing import TYPE_CHECKING
 
 from headway.core.batch_changes import RollBack
 from headway.core.batch_events import ItemFinished, ItemMerging, ItemRolledBack, ItemStarted
+from headway.core.batches import BUSY
 from headway.core.clock import now
 from headway.core.errors import NotRunnable, TodoNotFound
+from headway.core.log import run_lease
 from headway.core.model import PERSON, Status
-from headway.core.text import shown, some
+from headway.core.text import shown, some, storable
 from headway.execute.heartbeat import last_sign
 from headway.execute.shadow import NoCheckpoints, Shadow
 from headway.project import project_of
+from headway.store.leases import this_process
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,6 +26,9 @@ if TYPE_CHECKING:
     from headway.core.batches import Executed
     from headway.core.runs import Run
     from headway.core.session import Session
+
+
+_LEASE = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,16 +54,22 @@ def roll_back(
         raise TodoNotFound(todo_id, items)
     run = session.run
     if run is not None and run.goes_on:
-        raise NotRunnable("A run is going on in this session; wait for it or stop it before you roll something back.")
+        raise NotRunnable(BUSY)
     last = run.executed.get(todo_id) if run is not None else None
     if run is None or last is None or not last.newest:
         raise NotRunnable(
             f"There is nothing to roll back for '{shown(todo_id, 40)}': it was not executed in this session, or was "
             "rolled back already."
         )
-    files, saved = _brought_back(session, run, todo_id, project, force=force)
-    rolled = ItemRolledBack(todo_id, tuple(files), force, saved)
-    session.log.change(lambda state: RollBack(session.agent_id, PERSON, now(), rolled))
+    key, holder = run_lease(session.agent_id), this_process(f"rollback {token_hex(4)}")
+    if session.store.hold(session.name, key, holder, _LEASE) is not None:
+        raise NotRunnable(BUSY)
+    try:
+        files, saved = _brought_back(session, run, todo_id, project, force=force)
+        rolled = ItemRolledBack(todo_id, tuple(files), force, saved)
+        session.log.change(lambda state: RollBack(session.agent_id, PERSON, now(), rolled))
+    finally:
+        session.store.let_go(session.name, key, holder)
     dependents = [todo.id for todo in items.values() if todo_id in todo.depends_on and todo.status is Status.COMPLETED]
     return RolledBack(tuple(files), saved, tuple(dependents))
 
@@ -96,7 +109,9 @@ def _changed(
     """(the files before the item's last execution, which files were changed after it, which ones it changed)."""
     if isinstance(data, ItemFinished):
         assert data.before is not None and data.after is not None
-        return data.before, shadow.changed(data.after, saved), data.files
+        # In the log, names are texts; on the disk they may be any bytes.
+        files = [path for path in shadow.changed(data.before, data.after) if storable(path) in data.files]
+        return data.before, shadow.changed(data.after, saved), files
     if isinstance(data, ItemMerging):
         return data.before, shadow.changed(data.after, saved), shadow.changed(data.before, data.after)
     assert isinstance(data, ItemStarted) and data.checkpoint is not None

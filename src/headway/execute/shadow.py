@@ -183,6 +183,7 @@ class Shadow:
                     self._undo(tree, now, changes)
                 raise
             if left := [change.path for change in changes if change.leaves and on_disk.is_file(tree.root, change.path)]:
+                self._undo(tree, now, changes)
                 raise NoCheckpoints(f"These files could not be removed: {some(left)}; look at who may write there.")
             return [change.path for change in changes]
 
@@ -224,18 +225,6 @@ class Shadow:
         said = paths_in(self._git.run("diff-tree", "-r", "-z", "--raw", "--no-renames", before, after))
         pairs = zip(said[::2], said[1::2], strict=True)
         return [Change._make((*facts[1:].split(" ")[:4], path)) for facts, path in pairs]
-
-    def patch(self, before: str, after: str, limit: int = 20_000) -> str:
-        """The difference as people read it, whole lines of about `limit` characters and how many more there are."""
-        with self._told("compare two checkpoints"):
-            said = self._git.run(
-                "diff-tree", "-r", "-p", "--no-renames", "--no-ext-diff", "--no-textconv", before, after
-            )
-        if len(text := said.decode(errors="replace")) <= limit:
-            return text
-        whole = text[: text.rfind("\n", 0, limit) + 1]
-        more = text.count("\n") - whole.count("\n")
-        return f"{whole}… {more} more {'line' if more == 1 else 'lines'}\n"
 
     def merged(self, ours: str, theirs: str) -> tuple[str | None, list[str]]:
         """A commit with the changes of both since they parted, or None and the paths on which they do not agree."""

@@ -15,7 +15,9 @@ from secrets import token_hex
 from typing import TYPE_CHECKING
 
 from headway.core.errors import HeadwayError
+from headway.execute import on_disk
 from headway.execute.heartbeat import Heartbeat
+from headway.execute.own import Own
 from headway.execute.shadow import FilesChanged, NoCheckpoints, Shadow
 
 if TYPE_CHECKING:
@@ -50,6 +52,7 @@ class Place:
     name: str = ""
     """Of the folder of its own; nothing where it works on the project's files."""
     ready: bool = False
+    """Whether its files were there to be worked on."""
     restored: tuple[str, ...] = ()
     dirty: bool = False
     """Whether changes of an earlier attempt may still be in the files."""
@@ -65,7 +68,7 @@ class Workplace:
     _one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock)
     _free: list[str] = field(default_factory=list[str])
     _made: int = 0
-    _key: str = field(default_factory=lambda: f"{os.getpid()}-{token_hex(3)}")
+    _key: str = field(default_factory=lambda: f"{os.getpid()}-{_where()}-{token_hex(3)}")
     """Of the folders' names: another session of the project may be at work, also in this process."""
     _heartbeat: Heartbeat | None = None
     _last: tuple[str, float] | None = None
@@ -98,37 +101,44 @@ class Workplace:
         """The folder, with the files as they were when they were saved."""
         if place.name and self.shadow is not None and place.checkpoint is not None:
             place.folder = await asyncio.to_thread(self.shadow.worktree, place.name, place.checkpoint)
+        place.ready = True
         return place.folder
 
     async def restored(
-        self, now: str, checkpoint: str, *, after: str | None, until: float | None = None
+        self, now: str, checkpoint: str, *, after: str | None, own: Own, until: float | None = None
     ) -> tuple[tuple[str, ...], bool]:
-        """Brings the project's files back to a checkpoint, if nothing but the attempt that began there changed them.
+        """Brings the project's files back to a checkpoint, if nothing else changed since the attempt that began there.
 
         `now`: the files as they are; `after`: as that attempt left them. Where nobody could say so, what was changed
-        after `until` is someone else's. Returns what came back, and whether something of the attempt is left.
+        after `until` is someone else's. Of the rest, only what is the attempt's `own` comes back: others may have
+        worked beside it. Returns what came back, and whether something that was changed is left.
         """
         assert self.shadow is not None
         shadow = self.shadow
 
         def restore() -> tuple[tuple[str, ...], bool]:
             changed = shadow.changed(checkpoint, now)
-            if not changed:
-                return (), False
             if after is not None:
                 others = shadow.changed(after, now)
             else:
                 others = changed if until is None else shadow.changed_since(changed, until)
-            if others:
-                return (), True
+            if others or not changed:
+                return (), bool(others)
+            mine = self.own(changed, own)
             try:
-                return tuple(shadow.apply(now, checkpoint)), False
+                back = shadow.apply(now, shadow.with_paths(now, checkpoint, mine))
             except FilesChanged:
                 return (), True
+            return tuple(back), len(mine) < len(changed)
 
         async with self._one_at_a_time:
             self._last = None
             return await asyncio.to_thread(restore)
+
+    def own(self, paths: Sequence[str], own: Own) -> tuple[str, ...]:
+        """Those of the project's files that an attempt changed itself, as they are now."""
+        root = os.path.realpath(self.project)
+        return tuple(path for path in paths if own.has(path, on_disk.change_time(root, path)))
 
     async def take_back(self, before: str, after: str) -> None:
         """Takes back what of a merge is in the project's files, and nobody has changed since."""
@@ -152,6 +162,8 @@ class Workplace:
         """
         if self.shadow is None or place.checkpoint is None:
             return Changes()
+        if not place.ready:
+            return Changes(place.checkpoint, place.checkpoint)
         async with self._one_at_a_time:
             return await asyncio.to_thread(self._collected, self.shadow, place, place.checkpoint, wanted, merging)
 
@@ -219,11 +231,18 @@ def open_workplace(project: str, *, parallel: int, in_memory: bool, linked: Sequ
     return Workplace(project, None, False, _without(why, parallel))
 
 
+def _where() -> str:
+    """Where the numbers of processes mean the same, as far as that is known."""
+    with suppress(OSError):
+        return os.readlink("/proc/self/ns/pid").strip("pid:[]")
+    return "0"
+
+
 def _is_left_behind(name: str) -> bool:
     """Whether the process that made the folder is gone; another session of the project may be at work."""
-    process = name.partition("-")[0]
-    if not process.isdecimal():
-        return True
+    process, _, rest = name.partition("-")
+    if not process.isdecimal() or rest.partition("-")[0] != _where():
+        return False  # of another container or machine: whether it is gone cannot be told from here
     try:
         os.kill(int(process), 0)
     except (ProcessLookupError, OverflowError):

@@ -103,6 +103,9 @@ class Transcript:
                 return self._ended()
             case ToolFinished():
                 return self._finished(data)
+            case RunStarted() if not data.max_rounds:
+                self._doing("Saving the project's files")
+                return self._ended()
             case RoundStarted():
                 self._said = []
                 self._doing(f"Round {data.round}/{data.max_rounds}: waiting for the model")

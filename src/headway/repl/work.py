@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import re
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -36,6 +37,8 @@ NO_MODEL = (
     "Set one: /model provider:name (openai:…, anthropic:…, google:…, ollama:…).",
     "Type demo to see, offline, what there is to see.",
 )
+_COMMAND = re.compile(r"\bheadway (?=(?:plan|todos|model|config)\b)")
+"""What an error says to type in a shell."""
 _MODULES = ("headway.agent", "headway.agent.run", "rich.markdown")
 """What the first message needs, loaded while it is typed."""
 
@@ -297,7 +300,7 @@ class Work:
             await work(settings, self._approvals, needed or self.model or "")
         except HeadwayError as error:
             self._failed = True
-            self._screen.tell(str(error).replace("with --model", "with /model").replace("headway ", "/"), "❌")
+            self._screen.tell(_COMMAND.sub("/", str(error).replace("with --model", "with /model")), "❌")
 
     async def _answered(self, text: str, settings: Settings, approvals: Approvals, model: str) -> None:
         from headway.agent import run_loop

@@ -136,6 +136,6 @@ def ending_lines(
         return ["⏸ Batch Execution Interrupted", f"Completed: {completed}/{total} todos", f"Resume with: {resume}"]
     progress = f"Progress: {completed} completed, {failed} failed"
     if outcome == "waiting":
-        return [f"⏸ {error}", progress, "What waits for what: headway todos next"]
+        return [f"⏸ {error}", progress, "More about it: headway todos next"]
     lines = ["❌ Batch Execution Failed", *([error] if error else []), progress]
     return [*lines, f"Resume with: {resume}   (it takes up what failed, too)"]

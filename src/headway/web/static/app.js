@@ -157,6 +157,7 @@ async function look() {
   await store.loadSessions().catch(() => {});
   if (store.connection === "nokey" || store.sessions === null) return;
   follow();
+  if (store.connection === "idle") store.wake();
   if (store.wanted && !store.session && !store.stream.timer) store.open(store.wanted);
 }
 
@@ -191,6 +192,7 @@ function start() {
   byId("help").addEventListener("click", showKeys);
   byId("skip").addEventListener("click", () => byId("main").focus());
   byId("drawer").addEventListener("click", () => setDrawer(!byId("app").classList.contains("has-drawer")));
+  byId("main").addEventListener("pointerdown", () => setDrawer(false));
   store.on(update);
   onRoute((now, before) => {
     if (now.view !== before.view) showView();

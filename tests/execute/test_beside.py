@@ -1,0 +1,141 @@
+"""Whoever works beside an execution, a person or another session, loses nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+import headway
+from headway import Status
+from headway.agent import LoopConfig
+from headway.core.batch_events import ItemFinished, ItemStarted
+from headway.execute import roll_back
+from headway.execute.own import SLACK
+from headway.testing import Turn
+
+from .executing import (
+    Answer,
+    Doors,
+    bash,
+    begun,
+    cancelled,
+    does,
+    facts,
+    go,
+    model,
+    one,
+    opened,
+    prompts,
+    put,
+    runs,
+    scripted,
+    texts,
+    waits,
+)
+
+MINE = {"mine.txt": "mine\n", "readme.txt": "read me, and mine\n"}
+
+
+def person_writes(folder: Path, answer: str | Turn) -> Answer:
+    """A person writes something while the model thinks."""
+
+    def write() -> None:
+        time.sleep(3 * SLACK)
+        put(folder, MINE)
+        time.sleep(3 * SLACK)
+
+    return does(write, answer)
+
+
+async def test_what_a_person_writes_while_an_attempt_fails_is_there_for_the_next(folder: Path) -> None:
+    session = opened(folder, ["a"])
+    turns = [bash("echo half > a.txt"), person_writes(folder, bash("false")), "Hm.", bash("true"), "Done."]
+    await go(session, model(a=turns), retries=1)
+    assert texts(folder) == MINE
+    assert facts(session, ItemStarted)[1].restored == ("a.txt",)
+
+
+async def test_what_a_person_writes_while_an_item_is_stopped_is_there_when_it_is_resumed(
+    folder: Path, doors: Doors
+) -> None:
+    session = opened(folder, ["a"])
+    turns = [bash("echo half > a.txt"), person_writes(folder, waits("in a"))]
+    task = begun(session, model(a=turns), tools=doors.tools)
+    await doors.until("in a")
+    await cancelled(task)
+    await go(session, model(a=runs("echo whole > a.txt")))
+    assert texts(folder) == {**MINE, "a.txt": "whole\n"}
+
+
+async def test_a_rollback_leaves_what_a_person_wrote_while_the_item_ran(folder: Path) -> None:
+    session = opened(folder, ["a"])
+    await go(session, model(a=[bash("echo a > a.txt"), person_writes(folder, "Done.")]))
+    assert facts(session, ItemFinished)[0].files == ("a.txt",)
+    assert roll_back(session, "a").files == ("a.txt",)
+    assert texts(folder) == MINE
+
+
+async def test_an_item_that_failed_is_begun_anew_by_the_next_execution_which_knows_why(folder: Path) -> None:
+    session = opened(folder, ["a"])
+    await go(session, model(a=runs("echo half > a.txt; false")), retries=0)
+    assert texts(folder)["a.txt"] == "half\n"
+    asked = scripted({"a": runs("ls; echo whole > b.txt")})
+    await go(session, asked)
+    assert "a.txt" not in texts(folder) and texts(folder)["b.txt"] == "whole\n"
+    assert "It was tried before and did not work: Its last command failed" in prompts(asked, "a")[0]
+    assert roll_back(session, "a").files == ("b.txt",)
+
+
+async def test_a_file_whose_name_is_no_text_comes_back_too(folder: Path) -> None:
+    session = opened(folder, ["a"])
+    await one(session, "a", model(a=runs("printf x > \"$(printf 'caf\\351')\"")))
+    name = os.path.join(os.fsencode(folder), b"caf\xe9")
+    assert os.path.exists(name)
+    assert len(roll_back(session, "a").files) == 1
+    assert not os.path.exists(name)
+
+
+async def test_undo_does_not_say_that_rolled_back_files_are_there(folder: Path) -> None:
+    session = opened(folder, ["a"])
+    await one(session, "a", model(a=runs("echo a > a.txt")))
+    roll_back(session, "a")
+    session.undo()
+    assert session.todos[0].status is Status.PENDING
+
+
+async def test_undo_during_an_execution_leaves_the_item_pending_and_is_no_success(folder: Path, doors: Doors) -> None:
+    session = opened(folder, ["a"])
+    task = begun(session, model(a=[waits("in a"), "Done."]), tools=doors.tools)
+    await doors.until("in a")
+    headway.open(folder).undo()
+    result = await task
+    assert (session.todos[0].status, result.outcome, result.ok) == (Status.PENDING, "interrupted", False)
+
+
+async def test_stopped_before_their_folders_are_there_items_are_pending_and_not_blocked(folder: Path) -> None:
+    put(folder, {f"d{number}/f{number}.txt": "x\n" for number in range(300)})
+    session = opened(folder, [f"i{number}" for number in range(12)])
+    answers = {f"i{number}": [Turn(text="Done.", delay=60)] for number in range(12)}
+    task = begun(session, scripted(answers), parallel=12)
+    while session.run is None or session.run.batch is None or len(session.run.batch.executing) < 12:
+        await asyncio.sleep(0.01)
+    session.stop_run()
+    result = await task
+    assert {todo.status for todo in session.todos} == {Status.PENDING}
+    assert (result.outcome, result.failed) == ("interrupted", ())
+
+
+@pytest.mark.parametrize("parallel", [1, 4])
+async def test_a_limit_on_tokens_holds_for_all_items_together(folder: Path, parallel: int) -> None:
+    session = opened(folder, [f"i{number}" for number in range(6)])
+    usage = {"input_tokens": 900, "output_tokens": 100}
+    answers = {f"i{number}": [Turn(text="Done.", usage=usage)] for number in range(6)}  # pyright: ignore[reportArgumentType]
+    await go(
+        session, scripted(answers), parallel=parallel, retries=0, config=LoopConfig(max_tokens=4_000, reply_tokens=100)
+    )
+    used = sum(item.input_tokens + item.output_tokens for item in facts(session, ItemFinished))
+    assert used <= 4_000

@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count
+
+import pytest
+
+import headway
+
+from .serving import Form, Server, item
+
+SCRIPT = "script.json"
+Begun = Callable[..., headway.Session]
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """One server for all tests that need nothing of their own; each has sessions of its own in it."""
+    folder = tmp_path_factory.mktemp("served") / "project"
+    subprocess.run(["git", "init", "-q", "--template=", folder], check=True)
+    (folder / ".gitignore").write_text("*.json\n", encoding="utf-8")
+    made = Server(folder, HEADWAY_MODEL=f"scripted:{SCRIPT}")
+    yield made
+    written = made.stop()
+    known = written.count("ValueError: Max number of fields exceeded")  # asked for by a test that expects better
+    assert written.count("Traceback") == known, written
+
+
+_number = count(1)
+
+
+@pytest.fixture
+def name() -> str:
+    """A session that nobody else has."""
+    return f"mine {next(_number)} é"
+
+
+@pytest.fixture
+def begun(server: Server, name: str) -> Begun:
+    """Begins the session from outside of the server, with items."""
+
+    def begin(*items: str | Form) -> headway.Session:
+        session = headway.open(server.folder, name)
+        session.write([item(one) if isinstance(one, str) else one for one in items])
+        return session
+
+    return begin
+
+
+@pytest.fixture
+def in_threads() -> Callable[..., None]:
+    """Does all of it at once; raises the first error."""
+
+    def run(*works: Callable[[], object]) -> None:
+        with ThreadPoolExecutor(len(works)) as pool:
+            for done in [pool.submit(work) for work in works]:
+                done.result()
+
+    return run

@@ -1,0 +1,213 @@
+"""How the server starts and ends: its address and token are kept, private, and never someone else's."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import stat
+import subprocess
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from headway.core.errors import HeadwayError
+from headway.web.server import kept_place, listening
+
+from .serving import WAIT, Form, environment
+
+PROGRAM = str(Path(sys.executable).with_name("headway"))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "project"
+    made.mkdir()
+    return made
+
+
+@contextmanager
+def web(folder: Path, *words: str) -> Generator[subprocess.Popen[str]]:
+    """`headway web`, until it is no longer needed."""
+    process = subprocess.Popen(
+        [PROGRAM, "web", *words],
+        cwd=folder,
+        env=environment(folder),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate(timeout=WAIT)
+
+
+def kept(folder: Path) -> Form:
+    return json.loads((folder / ".headway" / "web.json").read_text(encoding="utf-8"))
+
+
+def test_the_command_prints_the_link_and_ends_with_ctrl_c(folder: Path) -> None:
+    with web(folder, "--json") as process:
+        assert process.stdout is not None
+        told = json.loads(process.stdout.readline())
+        assert told["link"] == f"http://127.0.0.1:{told['port']}/?token={kept(folder)['token']}"
+        with socket.create_connection(("127.0.0.1", told["port"]), timeout=WAIT) as sock:
+            sock.sendall(f"GET / HTTP/1.1\r\nHost: 127.0.0.1:{told['port']}\r\nConnection: close\r\n\r\n".encode())
+            assert sock.recv(100).startswith(b"HTTP/1.1 401 ")
+        process.send_signal(signal.SIGINT)
+        rest, errors = process.communicate(timeout=WAIT)
+    assert (rest, "Traceback" in errors) == ("", False)
+
+
+def test_a_port_that_is_taken_is_one_sentence(folder: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with web(folder, "--port", str(port)) as process:
+            out, errors = process.communicate(timeout=WAIT)
+    assert (process.returncode, out) == (1, "")
+    assert errors == f"Error: Port {port} is taken; choose another one with --port, or leave it out.\n"
+    assert not (folder / ".headway" / "web.json").exists()
+
+
+def test_a_port_that_cannot_be_is_refused(folder: Path) -> None:
+    for odd in ("0", "65536", "x", "-1"):
+        with web(folder, "--port", odd) as process:
+            process.communicate(timeout=WAIT)
+        assert process.returncode == 2
+
+
+def test_port_and_token_are_kept_for_the_owner_alone(folder: Path) -> None:
+    before = os.umask(0)
+    try:
+        bound, place = listening(str(folder), None)
+    finally:
+        os.umask(before)
+    bound.close()
+    file = folder / ".headway" / "web.json"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
+    assert kept(folder) == {"port": place.port, "token": place.token}
+    assert {one.name for one in file.parent.iterdir()} == {"web.json", ".gitignore"}
+    assert len(place.token) >= 32
+    again, second = listening(str(folder), None)
+    again.close()
+    assert second == place == kept_place(str(folder))
+
+
+def test_another_project_has_another_token(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    (one, first), (two, second) = listening(str(folder), None), listening(str(tmp_path / "other"), None)
+    one.close()
+    two.close()
+    assert first.token != second.token
+    assert first.port != second.port
+
+
+def test_where_the_port_was_taken_meanwhile_it_is_another_one_with_the_same_token(folder: Path) -> None:
+    bound, place = listening(str(folder), None)
+    other, second = listening(str(folder), None)
+    bound.close()
+    other.close()
+    assert (second.token, second.port != place.port) == (place.token, True)
+    assert kept_place(str(folder)) == second
+
+
+def test_a_port_that_is_asked_for_is_the_one(folder: Path) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    bound, place = listening(str(folder), port)
+    assert (bound.getsockname(), place.port) == (("127.0.0.1", port), port)
+    with pytest.raises(HeadwayError, match=f"^Port {port} is taken; choose another one with --port, or leave it out.$"):
+        listening(str(folder), port)
+    bound.close()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        "[]",
+        "null",
+        "{}",
+        '{"port": 8000}',
+        '{"port": "8000", "token": "%s"}' % ("x" * 40),
+        '{"port": true, "token": "%s"}' % ("x" * 40),
+        '{"port": 0, "token": "%s"}' % ("x" * 40),
+        '{"port": 70000, "token": "%s"}' % ("x" * 40),
+        '{"port": 8000, "token": "short"}',
+        '{"port": 8000, "token": ""}',
+        '{"port": 8000, "token": ["x"]}',
+        '{"port": 8000, "token": "%s"}' % ("é" * 40),
+        "\x00",
+    ],
+)
+def test_a_file_that_makes_no_sense_is_replaced(folder: Path, text: str) -> None:
+    (folder / ".headway").mkdir()
+    (folder / ".headway" / "web.json").write_text(text, encoding="utf-8")
+    assert kept_place(str(folder)) is None
+    bound, place = listening(str(folder), None)
+    bound.close()
+    assert kept(folder) == {"port": place.port, "token": place.token}
+    assert len(place.token) >= 32
+
+
+@pytest.mark.xfail(reason="kept_place reads JSON that is nested too deeply: RecursionError is not caught")
+def test_a_file_that_is_nested_too_deeply_is_replaced(folder: Path) -> None:
+    (folder / ".headway").mkdir()
+    (folder / ".headway" / "web.json").write_text("[" * 100_000, encoding="utf-8")
+    assert kept_place(str(folder)) is None
+
+
+@pytest.mark.xfail(reason="kept_place trusts a web.json that git tracks: whoever wrote the project knows the token")
+def test_a_token_that_came_with_the_project_is_not_used(folder: Path) -> None:
+    subprocess.run(["git", "init", "-q", "--template=", folder], check=True)
+    (folder / ".headway").mkdir()
+    (folder / ".headway" / "web.json").write_text(json.dumps({"port": 8000, "token": "t" * 40}), encoding="utf-8")
+    subprocess.run(["git", "-C", folder, "add", "-f", ".headway/web.json"], check=True)
+    assert kept_place(str(folder)) is None
+
+
+@pytest.mark.xfail(reason="kept_place keeps the token of a file that others could read")
+def test_a_token_that_others_could_read_is_not_used_again(folder: Path) -> None:
+    bound, place = listening(str(folder), None)
+    bound.close()
+    (folder / ".headway").chmod(0o755)
+    (folder / ".headway" / "web.json").chmod(0o644)
+    again, second = listening(str(folder), None)
+    again.close()
+    assert second.token != place.token
+
+
+def test_a_folder_that_leads_out_of_the_project_is_refused(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "outside").mkdir()
+    (folder / ".headway").symlink_to(tmp_path / "outside")
+    with web(folder) as process:
+        out, errors = process.communicate(timeout=WAIT)
+    assert (process.returncode, out) == (1, "")
+    assert "is a link that leads out of the project" in errors and "Traceback" not in errors
+    assert not [*(tmp_path / "outside").iterdir()]
+
+
+def test_a_file_that_is_a_link_is_replaced_and_what_it_leads_to_is_left_alone(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "theirs").write_text("theirs", encoding="utf-8")
+    (folder / ".headway").mkdir()
+    (folder / ".headway" / "web.json").symlink_to(tmp_path / "theirs")
+    bound, _ = listening(str(folder), None)
+    bound.close()
+    assert (tmp_path / "theirs").read_text(encoding="utf-8") == "theirs"
+    assert not (folder / ".headway" / "web.json").is_symlink()
+
+
+def test_a_folder_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(HeadwayError, match="There is no folder"):
+        listening(str(tmp_path / "none"), None)
