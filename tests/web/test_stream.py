@@ -219,19 +219,19 @@ def test_a_page_that_goes_away_leaves_nothing_behind(server: Server, name: str, 
     session = begun("a")
 
     def held() -> int:
-        links = [os.readlink(one) for one in Path(f"/proc/{server.pid}/fd").iterdir() if one.is_symlink()]
+        links: list[str] = []
+        for one in Path(f"/proc/{server.pid}/fd").iterdir():
+            with suppress(FileNotFoundError):
+                links.append(os.readlink(one))
         return sum(link.startswith("socket:") for link in links)
 
-    with suppress(FileNotFoundError):
-        until(lambda: held() >= 0)
-    before = held()
     with ExitStack() as pages:
-        for _ in range(15):
+        for _ in range(20):
             pages.enter_context(server.stream(name)).next()
-        assert held() >= before + 15
+        assert held() > 20
         session.add("b")
     session.add("c")
-    until(lambda: held() <= before)
+    until(lambda: held() < 10)
 
 
 def test_a_server_that_is_started_again_goes_on_where_it_was(tmp_path: Path) -> None:
@@ -324,17 +324,15 @@ def fit(after: int, heard: list[Change]) -> bool:
     return [change.before for change in heard] == [after, *(change.version for change in heard[:-1])]
 
 
-@pytest.mark.xfail(reason="Channel._new sets _state in its thread: what it read is lost if the look is cancelled then")
 async def test_a_change_that_is_read_while_the_last_page_leaves_is_no_gap(tmp_path: Path, slow: Slow) -> None:
     hub = await left_while_it_was_read(tmp_path, slow)
     slow.may.set()
-    await asyncio.sleep(0.3)
+    await asyncio.sleep(0.5)
     headway.open(tmp_path, "mine").update("a", notes="4")
     await heard_up_to(hub, 3, 4)
     assert fit(1, await heard_up_to(hub, 1, 4))
 
 
-@pytest.mark.xfail(reason="Channel._new sets _state in its thread: one that was cancelled sets it back, for doubles")
 async def test_a_look_that_ends_late_makes_no_doubles(tmp_path: Path, slow: Slow) -> None:
     hub, session = await left_while_it_was_read(tmp_path, slow), headway.open(tmp_path, "mine")
     page = pages_of(hub, 2)
@@ -342,14 +340,13 @@ async def test_a_look_that_ends_late_makes_no_doubles(tmp_path: Path, slow: Slow
     session.update("a", notes="4")
     assert (await asyncio.wait_for(anext(page), WAIT)).version == 4
     slow.may.set()
-    await asyncio.sleep(0.3)
+    await asyncio.sleep(0.5)
     session.update("a", notes="5")
     heard = await heard_up_to(hub, 1, 5)
     await page.aclose()
     assert fit(1, heard)
 
 
-@pytest.mark.xfail(reason="Channel._new sets _state before the change is kept: a page in between is told the whole")
 async def test_a_page_that_is_hardly_behind_hears_the_change_itself(tmp_path: Path, slow: Slow) -> None:
     hub, session = Hub(slow), headway.open(tmp_path, "mine")
     page = pages_of(hub, 1)
@@ -360,7 +357,7 @@ async def test_a_page_that_is_hardly_behind_hears_the_change_itself(tmp_path: Pa
     session.update("a", notes="3")
     assert await asyncio.to_thread(slow.reads.wait, WAIT)
     slow.may.set()
-    threading.Event().wait(0.3)  # nothing else goes on here, as when a server is busy; the look ends meanwhile
+    threading.Event().wait(0.5)  # nothing else goes on here, as when a server is busy; the look ends meanwhile
     told = json.loads((await asyncio.wait_for(anext(page), WAIT)).text)
     await page.aclose()
     assert "whole" not in told

@@ -24,7 +24,9 @@ from headway.core.errors import (
     HeadwayError,
     InvalidPlan,
     InvalidTodos,
+    NoPlan,
     NoRun,
+    NothingToUndo,
     NotRunnable,
     RunRefused,
     SessionNotFound,
@@ -34,8 +36,9 @@ from headway.core.errors import (
 )
 from headway.core.json_text import BadJson, read_json
 from headway.core.log import Log
+from headway.core.rules import DuplicateKeys
 from headway.core.session import Session
-from headway.core.text import shown
+from headway.core.text import shown, some
 from headway.project import session_name
 from headway.tools.violations import violations
 from headway.web.changes import CHANGE, made
@@ -62,6 +65,8 @@ _STATUS: tuple[tuple[type[HeadwayError], int], ...] = (
     (TodoNotFound, 404),
     (SessionNotFound, 404),
     (NoRun, 409),
+    (NoPlan, 409),
+    (NothingToUndo, 409),
     (RunRefused, 409),
     (NotRunnable, 409),
     (ClaimRefused, 409),
@@ -260,6 +265,8 @@ async def _json(request: Request) -> Any:
 
 async def _read(request: Request, kind: TypeAdapter[Any]) -> Any:
     value = await _json(request)
+    if isinstance(value, DuplicateKeys) and value.repeated:
+        raise BadRequest(f"These fields are there twice: {some(value.repeated)}; send each once.")
     try:
         return kind.validate_python(value)
     except ValidationError as error:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class _Change(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", strict=True)
 
 
 class Add(_Change):

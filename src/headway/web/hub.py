@@ -98,15 +98,17 @@ class Channel:
 
     async def _look(self) -> None:
         while True:
+            changes: list[Change] = []
             try:
-                changes = await asyncio.to_thread(self._new)
+                # State and changes are taken over together, here: a look that was given up changes nothing.
+                state, changes = await asyncio.to_thread(self._new, self._state)
             except HeadwayError:
-                changes = []  # the file is busy: the next look finds it
+                state = self._state  # the file is busy: the next look finds it
             except Gone:
-                self.is_over = True
-                changes = []
+                state, self.is_over = self._state, True
             if changes or self.is_over:
                 async with self._news:
+                    self._state = state
                     self._kept.extend(changes)
                     self._news.notify_all()
             if self.is_over:
@@ -114,14 +116,14 @@ class Channel:
             if not changes:
                 await asyncio.sleep(LOOK_EVERY)
 
-    def _new(self) -> list[Change]:
+    def _new(self, state: State) -> tuple[State, list[Change]]:
+        """What is new since a state, and the state after it."""
         name = self.session.name
         identity, version = self._store.position(name)
         if self._identity is not None and identity != self._identity:
             raise Gone
         self._identity = identity
         changes: list[Change] = []
-        state = self._state
         while state.version < version and len(changes) < 10:
             events = self._store.events(name, state.version, PAGE)
             if not events:
@@ -130,8 +132,7 @@ class Channel:
             text = json.dumps(change_record(name, state, after, events), ensure_ascii=False)
             changes.append(Change(state.version, after.version, text))
             state = after
-        self._state = state
-        return changes
+        return state, changes
 
 
 class Hub:

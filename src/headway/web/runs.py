@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class _Wanted(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", strict=True)
 
 
 class Message(_Wanted):
@@ -29,7 +29,7 @@ class Message(_Wanted):
 
     action: Literal["message"]
     text: str | None = None
-    mode: Mode | None = None
+    mode: Mode | None = Field(default=None, strict=False)
     model: str | None = None
 
 
@@ -38,7 +38,7 @@ class Execute(_Wanted):
 
     action: Literal["execute"]
     only: str | None = None
-    mode: Mode | None = None
+    mode: Mode | None = Field(default=None, strict=False)
     model: str | None = None
     parallel: int | None = Field(default=None, ge=1, le=64)
     retries: int = Field(default=1, ge=0, le=100)

@@ -7,12 +7,11 @@ in the address (a page whose name was made to lead here), other sites, requests 
 from __future__ import annotations
 
 from hmac import compare_digest
-from http.cookies import CookieError, SimpleCookie
 from typing import TYPE_CHECKING
-from urllib.parse import parse_qs
+from urllib.parse import unquote_plus
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -32,7 +31,23 @@ _HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-store",
 }
-_LOST = "Open the link that 'headway web' printed: it has the key to this page.\n"
+_LOST = "Open the link that 'headway web' printed: it has the key to this page."
+
+
+def _refusal(scope: Scope, message: str, status: int) -> Response:
+    """In words for a person, as data for a program."""
+    if str(scope["path"]).startswith("/api"):
+        return JSONResponse({"error": {"kind": "Refused", "message": message}}, status)
+    return PlainTextResponse(f"{message}\n", status)
+
+
+def _token(query: bytes) -> str:
+    """The token in an address, however much else is in it."""
+    for part in query.decode("latin-1").split("&"):
+        name, _, value = part.partition("=")
+        if name == "token":
+            return unquote_plus(value)
+    return ""
 
 
 class Guard:
@@ -66,13 +81,13 @@ class Guard:
     def _refused(self, scope: Scope, headers: Headers) -> Response | None:
         """The answer to a request that goes no further; None for one that may."""
         if headers.get("host") not in self._hosts:
-            return PlainTextResponse("This server answers only under its own address.\n", 403)
+            return _refusal(scope, "This server answers only under its own address.", 403)
         if not self._is_own(scope["method"], headers):
-            return PlainTextResponse("Requests from other sites are refused.\n", 403)
-        given = parse_qs(scope["query_string"].decode("latin-1"), max_num_fields=20).get("token", [""])[0]
+            return _refusal(scope, "Requests from other sites are refused.", 403)
+        given = _token(scope["query_string"])
         if scope["path"] == "/" and scope["method"] in _SAFE and given:
-            return self._welcome(given)
-        return None if self._has_token(headers) else PlainTextResponse(_LOST, 401)
+            return self._welcome(scope, given)
+        return None if self._has_token(headers) else _refusal(scope, _LOST, 401)
 
     def _is_own(self, method: str, headers: Headers) -> bool:
         origin, site = headers.get("origin"), headers.get("sec-fetch-site")
@@ -84,22 +99,20 @@ class Guard:
         return site in (None, *_SITES) and headers.get("content-type", "").startswith("application/json")
 
     def _has_token(self, headers: Headers) -> bool:
-        given = headers.get("authorization", "").removeprefix("Bearer ")
-        if not given:
-            try:
-                found = SimpleCookie(headers.get("cookie", "")).get(self._cookie)
-            except CookieError:
-                return False
-            given = found.value if found is not None else ""
+        scheme, _, given = headers.get("authorization", "").partition(" ")
+        if scheme.lower() != "bearer":
+            # By hand: cookies of other servers on this machine come along, in whatever form.
+            pairs = (part.strip().partition("=") for part in headers.get("cookie", "").split(";"))
+            given = next((value for name, _, value in pairs if name == self._cookie), "")
         return self._is_token(given)
 
     def _is_token(self, given: str) -> bool:
         return compare_digest(given.encode(errors="replace"), self._token.encode())
 
-    def _welcome(self, given: str) -> Response:
+    def _welcome(self, scope: Scope, given: str) -> Response:
         """The first visit: the token goes from the address into a cookie."""
         if not self._is_token(given):
-            return PlainTextResponse(_LOST, 401)
+            return _refusal(scope, _LOST, 401)
         answer = RedirectResponse("/", 303)
         answer.set_cookie(self._cookie, self._token, httponly=True, samesite="strict", max_age=30 * 86_400)
         return answer

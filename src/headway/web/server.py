@@ -39,9 +39,11 @@ def kept_place(project: str) -> Place | None:
     """Where the project's page was last served."""
     try:
         with open(os.path.join(headway_folder(project), FILE), encoding="utf-8") as file:
+            if os.fstat(file.fileno()).st_mode & 0o077:
+                return None  # others may have read it
             kept = json.load(file)
         port, token = kept["port"], kept["token"]
-    except (OSError, ValueError, LookupError, TypeError):
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
         return None
     if type(port) is int and 0 < port < 65_536 and isinstance(token, str) and len(token) >= 32 and token.isascii():
         return Place(port, token)
