@@ -38,6 +38,8 @@ def test_show_has_every_setting_with_its_value_and_source(
         "model                    ollama:llama2.0  flag --model",
         "allow                    bash: pytest *   .headway/config.toml",
         "                         bash: 测试 *",
+        "                         venv",
+        "                         node_modules",
         f"max_cost                 2.5              {project / OWN}",
         "limits.results           7                environment HEADWAY_LIMITS_RESULTS",
     ]

@@ -27,6 +27,8 @@ from .scripts import Done, Form, bash, discard_all, run, turn, until, write
 NAME = "mine"
 Turns = Sequence[str | Form]
 ALL = ("todos", "execute-all")
+MODEL = " --model=scripted:script.json"
+"""What resuming has to say, too."""
 COMPLETE, FAILED = "✅ Batch Execution Complete!", "❌ Batch Execution Failed"
 NO_MODEL = (
     "Error: No model is set: name one with --model provider:name, or once for all with 'headway config set model "
@@ -173,7 +175,7 @@ def test_a_failure_is_told_with_its_item_and_how_to_go_on_and_going_on_takes_it_
         FAILED,
         "s3 failed: Its last command failed (exit code 3: exit 3).",
         "Progress: 2 completed, 1 failed",
-        "Resume with: headway todos execute-all --mode=yolo   (it takes up what failed, too)",
+        f"Resume with: headway todos execute-all --mode=yolo{MODEL}   (it takes up what failed, too)",
     ]
     assert "✗ s3: Deploy: Trying again. Its last command failed (exit code 3: exit 3)." in said(ended)
     assert "▶ [3/5] Deploy (attempt 2)" in said(ended)
@@ -189,7 +191,7 @@ def test_with_keep_going_all_that_does_not_depend_on_a_failure_is_done_and_how_t
     ended = run(*ALL, "--mode=yolo", "--keep-going", "--retries=0", "--model", done("s2", "s3", s1=FAILS))
     assert ended.code == 1
     assert "Progress: 1 completed, 1 failed" in ending(ended)
-    assert ending(ended)[-1].startswith("Resume with: headway todos execute-all --mode=yolo --keep-going ")
+    assert ending(ended)[-1].startswith(f"Resume with: headway todos execute-all --mode=yolo --retries=0 --keep-going{MODEL} ")
     assert states() == {"s1": "blocked", "s2": "pending", "s3": "completed"}
     assert [(one.item_id, one.attempt) for one in starts()] == [("s1", 1), ("s3", 1)]
 
@@ -210,9 +212,10 @@ def test_where_only_items_are_left_that_cannot_run_it_says_what_tells_why(headwa
     ended = run(*ALL, "--model", done("s2", "s3"))
     assert ended.code == 1
     assert ending(ended) == [
-        "⏸ Items are left that cannot run; headway todos next says what they wait for.",
+        "⏸ Items are left that cannot run: s2 waits for s1 (cancelled: reopen it, or remove the dependency); "
+        "s3 waits for s2 (pending).",
         "Progress: 0 completed, 0 failed",
-        "What waits for what: headway todos next",
+        "More about it: headway todos next",
     ]
     assert "s1 (cancelled: reopen it, or remove the dependency)" in headway("todos", "next").output
     assert starts() == []

@@ -17,6 +17,7 @@ from .scripts import Running, Terminal, bash, discard_all, run, talking, turn, u
 from .test_execute import (
     ALL,
     COMPLETE,
+    MODEL,
     NAME,
     Turns,
     at,
@@ -81,7 +82,7 @@ def test_ctrl_c_keeps_what_is_done_and_says_how_to_resume_and_resuming_completes
     assert last_lines(terminal.all, 3) == [
         INTERRUPTED,
         "Completed: 1/5 todos",
-        "Resume with: headway todos execute-all --mode=yolo",
+        f"Resume with: headway todos execute-all --mode=yolo{MODEL}",
     ]
     assert [*states().values()] == ["completed", "pending", "pending", "pending", "pending"]
     assert [todo.interrupted for todo in session.todos] == [False, True, False, False, False]
@@ -96,7 +97,7 @@ def test_ctrl_c_stops_all_items_that_run_at_once_and_all_they_started(project: P
     session = listed(*ITEMS)
     pid = f"echo $$ > {project / 'doors' / 'pid'}; exec sleep 60"
     model = done("s1", s2=[door("two")], s3=[turn("", bash(pid))], s4=[talking()], s5=["Done."])
-    terminal = Terminal(*ALL, "--mode=yolo", "--parallel=3", "--model", model, lines=40)
+    terminal = Terminal(*ALL, "--mode=yolo", "--parallel=3", "--model", model, lines=40, columns=100)
     at("two")
     until(lambda: (project / "doors" / "pid").exists() and (project / "doors" / "pid").read_text().endswith("\n"))
     terminal.until(lambda shown: "● s4  answering …" in shown and "✓ s1" in shown)
@@ -106,7 +107,7 @@ def test_ctrl_c_stops_all_items_that_run_at_once_and_all_they_started(project: P
     assert last_lines(terminal.all, 3) == [
         INTERRUPTED,
         "Completed: 1/5 todos",
-        "Resume with: headway todos execute-all --mode=yolo --parallel=3",
+        f"Resume with: headway todos execute-all --mode=yolo --parallel=3{MODEL}",
     ]
     assert sorted(line[:5] for line in terminal.all.splitlines() if line.startswith("⏸ s")) == [
         "⏸ s2:",
@@ -197,7 +198,7 @@ def test_a_single_item_that_is_stopped_is_resumed_by_the_command_that_it_names()
     terminal.send(CTRL_C)
     assert terminal.end() == 130
     *_, resume = last_lines(terminal.all, 1)
-    assert resume == "Resume with: headway todos execute s2 --mode=yolo"
+    assert resume == f"Resume with: headway todos execute s2 --mode=yolo{MODEL}"
     let("two")
     words = resume.removeprefix("Resume with: headway ").split()
     assert run(*words, "--model", stopping_at_two()).code == 0

@@ -122,7 +122,7 @@ def test_what_cannot_be_executed_is_told_and_the_session_goes_on() -> None:
     terminal.say("/todos execute step-9")
     terminal.idle("Error: No todo has the id 'step-9'; the ids are: step-1, step-3.")
     terminal.say("/todos execute-all")
-    seen = terminal.idle("⏸ Items are left that cannot run", "What waits for what: /todos next")
+    seen = terminal.idle("⏸ Items are left that cannot run", "More about it: /todos next")
     assert "headway todos" not in seen
     terminal.say("/plan on")
     terminal.until(lambda seen: prompt(seen) == "[PLAN] >")

@@ -22,6 +22,7 @@ _TEXTS = {
     "hosts": _HOST | _WORD.map("*.{}.org".format),
     "private_hosts": _HOST,
     "env": st.from_regex(r"[A-Z_][A-Z0-9_]{0,8}", fullmatch=True),
+    "linked": _WORD | st.builds("{}/{}".format, _WORD, _WORD),
 }
 _WHOLES = {
     "parallel": st.integers(1, 64),
@@ -38,7 +39,7 @@ _WHOLES = {
 
 def values(name: str) -> st.SearchStrategy[object]:
     """Values that the setting of that name may have."""
-    if name in ("allow", "hosts", "private_hosts", "env"):
+    if name in ("allow", "hosts", "private_hosts", "env", "linked"):
         return st.lists(_TEXTS[name], max_size=4).map(tuple)
     if name in _TEXTS:
         return _TEXTS[name]

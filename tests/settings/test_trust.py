@@ -31,6 +31,7 @@ VALUES: dict[str, object] = {
     "tracking": "manual",
     "todo_tools": "light",
     "parallel": 2,
+    "linked": ["build"],
     "max_rounds": 3,
     "max_cost": 5,
     "max_tokens": 6,

@@ -175,7 +175,7 @@ def test_where_items_only_wait_it_says_what_tells_for_what() -> None:
     assert lines == [
         "⏸ Items are left that cannot run.",
         "Progress: 1 completed, 0 failed",
-        "What waits for what: headway todos next",
+        "More about it: headway todos next",
     ]
 
 

@@ -10,6 +10,7 @@ import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sized
+from copy import deepcopy
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -204,7 +205,7 @@ def schema_of(model: type[BaseModel]) -> dict[str, Any]:
     """Made once for each kind of input: a run's tools are new, their inputs are not."""
     if model not in _schemas:
         _schemas[model] = _schema_of(model)
-    return _schemas[model]
+    return deepcopy(_schemas[model])  # nobody can spoil it for others
 
 
 def _schema_of(model: type[BaseModel]) -> dict[str, Any]:
