@@ -191,7 +191,8 @@ def test_with_keep_going_all_that_does_not_depend_on_a_failure_is_done_and_how_t
     ended = run(*ALL, "--mode=yolo", "--keep-going", "--retries=0", "--model", done("s2", "s3", s1=FAILS))
     assert ended.code == 1
     assert "Progress: 1 completed, 1 failed" in ending(ended)
-    assert ending(ended)[-1].startswith(f"Resume with: headway todos execute-all --mode=yolo --retries=0 --keep-going{MODEL} ")
+    resume = f"Resume with: headway todos execute-all --mode=yolo --retries=0 --keep-going{MODEL} "
+    assert ending(ended)[-1].startswith(resume)
     assert states() == {"s1": "blocked", "s2": "pending", "s3": "completed"}
     assert [(one.item_id, one.attempt) for one in starts()] == [("s1", 1), ("s3", 1)]
 

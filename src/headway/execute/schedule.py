@@ -1,7 +1,7 @@
 """Which item runs next: those whose dependencies are completed, the most urgent and the longest way to go first. Pure.
 
-Kept up to date from list to list: what differs is looked at, so that a step costs the same with ten items as with ten
-thousand, and a list that someone else changed is never overlooked.
+Kept up to date from list to list: only what differs is looked at, so that a list which someone else changed is never
+overlooked, and finding what differs is all that takes longer in a longer list.
 """
 
 from __future__ import annotations
