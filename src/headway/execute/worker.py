@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -61,12 +60,10 @@ class Outcome:
     output_tokens: int = 0
     cached_tokens: int = 0
     cost: float | None = 0.0
-    seconds: float = 0.0
 
 
 async def attempt(sub: Session, prompt: str, folder: str, means: Means, config: LoopConfig) -> Outcome:
     """Has the sub-agent do the item. Whatever goes wrong is the outcome; only being cancelled goes through."""
-    began = time.monotonic()
     report = ReportItem(require_evidence=means.require_evidence)
     tools = [*means.tools(folder), report]
     results: list[RunResult] = []
@@ -110,7 +107,6 @@ async def attempt(sub: Session, prompt: str, folder: str, means: Means, config: 
         output_tokens=sum(result.output_tokens for result in results),
         cached_tokens=sum(result.cache_read_tokens for result in results),
         cost=None if None in costs else sum(cost for cost in costs if cost is not None),
-        seconds=round(time.monotonic() - began, 3),
     )
 
 

@@ -326,7 +326,7 @@ class Work:
         from headway.cli.execute import begun, resume_with
 
         assert self._screen is not None
-        result = await begun(self.session, settings, wanted, approvals, wanted.model or model, self._folder)
+        result = await begun(self.session, settings, wanted, approvals, model, self._folder)
         self._failed = not result.ok
         self._screen.executed(result, resume_with(wanted, "/"))
 
