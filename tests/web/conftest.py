@@ -1,14 +1,17 @@
 from __future__ import annotations
 
+import json
 import subprocess
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
+from pathlib import Path
 
 import pytest
 
 import headway
 
+from .running import Door, Scripted
 from .serving import Form, Server, item
 
 SCRIPT = "script.json"
@@ -59,3 +62,22 @@ def in_threads() -> Callable[..., None]:
                 done.result()
 
     return run
+
+
+@pytest.fixture
+def scripted(server: Server, tmp_path: Path) -> Scripted:
+    """A model that says these turns for each item; `said`: to a message with that word."""
+
+    def write(file: str | None = None, /, **turns: list[str | Form]) -> str:
+        texts = {name: "said" if name == "said" else f"Execute todo: {name}\n" for name in turns}
+        form = {"conversations": [{"match": texts[name], "turns": given} for name, given in turns.items()]}
+        path = server.folder / file if file else tmp_path / SCRIPT
+        path.write_text(json.dumps(form), encoding="utf-8")
+        return f"scripted:{path}"
+
+    return write
+
+
+@pytest.fixture
+def door(tmp_path: Path) -> Door:
+    return Door(tmp_path)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import shlex
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,80 +9,8 @@ import pytest
 import headway
 
 from .conftest import SCRIPT, Begun
+from .running import Door, Scripted, answer, asked, ended, started, states, turn
 from .serving import Form, Server, at, item, until
-
-Scripted = Callable[..., str]
-
-
-def turn(*commands: str) -> Form:
-    return {"text": "", "calls": [{"name": "bash", "args": {"command": command}} for command in commands]}
-
-
-@pytest.fixture
-def scripted(server: Server, tmp_path: Path) -> Scripted:
-    """A model that says these turns for each item; `said`: to a message with that word."""
-
-    def write(file: str | None = None, /, **turns: list[str | Form]) -> str:
-        texts = {name: "said" if name == "said" else f"Execute todo: {name}\n" for name in turns}
-        form = {"conversations": [{"match": texts[name], "turns": given} for name, given in turns.items()]}
-        path = server.folder / file if file else tmp_path / SCRIPT
-        path.write_text(json.dumps(form), encoding="utf-8")
-        return f"scripted:{path}"
-
-    return write
-
-
-class Door:
-    """A command that says that it has begun, and waits until it is let through."""
-
-    def __init__(self, folder: Path) -> None:
-        self._there, self._open = folder / "there", folder / "open"
-
-    @property
-    def command(self) -> str:
-        there, through = shlex.quote(str(self._there)), shlex.quote(str(self._open))
-        return f"touch {there}; until [ -e {through} ]; do sleep 0.02; done"
-
-    def reached(self) -> None:
-        until(self._there.exists)
-
-    def let(self) -> None:
-        self._open.touch()
-
-
-@pytest.fixture
-def door(tmp_path: Path) -> Door:
-    return Door(tmp_path)
-
-
-def states(server: Server, name: str) -> dict[str, str]:
-    return {todo["id"]: todo["status"] for todo in server.state(name)["todos"]}
-
-
-def ended(server: Server, name: str) -> Form:
-    """The run, once it is over."""
-    until(lambda: (run := server.state(name)["run"]) is not None and not run["goes_on"])
-    return server.state(name)["run"]
-
-
-def asked(server: Server, name: str) -> Form:
-    """The question that is open."""
-    until(lambda: server.state(name)["questions"])
-    (question,) = server.state(name)["questions"]
-    return question
-
-
-def started(server: Server, name: str, action: str = "execute", **fields: object) -> None:
-    answer = server.run(name, action, **fields)
-    assert (answer.status, answer.data) == (200, {"started": True}), answer.body
-
-
-def answer(server: Server, name: str, question: Form, reply: str, **more: object) -> Form:
-    given = {"question_id": question["question_id"], "agent": question["agent"], "reply": reply, **more}
-    answer = server.post(f"{at(name)}/answers", given)
-    assert answer.status == 200, answer.body
-    return answer.data
-
 
 # executing
 

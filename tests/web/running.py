@@ -1,0 +1,62 @@
+"""Runs of a scripted model in the server, and what comes of them."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+
+from .serving import Form, Server, at, until
+
+Scripted = Callable[..., str]
+
+
+def turn(*commands: str) -> Form:
+    return {"text": "", "calls": [{"name": "bash", "args": {"command": command}} for command in commands]}
+
+
+class Door:
+    """A command that says that it has begun, and waits until it is let through."""
+
+    def __init__(self, folder: Path) -> None:
+        self._there, self._open = folder / "there", folder / "open"
+
+    @property
+    def command(self) -> str:
+        there, through = shlex.quote(str(self._there)), shlex.quote(str(self._open))
+        return f"touch {there}; until [ -e {through} ]; do sleep 0.02; done"
+
+    def reached(self) -> None:
+        until(self._there.exists)
+
+    def let(self) -> None:
+        self._open.touch()
+
+
+def states(server: Server, name: str) -> dict[str, str]:
+    return {todo["id"]: todo["status"] for todo in server.state(name)["todos"]}
+
+
+def ended(server: Server, name: str) -> Form:
+    """The run, once it is over."""
+    until(lambda: (run := server.state(name)["run"]) is not None and not run["goes_on"])
+    return server.state(name)["run"]
+
+
+def asked(server: Server, name: str) -> Form:
+    """The question that is open."""
+    until(lambda: server.state(name)["questions"])
+    (question,) = server.state(name)["questions"]
+    return question
+
+
+def started(server: Server, name: str, action: str = "execute", **fields: object) -> None:
+    answer = server.run(name, action, **fields)
+    assert (answer.status, answer.data) == (200, {"started": True}), answer.body
+
+
+def answer(server: Server, name: str, question: Form, reply: str, **more: object) -> Form:
+    given = {"question_id": question["question_id"], "agent": question["agent"], "reply": reply, **more}
+    answer = server.post(f"{at(name)}/answers", given)
+    assert answer.status == 200, answer.body
+    return answer.data
