@@ -24,7 +24,8 @@ from headway.core.run_events import (
     ToolStarted,
     Usage,
 )
-from headway.repl.transcript import Piece, Transcript, answer_text
+from headway.repl.transcript import Piece, Transcript
+from headway.views.messages import answer_text
 
 if TYPE_CHECKING:
     from headway.core.events import EventData
@@ -113,7 +114,7 @@ def test_the_answer_of_one_round_is_not_taken_for_that_of_the_next():
 @pytest.mark.parametrize("kind", ["request", "other"])
 def test_what_the_model_is_told_is_not_printed(kind: str):
     assert printed(ROUND, answer("Do it.", kind=kind)) == []
-    assert answer_text(answer("Do it.", kind=kind)) == ""
+    assert answer_text(answer("Do it.", kind=kind).message) == ""
 
 
 @pytest.mark.parametrize("parts", ["", '"parts": []', '"parts": [{}]', '"parts": [{"part_kind": "text"}]'])

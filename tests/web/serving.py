@@ -65,7 +65,7 @@ class Told(NamedTuple):
 
     kind: str
     id: str | None
-    data: Form
+    data: Any
 
 
 class Stream:
@@ -76,7 +76,18 @@ class Stream:
         self._answer = answer
 
     def next(self) -> Told:
-        """The next event; raises `EOFError` when the server has ended."""
+        """The next event of the session; raises `EOFError` when the server has ended."""
+        while (told := self._next()).kind == "sessions":
+            pass
+        return told
+
+    def sessions(self) -> list[Form]:
+        """The sessions of the project, when they are told next."""
+        while (told := self._next()).kind != "sessions":
+            pass
+        return told.data
+
+    def _next(self) -> Told:
         fields: dict[str, str] = {}
         while True:
             try:

@@ -105,7 +105,6 @@ def test_a_session_of_any_name_can_be_worked_with(server: Server, odd: str) -> N
     assert [todo.content for todo in headway.open(server.folder, odd).todos] == ["One"]
 
 
-@pytest.mark.xfail(reason="a name with a slash matches no route, encoded or not: 404 for all of such a session")
 def test_a_session_with_a_slash_in_its_name_can_be_worked_with(server: Server) -> None:
     headway.open(server.folder, "feature/login").add("One")
     assert server.state("feature/login")["session"] == "feature/login"

@@ -46,7 +46,6 @@ def test_a_message_is_answered(server: Server, name: str, begun: Begun, scripted
     assert "I said it" in server.get(f"{at(name)}/events").text
 
 
-@pytest.mark.xfail(reason="MessageAdded comes without its message: what the model says to a message is nowhere told")
 def test_what_the_model_says_to_a_message_can_be_read(
     server: Server, name: str, begun: Begun, scripted: Scripted
 ) -> None:

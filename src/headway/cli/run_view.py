@@ -29,6 +29,7 @@ from headway.core.run_events import (
 from headway.core.text import neutral_lines, shown
 from headway.views.calls import outcome
 from headway.views.executing import BEGINS, with_its_end
+from headway.views.messages import answer_text
 from headway.views.terminal import cells, fitted, in_ascii, visible
 
 _PATIENCE = 2.0
@@ -151,8 +152,7 @@ class RunView:
     def _complete(self, data: MessageAdded) -> None:
         """Shows what a terminal that was too slow has missed of an answer."""
         said, self._said = self._said.strip(), ""
-        parts = data.message.get("parts", ()) if data.message.get("kind") == "response" else ()
-        text = "".join(part.get("content", "") for part in parts if part.get("part_kind") == "text").strip()
+        text = answer_text(data.message)
         self._end_line()
         if text and len(said) < len(text) and not text.startswith("(no answer)"):
             self._box.say("(Some of it came too fast to be shown. In full:)" if said else "")

@@ -103,6 +103,10 @@ class NotRunnable(HeadwayError):
     pass
 
 
+class FilesChanged(NotRunnable):
+    """Others changed the files since; `force` would do it all the same."""
+
+
 class EvidenceMissing(HeadwayError):
     def __init__(self, item_ids: Sequence[str]) -> None:
         from headway.core.text import some

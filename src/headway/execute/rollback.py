@@ -11,7 +11,7 @@ from headway.core.batch_changes import RollBack
 from headway.core.batch_events import ItemFinished, ItemMerging, ItemRolledBack, ItemStarted
 from headway.core.batches import BUSY
 from headway.core.clock import now
-from headway.core.errors import NotRunnable, TodoNotFound
+from headway.core.errors import FilesChanged, NotRunnable, TodoNotFound
 from headway.core.log import run_lease
 from headway.core.model import PERSON, Status
 from headway.core.text import shown, some, storable
@@ -46,7 +46,7 @@ def roll_back(
 ) -> RolledBack:
     """Brings back the files that the item changed when it was last executed, and sets it to pending.
 
-    If some of them were changed again since, it raises `NotRunnable` with who changed them, and changes nothing;
+    If some of them were changed again since, it raises `FilesChanged` with who changed them, and changes nothing;
     `force` brings them back all the same.
     """
     items = session.todo_list.items
@@ -98,7 +98,7 @@ def _brought_back(
     lost = set(shadow.changed(saved, target)) - set(files)
     later = sorted(lost | (set(files) & set(after)))
     if later and not force:
-        raise NotRunnable(_why_not(session, run, todo_id, later))
+        raise FilesChanged(_why_not(session, run, todo_id, later))
     shadow.apply(saved, target)
     return files, saved
 

@@ -29,6 +29,7 @@ from headway.core.text import shown
 from headway.repl.markdown import Stream
 from headway.views.calls import outcome
 from headway.views.executing import Executing
+from headway.views.messages import answer_text
 from headway.views.terminal import visible
 
 if TYPE_CHECKING:
@@ -149,7 +150,7 @@ class Transcript:
     def _message(self, data: MessageAdded) -> list[Piece]:
         """Shows also what a terminal that was too slow has missed of an answer."""
         said, self._said = "".join(self._said).strip(), []
-        text = answer_text(data)
+        text = answer_text(data.message)
         pieces = self._ended()
         if text and len(said) < len(text) and not text.startswith("(no answer)"):
             if said:
@@ -189,12 +190,6 @@ def executed_lines(result: BatchResult, resume: str) -> list[str]:
     return [line.replace("headway todos", "/todos") for line in lines]
 
 
-def answer_text(data: MessageAdded) -> str:
-    """What the model said in a message of its own; nothing in another's."""
-    parts = data.message.get("parts", ()) if data.message.get("kind") == "response" else ()
-    return "".join(part.get("content", "") for part in parts if part.get("part_kind") == "text").strip()
-
-
 def last_words(session: Session) -> tuple[str, str]:
     """(what the person asked last, what the model said last) in a session that goes on."""
     asked = answered = ""
@@ -204,5 +199,5 @@ def last_words(session: Session) -> tuple[str, str]:
         if isinstance(event.data, RunStarted):
             asked, answered = event.data.task, ""
         elif isinstance(event.data, MessageAdded):
-            answered = answer_text(event.data) or answered
+            answered = answer_text(event.data.message) or answered
     return asked, answered

@@ -9,21 +9,26 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
+import time
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
-from headway.core.errors import HeadwayError
+from headway.core.errors import HeadwayError, StoreBusy
 from headway.core.evolve import fold
 from headway.core.log import Log
 from headway.core.session import Session
-from headway.web.wire import change_record, state_record
+from headway.web.wire import change_record, log_name, state_record
 
 if TYPE_CHECKING:
     from headway.core.model import State
     from headway.core.store import Store
 
 LOOK_EVERY = 0.05
+ATTEND_EVERY = 1.0
+"""Seconds between looks after runs whose process is gone."""
 PAGE = 200
 """Events that are told at once."""
 KEPT = 500
@@ -37,25 +42,32 @@ class Change(NamedTuple):
 
 
 class Gone(Exception):
-    """The session was deleted, or is another one of the same name now."""
+    """The session was deleted, is another one of the same name now, or can no longer be read: look again."""
 
 
 class Channel:
     """One session and all who watch it."""
 
-    def __init__(self, store: Store, name: str) -> None:
+    def __init__(self, store: Store, name: str, left: Callable[[Channel], None]) -> None:
         self.session = Session(Log(store, name))
         self.is_over = False
+        self._left = left
         self._store = store
         self._identity, _ = store.position(name)
         self._state: State = self.session.state
         self._kept: deque[Change] = deque(maxlen=KEPT)
         self._news = asyncio.Condition()
         self._watching = 0
+        self._attended = 0.0
         self._task: asyncio.Task[None] | None = None
 
-    async def follow(self, after: int) -> AsyncIterator[Change]:
-        """The changes after a version, each beginning where the one before ended; raises `Gone`."""
+    async def follow(self, after: int, log: str | None = None) -> AsyncIterator[Change]:
+        """The changes after a version, each beginning where the one before ended; raises `Gone`.
+
+        `log`: of which log that version is, if it is known.
+        """
+        if log is not None and log != log_name(self._identity):
+            raise Gone
         self._watching += 1
         if self._task is None:
             self._task = asyncio.create_task(self._look())
@@ -73,6 +85,7 @@ class Channel:
             self._watching -= 1
             if not self._watching:
                 self._stop_looking()
+                self._left(self)
 
     def _stop_looking(self) -> None:
         if self._task is not None:
@@ -90,11 +103,10 @@ class Channel:
 
     def _whole(self, version: int) -> Change:
         """The state as it is, for those who know one from which no kept change goes on."""
-        state = self.session.state
-        if version > state.version:  # more than there is: it knew another session of the same name
+        record = {"whole": True, "from": version, **state_record(self.session)}
+        if version > record["version"]:  # more than there is: it knew another session of the same name
             raise Gone
-        record = {"whole": True, "from": version, **state_record(self.session, state)}
-        return Change(version, state.version, json.dumps(record, ensure_ascii=False))
+        return Change(version, record["version"], json.dumps(record, ensure_ascii=False))
 
     async def _look(self) -> None:
         while True:
@@ -102,9 +114,12 @@ class Channel:
             try:
                 # State and changes are taken over together, here: a look that was given up changes nothing.
                 state, changes = await asyncio.to_thread(self._new, self._state)
-            except HeadwayError:
-                state = self._state  # the file is busy: the next look finds it
-            except Gone:
+            except StoreBusy:
+                state = self._state  # the next look finds it
+            except (Gone, HeadwayError):
+                state, self.is_over = self._state, True
+            except Exception:
+                logging.getLogger("headway").exception("A session can no longer be followed:")
                 state, self.is_over = self._state, True
             if changes or self.is_over:
                 async with self._news:
@@ -123,6 +138,9 @@ class Channel:
         if self._identity is not None and identity != self._identity:
             raise Gone
         self._identity = identity
+        if time.monotonic() > self._attended + ATTEND_EVERY:
+            self._attended = time.monotonic()
+            version = self.session.version
         changes: list[Change] = []
         while state.version < version and len(changes) < 10:
             events = self._store.events(name, state.version, PAGE)
@@ -141,9 +159,17 @@ class Hub:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._channels: dict[str, Channel] = {}
+        self._lock = Lock()
 
     def channel(self, name: str) -> Channel:
-        channel = self._channels.get(name)
-        if channel is None or channel.is_over:
-            channel = self._channels[name] = Channel(self._store, name)
-        return channel
+        """The one that others watch already, if there is one. From any thread."""
+        with self._lock:
+            channel = self._channels.get(name)
+            if channel is None or channel.is_over:
+                channel = self._channels[name] = Channel(self._store, name, self._left)
+            return channel
+
+    def _left(self, channel: Channel) -> None:
+        """Nobody watches it any more."""
+        if self._channels.get(channel.session.name) is channel:
+            del self._channels[channel.session.name]

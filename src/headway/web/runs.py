@@ -13,7 +13,7 @@ from headway.core.model import MAIN_AGENT
 from headway.tools.effects import Mode
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
+    from collections.abc import Coroutine, Mapping
 
     from headway.core.session import Session
     from headway.settings.model import Settings
@@ -76,6 +76,7 @@ class Runs:
     def __init__(self, project: str) -> None:
         self._project = project
         self._tasks: dict[str, asyncio.Task[object]] = {}
+        self._starting: set[str] = set()
 
     async def want(self, session: Session, wanted: AnyWanted) -> dict[str, Any]:
         """Does it, or begins it. Raises `HeadwayError`s."""
@@ -96,9 +97,16 @@ class Runs:
 
     async def _start(self, session: Session, wanted: Message | Execute) -> dict[str, Any]:
         running = self._tasks.get(session.name)
-        if running is not None and not running.done():
+        if session.name in self._starting or (running is not None and not running.done()):
             raise RunRefused("A run is going on in this session: wait for it, or stop it first.")
-        settings = await asyncio.to_thread(self._settings, wanted)
+        self._starting.add(session.name)
+        try:
+            return await self._started(session, wanted)
+        finally:
+            self._starting.discard(session.name)
+
+    async def _started(self, session: Session, wanted: Message | Execute) -> dict[str, Any]:
+        settings = await asyncio.to_thread(self.settings, {"mode": wanted.mode, "model": wanted.model})
         if settings.model is None:
             raise HeadwayError("No model is set: set one with headway model provider:name.")
         before = session.version
@@ -112,10 +120,11 @@ class Runs:
             task.result()  # raises what kept it from beginning
         return {"started": True}
 
-    def _settings(self, wanted: Message | Execute) -> Settings:
+    def settings(self, wanted: Mapping[str, object] = {}) -> Settings:
+        """Of the project, with what is wanted instead."""
         from headway.settings import load_settings
 
-        return load_settings(self._project, {"mode": wanted.mode, "model": wanted.model}).settings
+        return load_settings(self._project, wanted).settings
 
     def _message(self, session: Session, wanted: Message, settings: Settings) -> Coroutine[Any, Any, object]:
         from headway.agent import run_loop

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from itertools import compress
 from operator import is_not
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
+from zlib import crc32
 
 from headway.core.codec import event_dict, todo_dict
 from headway.core.events import TODO_LIST_UPDATED
 from headway.core.model import MAIN_AGENT, Status, counts
 from headway.core.plans import plan_record
 from headway.core.run_events import run_record
+from headway.views.messages import spoken
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -21,13 +23,18 @@ if TYPE_CHECKING:
     from headway.core.session import Session
     from headway.core.store import SessionInfo
 
-_LEFT_OUT = ("message", "holder", "added", "removed", "changed", "about")
+_LEFT_OUT = ("holder", "added", "removed", "changed", "about", "todos")
 """What the page does not need of an event, or gets elsewhere."""
-_LONGEST = 2_000
+LONGEST = 2_000
 """Characters of a text of an event that are sent; the rest can be asked for."""
 
 
-def session_record(info: SessionInfo, state: State, *, current: bool) -> dict[str, Any]:
+def log_name(identity: object) -> str:
+    """Tells a session from another one of the same name that was begun after it was deleted."""
+    return format(crc32(repr(identity).encode()), "08x")
+
+
+def session_record(info: SessionInfo, state: State) -> dict[str, Any]:
     number = counts([*state.list_of(MAIN_AGENT).items.values()])
     run = state.runs.get(MAIN_AGENT)
     return {
@@ -35,18 +42,20 @@ def session_record(info: SessionInfo, state: State, *, current: bool) -> dict[st
         "version": info.version,
         "created_at": info.created_at,
         "updated_at": info.updated_at,
-        "current": current,
         "running": run is not None and run.goes_on,
         "total": sum(number.values()),
         "completed": number[Status.COMPLETED] + number[Status.CANCELLED],
     }
 
 
-def state_record(session: Session, state: State) -> dict[str, Any]:
+def state_record(session: Session) -> dict[str, Any]:
     """The whole state, as a page that comes in needs it."""
+    identity, _ = session.store.position(session.name)
+    state = session.state
     todos = state.list_of(MAIN_AGENT)
     return {
         "session": session.name,
+        "log": log_name(identity),
         "version": state.version,
         "title": todos.title,
         "todos": [todo_dict(todo) for todo in todos.items.values()],
@@ -105,12 +114,15 @@ def _questions(runs: Mapping[str, Run]) -> list[dict[str, Any]]:
     ]
 
 
-def event_record(event: Event, session: str) -> dict[str, Any]:
-    """An event for the page's log: what was changed, as words can be made of it."""
-    record = {name: value for name, value in event_dict(event, session).items() if name not in (*_LEFT_OUT, "todos")}
-    for name, value in record.items():
-        if isinstance(value, str) and len(value) > _LONGEST:
-            record[name] = f"{value[:_LONGEST]}… ({len(value) - _LONGEST:,} characters more)"
+def event_record(event: Event, session: str, *, whole: bool = False) -> dict[str, Any]:
+    """An event for the page's log: what was changed, as words can be made of it. `cut`: which texts are not whole."""
+    record = {name: value for name, value in event_dict(event, session).items() if name not in _LEFT_OUT}
+    if isinstance(record.get("message"), dict):  # of a conversation: what was said in it
+        record["role"], record["text"] = spoken(cast("dict[str, Any]", record.pop("message")))
+    long = {name: value for name, value in record.items() if isinstance(value, str) and len(value) > LONGEST}
+    if long and not whole:
+        record |= {name: f"{value[:LONGEST]}…" for name, value in long.items()}
+        record["cut"] = [*long]
     if event.type == TODO_LIST_UPDATED:
         record["changes"] = _changes(event)
     return record

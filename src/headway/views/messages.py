@@ -1,0 +1,30 @@
+"""What was said in a message of a conversation, without calls and their results."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+_SAID = {"response": ("assistant", "text"), "request": ("user", "user-prompt")}
+
+
+def spoken(message: Mapping[str, Any]) -> tuple[str, str]:
+    """(user or assistant, the words); no words in a message that only calls tools, or only has their results."""
+    role, kind = _SAID.get(str(message.get("kind")), ("", ""))
+    texts = (part.get("content", "") for part in message.get("parts", ()) if part.get("part_kind") == kind)
+    return role, "".join(_words(text) for text in texts).strip()
+
+
+def _words(content: Any) -> str:
+    """A prompt may be a list of texts and other things."""
+    if isinstance(content, list):
+        return "\n".join(part for part in content if isinstance(part, str))  # pyright: ignore[reportUnknownVariableType]
+    return content if isinstance(content, str) else ""
+
+
+def answer_text(message: Mapping[str, Any]) -> str:
+    """What the model said; nothing in a message that is not its own."""
+    role, text = spoken(message)
+    return text if role == "assistant" else ""

@@ -1,0 +1,122 @@
+"""What a request says, and what comes back if it cannot be done: an error as data, with a status that fits.
+
+`{"error": {"kind", "message", "violations"?}}`: 400 for what is not understood, 404 for what is not there, 409 for what
+goes against the state, 422 for what breaks the rules, 503 while the store is busy.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pydantic import TypeAdapter, ValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse, Response
+
+from headway.core.errors import (
+    ClaimRefused,
+    HeadwayError,
+    InvalidPlan,
+    InvalidTodos,
+    NoPlan,
+    NoRun,
+    NothingToUndo,
+    NotRunnable,
+    RunRefused,
+    SessionNotFound,
+    StoreBusy,
+    StoreError,
+    TodoNotFound,
+)
+from headway.core.json_text import BadJson, read_json
+from headway.core.rules import DuplicateKeys
+from headway.core.text import shown, some
+from headway.tools.violations import violations
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from starlette.requests import Request
+
+MAX_BODY = 2_000_000
+_STATUS: tuple[tuple[type[HeadwayError], int], ...] = (
+    (InvalidTodos, 422),
+    (InvalidPlan, 422),
+    (TodoNotFound, 404),
+    (SessionNotFound, 404),
+    (NoRun, 409),
+    (NoPlan, 409),
+    (NothingToUndo, 409),
+    (RunRefused, 409),
+    (NotRunnable, 409),
+    (ClaimRefused, 409),
+    (StoreBusy, 503),
+    (StoreError, 503),
+)
+
+
+class BadRequest(HeadwayError):
+    pass
+
+
+def answered(handler: Callable[[Request], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
+    """With an error as data."""
+
+    async def answer(request: Request) -> Response:
+        try:
+            return await handler(request)
+        except HeadwayError as error:
+            return JSONResponse({"error": _error(error)}, _status(error))
+
+    return answer
+
+
+def _status(error: HeadwayError) -> int:
+    return next((status for kind, status in _STATUS if isinstance(error, kind)), 400)
+
+
+def _error(error: HeadwayError) -> dict[str, Any]:
+    record: dict[str, Any] = {"kind": type(error).__name__, "message": str(error)}
+    if isinstance(error, InvalidTodos | InvalidPlan):
+        record["violations"] = list(error.violations)
+    return record
+
+
+async def read_body(request: Request) -> Any:
+    """The body's JSON."""
+    body = bytearray()
+    async for part in request.stream():
+        body += part
+        if len(body) > MAX_BODY:
+            raise BadRequest(f"The request is longer than {MAX_BODY:,} bytes; send less at once.")
+    try:
+        return read_json(bytes(body).decode("utf-8"))
+    except (BadJson, UnicodeDecodeError) as error:
+        raise BadRequest(f"The request is no valid JSON ({shown(str(error), 200)}); send one JSON object.") from None
+
+
+async def read_as(request: Request, kind: TypeAdapter[Any]) -> Any:
+    """The body, as what it must be; all that is wrong with it at once."""
+    value = await read_body(request)
+    if isinstance(value, DuplicateKeys) and value.repeated:
+        raise BadRequest(f"These fields are there twice: {some(value.repeated)}; send each once.")
+    try:
+        return kind.validate_python(value)
+    except ValidationError as error:
+        lines = "\n".join(f"- {line}" for line in violations(error, value))
+        raise BadRequest(f"The request was not understood; correct this and send it again:\n{lines}") from None
+
+
+def number(request: Request, name: str, default: int) -> int:
+    """A whole number in the address."""
+    text = request.query_params.get(name)
+    if text is None:
+        return default
+    if not (text.isascii() and text.isdecimal() and len(text) < 16):
+        raise BadRequest(f"`{name}` is a whole number, not '{shown(text)}'.")
+    return int(text)
+
+
+async def http_error(request: Request, error: Exception) -> Response:
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    words = {404: "There is nothing here.", 405: "That cannot be done here."}
+    return JSONResponse({"error": {"kind": "HTTP", "message": words.get(status, "That did not work.")}}, status)

@@ -1,0 +1,80 @@
+"""The sessions of a project: everyone who watches is told of them whenever one is begun, changed or deleted."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING, Any
+
+from headway.core.errors import HeadwayError
+from headway.core.log import Log
+from headway.web.wire import session_record
+
+if TYPE_CHECKING:
+    from headway.core.store import SessionInfo, Store
+
+LOOK_EVERY = 0.5
+
+
+class Board:
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._records: dict[SessionInfo, dict[str, Any]] = {}
+        self._text = ""
+        self._news = asyncio.Condition()
+        self._watching = 0
+        self._task: asyncio.Task[None] | None = None
+
+    def records(self) -> list[dict[str, Any]]:
+        """All sessions, the most recently changed first. Only those are read that changed, or whose run goes on."""
+        current = self._store.current()
+        known = {info: record for info, record in self._records.items() if not record["running"]}
+        self._records = {info: known.get(info) or self._record(info) for info in self._store.sessions()}
+        return [{**record, "current": record["name"] == current} for record in self._records.values()]
+
+    def _record(self, info: SessionInfo) -> dict[str, Any]:
+        try:
+            return session_record(info, Log(self._store, info.name).state())
+        except HeadwayError as error:  # one that cannot be read hides no other
+            return {
+                "name": info.name,
+                "version": info.version,
+                "created_at": info.created_at,
+                "updated_at": info.updated_at,
+                "running": False,
+                "total": 0,
+                "completed": 0,
+                "problem": str(error),
+            }
+
+    async def follow(self) -> AsyncIterator[str]:
+        """The list as it is, and again whenever it is another one."""
+        self._watching += 1
+        if self._task is None:
+            self._task = asyncio.create_task(self._look())
+        told = ""
+        try:
+            while True:
+                async with self._news:
+                    while self._text == told:
+                        await self._news.wait()
+                    told = self._text
+                yield told
+        finally:
+            self._watching -= 1
+            if not self._watching:
+                self._task.cancel()
+                self._task, self._text = None, ""
+
+    async def _look(self) -> None:
+        while True:
+            try:
+                text = json.dumps(await asyncio.to_thread(self.records), ensure_ascii=False)
+            except HeadwayError:
+                text = self._text  # the next look finds it
+            if text != self._text:
+                async with self._news:
+                    self._text = text
+                    self._news.notify_all()
+            await asyncio.sleep(LOOK_EVERY)
