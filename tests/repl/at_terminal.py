@@ -51,5 +51,8 @@ class AtTerminal:
     def execute(self, wanted: Execution) -> None:
         self.wanted.append(wanted)
 
+    def serve(self, port: int | None) -> object:
+        raise NotImplementedError
+
     def leave(self) -> None:
         self.has_left = True

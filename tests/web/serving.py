@@ -13,7 +13,7 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 WAIT = 30.0
 """Seconds after which something that was waited for does not come any more. Nothing here takes a tenth of it."""
@@ -210,11 +210,24 @@ class Server:
         return answer.data
 
     @contextmanager
-    def stream(self, name: str, after: int | None = None, last: str | None = None) -> Generator[Stream]:
-        query = "" if after is None else f"?after={after}"
+    def stream(
+        self, name: str, after: int | None = None, last: str | None = None, log: str | None = None
+    ) -> Generator[Stream]:
+        query = urlencode({key: value for key, value in (("after", after), ("log", log)) if value is not None})
         headers = self.own | ({} if last is None else {"Last-Event-ID": last})
+        with self._streaming(f"{at(name)}/stream?{query}", headers) as stream:
+            yield stream
+
+    @contextmanager
+    def stream_of_all(self) -> Generator[Stream]:
+        """Of the sessions, without one of them."""
+        with self._streaming("/api/stream", self.own) as stream:
+            yield stream
+
+    @contextmanager
+    def _streaming(self, path: str, headers: Headers) -> Generator[Stream]:
         sock = socket.create_connection(("127.0.0.1", self.port), timeout=WAIT)
-        sock.sendall(_request("GET", f"{at(name)}/stream{query}", headers))
+        sock.sendall(_request("GET", path, headers))
         answer = http.client.HTTPResponse(sock, method="GET")
         answer.begin()
         stream = Stream(sock, answer)

@@ -105,11 +105,6 @@ def test_a_session_of_any_name_can_be_worked_with(server: Server, odd: str) -> N
     assert [todo.content for todo in headway.open(server.folder, odd).todos] == ["One"]
 
 
-def test_a_session_with_a_slash_in_its_name_can_be_worked_with(server: Server) -> None:
-    headway.open(server.folder, "feature/login").add("One")
-    assert server.state("feature/login")["session"] == "feature/login"
-
-
 def test_the_log_comes_in_pages(server: Server, name: str, begun: Begun) -> None:
     session = begun("a")
     for number in range(30):

@@ -28,6 +28,9 @@ ROUTES = [
     "/",
     "/static/index.html",
     "/static/favicon.svg",
+    "/api/project",
+    "/api/stream",
+    "/api/tickets",
     "/api/sessions",
     SESSION,
     *(f"{SESSION}/{one}" for one in ("events", "stream", "changes", "plan", "run", "answers", "current", "report")),
@@ -354,7 +357,7 @@ _PATHS = st.one_of(
     st.text(_VISIBLE, max_size=40).map(lambda text: "/" + text),
 )
 _FIELDS = st.tuples(
-    st.sampled_from(["token", "after", "limit", "format", "a", ""]),
+    st.sampled_from(["token", "ticket", "after", "limit", "item", "whole", "log", "format", "a", ""]),
     st.one_of(
         st.sampled_from(["-1", "0", "99999999999999999999", "html", "%00", "%ff"]), st.text(_VISIBLE, max_size=9)
     ),

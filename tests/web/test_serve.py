@@ -11,6 +11,8 @@ import sqlite3
 import stat
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -18,10 +20,12 @@ from pathlib import Path
 import pytest
 
 from headway.core.errors import HeadwayError
+from headway.web.security import TICKET_LASTS, Tickets
 from headway.web.server import kept_place, listening
 
-from .serving import WAIT, Form, Server, at, environment
+from .serving import JSON, WAIT, Form, Server, at, environment
 
+SESSIONS = "/api/sessions"
 PROGRAM = str(Path(sys.executable).with_name("headway"))
 
 
@@ -65,6 +69,47 @@ def test_the_command_prints_the_link_and_ends_with_ctrl_c(folder: Path) -> None:
         process.send_signal(signal.SIGINT)
         rest, errors = process.communicate(timeout=WAIT)
     assert (rest, "Traceback" in errors) == ("", False)
+
+
+def test_where_it_is_served_already_the_link_is_told_again(folder: Path) -> None:
+    with web(folder, "--json") as first:
+        assert first.stdout is not None
+        told = json.loads(first.stdout.readline())
+        for more in ([], ["--port", str(told["port"])]):
+            with web(folder, *more) as second:
+                out, errors = second.communicate(timeout=WAIT)
+            assert (second.returncode, errors) == (0, "")
+            assert out.startswith(f"Headway is already on http://127.0.0.1:{told['port']}. ") and told["link"] in out
+        assert kept(folder)["port"] == told["port"]
+
+
+def test_something_else_on_the_port_is_not_taken_for_the_page(folder: Path) -> None:
+    other, place = listening(str(folder), None)
+    with closing(other):
+        threading.Thread(target=lambda: other.accept()[0].close(), daemon=True).start()
+        found, second = listening(str(folder), None)
+        found.close()
+    assert second.port != place.port and second.token == place.token
+
+
+def test_a_ticket_lets_one_browser_in_once(server: Server) -> None:
+    ticket = server.post("/api/tickets", {}).data["ticket"]
+    nobody = {"Host": server.host}
+    assert server.send("GET", f"{SESSIONS}?ticket={ticket}", nobody).status == 401  # only the page takes it
+    assert server.send("HEAD", f"/?ticket={ticket}", nobody).status == 401  # a look from afar does not use it up
+    first = server.send("GET", f"/?ticket={ticket}", nobody)
+    assert (first.status, first.headers["location"]) == (303, "/")
+    cookie = first.headers["set-cookie"].partition(";")[0]
+    assert server.send("GET", SESSIONS, {**nobody, "Cookie": cookie}).status == 200
+    assert server.send("GET", f"/?ticket={ticket}", nobody).status == 401
+    assert server.send("POST", "/api/tickets", {**nobody, **JSON}).status == 401
+
+
+def test_a_ticket_does_not_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    tickets = Tickets()
+    ticket, now = tickets.issue(), time.monotonic()
+    monkeypatch.setattr(time, "monotonic", lambda: now + TICKET_LASTS + 1)
+    assert not tickets.take(ticket) and not tickets.take("")
 
 
 def test_a_port_that_is_taken_is_one_sentence(folder: Path) -> None:

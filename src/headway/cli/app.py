@@ -79,13 +79,7 @@ COMMANDS = {
         "shell",
         "here Ctrl+T shows the list, and headway watch does in another terminal",
     ),
-    "web": Command(
-        "headway.cli.web",
-        "web",
-        "Watch and steer the sessions of this project in the browser.",
-        "shell",
-        "type headway web in another terminal",
-    ),
+    "web": Command("headway.cli.web", "web", "Watch and steer the sessions of this project in the browser."),
 }
 """Every command there is, by name. Help, completion and the terminal session's slash commands all come from it."""
 

@@ -14,10 +14,11 @@ class _Safe(logging.Formatter):
 
 def keep_logs_off_the_screen(*, debug: bool) -> None:
     """Logs are written to standard error with `--debug`, neutralised, and else to nowhere."""
-    logger = logging.getLogger("headway")
     handler: logging.Handler = logging.NullHandler()
     if debug:
         handler = logging.StreamHandler()
         handler.setFormatter(_Safe("%(message)s"))
-    logger.handlers = [handler]
-    logger.propagate = False
+    for name in ("headway", "uvicorn"):
+        logger = logging.getLogger(name)
+        logger.handlers = [handler]
+        logger.propagate = False

@@ -75,6 +75,10 @@ class Live(Protocol):
         """Has items executed, as a run of the terminal session. Raises if one goes on."""
         ...
 
+    def serve(self, port: int | None) -> object:
+        """Where the page is that is served as long as the terminal session lasts."""
+        ...
+
     def leave(self) -> None:
         """Ends the terminal session after the command."""
         ...

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from headway.settings import Loaded
     from headway.settings.model import Settings
     from headway.tools.approvals import Answer, Approvals, Question
+    from headway.web.server import Background, Place
 
 NO_MODEL = (
     "No model is set yet. Everything else works: /help lists the commands.",
@@ -93,6 +94,8 @@ class Work:
         self._run: asyncio.Task[None] | None = None
         self._approvals: Approvals | None = None
         self._screen: Screen | None = None
+        self._page: Background | None = None
+        """The page, if it is served here."""
         self._unsubscribe: Callable[[], None] = _nothing
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopping = self._failed = False
@@ -161,6 +164,23 @@ class Work:
     def edit(self, text: str, suffix: str) -> str | None:
         assert self._screen is not None
         return self._screen.edit(text, suffix)
+
+    def serve(self, port: int | None) -> Place:
+        """From the thread of a command."""
+        if self._memory:
+            raise HeadwayError("This session is kept in memory alone, where no page finds it; begin without --memory.")
+        if self._page is None or port not in (None, self._page.place.port):
+            from headway.web.server import Background
+
+            page = Background(self._folder, port)
+            self._close_page()
+            self._page = page
+        return self._page.place
+
+    def _close_page(self) -> None:
+        if self._page is not None:
+            self._page.stop()
+            self._page = None
 
     def leave(self) -> None:
         assert self._screen is not None
@@ -350,6 +370,7 @@ class Work:
             if self._run is not None:
                 self.stop()  # the second time it is cancelled
                 await asyncio.wait({self._run}, timeout=patience)
+        await asyncio.to_thread(self._close_page)
         self._unsubscribe()
 
 

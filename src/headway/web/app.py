@@ -28,7 +28,7 @@ from headway.web.hub import Gone, Hub
 from headway.web.item_events import item_events
 from headway.web.merging import merged
 from headway.web.runs import ANSWER, WANTED, GivenAnswer, Runs
-from headway.web.security import Guard
+from headway.web.security import Guard, Tickets
 from headway.web.wire import event_record, state_record
 
 if TYPE_CHECKING:
@@ -48,12 +48,13 @@ Told = dict[str, str]
 class Site:
     """One project, served."""
 
-    def __init__(self, store: Store, project: str) -> None:
+    def __init__(self, store: Store, project: str, tickets: Tickets) -> None:
         self._store = store
         self._project = project
         self._hub = Hub(store)
         self._board = Board(store)
         self._runs = Runs(project)
+        self._tickets = tickets
         self._files = {
             entry.name: entry.read_bytes()
             for entry in resources.files("headway.web").joinpath("static").iterdir()
@@ -67,6 +68,7 @@ class Site:
             Route("/static/{file}", self.static),
             Route("/api/project", answered(self.about)),
             Route("/api/stream", answered(self.board)),
+            Route("/api/tickets", answered(self.ticket), methods=["POST"]),
             Route("/api/sessions", answered(self.sessions)),
             Route(session, answered(self.state)),
             Route(f"{session}/events", answered(self.events)),
@@ -103,6 +105,10 @@ class Site:
         name = os.path.basename(os.path.abspath(self._project))
         record = {"name": name, "model": settings.model, "mode": str(settings.mode), "parallel": settings.parallel}
         return JSONResponse(record)
+
+    async def ticket(self, request: Request) -> Response:
+        """For a browser that is to be opened on the page."""
+        return JSONResponse({"ticket": self._tickets.issue()})
 
     async def sessions(self, request: Request) -> Response:
         return JSONResponse(await asyncio.to_thread(self._board.records))
@@ -217,7 +223,8 @@ def _name(request: Request) -> str:
 
 
 def web_app(store: Store, project: str, token: str, port: int) -> ASGIApp:
-    site = Site(store, project)
+    tickets = Tickets()
+    site = Site(store, project, tickets)
     app = Starlette(routes=site.routes(), lifespan=site.lifespan, exception_handlers={HTTPException: http_error})
 
     async def as_it_came(scope: Scope, receive: Receive, send: Send) -> None:
@@ -226,4 +233,4 @@ def web_app(store: Store, project: str, token: str, port: int) -> ASGIApp:
             scope = {**scope, "path": scope["raw_path"].decode("ascii", "replace")}
         await app(scope, receive, send)
 
-    return Guard(as_it_came, token, port)
+    return Guard(as_it_came, token, tickets, port)

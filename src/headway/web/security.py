@@ -6,6 +6,8 @@ in the address (a page whose name was made to lead here), other sites, requests 
 
 from __future__ import annotations
 
+import secrets
+import time
 from hmac import compare_digest
 from typing import TYPE_CHECKING
 from urllib.parse import unquote_plus
@@ -31,6 +33,7 @@ _HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-store",
 }
+TICKET_LASTS = 60
 _LOST = "Open the link that 'headway web' printed: it has the key to this page."
 
 
@@ -41,21 +44,40 @@ def _refusal(scope: Scope, message: str, status: int) -> Response:
     return PlainTextResponse(f"{message}\n", status)
 
 
-def _token(query: bytes) -> str:
-    """The token in an address, however much else is in it."""
+def _keys(query: bytes) -> tuple[str, str]:
+    """(token, ticket) in an address, however much else is in it."""
+    found = {"token": "", "ticket": ""}
     for part in query.decode("latin-1").split("&"):
         name, _, value = part.partition("=")
-        if name == "token":
-            return unquote_plus(value)
-    return ""
+        if name in found:
+            found[name] = found[name] or unquote_plus(value)
+    return found["token"], found["ticket"]
+
+
+class Tickets:
+    """Each lets one browser in, once and soon: in an address that others on this machine may see for a moment."""
+
+    def __init__(self) -> None:
+        self._until: dict[str, float] = {}
+
+    def issue(self) -> str:
+        now = time.monotonic()
+        self._until = {ticket: until for ticket, until in self._until.items() if until > now}
+        ticket = secrets.token_urlsafe(32)
+        self._until[ticket] = now + TICKET_LASTS
+        return ticket
+
+    def take(self, ticket: str) -> bool:
+        return self._until.pop(ticket, 0) > time.monotonic()
 
 
 class Guard:
     """Around everything else."""
 
-    def __init__(self, app: ASGIApp, token: str, port: int) -> None:
+    def __init__(self, app: ASGIApp, token: str, tickets: Tickets, port: int) -> None:
         self._app = app
         self._token = token
+        self._tickets = tickets
         self._cookie = f"headway-{port}"
         names = ("127.0.0.1", "localhost", "[::1]")
         self._hosts = {f"{name}:{port}" for name in names}
@@ -84,9 +106,9 @@ class Guard:
             return _refusal(scope, "This server answers only under its own address.", 403)
         if not self._is_own(scope["method"], headers):
             return _refusal(scope, "Requests from other sites are refused.", 403)
-        given = _token(scope["query_string"])
-        if scope["path"] == "/" and scope["method"] in _SAFE and given:
-            return self._welcome(scope, given)
+        token, ticket = _keys(scope["query_string"])
+        if scope["path"] == "/" and scope["method"] == "GET" and (token or ticket):
+            return self._welcome(scope, self._is_token(token) or self._tickets.take(ticket))
         return None if self._has_token(headers) else _refusal(scope, _LOST, 401)
 
     def _is_own(self, method: str, headers: Headers) -> bool:
@@ -109,9 +131,9 @@ class Guard:
     def _is_token(self, given: str) -> bool:
         return compare_digest(given.encode(errors="replace"), self._token.encode())
 
-    def _welcome(self, scope: Scope, given: str) -> Response:
-        """The first visit: the token goes from the address into a cookie."""
-        if not self._is_token(given):
+    def _welcome(self, scope: Scope, may: bool) -> Response:
+        """The first visit: the key goes from the address into a cookie."""
+        if not may:
             return _refusal(scope, _LOST, 401)
         answer = RedirectResponse("/", 303)
         answer.set_cookie(self._cookie, self._token, httponly=True, samesite="strict", max_age=30 * 86_400)

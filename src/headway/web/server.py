@@ -8,7 +8,9 @@ import secrets
 import socket
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from http.client import HTTPConnection, HTTPException
+from threading import Thread
+from typing import TYPE_CHECKING, Any
 
 from headway.core.errors import HeadwayError
 from headway.project import headway_folder, open_store
@@ -16,6 +18,8 @@ from headway.store.folder import make_private_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    import uvicorn
 
 FILE = "web.json"
 HOST = "127.0.0.1"
@@ -33,6 +37,14 @@ class Place:
     @property
     def link(self) -> str:
         return f"{self.address}/?token={self.token}"
+
+
+class Served(HeadwayError):
+    """Another process serves this project's page."""
+
+    def __init__(self, place: Place) -> None:
+        super().__init__(f"The page of this project is served already, on {place.address}.")
+        self.place = place
 
 
 def kept_place(project: str) -> Place | None:
@@ -63,7 +75,7 @@ def keep(project: str, place: Place) -> None:
 
 
 def listening(project: str, port: int | None) -> tuple[socket.socket, Place]:
-    """A socket that listens, on the port that is wanted, else on the one there was, else on any."""
+    """A socket that listens, on the port that is wanted, else on the one there was, else on any. Raises `Served`."""
     before = kept_place(project)
     token = before.token if before else secrets.token_urlsafe(32)
     wanted = [port] if port is not None else [*([before.port] if before else []), 0]
@@ -73,6 +85,8 @@ def listening(project: str, port: int | None) -> tuple[socket.socket, Place]:
             place = Place(bound.getsockname()[1], token)
             keep(project, place)
             return bound, place
+        if before is not None and one == before.port and asked(before, "GET", "/api/project") is not None:
+            raise Served(before)
     raise HeadwayError(f"Port {port} is taken; choose another one with --port, or leave it out.")
 
 
@@ -88,17 +102,35 @@ def _bound(port: int) -> socket.socket | None:
     return found
 
 
-def serve(project: str, port: int | None = None, *, ready: Callable[[Place], None] = lambda place: None) -> None:
-    """Serves until it is stopped."""
+def asked(place: Place, method: str, path: str) -> dict[str, Any] | None:
+    """What the server there answers; None if it is not ours, or there is none."""
+    headers = {"authorization": f"Bearer {place.token}", "content-type": "application/json"}
+    connection = HTTPConnection(HOST, place.port, timeout=5)
+    try:
+        connection.request(method, path, headers=headers)
+        answer = connection.getresponse()
+        return json.loads(answer.read()) if answer.status == 200 else None
+    except (OSError, HTTPException, ValueError):
+        return None
+    finally:
+        connection.close()
+
+
+def link_to_open(place: Place) -> str:
+    """A link for a browser that is started: others see what it is started with, so it holds for once only."""
+    given = asked(place, "POST", "/api/tickets")
+    return f"{place.address}/?ticket={given['ticket']}" if given else place.address
+
+
+def _server(project: str, port: int | None) -> tuple[uvicorn.Server, socket.socket, Place]:
     import uvicorn
 
     from headway.web.app import web_app
 
     bound, place = listening(project, port)
-    app = web_app(open_store(project), project, place.token, place.port)
     config = uvicorn.Config(
-        app,
-        log_level="warning",
+        web_app(open_store(project), project, place.token, place.port),
+        log_config=None,
         access_log=False,
         server_header=False,
         date_header=False,
@@ -107,7 +139,26 @@ def serve(project: str, port: int | None = None, *, ready: Callable[[Place], Non
         lifespan="on",
         timeout_graceful_shutdown=2,
     )
-    server = uvicorn.Server(config)
+    return uvicorn.Server(config), bound, place
+
+
+def serve(project: str, port: int | None = None, *, ready: Callable[[Place], None] = lambda place: None) -> None:
+    """Serves until it is stopped. Raises `Served` if another process does."""
+    server, bound, place = _server(project, port)
     ready(place)
     with suppress(KeyboardInterrupt):
         server.run(sockets=[bound])
+
+
+class Background:
+    """The page, served beside something else in the same process."""
+
+    def __init__(self, project: str, port: int | None = None) -> None:
+        self._server, self._bound, self.place = _server(project, port)
+        self._thread = Thread(target=self._server.run, args=([self._bound],), name="headway web", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """What was started from the page ends, and can be resumed."""
+        self._server.should_exit = True
+        self._thread.join(10)
