@@ -6,10 +6,12 @@ import sys
 import tempfile
 from pathlib import Path
 
-from . import executing, graph, logs, loops, processes, tokens, tools, writes
+from . import executing, graph, logs, loops, processes, tokens, tools, watching, writes
 from .measure import NotAvailable, Row
 
-ROWS = [*processes.ROWS, *writes.ROWS, *logs.ROWS, *graph.ROWS, *tools.ROWS, *tokens.ROWS, *loops.ROWS, *executing.ROWS]
+ROWS = [
+    row for part in (processes, writes, logs, graph, tools, tokens, loops, executing, watching) for row in part.ROWS
+]
 COLUMNS = "{:<38}  {:>13}  {:>13}  {:>8}  {:>8}  {:<4}  {}"
 
 

@@ -363,10 +363,11 @@ async def test_a_page_that_is_hardly_behind_hears_the_change_itself(tmp_path: Pa
     assert "whole" not in told
 
 
+@pytest.mark.parametrize(("limit", "most"), [("KEPT", 5), ("KEPT_CHARACTERS", 5_000)])
 async def test_a_page_that_is_far_behind_is_told_everything_at_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str, most: int
 ) -> None:
-    monkeypatch.setattr("headway.web.hub.KEPT", 5)
+    monkeypatch.setattr(f"headway.web.hub.{limit}", most)
     session = headway.open(tmp_path, "mine")
     session.write([{"id": "a", "content": "Do a"}])
     hub = Hub(open_store(tmp_path))
@@ -379,6 +380,16 @@ async def test_a_page_that_is_far_behind_is_told_everything_at_once(
     assert [json.loads(change.text).get("whole") for change in behind] == [True]
     assert (fit(1, behind), fit(8, near), near[-1].version) == (True, True, 11)
     assert json.loads(behind[0].text)["todos"][0]["notes"] == "11"
+
+
+async def test_of_items_that_only_moved_the_order_is_told(tmp_path: Path) -> None:
+    session = headway.open(tmp_path, "mine")
+    session.write([{"id": todo_id, "content": f"Do {todo_id}"} for todo_id in "abcd"])
+    page = pages_of(Hub(open_store(tmp_path)), 1)
+    session.move("d", 1)
+    told = json.loads((await asyncio.wait_for(anext(page), WAIT)).text)
+    await page.aclose()
+    assert (told["order"], "items" in told) == (["d", "a", "b", "c"], False)
 
 
 async def test_when_nobody_watches_nothing_looks(tmp_path: Path) -> None:

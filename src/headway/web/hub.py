@@ -32,7 +32,8 @@ ATTEND_EVERY = 1.0
 PAGE = 200
 """Events that are told at once."""
 KEPT = 500
-"""Changes that are kept for those who are behind."""
+KEPT_CHARACTERS = 8_000_000
+"""Changes that are kept for those who are behind, at most."""
 
 
 class Change(NamedTuple):
@@ -55,7 +56,8 @@ class Channel:
         self._store = store
         self._identity, _ = store.position(name)
         self._state: State = self.session.state
-        self._kept: deque[Change] = deque(maxlen=KEPT)
+        self._kept: deque[Change] = deque()
+        self._size = 0
         self._news = asyncio.Condition()
         self._watching = 0
         self._attended = 0.0
@@ -124,12 +126,18 @@ class Channel:
             if changes or self.is_over:
                 async with self._news:
                     self._state = state
-                    self._kept.extend(changes)
+                    self._keep(changes)
                     self._news.notify_all()
             if self.is_over:
                 return
             if not changes:
                 await asyncio.sleep(LOOK_EVERY)
+
+    def _keep(self, changes: list[Change]) -> None:
+        self._kept.extend(changes)
+        self._size += sum(len(change.text) for change in changes)
+        while len(self._kept) > KEPT or self._size > KEPT_CHARACTERS:
+            self._size -= len(self._kept.popleft().text)
 
     def _new(self, state: State) -> tuple[State, list[Change]]:
         """What is new since a state, and the state after it."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import compress
-from operator import is_not
 from typing import TYPE_CHECKING, Any, cast
 from zlib import crc32
 
@@ -174,6 +172,4 @@ def change_record(session: str, before: State, after: State, events: Iterable[Ev
 
 def _changed(old: Mapping[str, Todo], new: Mapping[str, Todo]) -> list[Todo]:
     """Items that are new, or not as they were."""
-    if len(old) == len(new):
-        return [*compress(new.values(), map(is_not, old.values(), new.values()))]
     return [todo for todo_id, todo in new.items() if old.get(todo_id) is not todo]
