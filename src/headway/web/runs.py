@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from headway.tools.approvals import Answer, Question
 
 
+_GOES_ON = "A run is going on in this session: wait for it, or stop it first."
+
+
 class _Wanted(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -96,14 +99,25 @@ class Runs:
                 return await self._start(session, wanted)
 
     async def _start(self, session: Session, wanted: Message | Execute) -> dict[str, Any]:
-        running = self._tasks.get(session.name)
-        if session.name in self._starting or (running is not None and not running.done()):
-            raise RunRefused("A run is going on in this session: wait for it, or stop it first.")
+        if session.name in self._starting:
+            raise RunRefused(_GOES_ON)
         self._starting.add(session.name)
         try:
+            await self._wound_up(session)
             return await self._started(session, wanted)
         finally:
             self._starting.discard(session.name)
+
+    async def _wound_up(self, session: Session) -> None:
+        """Waits for what is left of a run that is over for everyone who watches it."""
+        running = self._tasks.get(session.name)
+        if running is None or running.done():
+            return
+        run = await asyncio.to_thread(lambda: session.run)
+        if run is not None and not run.goes_on:
+            await asyncio.wait([running], timeout=10)
+        if not running.done():
+            raise RunRefused(_GOES_ON)
 
     async def _started(self, session: Session, wanted: Message | Execute) -> dict[str, Any]:
         settings = await asyncio.to_thread(self.settings, {"mode": wanted.mode, "model": wanted.model})

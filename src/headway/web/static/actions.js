@@ -11,6 +11,7 @@ export const add = (content, fields = {}) => change({ kind: "add", content, ...f
 export const edit = (id, fields) => change({ kind: "edit", id, ...fields });
 export const move = (id, position) => change({ kind: "move", id, position });
 export const drop = (id) => change({ kind: "drop", id });
+export const clear = () => change({ kind: "clear" });
 export const undo = () => change({ kind: "undo" });
 export const redo = () => change({ kind: "redo" });
 export const planToTodos = () => change({ kind: "plan_to_todos" });

@@ -1,8 +1,9 @@
 /** Adding an item: what was typed stays until the server has it. */
 
 import { add } from "./actions.js";
-import { h, setText } from "./dom.js";
-import { attempt, problemPlace, say } from "./feedback.js";
+import { Problem } from "./api.js";
+import { h, keepFocus, setText } from "./dom.js";
+import { attempt, clearProblem, problemPlace, say, showProblem } from "./feedback.js";
 import { go, onRoute, route } from "./route.js";
 import { store } from "./store.js";
 import { line } from "./text.js";
@@ -14,7 +15,8 @@ export function focusAdding() {
   text.focus({ preventScroll: true });
 }
 
-export function mountAdding(element) {
+/** `left()` when the person leaves it with Esc. */
+export function mountAdding(element, { left }) {
   const problem = problemPlace();
   text = h("textarea", { name: "content", rows: "1", dir: "auto", "aria-label": "New item", placeholder: "Add an item — what is to be done?" });
   const priority = h("select", { name: "priority", "aria-label": "Priority of the new item" }, h("option", { value: "" }, "Priority"), ...PRIORITIES.map((one) => h("option", { value: one }, one[0].toUpperCase() + one.slice(1))));
@@ -26,31 +28,56 @@ export function mountAdding(element) {
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     const content = text.value;
-    if (!content.trim()) return text.focus();
+    const session = store.session.name;
+    if (!content.trim()) {
+      showProblem(problem, new Problem("Write what is to be done first."));
+      return text.focus();
+    }
     const fields = { ...(priority.value && { priority: priority.value }), ...(where.checked && !place.hidden && { after: route.item }) };
     const done = await attempt(button, problem, () => add(content, fields));
     if (!done) return;
-    if (text.value === content) text.value = "";
+    if (store.session?.name !== session) drafts.delete(session);
+    else if (text.value.startsWith(content)) text.value = text.value.slice(content.length); // what was typed meanwhile stays
+    priority.value = "";
     grow();
-    say(`Added ${line(done.id, 60)}.`, { name: "Open", run: () => go({ item: done.id }) });
+    say(`Added ${line(done.id, 60)}.`, { name: "Open", run: () => go({ session, item: done.id }) });
   });
   text.addEventListener("keydown", (event) => {
-    if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
+    if (event.isComposing) return;
+    if (event.key === "Enter" && !event.shiftKey) {
       event.preventDefault();
       form.requestSubmit();
-    } else if (event.key === "Escape") text.blur();
+    } else if (event.key === "Escape") left();
   });
   const grow = () => {
     text.style.setProperty("height", "auto");
     text.style.setProperty("height", `${Math.min(text.scrollHeight + 2, 180)}px`);
   };
-  text.addEventListener("input", grow);
+  text.addEventListener("input", () => {
+    grow();
+    clearProblem(problem);
+  });
+  const drafts = new Map();
+  let shown = null;
+  /** Each session has what was typed for it. */
+  const follow = () => {
+    const name = store.session?.name ?? null;
+    if (name === null || name === shown) return;
+    if (shown !== null) drafts.set(shown, text.value);
+    shown = name;
+    text.value = drafts.get(name) ?? "";
+    clearProblem(problem);
+    grow();
+  };
   const chosen = () => {
     const item = route.item && store.session?.items.get(route.item);
-    place.hidden = !item;
+    keepFocus(place, () => (place.hidden = !item), focusAdding);
     if (item) setText(whereName, `after ${line(item.id, 24)}`);
   };
   onRoute(chosen);
-  store.on((dirty) => (dirty.whole || dirty.order) && chosen());
+  store.on((dirty) => {
+    if (dirty.whole) follow();
+    if (dirty.whole || dirty.order) chosen();
+  });
   element.append(form);
 }

@@ -12,17 +12,36 @@ export class Problem extends Error {
   get needsKey() {
     return this.status === 401;
   }
+
+  /** Whether the same may soon go well. */
+  get isPassing() {
+    return this.kind === "network" || this.kind === "StoreBusy";
+  }
+
+  /** Whether it is done all the same if that is wanted. */
+  get forceable() {
+    return this.kind === "FilesChanged";
+  }
 }
 
 export const NO_KEY = "This browser has no key to this page. Open the link that “headway web” printed in the terminal.";
 const NO_ANSWER = "The server does not answer. If it was stopped, start it again with “headway web”; nothing here is lost.";
+const ODD_NAME = "A page cannot ask for a session called “.” or “..”; choose another name.";
+const PATIENCE = 30_000;
+
+let keyLost = () => {};
+
+/** `listener()` whenever the server says that this browser has no key. */
+export function onKeyLost(listener) {
+  keyLost = listener;
+}
 
 export function sessionPath(name, rest = "") {
+  if (/^\.\.?$/.test(name)) throw new Problem(ODD_NAME, { status: 400 }); // in an address they mean another one
   return `/api/sessions/${encodeURIComponent(String(name).toWellFormed?.() ?? name)}${rest}`;
 }
 
-async function answerOf(response) {
-  const text = await response.text();
+function answerOf(response, text) {
   let data = null;
   try {
     data = text ? JSON.parse(text) : {};
@@ -30,7 +49,10 @@ async function answerOf(response) {
     // plain words: of the guard, or of something in between
   }
   if (response.ok && data !== null) return data;
-  if (response.status === 401) throw new Problem(NO_KEY, { kind: "key", status: 401 });
+  if (response.status === 401) {
+    keyLost();
+    throw new Problem(NO_KEY, { kind: "key", status: 401 });
+  }
   const error = data?.error;
   const message = error?.message ?? (text.slice(0, 300) || `The server answered ${response.status}.`);
   throw new Problem(message, { kind: error?.kind, status: response.status, violations: error?.violations });
@@ -38,17 +60,19 @@ async function answerOf(response) {
 
 async function request(method, path, body) {
   const given = { method, credentials: "same-origin", cache: "no-store" };
-  if (method !== "GET") {
+  if (method === "GET") given.signal = AbortSignal.timeout(PATIENCE);
+  else {
     given.headers = { "content-type": "application/json" };
     given.body = body === undefined ? "" : JSON.stringify(body);
   }
-  let response;
+  let response, text;
   try {
     response = await fetch(path, given);
+    text = await response.text();
   } catch {
     throw new Problem(NO_ANSWER, { kind: "network" });
   }
-  return answerOf(response);
+  return answerOf(response, text);
 }
 
 export const get = (path) => request("GET", path);

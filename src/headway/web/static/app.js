@@ -13,14 +13,15 @@ import { mountPlan, updatePlan } from "./plan_view.js";
 import { focusQuestion, mountQuestions, updateQuestions } from "./questions_view.js";
 import { go, onRoute, route, VIEWS } from "./route.js";
 import { mountRun, sendMessage, startRun, tickRun, updateRun } from "./run_view.js";
-import { mountSessions, newSession, updateSessions } from "./sessions_view.js";
+import { mountSessions, newSession, tickSessions, updateSessions } from "./sessions_view.js";
 import { mountShortcuts, showKeys } from "./shortcuts.js";
 import { store } from "./store.js";
 import { shareSlots } from "./tab_slots.js";
 import { line } from "./text.js";
 import { mountTimeline, tickTimeline, updateTimeline } from "./timeline_view.js";
 
-const LOOK_EVERY = 8_000;
+const LOOK_EVERY = 2_000;
+const CHECK_EVERY = 20_000;
 const byId = (id) => document.getElementById(id);
 const views = {
   list: { name: "List", mount: (element) => mountList(element, { openItem, editItem: openEditor }), update: updateList },
@@ -78,6 +79,8 @@ const missed = new Map(VIEWS.map((view) => [view, true]));
 
 /** Views that are not looked at are told when they are. */
 function update(dirty) {
+  if (dirty.whole) adoptName();
+  if (dirty.sessions) follow();
   updateSessions(dirty);
   updateMessage(dirty);
   updateConnection(dirty);
@@ -103,22 +106,30 @@ function updateTitle() {
   if (document.title !== title) document.title = title;
 }
 
-const CONNECTIONS = { live: "Live", connecting: "Reconnecting…", resting: "Looks now and then", nokey: "No key", idle: "" };
+const AWAY = "No answer; start “headway web” again";
+const CONNECTIONS = { live: "Live", connecting: "Reconnecting…", away: AWAY, resting: "Looks now and then", nokey: "No key", idle: "" };
 
 function updateConnection(dirty) {
   if (!dirty.connection) return;
   setText(byId("connection"), CONNECTIONS[store.connection]);
-  setAttribute(byId("connection"), "class", `connection is-${store.connection}`);
+  setAttribute(byId("connection"), "class", `connection is-${store.connection === "away" ? "connecting" : store.connection}`);
 }
 
-/** What there is to say in place of a session. */
+function messageKey() {
+  const { connection, problem, session, sessions } = store;
+  if (connection === "nokey") return "nokey";
+  if (session) return "";
+  if (problem) return `problem ${problem.message}`;
+  return sessions === null || store.wanted ? "wait" : sessions.length ? "choose" : "begin";
+}
+
+/** What there is to say in place of a session, or above it. */
 function updateMessage(dirty) {
   if (!(dirty.whole || dirty.sessions || dirty.connection || dirty.route)) return;
   byId("session").hidden = !store.session;
   const place = byId("message");
-  const noKey = store.connection === "nokey";
-  place.hidden = Boolean(store.session) && !noKey;
-  const key = noKey ? "nokey" : store.session ? "" : store.problem ? `problem ${store.problem.message}` : store.sessions === null ? "wait" : store.sessions.length ? "choose" : "begin";
+  const key = messageKey();
+  place.hidden = !key;
   if (place.dataset.key === key) return;
   place.dataset.key = key;
   const begin = () => h("button", { type: "button", class: "primary", on: { click: () => newSession() } }, "Begin a session…");
@@ -133,7 +144,11 @@ function updateMessage(dirty) {
       begin(),
     ],
   }[key];
-  const problem = () => [h("h1", {}, store.problem.status === 404 ? "This session is not there" : "This does not work now"), said(store.problem.message, "p"), store.problem.status === 404 ? h("p", {}, "It may have been deleted. Choose another one on the left.") : h("p", {}, "It is tried again by itself.")];
+  const problem = () => {
+    const { message, status } = store.problem;
+    const advice = { 404: "It may have been deleted. Choose another one on the left.", 400: "Choose another one on the left." }[status] ?? "It is tried again by itself.";
+    return [h("h1", {}, status === 404 ? "This session is not there" : "This does not work now"), said(message, "p"), h("p", {}, advice)];
+  };
   place.replaceChildren(h("div", { class: "message" }, ...(key ? (content ?? problem)() : [])));
 }
 
@@ -153,12 +168,11 @@ function follow() {
   if (name !== store.wanted) store.open(name);
 }
 
-async function look() {
-  await store.loadSessions().catch(() => {});
-  if (store.connection === "nokey" || store.sessions === null) return;
-  follow();
-  if (store.connection === "idle") store.wake();
-  if (store.wanted && !store.session && !store.stream.timer) store.open(store.wanted);
+/** The server says how the name is really written. */
+function adoptName() {
+  if (!store.session || store.session.name === route.session || store.wanted !== route.session) return;
+  store.wanted = store.session.name;
+  go({ session: store.session.name, item: route.item }, { replace: true });
 }
 
 function mountKeys() {
@@ -202,18 +216,21 @@ function start() {
   });
   showView();
   setInterval(() => {
-    if (document.hidden || !store.session) return;
+    if (document.hidden) return;
+    tickSessions();
+    if (!store.session) return;
     const now = Date.now();
     tickRun(now);
     tickDetail(now);
     if (route.view === "list") tickList(now);
     if (route.view === "timeline") tickTimeline();
   }, 1_000);
-  setInterval(() => document.hidden || look(), LOOK_EVERY);
-  shareSlots({ lost: () => store.rest(), wanted: () => (store.wake(), look()) });
-  setInterval(() => document.hidden || store.connection !== "resting" || look(), LOOK_EVERY / 4);
-  addEventListener("online", look);
-  look();
+  setInterval(() => document.hidden || store.connection !== "resting" || store.look(), LOOK_EVERY);
+  setInterval(() => document.hidden || !store.stream.isQuiet || store.check(), CHECK_EVERY);
+  shareSlots({ lost: () => store.rest(), wanted: () => store.wake() });
+  document.addEventListener("visibilitychange", () => store.tell());
+  addEventListener("online", () => store.wake());
+  follow();
 }
 
 start();

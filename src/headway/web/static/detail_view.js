@@ -2,7 +2,7 @@
 
 import { Problem } from "./api.js";
 import { EditForm } from "./edit_form.js";
-import { h, longText, said, setAttribute, setText } from "./dom.js";
+import { focusOr, h, keepFocus, longText, said, setAttribute, setText } from "./dom.js";
 import { clearProblem, problemPlace, showProblem } from "./feedback.js";
 import { dependents, isFinished, isReady } from "./graph_math.js";
 import { History } from "./history_view.js";
@@ -18,6 +18,7 @@ const parts = {};
 const NARROW = matchMedia("(max-width: 60rem)");
 let panel, leave;
 let shown = null;
+let isGone = false;
 
 const act = (name, title, run) => h("button", { type: "button", title, on: { click: (event) => run(shown.id, event.currentTarget) } }, name);
 
@@ -33,7 +34,7 @@ export function mountDetail(element, { closed }) {
   parts.problem = problemPlace();
   parts.edit = act("Edit", "Edit (e)", () => editItem());
   parts.run = act("Execute…", "Have the agent do this item", (id) => executeItem(id));
-  parts.cancel = act("Cancel", "Set it to cancelled", (id, button) => setStatus(id, "cancelled", button, parts.problem));
+  parts.cancel = act("Cancel item", "Set it to cancelled", (id, button) => setStatus(id, "cancelled", button, parts.problem));
   parts.back = act("Roll back…", "Bring back the files that it changed", (id) => rollBackItem(id));
   parts.drop = act("Drop", "Remove it from the list (Delete)", (id, button) => dropItem(id, button, parts.problem));
   parts.facts = h("dl", { class: "facts" });
@@ -67,20 +68,22 @@ export function focusDetail(isWanted) {
 /** Opens the form for the item that is shown. */
 export function editItem() {
   if (!shown) return;
-  const key = `${store.session.name}\n${shown.id}`;
-  if (!drafts.has(key)) {
-    drafts.set(key, new EditForm(shown.todo, () => {
-      drafts.delete(key);
-      showForm();
-      parts.edit.focus();
-    }));
-  }
+  const key = keyOf(shown.id);
+  if (!drafts.has(key)) drafts.set(key, new EditForm(shown.todo, () => endEditing(key)));
   showForm();
   drafts.get(key).focus();
 }
 
+const keyOf = (id) => `${store.session?.name}\n${id}`;
+
+function endEditing(key) {
+  drafts.delete(key);
+  if (isGone && keyOf(shown?.id) === key) return closeItem();
+  return keepFocus(parts.form, showForm, () => focusOr(parts.edit));
+}
+
 function showForm() {
-  const form = shown && drafts.get(`${store.session.name}\n${shown.id}`);
+  const form = shown && drafts.get(keyOf(shown.id));
   if (form) {
     form.update(shown.todo);
     if (parts.form.firstElementChild !== form.element) parts.form.replaceChildren(form.element);
@@ -137,6 +140,8 @@ function drawFacts(todo) {
   const wanted = facts(todo).map(([name, value]) => ({ name, element: h("div", { data: { name } }, h("dt", {}, name), h("dd", {}, value)) }));
   const old = new Map([...parts.facts.children].map((child) => [child.dataset.name, child]));
   const signature = (element) => element.textContent;
+  const focused = parts.facts.contains(document.activeElement) ? document.activeElement : null;
+  const place = focused && { name: focused.closest("[data-name]").dataset.name, at: buttonsOf(focused.closest("[data-name]")).indexOf(focused) };
   parts.facts.append(...wanted.map(({ name, element }) => {
     element.dataset.made = signature(element);
     const before = old.get(name);
@@ -146,12 +151,15 @@ function drawFacts(todo) {
   const keep = new Set(final);
   for (const child of [...parts.facts.children]) if (!keep.has(child)) child.remove();
   final.forEach((child, index) => parts.facts.children[index] !== child && parts.facts.insertBefore(child, parts.facts.children[index]));
+  if (focused && focused !== document.activeElement) buttonsOf(final.find((child) => child.dataset.name === place.name))[place.at]?.focus();
 }
+
+const buttonsOf = (element) => [...(element?.querySelectorAll("button") ?? [])];
 
 /** Whether the item that is gone is one that a person was editing. */
 function isTypedIn(session) {
   if (!session || !shown || shown.session !== session.name || shown.id !== route.item) return false;
-  return Boolean(drafts.get(`${session.name}\n${shown.id}`)?.isChanged);
+  return Boolean(drafts.get(keyOf(shown.id))?.isTouched);
 }
 
 /** Where it lies over everything else, nothing else can be reached. */
@@ -165,12 +173,22 @@ function setOpen(isOpen) {
 }
 
 export function updateDetail(dirty) {
+  keepFocus(panel, () => show(dirty), () => focusOr(parts.title));
+}
+
+/** Whether the item is gone while a person was typing: then that stays, and is said once. */
+function setGone(now) {
+  if (now === isGone) return;
+  isGone = now;
+  if (now) showProblem(parts.problem, new Problem("This item is no longer in the list. What you typed is kept here; undo (u) brings the item back."));
+  else clearProblem(parts.problem);
+}
+
+function show(dirty) {
   const session = store.session;
   const todo = route.item === null ? null : session?.items.get(route.item);
-  if (!todo && isTypedIn(session)) {
-    showProblem(parts.problem, new Problem("This item is no longer in the list. What you typed is kept here; undo (u) brings the item back."));
-    return;
-  }
+  setGone(!todo && isTypedIn(session));
+  if (isGone) return;
   setOpen(Boolean(todo));
   if (!todo) {
     shown = null;
@@ -190,7 +208,7 @@ export function updateDetail(dirty) {
   const before = shown?.todo;
   shown = { id: todo.id, session: session.name, todo };
   if (touched) draw(todo, isOther || before?.content !== todo.content);
-  if (touched || dirty.run) buttons(todo);
+  if (touched || dirty.run) keepFocus(panel, () => buttons(todo), () => parts.status.focus());
   if (touched || dirty.events) parts.historyOf.update(todo);
   showForm();
 }

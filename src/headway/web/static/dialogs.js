@@ -1,11 +1,14 @@
 /** Dialogs: a question before something that cannot be taken back, and anything else with a form in it. */
 
-import { h } from "./dom.js";
-import { attempt, problemPlace } from "./feedback.js";
+import { Problem } from "./api.js";
+import { focusOr, h } from "./dom.js";
+import { attempt, problemPlace, showProblem } from "./feedback.js";
+
+const TEXTS = 'textarea, input:not([type="checkbox"], [type="number"])';
 
 /**
- * Opens a dialog with content and the button that does it. It closes when that went well, or on Esc; what went wrong is
- * shown in it. `work(control)` may change `doIt`'s name for a second try.
+ * Opens a dialog with content and the button that does it. It closes when that went well, or on Esc, but if something
+ * was typed only on a second one; what went wrong is shown in it. `work(control)` may change `doIt`'s name for a second try.
  */
 export function openDialog({ title, content = [], action, work, danger = false, wide = false }) {
   const problem = problemPlace();
@@ -26,10 +29,25 @@ export function openDialog({ title, content = [], action, work, danger = false, 
     event.preventDefault();
     if (work && (await attempt(doIt, problem, () => work(doIt)))) dialog.close();
   });
+  form.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || event.isComposing || !(event.ctrlKey || event.metaKey)) return;
+    event.preventDefault();
+    form.requestSubmit();
+  });
+  const typed = () => [...form.querySelectorAll(TEXTS)].map((control) => control.value).join("\n");
+  let known = typed();
+  dialog.addEventListener("cancel", (event) => {
+    if (event.target !== dialog) return;
+    const now = typed();
+    if (doIt.getAttribute("aria-busy") !== "true" && now === known) return;
+    event.preventDefault();
+    known = now;
+    if (doIt.getAttribute("aria-busy") !== "true") showProblem(problem, new Problem("What you typed would be lost. Press Esc again to close this."));
+  });
   const before = document.activeElement;
   dialog.addEventListener("close", () => {
     dialog.remove();
-    if (before?.isConnected) before.focus({ preventScroll: true });
+    focusOr(before);
   });
   document.body.append(dialog);
   dialog.showModal();

@@ -85,5 +85,22 @@ export function arrange(parent, wanted) {
 
 /** Whether keys go into something that is being typed in. */
 export function isTyping(target) {
-  return target instanceof Element && target.closest("input, textarea, select, [contenteditable]") !== null;
+  return target instanceof Element && target.closest('input:not([type="checkbox"]), textarea, select, [contenteditable]') !== null;
+}
+
+/** Makes a change in a place; if that takes away or hides what has the focus there, `lost()` puts it elsewhere. */
+export function keepFocus(place, change, lost) {
+  const had = place.contains(document.activeElement) ? document.activeElement : null;
+  change();
+  const isThere = had?.isConnected && had.checkVisibility();
+  if (had && !isThere && [had, document.body].includes(document.activeElement)) lost();
+}
+
+/** Focuses the first that can have it, at last the page's main part: the focus never falls into nothing. */
+export function focusOr(...elements) {
+  for (const element of [...elements, document.getElementById("main")]) {
+    if (!element?.isConnected || element === document.body) continue;
+    element.focus({ preventScroll: true });
+    if (document.activeElement === element) return;
+  }
 }

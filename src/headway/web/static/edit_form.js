@@ -1,7 +1,7 @@
 /** Editing an item: what is typed stays, also while others change the item and while another one is looked at. */
 
 import { edit } from "./actions.js";
-import { h, setText } from "./dom.js";
+import { h } from "./dom.js";
 import { field, select } from "./dialogs.js";
 import { attempt, problemPlace, say } from "./feedback.js";
 import { store } from "./store.js";
@@ -27,6 +27,7 @@ const FIELDS = {
   depends_on: { label: "Depends on", hint: "Ids, one per line.", make: () => area("depends_on", "2"), show: (value) => value.join("\n"), read: idsOf },
   notes: { label: "Notes", make: () => area("notes", "4"), show: (value) => value ?? "", read: (text) => text.trim() || null },
 };
+const NAMES = Object.keys(FIELDS);
 
 export class EditForm {
   /** `done()` when it is saved or given up. */
@@ -35,19 +36,13 @@ export class EditForm {
     this.known = todo;
     this.controls = {};
     this.notes = {};
+    /** What each control held before anything was typed. */
+    this.before = {};
     this.problem = problemPlace();
     this.save = h("button", { type: "submit", class: "primary" }, "Save");
     const cancel = h("button", { type: "button" }, "Cancel");
     cancel.addEventListener("click", () => done());
-    const fields = Object.entries(FIELDS).map(([name, about]) => {
-      const control = (this.controls[name] = about.make());
-      control.value = about.show(todo[name]);
-      const note = (this.notes[name] = h("p", { class: "hint changed", role: "status" }));
-      const whole = field(about.label, control, about.hint);
-      if (name === "depends_on") whole.append(this.chooser());
-      whole.append(note);
-      return whole;
-    });
+    const fields = NAMES.map((name) => this.field(name));
     const [content, priority, module, time, ...rest] = fields;
     this.element = h("form", { class: "edit", novalidate: true, "aria-label": "Edit the item" }, content, h("div", { class: "side-by-side" }, priority, time), module, ...rest, this.problem, h("div", { class: "dialog-end" }, cancel, this.save));
     this.element.addEventListener("submit", async (event) => {
@@ -55,52 +50,98 @@ export class EditForm {
       if (await this.send()) done();
     });
     this.element.addEventListener("keydown", (event) => {
-      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) this.element.requestSubmit();
-      else if (event.key === "Escape" && !this.isChanged) done();
-      else if (event.key !== "Escape") return;
+      if (event.isComposing) return;
+      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+        event.preventDefault();
+        this.element.requestSubmit();
+      } else if (event.key === "Escape" && !this.isTouched) done();
+      else if (event.key === "Escape") say("Save what you typed (Ctrl+Enter), or cancel.");
+      else return;
       event.stopPropagation();
     });
+  }
+
+  field(name) {
+    const { label, hint, make } = FIELDS[name];
+    const control = (this.controls[name] = make());
+    const note = (this.notes[name] = h("p", { class: "hint changed", role: "status" }));
+    const whole = field(label, control, hint);
+    if (name === "depends_on") whole.append(this.chooser());
+    whole.append(note);
+    this.take(name);
+    control.addEventListener("blur", () => this.touched(name) || this.take(name));
+    return whole;
   }
 
   focus() {
     this.controls.content.focus();
   }
 
-  changed(name) {
-    return this.controls[name].value !== FIELDS[name].show(this.known[name]);
+  /** Puts what the item has into the control. */
+  take(name) {
+    const control = this.controls[name];
+    control.value = FIELDS[name].show(this.known[name]);
+    this.before[name] = control.value; // it may have other line ends
+    this.notes[name].replaceChildren();
   }
 
-  get isChanged() {
-    return Object.keys(FIELDS).some((name) => this.changed(name));
+  /** Whether a person wrote something else than what was there. */
+  touched(name) {
+    return this.controls[name].value !== this.before[name];
   }
 
+  get isTouched() {
+    return NAMES.some((name) => this.touched(name));
+  }
+
+  /** Sends what was typed and nothing else; whether nothing is left that was typed meanwhile. */
   async send() {
-    const fields = {};
-    for (const name of Object.keys(FIELDS)) if (this.changed(name)) fields[name] = FIELDS[name].read(this.controls[name].value);
+    const texts = Object.fromEntries(NAMES.filter((name) => this.touched(name)).map((name) => [name, this.controls[name].value]));
+    const fields = Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, FIELDS[name].read(text)]));
     if (!Object.keys(fields).length) return true;
     const done = await attempt(this.save, this.problem, () => edit(this.id, fields));
-    if (done) say(`Saved ${line(this.id, 60)}.`);
-    return Boolean(done);
+    if (!done) return false;
+    Object.assign(this.before, texts);
+    this.known = { ...this.known, ...fields };
+    for (const name of Object.keys(texts)) this.notes[name].replaceChildren();
+    say(`Saved ${line(this.id, 60)}.`);
+    return !this.isTouched;
   }
 
   /** Someone changed the item: fields that nobody types in follow, beside the others it is said. */
   update(todo) {
-    if (todo === this.known) return;
-    for (const [name, about] of Object.entries(FIELDS)) {
-      const theirs = about.show(todo[name]);
-      const before = about.show(this.known[name]);
-      if (theirs === before) continue;
-      const control = this.controls[name];
-      if (control.value === before && control !== document.activeElement) control.value = theirs;
-      else if (control.value !== theirs) setText(this.notes[name], `Changed meanwhile to: ${line(theirs, 200) || "nothing"}`);
-    }
+    const before = this.known;
     this.known = todo;
+    if (todo === before) return;
+    for (const name of NAMES) {
+      const theirs = FIELDS[name].show(todo[name]);
+      if (theirs === FIELDS[name].show(before[name])) continue;
+      const control = this.controls[name];
+      const isFree = !this.touched(name) && control !== document.activeElement;
+      if (isFree || control.value === theirs) this.take(name);
+      else this.tell(name, theirs);
+    }
+  }
+
+  /** Says beside a field what someone else made of it; it can be taken over. */
+  tell(name, theirs) {
+    const take = h("button", { type: "button", class: "link" }, "Use that");
+    take.addEventListener("click", () => {
+      this.controls[name].focus();
+      this.take(name);
+    });
+    this.notes[name].replaceChildren(`Changed meanwhile to: ${line(theirs, 200) || "nothing"} `, take);
   }
 
   /** Items to choose from, for those who do not know ids by heart. */
   chooser() {
-    const others = [...store.session.items.values()].filter((todo) => todo.id !== this.id);
-    const chooser = h("select", { "aria-label": "Add a dependency" }, h("option", { value: "" }, "Add one…"), ...others.map((todo) => h("option", { value: todo.id }, `${line(todo.id, 30)}: ${line(todo.content, 60)}`)));
+    const chooser = h("select", { "aria-label": "Add a dependency" });
+    const fill = () => {
+      const others = [...store.session.items.values()].filter((todo) => todo.id !== this.id);
+      chooser.replaceChildren(h("option", { value: "" }, "Add one…"), ...others.map((todo) => h("option", { value: todo.id }, `${line(todo.id, 30)}: ${line(todo.content, 60)}`)));
+    };
+    fill();
+    chooser.addEventListener("focus", fill);
     chooser.addEventListener("change", () => {
       const control = this.controls.depends_on;
       if (chooser.value) control.value = [...idsOf(control.value), chooser.value].join("\n");

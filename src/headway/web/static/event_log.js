@@ -1,4 +1,4 @@
-/** The last events of a session, each once and in order, and never more than there is room for. */
+/** The last events of a session, each once, in order and without a hole, and never more than there is room for. */
 
 const KEPT = 2_000;
 const SLACK = 500;
@@ -9,8 +9,10 @@ export class EventLog {
     this.clear();
   }
 
-  clear() {
+  /** `before`: the version after which it begins. */
+  clear(before = 0) {
     this.events = [];
+    this.before = before;
     this.room = KEPT;
     /** How often it was begun anew. */
     this.begun = (this.begun ?? 0) + 1;
@@ -23,36 +25,29 @@ export class EventLog {
   }
 
   get last() {
-    return this.events.length ? this.events.at(-1).version : 0;
+    return this.events.length ? this.events.at(-1).version : this.before;
   }
 
-  /** Adds what is newer; true if there was something. */
+  /** Adds what is newer; true if it goes on from what is there, false if something between is missing: nothing is added. */
   add(events) {
     const last = this.last;
     const fresh = events.filter((event) => event.version > last);
+    if (fresh.length && fresh[0].version !== last + 1) return false;
     this.events.push(...fresh);
     if (this.events.length > this.room + SLACK) {
       this.events.splice(0, this.events.length - this.room);
       this.era += 1;
     }
-    return fresh.length > 0;
+    return true;
   }
 
-  /** Puts older ones before; a person asked for them, so there is more room. */
+  /** Puts older ones before, if they lead up to the first; a person asked for them, so there is more room. */
   addOlder(events) {
     const first = this.first;
-    const older = events.filter((event) => !first || event.version < first);
+    const older = events.filter((event) => event.version < first);
+    if (older.at(-1)?.version !== first - 1) return;
     this.events = [...older, ...this.events];
     this.room = Math.min(Math.max(this.room, this.events.length), MOST);
-    this.era += 1;
-  }
-
-  /** Fills a hole before the newest ones: events that were told while others were fetched stay. */
-  merge(events) {
-    if (!events.length) return;
-    const known = new Map(this.events.map((event) => [event.version, event]));
-    for (const event of events) known.set(event.version, event);
-    this.events = [...known.values()].sort((one, other) => one.version - other.version);
     this.era += 1;
   }
 }

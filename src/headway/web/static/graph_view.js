@@ -122,7 +122,7 @@ function paint(id, items, critical) {
   setAttribute(one.element, "class", `node k-${kindOf(todo)} ${critical.has(id) ? "critical" : ""} ${id === route.item ? "is-chosen" : ""}`);
   setText(one.mark, markOf(todo));
   setText(one.text, line(todo.content, 120));
-  setText(one.time, itemLasted(todo));
+  setText(one.time, todo.completed_at ? itemLasted(todo) : "");
   const needs = todo.depends_on.length ? `, depends on ${todo.depends_on.map((other) => line(other, 40)).join(", ")}` : "";
   setAttribute(one.element, "aria-label", `${line(id, 40)}: ${line(todo.content, 160)}. ${statusOf(todo)}${needs}`);
 }
@@ -145,6 +145,7 @@ export function updateGraph(dirty) {
   const isOpen = [...items.values()].some((todo) => !isFinished(todo));
   const path = new Set(critical.length > 1 ? critical : []);
   for (const id of some.ids) paint(id, items, path);
+  if (dirty.route || dirty.shown) nodes.get(route.item)?.element.scrollIntoView({ block: "nearest", inline: "nearest" });
   const left = some.left ? ` Drawn are ${some.ids.length} of ${some.ids.length + some.left} linked items: those being worked on${route.item ? ", the chosen one" : ""} and the longest chain, with what is around them.` : "";
   const alone = some.alone ? ` ${count(some.alone, "item")} without dependencies ${some.alone === 1 ? "is" : "are"} not drawn.` : "";
   setText(about, `${path.size > 1 ? `The longest chain ${isOpen ? "still to be done " : ""}has ${count(path.size, "item")}; it is drawn in ink.` : `${count(some.ids.length, "item")}.`}${left}${alone}`);

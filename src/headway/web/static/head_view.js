@@ -41,8 +41,10 @@ export function mountHead(element) {
 export async function back(which) {
   const control = parts[which];
   if (control.getAttribute("aria-disabled") === "true") return say(`There is nothing to ${which}.`);
+  const { name } = store.session;
   const done = await attempt(control, parts.problem, which === "undo" ? undo : redo);
-  if (done) say(which === "undo" ? "Undone." : "Redone.", { name: which === "undo" ? "Redo" : "Undo", run: () => back(which === "undo" ? "redo" : "undo") });
+  const opposite = which === "undo" ? "redo" : "undo";
+  if (done) say(which === "undo" ? "Undone." : "Redone.", { name: which === "undo" ? "Redo" : "Undo", run: () => store.session?.name === name && back(opposite) });
 }
 
 function counted(items) {

@@ -1,6 +1,6 @@
 /** What is done with one item from anywhere: its status, its place, dropping it, executing it, rolling it back. */
 
-import { drop, edit, execute, move, rollBack, undo } from "./actions.js";
+import { clear, drop, edit, execute, move, rollBack, undo } from "./actions.js";
 import { h, said } from "./dom.js";
 import { openDialog, tick } from "./dialogs.js";
 import { attempt, say, showProblem } from "./feedback.js";
@@ -11,7 +11,18 @@ import { count, line } from "./text.js";
 import { plainMark, STATUS_NAMES, STATUSES } from "./words.js";
 
 const KIND = { pending: "quiet", in_progress: "running", completed: "done", blocked: "blocked", cancelled: "quiet" };
-const takeBack = { name: "Undo", run: () => attempt(null, null, undo) };
+
+/** Takes back what was just done, unless something else was done since: undo would take back that instead. */
+function takeBack({ version }) {
+  const { name } = store.session;
+  const isLater = (event) => event.version > version && event.type === "TodoListUpdated" && event.agent_id === "main";
+  const run = () => {
+    if (store.session?.name !== name) say(`That was in “${line(name, 60)}”.`);
+    else if (store.log.events.some(isLater)) say("The list was changed since. Undo (u) takes back the last change, whoever made it.");
+    else attempt(null, null, undo);
+  };
+  return { name: "Undo", run };
+}
 
 /** The menu of statuses at an element. */
 export function changeStatus(id, anchor, place = null) {
@@ -24,27 +35,66 @@ export function changeStatus(id, anchor, place = null) {
     kind: KIND[status],
     chosen: status === todo.status,
   }));
-  openMenu(anchor, `Status of ${line(id, 60)}`, choices, (status) => status !== todo.status && setStatus(id, status, anchor, place));
+  openMenu(anchor, `Status of ${line(id, 60)}`, choices, (status) => status !== store.session?.items.get(id)?.status && setStatus(id, status, anchor, place));
 }
 
 export async function setStatus(id, status, control, place = null) {
   const done = await attempt(control, place, () => edit(id, { status }));
-  if (done) say(`${line(id, 60)}: ${STATUS_NAMES[status].toLowerCase()}.`, takeBack);
+  if (done) say(`${line(id, 60)}: ${STATUS_NAMES[status].toLowerCase()}.`, takeBack(done));
 }
 
-/** To a position counted from 1; one that is not there is the nearest that is. */
+let ahead = null;
+let asked = Promise.resolve();
+
+/** The ids in the order that they will have once the server has told of all moves that were asked for. */
+function order() {
+  if (ahead && (ahead.name !== store.session.name || store.session.version >= ahead.version)) ahead = null;
+  return ahead?.ids ?? [...store.session.items.keys()];
+}
+
+/** To a position counted from 1; one that is not there is the nearest that is. Moves are made one after the other. */
 export async function moveItem(id, position) {
-  const ids = [...store.session.items.keys()];
+  const ids = order();
   const wanted = Math.min(Math.max(position, 1), ids.length);
-  if (ids.indexOf(id) + 1 === wanted) return;
-  const done = await attempt(null, null, () => move(id, wanted));
-  if (done) say(`${line(id, 60)} is now ${wanted} of ${ids.length}.`, takeBack);
+  if (!ids.includes(id) || ids.indexOf(id) + 1 === wanted) return;
+  const mine = { name: store.session.name, ids: ids.filter((other) => other !== id).toSpliced(wanted - 1, 0, id), version: Infinity };
+  ahead = mine;
+  asked = asked.then(() => store.session?.name === mine.name && attempt(null, null, () => move(id, wanted)));
+  const done = await asked;
+  if (done) mine.version = done.version;
+  else if (ahead === mine) ahead = null;
+  if (done) say(`${line(id, 60)} is now ${wanted} of ${ids.length}.`, takeBack(done));
+}
+
+/** One place up or down among those that are shown. */
+export function stepItem(id, step, isShown) {
+  const ids = order();
+  const shown = ids.filter((other) => other === id || isShown(other));
+  const next = shown[shown.indexOf(id) + step];
+  if (next !== undefined) return moveItem(id, ids.indexOf(next) + 1);
+  return say(`${line(id, 60)} is already the ${step < 0 ? "first" : "last"}.`);
 }
 
 export async function dropItem(id, control = null, place = null) {
   const content = store.session.items.get(id)?.content ?? id;
   const done = await attempt(control, place, () => drop(id));
-  if (done) say(`Dropped “${line(content, 80)}”.`, takeBack);
+  if (done) say(`Dropped “${line(content, 80)}”.`, takeBack(done));
+}
+
+/** Asks, and drops all items. */
+export function clearList() {
+  const items = store.session.items.size;
+  return openDialog({
+    title: "Clear the list",
+    content: [h("p", {}, `${items === 1 ? "The item" : `All ${count(items, "item")}`} of the list will be dropped, whether finished or not. Undo brings everything back.`)],
+    action: "Clear the list",
+    danger: true,
+    work: async () => {
+      const done = await clear();
+      say("The list is cleared.", takeBack(done));
+      return done;
+    },
+  });
 }
 
 /** Asks how, and has the agent do the item. */

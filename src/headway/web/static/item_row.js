@@ -18,6 +18,7 @@ export class ItemRow {
     this.content = h("span", { class: "content said", dir: "auto" });
     this.meta = h("span", { class: "meta" });
     this.grip = h("span", { class: "grip", "aria-hidden": "true", title: "Drag to move (Alt+↑, Alt+↓)" });
+    this.grip.addEventListener("click", () => {}); // else a browser takes a finger on it for one on the mark beside it
     this.main = h("button", { type: "button", class: "open", tabindex: "-1" }, this.state, this.content, this.meta);
     this.element = h("li", { class: "stop", data: { id } }, this.grip, this.mark, this.main);
     this.lasted = null;

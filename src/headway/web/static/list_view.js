@@ -1,11 +1,11 @@
 /** The list: rows by id, of which only those that are different are touched; keys to go through it. */
 
-import { arrange, h, setAttribute, setText } from "./dom.js";
+import { arrange, focusOr, h, keepFocus, setAttribute, setText } from "./dom.js";
 import { announce } from "./feedback.js";
 import { dependents, isFinished } from "./graph_math.js";
 import { ItemRow } from "./item_row.js";
-import { mountAdding } from "./add_form.js";
-import { changeStatus, dropItem, moveItem } from "./item_actions.js";
+import { focusAdding, mountAdding } from "./add_form.js";
+import { changeStatus, clearList, dropItem, moveItem, stepItem } from "./item_actions.js";
 import { mountDragging } from "./dragging.js";
 import { go, route } from "./route.js";
 import { store } from "./store.js";
@@ -13,24 +13,34 @@ import { count, line } from "./text.js";
 import { STATUS_NAMES } from "./words.js";
 
 const rows = new Map();
-let list, empty, search, which, found;
+let list, empty, search, which, found, clearing;
 let after = new Map();
 let current = null;
+let followed = null;
 
 export function mountList(element, { openItem, editItem }) {
   search = h("input", { type: "search", placeholder: "Find in the list", "aria-label": "Find in the list", autocomplete: "off" });
   which = h("select", { "aria-label": "Which items" }, ...[["all", "All items"], ["open", "Open"], ["in_progress", "In progress"], ["blocked", "Blocked"], ["finished", "Finished"]].map(([value, text]) => h("option", { value }, text)));
   found = h("p", { class: "found", role: "status" });
+  clearing = h("p", { class: "view-about" }, h("button", { type: "button", class: "link", title: "Drop all items; undo brings them back", on: { click: askToClear } }, "Clear the list…"));
   list = h("ol", { class: "stops", role: "list", "aria-label": "Items" });
   empty = h("p", { class: "empty", hidden: true });
-  element.append(h("div", { class: "filters", role: "search" }, search, which, found), empty, list);
-  mountAdding(element);
-  search.addEventListener("input", filter);
-  which.addEventListener("change", filter);
+  element.append(h("div", { class: "filters", role: "search" }, search, which, found), empty, list, clearing);
+  mountAdding(element, { left: () => focusRow() || focusOr() });
+  search.addEventListener("input", () => keepPlace(filter));
+  search.addEventListener("keydown", (event) => {
+    if (event.key !== "ArrowDown" || event.isComposing || !focusRow()) return;
+    event.preventDefault();
+  });
+  which.addEventListener("change", () => keepPlace(filter));
   list.addEventListener("click", (event) => onClick(event, openItem));
   list.addEventListener("keydown", (event) => onKey(event, { openItem, editItem }));
   list.addEventListener("focusin", (event) => setCurrent(event.target.closest("li")?.dataset.id));
   mountDragging(list, (id, position) => moveItem(id, position));
+}
+
+function askToClear() {
+  clearList().dialog.addEventListener("close", () => store.session?.items.size === 0 && focusAdding());
 }
 
 export function focusSearch() {
@@ -43,15 +53,34 @@ function setCurrent(id) {
   const before = rows.get(current);
   if (before) before.main.tabIndex = -1;
   current = id;
+  followed = null;
   rows.get(id).main.tabIndex = 0;
+}
+
+const isShown = (id) => rows.has(id) && rows.get(id).element.isConnected && !rows.get(id).element.hidden;
+
+/** Makes a change of the rows; if the one where keys go is gone or hidden then, they go to the nearest. */
+function keepPlace(change) {
+  const ids = [...list.children].map((element) => element.dataset.id);
+  const place = ids.indexOf(current);
+  const had = list.contains(document.activeElement);
+  change();
+  if (isShown(current)) return;
+  const next = [...ids.slice(place + 1), ...ids.slice(0, Math.max(place, 0)).reverse(), ...store.session.items.keys()].find(isShown);
+  if (!rows.has(current)) current = null;
+  setCurrent(next);
+  if (!had) return;
+  if (next) rows.get(next).main.focus();
+  else if (store.session.items.size) search.focus();
+  else focusAdding();
 }
 
 /** Focuses the row of an item; false if it cannot be seen. */
 export function focusRow(id) {
-  const row = rows.get(id ?? current) ?? rows.values().next().value;
-  if (!row || row.element.hidden || !row.element.isConnected) return false;
+  const row = rows.get(id) ?? rows.get(current);
+  if (!row || !isShown(row.id)) return false;
   row.main.focus();
-  return true;
+  return document.activeElement === row.main;
 }
 
 function onClick(event, openItem) {
@@ -75,7 +104,8 @@ function onKey(event, { openItem, editItem }) {
     const step = { ArrowUp: -1, ArrowDown: 1 }[event.key];
     if (!step) return;
     event.preventDefault();
-    moveItem(row.id, [...store.session.items.keys()].indexOf(row.id) + 1 + step);
+    stepItem(row.id, step, isShown);
+    followed = row.id;
     return;
   }
   const keys = {
@@ -83,7 +113,7 @@ function onKey(event, { openItem, editItem }) {
     ArrowUp: () => reach(neighbour(row.element, -1)),
     Home: () => reach([...list.children].find((one) => !one.hidden)),
     End: () => reach([...list.children].findLast((one) => !one.hidden)),
-    Enter: () => openItem(row.id, true),
+    Enter: () => (event.target === row.mark ? changeStatus(row.id, row.mark) : openItem(row.id, true)),
     " ": () => changeStatus(row.id, row.mark),
     e: () => editItem(row.id),
     Delete: () => dropItem(row.id),
@@ -139,8 +169,10 @@ export function updateList(dirty) {
     if (!rows.has(id)) rows.set(id, new ItemRow(id));
     rows.get(id).update(items.get(id), items, Object.hasOwn(executing, id));
   }
-  if (isNew) reorder(items);
-  if (isNew || touched.size) filter();
+  if (isNew || touched.size) keepPlace(() => {
+    if (isNew) reorder(items);
+    filter();
+  });
   if (isNew || dirty.route) for (const [id, row] of rows) setChosen(row, id === route.item);
 }
 
@@ -165,22 +197,15 @@ function setChosen(row, isChosen) {
   if (row.element.classList.contains("is-chosen") === isChosen) return;
   row.element.classList.toggle("is-chosen", isChosen);
   setAttribute(row.main, "aria-current", isChosen ? "true" : null);
-  if (isChosen && row.main !== document.activeElement) setCurrent(row.id);
+  if (isChosen && isShown(row.id)) setCurrent(row.id);
 }
 
 function reorder(items) {
-  const ids = [...rows.keys()];
-  const place = ids.indexOf(current);
-  const hadFocus = list.contains(document.activeElement) && !items.has(current);
-  for (const id of ids) if (!items.has(id)) rows.delete(id);
+  for (const id of [...rows.keys()]) if (!items.has(id)) rows.delete(id);
   arrange(list, [...items.keys()].map((id) => rows.get(id).element));
-  if (!items.has(current)) {
-    current = null;
-    const next = [...items.keys()][Math.min(Math.max(place, 0), items.size - 1)];
-    setCurrent(next);
-    if (hadFocus && next) rows.get(next).main.focus();
-  }
+  if (followed && document.activeElement === rows.get(followed)?.main) rows.get(followed).main.scrollIntoView({ block: "nearest" });
   empty.hidden = items.size > 0;
+  keepFocus(clearing, () => (clearing.hidden = items.size === 0), focusAdding);
   setText(empty, "Nothing in the list yet. Add the first item below, or make items from a plan in the Plan view.");
 }
 

@@ -1,22 +1,25 @@
 /** The log: events as they come, newest last; a part of those that are known is drawn, older ones on demand. */
 
-import { h, longText, said, setText } from "./dom.js";
+import { arrange, h, longText, said, setText } from "./dom.js";
 import { commandBlock, diffBlock } from "./diff.js";
 import { attempt, problemPlace } from "./feedback.js";
 import { store } from "./store.js";
 import { count, line } from "./text.js";
 import { clock, inFull } from "./time.js";
-import { eventWords, GROUP, isMinor, isTrouble, who } from "./words.js";
+import { showAll } from "./whole_event.js";
+import { eventWords, GROUP, isMinor, isTrouble, whose } from "./words.js";
 
 const DRAWN = 300;
 const TRIMMED = 500;
-const HIDDEN = new Set(["type", "session_id", "agent_id", "version", "timestamp", "actor", "diff", "command", "text", "plan", "changes"]);
+const MORE = 900;
+const HIDDEN = new Set(["type", "session_id", "agent_id", "version", "timestamp", "actor", "diff", "command", "text", "plan", "changes", "cut"]);
 
 let list, frame, search, group, agent, older, found, problem, empty, down;
 let era = -1;
 let read = 0;
 let room = DRAWN;
 let sticks = true;
+let session;
 let matching = 0;
 
 export function mountLog(element) {
@@ -34,15 +37,22 @@ export function mountLog(element) {
   for (const control of [search, group, agent]) control.addEventListener("input", () => redraw(DRAWN));
   older.addEventListener("click", () => showOlder());
   down.addEventListener("click", () => toEnd());
-  let touched = 0;
-  for (const kind of ["wheel", "touchmove", "keydown", "pointerdown"]) frame.addEventListener(kind, () => (touched = performance.now()), { passive: true });
+  let before = { top: 0, height: 0 };
   frame.addEventListener("scroll", () => {
-    const isAtEnd = frame.scrollHeight - frame.scrollTop - frame.clientHeight < 40;
-    if (isAtEnd) sticks = true;
-    else if (performance.now() - touched < 800) sticks = false; // a person went up; else rows became higher
-    down.hidden = sticks;
+    const { scrollTop: top, scrollHeight: height } = frame;
+    if (height - top - frame.clientHeight < 40) stick(true);
+    else if (top < before.top && height >= before.height) stick(false); // a person went up; else rows went away
+    before = { top, height };
   }, { passive: true });
+  list.addEventListener("click", (event) => event.target.closest("summary") && stick(false)); // it is read now
   new ResizeObserver(() => sticks && toEnd()).observe(list);
+}
+
+/** Whether the end is followed; else the browser keeps what is looked at in its place. */
+function stick(isWanted) {
+  sticks = isWanted;
+  down.hidden = sticks;
+  frame.style.setProperty("overflow-anchor", sticks ? "none" : "auto");
 }
 
 function isWanted(event) {
@@ -53,28 +63,42 @@ function isWanted(event) {
   return !words || `${event.type} ${event.actor} ${event.agent_id} ${eventWords(event)} ${event.text ?? ""}`.toLowerCase().includes(words);
 }
 
+const rows = new WeakMap();
+
 function row(event) {
-  const name = event.agent_id === "main" ? who(event.actor) : line(event.agent_id, 40);
+  if (!rows.has(event)) rows.set(event, madeRow(event));
+  return rows.get(event);
+}
+
+function madeRow(event) {
   const details = h("details", {}, h("summary", {},
     h("time", { datetime: event.timestamp, title: inFull(event.timestamp) }, clock(event.timestamp)),
-    h("span", { class: "event-who said", dir: "auto" }, name),
+    h("span", { class: "event-who said", dir: "auto" }, whose(event)),
     h("span", { class: "event-words said", dir: "auto" }, eventWords(event)),
   ));
   details.addEventListener("toggle", () => details.open && details.childElementCount === 1 && details.append(body(event)));
   return h("li", { class: `event ${isTrouble(event) ? "is-trouble" : ""}`, data: { version: event.version } }, details);
 }
 
-function body(event) {
+/** What is not whole is shown as far as it is there; of the rest, all that is long is cut. */
+function body(event, isWhole = false) {
   const rest = Object.entries(event).filter(([name, value]) => !HIDDEN.has(name) && value !== null && value !== "" && !(Array.isArray(value) && !value.length));
   const facts = [["event", `${event.version} · ${event.type}`], ["by", `${event.actor}, agent ${event.agent_id}`], ...rest.map(([name, value]) => [name.replaceAll("_", " "), typeof value === "object" ? JSON.stringify(value) : String(value)])];
-  return h("div", { class: "event-body" },
-    h("dl", { class: "facts" }, facts.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, longText(value, {}, "span"))))),
+  const long = (text, given, tag) => longText(text, given, tag, isWhole || event.cut ? Infinity : undefined);
+  const element = h("div", { class: "event-body", tabindex: "-1" },
+    h("dl", { class: "facts" }, facts.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, long(value, {}, "span"))))),
     event.command ? commandBlock(event.command) : null,
     event.diff ? diffBlock(event.diff) : null,
     event.changes?.length ? h("ul", { class: "plain-list" }, event.changes.slice(0, 40).map((one) => h("li", {}, said(line([one.kind, one.id, one.content ?? "", one.status?.join(" → ") ?? one.fields?.join(", ") ?? ""].filter(Boolean).join(" "), 200))))) : null,
-    event.plan ? longText(JSON.stringify(event.plan, null, 2), { class: "output" }) : null,
-    event.text ? longText(event.text, { class: "output" }) : null,
+    event.plan ? long(JSON.stringify(event.plan, null, 2), { class: "output" }) : null,
+    event.text ? long(event.text, { class: "output", tabindex: "0" }) : null,
+    showAll(event, (whole) => {
+      const all = body(whole, true);
+      element.replaceWith(all);
+      all.focus({ preventScroll: true });
+    }),
   );
+  return element;
 }
 
 /** All anew: another filter, another session, or older events came. */
@@ -84,7 +108,7 @@ function redraw(wanted) {
   read = store.log.events.length;
   const all = store.log.events.filter(isWanted);
   matching = all.length;
-  list.replaceChildren(...all.slice(-room).map(row));
+  arrange(list, all.slice(-room).map(row));
   agents();
   about();
 }
@@ -118,35 +142,41 @@ function about() {
 
 function toEnd() {
   frame.scrollTop = frame.scrollHeight;
-  sticks = true;
-  down.hidden = true;
+  stick(true);
 }
 
-/** More of those that are known, then of those that the server has; what is looked at stays in its place. */
+/** Changes what is drawn; the row that is looked at stays in its place. */
+function inPlace(change) {
+  const { top } = frame.getBoundingClientRect();
+  const first = [...list.children].find((one) => one.getBoundingClientRect().bottom > top);
+  const before = first && { version: Number(first.dataset.version), top: first.getBoundingClientRect().top };
+  frame.style.setProperty("overflow-anchor", "none");
+  change();
+  const same = before && !sticks && [...list.children].find((one) => Number(one.dataset.version) >= before.version);
+  if (same) frame.scrollTop += same.getBoundingClientRect().top - before.top;
+  stick(sticks);
+}
+
+/** More of those that are known, then of those that the server has. */
 async function showOlder() {
-  const fromEnd = frame.scrollHeight - frame.scrollTop;
-  sticks = false;
-  if (list.childElementCount >= matching) await attempt(older, problem, () => store.loadOlder(DRAWN * 3));
-  redraw(room + DRAWN);
-  frame.scrollTop = frame.scrollHeight - fromEnd;
+  stick(false);
+  if (list.childElementCount >= matching) await attempt(older, problem, () => store.loadOlder(MORE));
+  inPlace(() => redraw(list.childElementCount + MORE));
 }
 
 export function updateLog(dirty) {
   if (!(dirty.events || dirty.whole || dirty.shown)) return;
-  if (dirty.whole && era !== store.log.era) sticks = true;
-  if (era !== store.log.era || dirty.shown || store.log.events.length - read > DRAWN) {
-    const fromEnd = frame.scrollHeight - frame.scrollTop;
-    const open = new Set([...list.querySelectorAll("details[open]")].map((one) => one.closest("li").dataset.version));
-    redraw(room);
-    if (open.size) for (const one of list.children) if (open.has(one.dataset.version)) one.firstElementChild.open = true;
-    if (!sticks) frame.scrollTop = frame.scrollHeight - fromEnd;
+  if (store.session?.name !== session) stick(true);
+  session = store.session?.name;
+  const fresh = store.log.events.length - read;
+  if (era !== store.log.era || dirty.shown || fresh > DRAWN) {
+    inPlace(() => redraw(sticks ? room : Math.max(room, list.childElementCount + Math.max(fresh, 0))));
   } else {
-    const fresh = store.log.events.slice(read);
+    const wanted = store.log.events.slice(read).filter(isWanted);
+    for (const event of store.log.events.slice(read)) addAgent(event.agent_id);
     read = store.log.events.length;
-    const wanted = fresh.filter(isWanted);
     matching += wanted.length;
     list.append(...wanted.map(row));
-    for (const event of fresh) addAgent(event.agent_id);
     trim();
     about();
   }

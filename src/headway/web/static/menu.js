@@ -1,19 +1,19 @@
 /** A small menu at an element: one choice of several, by mouse or keys; focus goes back to where it was. */
 
-import { h } from "./dom.js";
+import { focusOr, h } from "./dom.js";
 
 let open = null;
 
 export function closeMenu({ refocus = true } = {}) {
   if (!open) return;
-  const { element, from } = open;
+  const { element, from, anchor } = open;
   open = null;
   element.remove();
-  if (refocus && from.isConnected) from.focus();
+  if (refocus) focusOr(from, anchor);
 }
 
 /** `choices`: {name, mark, kind, value, chosen, hint}; `chosen(value)` when one is taken. */
-export function openMenu(anchor, label, choices, chosen, from = document.activeElement ?? anchor) {
+export function openMenu(anchor, label, choices, chosen, from = document.activeElement) {
   closeMenu({ refocus: false });
   const items = choices.map((choice) =>
     h(
@@ -36,7 +36,7 @@ export function openMenu(anchor, label, choices, chosen, from = document.activeE
   });
   document.body.append(element);
   place(element, anchor.getBoundingClientRect());
-  open = { element, from };
+  open = { element, from, anchor };
   (items[choices.findIndex((choice) => choice.chosen)] ?? items[0]).focus();
 }
 

@@ -1,10 +1,12 @@
 /** The plan: what is to be reached and in which steps; and how it becomes the list. */
 
+import { Problem } from "./api.js";
 import { clearPlan, planToTodos, setPlan, setPlanMode, undo } from "./actions.js";
 import { h, longText, said, setAttribute } from "./dom.js";
 import { field, openDialog } from "./dialogs.js";
-import { attempt, problemPlace, say } from "./feedback.js";
+import { attempt, problemPlace, say, showProblem } from "./feedback.js";
 import { go } from "./route.js";
+import { sameSession } from "./same_session.js";
 import { store } from "./store.js";
 import { count, line } from "./text.js";
 import { kindOf, markOf } from "./words.js";
@@ -30,11 +32,19 @@ export function mountPlan(element) {
   parts.mode = h("input", { type: "checkbox", role: "switch" });
   parts.mode.addEventListener("change", async () => {
     const on = parts.mode.checked;
-    const done = await attempt(parts.mode, parts.problem, () => setPlanMode(on));
-    if (!done) parts.mode.checked = Boolean(store.session?.plan_mode);
+    told = Infinity;
+    told = (await attempt(parts.mode, parts.problem, () => setPlanMode(on)))?.version ?? 0;
+    showMode();
   });
   const mode = h("label", { class: "tick", title: "The agent plans and changes nothing" }, parts.mode, h("span", {}, "Plan mode: the agent only plans"));
   element.append(h("div", { class: "view-head" }, h("div", { class: "acts" }, parts.use, parts.write, parts.remove), mode), parts.problem, parts.body);
+}
+
+/** The version from which on the session says what a person wanted, or what others made of it since. */
+let told = 0;
+
+function showMode() {
+  if (store.session?.version >= told) parts.mode.checked = store.session.plan_mode;
 }
 
 function useIt() {
@@ -42,41 +52,65 @@ function useIt() {
   const work = async () => {
     const done = await planToTodos();
     go({ view: "list" });
-    say("The list is now the plan’s steps.", { name: "Undo", run: () => attempt(null, null, undo) });
+    say("The list is now the plan’s steps.", { name: "Undo", run: () => attempt(null, null, takeBack) });
     return done;
   };
+  const takeBack = sameSession(undo);
   if (!items) return attempt(parts.use, parts.problem, work);
   return openDialog({
     title: "Make the plan the list",
-    content: [h("p", {}, `The ${count(items, "item")} of the list give way to the ${count(store.session.plan.steps.length, "step")} of the plan. Undo brings them back.`)],
+    content: [h("p", {}, `The ${items === 1 ? "item of the list gives" : `${count(items, "item")} of the list give`} way to the ${count(store.session.plan.steps.length, "step")} of the plan. Undo brings ${items === 1 ? "it" : "them"} back.`)],
     action: "Replace the list",
-    work,
+    work: sameSession(work),
   });
 }
+
+let editing = null;
 
 function writeIt() {
   const text = h("textarea", { rows: "18", class: "code", spellcheck: "false", name: "plan" });
   text.value = JSON.stringify(store.session.plan ?? EXAMPLE, null, 2);
-  openDialog({
+  const opened = openDialog({
     title: store.session.plan ? "Edit the plan" : "Write a plan",
     wide: true,
     content: [field("Plan as JSON", text, "title, overview and steps (id, description; module, dependencies, risks, estimatedTime); risks, testingStrategy, estimatedDuration.")],
     action: "Save",
-    work: () => {
-      let plan;
-      try {
-        plan = JSON.parse(text.value);
-      } catch (error) {
-        throw Object.assign(error, { message: `this is no valid JSON (${error.message})` });
-      }
-      return setPlan(plan);
-    },
+    work: sameSession(() => {
+      const other = changedMeanwhile();
+      if (other) throw other;
+      return setPlan(parsed(text.value));
+    }),
   });
+  editing = { ...opened, name: store.session.name, base: JSON.stringify(store.session.plan) };
+  opened.dialog.addEventListener("close", () => (editing = null));
+}
+
+function parsed(text) {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new Problem(`This is no valid JSON: ${error.message}.`);
+  }
+}
+
+/** What to say, once, of a plan that is another one than the one that is being edited. */
+function changedMeanwhile() {
+  const { plan } = store.session;
+  const now = JSON.stringify(plan);
+  if (now === editing.base) return null;
+  editing.base = now;
+  editing.doIt.textContent = plan ? "Save over it" : "Save";
+  const what = plan ? `The plan was changed meanwhile: it is now “${line(plan.title, 100)}” with ${count(plan.steps.length, "step")}` : "The plan was removed meanwhile";
+  return new Problem(`${what}. What you typed is not saved; save it if it is to be the plan all the same.`);
 }
 
 function removeIt(control) {
   const before = store.session.plan;
-  return attempt(control, parts.problem, clearPlan).then((done) => done && say("The plan is removed.", { name: "Bring it back", run: () => attempt(null, null, () => setPlan(before)) }));
+  const bringBack = sameSession(() => {
+    if (store.session.plan) throw new Problem("There is another plan now.");
+    return setPlan(before);
+  });
+  return attempt(control, parts.problem, clearPlan).then((done) => done && say("The plan is removed.", { name: "Bring it back", run: () => attempt(null, null, bringBack) }));
 }
 
 function texts(name, list) {
@@ -105,9 +139,16 @@ function step(one) {
 export function updatePlan(dirty) {
   const session = store.session;
   if (!session) return;
-  if (dirty.whole || dirty.plan_mode) parts.mode.checked = session.plan_mode;
-  if (dirty.whole || dirty.plan || dirty.shown) draw(session);
+  if (editing?.name === session.name && (dirty.whole || dirty.plan)) warn();
+  if (dirty.whole) told = 0;
+  showMode();
+  if (dirty.whole || dirty.plan || dirty.order || dirty.shown) draw(session);
   else if (session.plan) for (const id of dirty.items) redraw(id);
+}
+
+function warn() {
+  const other = changedMeanwhile();
+  if (other && editing.doIt.getAttribute("aria-busy") !== "true") showProblem(editing.problem, other);
 }
 
 /** The mark of one step. */

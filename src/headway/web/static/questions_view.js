@@ -3,11 +3,12 @@
 import { answer } from "./actions.js";
 import { arrange, h, said } from "./dom.js";
 import { commandBlock, diffBlock } from "./diff.js";
-import { announce, attempt, problemPlace } from "./feedback.js";
+import { announce, attempt, problemPlace, say } from "./feedback.js";
 import { go } from "./route.js";
 import { store } from "./store.js";
 import { line } from "./text.js";
 
+const SETTLE = 400; // milliseconds: a click that was meant for what was there before is not an answer
 const blocks = new Map();
 let section;
 
@@ -17,16 +18,25 @@ export function mountQuestions(element) {
 
 const WHAT = { read: "wants to read", write: "wants to change files", execute: "wants to run a command", run: "wants to run a command", network: "wants to reach a host" };
 
+const REPLIES = { once: "allowed once", always: "always allowed", no: "no" };
+
 function made(question) {
+  const block = { isSent: false };
   const problem = problemPlace();
   const reason = h("input", { type: "text", class: "reason", "aria-label": "Reason for no (the agent is told)", placeholder: "Reason for no, which the agent is told", dir: "auto", autocomplete: "off" });
   const reply = (text, value, title) => {
     const control = h("button", { type: "button", title, class: value === "once" ? "primary" : "" }, text);
-    control.addEventListener("click", () => attempt(control, problem, () => answer({ question_id: question.question_id, agent: question.agent, reply: value, reason: value === "no" ? reason.value : "" })));
+    control.addEventListener("click", async () => {
+      block.isSent = true;
+      const done = await attempt(control, problem, () => answer({ question_id: question.question_id, agent: question.agent, reply: value, reason: value === "no" ? reason.value : "" }));
+      block.isSent = Boolean(done);
+      if (done && done.reply !== value) say(`It was answered before: ${REPLIES[done.reply] ?? line(done.reply)}.`);
+    });
     return control;
   };
   const item = question.item_id && h("button", { type: "button", class: "link", on: { click: () => go({ item: question.item_id }) } }, said(line(question.item_id, 60)));
   const gone = h("p", { class: "gone", hidden: true });
+  const answers = h("div", { class: "answers" });
   const no = reply("No", "no", "The agent may not, and is told why");
   reason.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && !event.isComposing) no.click();
@@ -39,32 +49,33 @@ function made(question) {
     question.path && !question.line.includes(question.path) ? h("p", { class: "fact" }, "File ", said(question.path, "code")) : null,
     question.host ? h("p", { class: "fact" }, "Host ", said(question.host, "code")) : null,
     question.diff ? diffBlock(question.diff) : null,
-    h("div", { class: "answers" }, reply("Allow once", "once", "This call alone"), reply("Always allow", "always", "This and calls like it, from now on"), h("span", { class: "refuse" }, no, reason)),
+    answers,
     gone,
     problem,
   );
-  return { element, reason, gone };
+  answers.append(reply("Allow once", "once", "This call alone"), reply("Always allow", "always", "This and calls like it, from now on"), h("span", { class: "refuse" }, no, reason));
+  answers.style.setProperty("pointer-events", "none");
+  setTimeout(() => answers.style.removeProperty("pointer-events"), SETTLE);
+  return Object.assign(block, { element, answers, reason, gone });
 }
 
-/** It was answered elsewhere, or its run is over; what a person typed there is not taken away. */
+/** It was answered elsewhere, or its run is over. What a person typed there stays until it is closed. */
 function retire(key, block) {
-  const inUse = block.reason.value.trim() !== "" && block.element.contains(document.activeElement);
-  if (!inUse) {
-    const had = block.element.contains(document.activeElement);
-    blocks.delete(key);
-    block.element.remove();
-    if (had) (section.querySelector("button") ?? document.getElementById("main")).focus({ preventScroll: true });
-    return;
-  }
+  if (block.reason.value.trim() === "" || block.isSent) return close(key, block);
   if (!block.gone.hidden) return;
   block.gone.hidden = false;
-  const close = h("button", { type: "button", class: "link" }, "Close");
-  close.addEventListener("click", () => {
-    block.reason.value = "";
-    retire(key, block);
-    section.hidden = !blocks.size;
-  });
-  block.gone.append("This was answered elsewhere, or its run is over. ", close);
+  block.reason.readOnly = true;
+  for (const control of block.answers.querySelectorAll("button")) control.hidden = true;
+  block.gone.append("This was answered elsewhere, or its run is over. ", h("button", { type: "button", class: "link", on: { click: () => close(key, block) } }, "Close"));
+}
+
+/** The focus does not go to another question: a key that is on its way would answer it. */
+function close(key, block) {
+  const had = block.element.contains(document.activeElement);
+  blocks.delete(key);
+  block.element.remove();
+  section.hidden = !blocks.size;
+  if (had) document.getElementById("main").focus({ preventScroll: true });
 }
 
 export function updateQuestions(dirty) {
@@ -81,7 +92,7 @@ export function updateQuestions(dirty) {
 
 /** Puts the focus on the first question; false if there is none. */
 export function focusQuestion() {
-  const first = section.querySelector("button.primary");
+  const first = section.querySelector("button.primary:not([hidden])");
   first?.focus();
   return Boolean(first);
 }

@@ -1,7 +1,9 @@
 /** How a run is wanted: mode, how many at once, and the rest. What was last chosen is remembered. */
 
-import { h } from "./dom.js";
+import { h, said, setText } from "./dom.js";
 import { field, select, tick } from "./dialogs.js";
+import { lookAtProject, project } from "./project.js";
+import { line } from "./text.js";
 import { MODES } from "./words.js";
 
 const KEY = "headway.run";
@@ -15,11 +17,28 @@ function remembered() {
 }
 
 const NAMES = { default: "default", auto_edit: "auto-edit", yolo: "yolo" };
+export const NO_MODEL = "No model is set: headway model provider:name";
+
+/** Which model there is; what else is set for the project is said where something else can be chosen. */
+function asSet(mode, parallel) {
+  const model = h("p", { class: "fact" });
+  const tell = () => {
+    if (!project) return;
+    model.replaceChildren(...(project.model ? ["Model ", said(line(project.model, 120), "code")] : [NO_MODEL]));
+    if (mode) setText(mode.options[0], `As set for the project (${NAMES[project.mode] ?? line(project.mode ?? "default", 20)})`);
+    if (parallel) parallel.placeholder = `${project.parallel ?? 1}, as set`;
+  };
+  tell();
+  lookAtProject().then(tell);
+  return model;
+}
+
+const modes = (chosen) => select("mode", [["", "As set for the project"], ...Object.entries(MODES).map(([value, text]) => [value, `${text} (${NAMES[value]})`])], chosen);
 
 /** The elements of the form, and what they say. */
 export function runFields({ one = false } = {}) {
   const last = remembered();
-  const mode = select("mode", [["", "As set for the project"], ...Object.entries(MODES).map(([value, text]) => [value, `${text} (${NAMES[value]})`])], last.mode ?? "");
+  const mode = modes(last.mode ?? "");
   const parallel = h("input", { type: "number", name: "parallel", min: "1", max: "64", inputmode: "numeric", placeholder: "as set" });
   parallel.value = last.parallel ?? "";
   const retries = h("input", { type: "number", name: "retries", min: "0", max: "100", inputmode: "numeric" });
@@ -32,12 +51,27 @@ export function runFields({ one = false } = {}) {
     if (mode.value) wanted.mode = mode.value;
     if (!one && parallel.value) wanted.parallel = Number(parallel.value);
     if (!one) wanted.keep_going = keepGoing.querySelector("input").checked;
-    try {
-      sessionStorage.setItem(KEY, JSON.stringify({ ...last, ...wanted, mode: mode.value, retries: one ? last.retries : retries.value }));
-    } catch {
-      // nothing is remembered then
-    }
+    remember({ ...last, ...wanted, parallel: one ? last.parallel : parallel.value, mode: mode.value, retries: one ? last.retries : retries.value });
     return wanted;
   };
-  return { elements: [field("How much you are asked", mode), numbers, one ? null : keepGoing, evidence].filter(Boolean), read };
+  return { elements: [field("How much you are asked", mode), numbers, one ? null : keepGoing, evidence, asSet(mode, parallel)].filter(Boolean), read };
+}
+
+/** The same for a message. */
+export function messageFields() {
+  const last = remembered();
+  const mode = modes(last.mode ?? "");
+  const read = () => {
+    remember({ ...last, mode: mode.value });
+    return mode.value ? { mode: mode.value } : {};
+  };
+  return { elements: [field("How much you are asked", mode), asSet(mode, null)], read };
+}
+
+function remember(chosen) {
+  try {
+    sessionStorage.setItem(KEY, JSON.stringify(chosen));
+  } catch {
+    // nothing is remembered then
+  }
 }

@@ -4,10 +4,13 @@ import { control, execute, message } from "./actions.js";
 import { h, setAttribute, setText } from "./dom.js";
 import { field, openDialog } from "./dialogs.js";
 import { announce, attempt, problemPlace } from "./feedback.js";
-import { runFields } from "./run_form.js";
+import { lookAtProject, project } from "./project.js";
+import { messageFields, NO_MODEL, runFields } from "./run_form.js";
+import { sameSession } from "./same_session.js";
+import { saidPlace, updateSaid } from "./said_view.js";
 import { store } from "./store.js";
 import { count, line } from "./text.js";
-import { at, lasted } from "./time.js";
+import { at, lasted, since } from "./time.js";
 import { ENDINGS } from "./words.js";
 
 const parts = {};
@@ -28,41 +31,49 @@ export function mountRun(element) {
   parts.stop = button("Stop", "End the run; what is done stays done", (event) => want(event.currentTarget));
   parts.stop.dataset.action = "stop";
   element.append(
-    h("div", { class: "run-words" }, parts.state, parts.more),
+    h("div", { class: "run-words" }, parts.state, parts.more, saidPlace()),
     h("div", { class: "run-buttons" }, parts.message, parts.start, parts.pause, parts.stop),
     parts.problem,
   );
+  document.addEventListener("visibilitychange", () => document.hidden || !store.session || look());
+}
+
+async function look() {
+  await lookAtProject();
+  store.mark({ run: true });
 }
 
 function want(control_) {
+  if (control_.getAttribute("aria-disabled") === "true") return undefined;
   return attempt(control_, parts.problem, () => control(control_.dataset.action));
 }
 
 export function startRun() {
   if (!store.session || store.session.run?.goes_on) return;
-  const open = [...store.session.items.values()].filter((todo) => todo.status === "pending").length;
+  const has = (status) => [...store.session.items.values()].filter((todo) => todo.status === status).length;
+  const again = has("blocked") ? " Blocked items that failed when they were executed are tried again." : "";
   const fields = runFields();
   openDialog({
     title: "Execute the list",
-    content: [h("p", {}, `${count(open, "pending item")}: each is done by the agent when everything it depends on is completed.`), ...fields.elements],
+    content: [h("p", {}, `${count(has("pending"), "pending item")}: each is done by the agent when everything it depends on is completed.${again}`), ...fields.elements],
     action: "Execute all",
-    work: () => execute(fields.read()),
+    work: sameSession(() => execute(fields.read())),
   });
 }
 
 export function sendMessage() {
   if (!store.session || store.session.run?.goes_on) return;
   const text = h("textarea", { name: "text", rows: "4", dir: "auto" });
+  const fields = messageFields();
   openDialog({
     title: "Message to the agent",
-    content: [field("What the agent is to do", text, "Left empty, it goes on where it was. What it does is in the log and in the list.")],
+    content: [field("What the agent is to do", text, "Left empty, it goes on where it was. What it does is in the log and in the list."), ...fields.elements],
     action: "Send",
-    work: () => message(text.value.trim() ? { text: text.value } : {}),
+    work: sameSession(() => message({ ...fields.read(), ...(text.value.trim() ? { text: text.value } : {}) })),
   });
 }
 
-function names(executing) {
-  const ids = Object.keys(executing);
+function some(ids) {
   return ids.slice(0, 4).map((id) => line(id, 30)).join(", ") + (ids.length > 4 ? ` and ${ids.length - 4} more` : "");
 }
 
@@ -70,7 +81,7 @@ function going(run) {
   const batch = run.batch;
   const state = run.stopping ? "Stopping" : run.paused ? "Paused" : "Running";
   if (!batch) return { state, more: `${line(run.model, 60)} · round ${run.round} of ${run.max_rounds} · ${count(run.tool_calls, "tool call")}` };
-  const executing = Object.keys(batch.executing).length ? `now: ${names(batch.executing)}` : "between items";
+  const executing = Object.keys(batch.executing).length ? `now: ${some(Object.keys(batch.executing))}` : "between items";
   const mode = { default: "asks first", auto_edit: "asks before commands", yolo: "never asks" }[batch.mode] ?? line(batch.mode);
   const several = batch.parallel > 1 ? ` · ${batch.parallel} at once` : "";
   return { state: `${state}, ${Math.min(batch.current_index, batch.total_count)} of ${batch.total_count} begun`, more: `${executing} · ${mode}${several} · ${line(run.model, 60)}` };
@@ -78,14 +89,20 @@ function going(run) {
 
 /** How the last run ended: why, if it is still in the log. */
 function over(run) {
-  const ended = store.log.events.findLast((event) => event.type === "RunFinished" && event.agent_id === "main");
-  const batch = store.log.events.findLast((event) => event.type === "BatchFinished" && event.agent_id === "main");
-  const outcome = run.batch && batch ? batch.outcome : run.reason;
+  const own = (type) => store.log.events.findLast((event) => event.type === type && event.agent_id === "main" && at(event.timestamp) >= at(run.started_at));
+  const ended = own("RunFinished");
+  const batch = run.batch && own("BatchFinished");
+  const outcome = batch?.outcome ?? run.reason;
   const seconds = ended ? (at(ended.timestamp) - at(run.started_at)) / 1000 : NaN;
-  const done = run.batch && batch ? `${batch.completed} of ${batch.total} completed` : count(run.tool_calls, "tool call");
-  const failed = batch?.failed_items?.length ? `failed: ${batch.failed_items.slice(0, 4).map((id) => line(id, 30)).join(", ")}` : "";
+  const done = batch ? `${batch.completed} of ${batch.total} completed` : run.batch || !run.tool_calls ? "" : count(run.tool_calls, "tool call");
+  const failed = batch?.failed_items?.length > 1 ? `failed: ${some(batch.failed_items)}` : "";
   const error = ended?.error ? line(ended.error, 300) : "";
   return { state: `Last run ${ENDINGS[outcome] ?? line(outcome)}`, more: [error, failed, done, lasted(seconds)].filter(Boolean).join(" · ") };
+}
+
+function idle(session) {
+  const words = session.run ? over(session.run) : { state: "No run yet", more: session.items.size ? "The agent can do the items of this list." : "" };
+  return project && !project.model ? { ...words, more: [session.run ? words.more : "", NO_MODEL].filter(Boolean).join(" · ") } : words;
 }
 
 export function updateRun(dirty) {
@@ -93,17 +110,18 @@ export function updateRun(dirty) {
   if (!session || !(dirty.whole || dirty.run || dirty.events || dirty.items.size || dirty.order)) return;
   const run = session.run;
   const isOn = Boolean(run?.goes_on);
-  const words = isOn ? going(run) : run ? over(run) : { state: "No run yet", more: session.items.size ? "The agent can do the items of this list." : "" };
+  const words = isOn ? going(run) : idle(session);
+  if (dirty.whole && !project) look();
   parts.kind = isOn ? (run.paused ? "paused" : "running") : "over";
   parts.words = words;
   setAttribute(parts.state.parentElement, "class", `run-words is-${parts.kind}`);
   setText(parts.more, words.more);
+  updateSaid(run);
   tickRun(Date.now());
   const pending = [...session.items.values()].some((todo) => todo.status === "pending" || todo.status === "blocked");
-  swap(parts.start, !isOn && pending);
-  swap(parts.message, !isOn);
-  swap(parts.stop, isOn && !run.stopping);
-  swap(parts.pause, isOn && !run.stopping);
+  show([[parts.start, !isOn && pending], [parts.stop, isOn], [parts.message, !isOn], [parts.pause, isOn && !run.stopping]]);
+  setAttribute(parts.stop, "aria-disabled", run?.stopping ? "true" : null);
+  setText(parts.stop, run?.stopping ? "Stopping…" : "Stop");
   parts.pause.dataset.action = run?.paused ? "resume" : "pause";
   setText(parts.pause, run?.paused ? "Resume" : "Pause");
   const now = run ? `${run.id} ${parts.kind}` : "";
@@ -111,18 +129,16 @@ export function updateRun(dirty) {
   told = now;
 }
 
-/** Shows or hides a button; the focus does not fall into nothing. */
-function swap(element, isShown) {
-  if (element.hidden === !isShown) return;
-  const had = element === document.activeElement;
-  element.hidden = !isShown;
-  if (had && !isShown) queueMicrotask(() => document.activeElement === document.body && (parts.start.hidden ? parts.stop.hidden ? parts.message : parts.stop : parts.start).focus());
+/** Shows some buttons and hides the others; the focus does not fall into nothing. */
+function show(buttons) {
+  const focused = buttons.find(([element]) => element === document.activeElement);
+  for (const [element, isShown] of buttons) if (element.hidden === isShown) element.hidden = !isShown;
+  if (focused?.[0].hidden) buttons.find(([element]) => !element.hidden)?.[0].focus();
 }
 
 /** The time goes on. */
 export function tickRun(now) {
   if (!parts.words) return;
   const run = store.session?.run;
-  const since = run?.goes_on ? ` · ${lasted(Math.max(0, Math.floor((now - at(run.started_at)) / 1000)))}` : "";
-  setText(parts.state, parts.words.state + since);
+  setText(parts.state, parts.words.state + (run?.goes_on ? ` · ${since(now - at(run.started_at))}` : ""));
 }

@@ -34,7 +34,6 @@ export function newSession() {
     action: "Begin",
     work: async () => {
       const wanted = name.value.trim();
-      if (/[/\\]/.test(wanted) || /^\.+$/.test(wanted)) throw new Error("choose a name without slashes.");
       await begin(wanted, first.value);
       await store.loadSessions();
       go({ session: wanted, view: "list" });
@@ -64,6 +63,11 @@ function figures(info) {
   return { ...info, total: items.length, completed: items.filter(isFinished).length, running: Boolean(own.run?.goes_on) };
 }
 
+/** How long ago each was changed. */
+export function tickSessions() {
+  for (const info of store.sessions ?? []) if (rows.has(info.name)) setText(rows.get(info.name).when, ago(info.updated_at));
+}
+
 export function updateSessions(dirty) {
   if (!store.sessions || !(dirty.sessions || dirty.whole || dirty.route || dirty.items.size || dirty.order || dirty.run)) return;
   const known = store.sessions.toSorted((one, other) => (one.updated_at < other.updated_at ? 1 : -1));
@@ -71,9 +75,10 @@ export function updateSessions(dirty) {
     if (!rows.has(info.name)) rows.set(info.name, made(info.name));
     const row = rows.get(info.name);
     const { total, completed, running } = figures(info);
-    setText(row.progress, `${running ? "● running, " : ""}${total ? `${completed} of ${total}` : "empty"}${info.current && !running ? ", current" : ""}`);
+    const figure = info.problem ? "cannot be read" : total ? `${completed} of ${total}` : "empty";
+    setText(row.progress, `${running ? "● running, " : ""}${figure}${info.current && !running ? ", current" : ""}`);
     setText(row.when, ago(info.updated_at));
-    setAttribute(row.button, "title", inFull(info.updated_at));
+    setAttribute(row.button, "title", info.problem ? line(info.problem, 400) : inFull(info.updated_at));
     setAttribute(row.button, "aria-current", info.name === route.session ? "page" : null);
     row.element.classList.toggle("is-running", running);
     row.fill.style.setProperty("inline-size", `${total ? Math.round((completed / total) * 100) : 0}%`);

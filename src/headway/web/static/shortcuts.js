@@ -1,13 +1,13 @@
 /** Keys that work anywhere, except while something is typed; and the list of all keys. */
 
-import { h, isTyping } from "./dom.js";
+import { h, isTyping, keepFocus } from "./dom.js";
 import { openDialog } from "./dialogs.js";
-import { VIEWS } from "./route.js";
+import { route, VIEWS } from "./route.js";
 
 const KEYS = [
   ["Anywhere", [
     [["n"], "New item"],
-    [["/"], "Find in the list or the log"],
+    [["/"], "Find in the list (↓: to what is found) or the log"],
     [["u"], "Undo"],
     [["Shift", "u"], "Redo"],
     [["x"], "Execute all…"],
@@ -30,7 +30,7 @@ const KEYS = [
   ]],
   ["While typing", [
     [["Enter"], "Add the item (Shift+Enter: a new line)"],
-    [["Ctrl", "Enter"], "Save what is edited"],
+    [["Ctrl", "Enter"], "Save or send it"],
   ]],
 ];
 
@@ -47,9 +47,12 @@ export function mountShortcuts(actions, setView) {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
     if (isTyping(event.target) || document.querySelector("dialog[open]")) return;
     const view = VIEWS[Number(event.key) - 1];
-    const act = view ? () => setView(view) : actions[event.key];
+    const key = /^[a-z]$/i.test(event.key) ? event.key[event.shiftKey ? "toUpperCase" : "toLowerCase"]() : event.key; // Caps Lock or not
+    const act = view ? () => setView(view) : actions[key];
     if (!act) return;
     event.preventDefault();
-    act();
+    const focusTab = () => document.getElementById(`tab-${route.view}`).focus();
+    keepFocus(document.getElementById("main"), act, focusTab);
+    if (document.activeElement.closest("#tabs")) focusTab();
   });
 }

@@ -1,58 +1,79 @@
-/** The stream of one session: what is told, in order; connected again whenever it was cut off. */
+/** What the server tells, in order; begun again whenever it ends, after a while that grows. */
 
-import { sessionPath } from "./api.js";
-
-const FIRST_WAIT = 1_000;
-const LONGEST_WAIT = 15_000;
+const FIRST_WAIT = 250;
+const LONGEST_WAIT = 8_000;
+const HELD = 10_000;
+const MANY = 5;
+const QUIET = 15_000;
 
 export class Stream {
-  /** `heard(change)`, `gone()`, `stateIs("live" | "connecting")`, `refused()` when the server will not have us. */
-  constructor({ heard, gone, stateIs, refused }) {
-    this.told = { heard, gone, stateIs, refused };
+  /**
+   * `change(change)`, `sessions(sessions)`; `stateIs("live" | "connecting" | "away")`; `again(look)` when it is to be opened again:
+   * `look` if what is told is gone or refused, so that it has to be looked at first.
+   */
+  constructor(told) {
+    this.told = told;
     this.source = null;
-    this.wait = FIRST_WAIT;
     this.timer = 0;
+    this.failures = 0;
+    this.since = Infinity;
+    this.heardAt = 0;
   }
 
-  open(name, after) {
+  open(path) {
     this.close();
-    this.name = name;
-    const source = new EventSource(sessionPath(name, `/stream?after=${after}`));
+    const source = new EventSource(path);
     this.source = source;
-    source.addEventListener("open", () => {
-      this.wait = FIRST_WAIT;
+    const on = (kind, listener) =>
+      source.addEventListener(kind, (event) => {
+        if (source !== this.source) return;
+        this.heardAt = performance.now();
+        listener(event);
+      });
+    on("open", () => {
+      this.since = performance.now();
       this.told.stateIs("live");
     });
-    source.addEventListener("change", (event) => this.told.heard(JSON.parse(event.data)));
-    source.addEventListener("gone", () => {
-      this.close();
-      this.told.gone();
+    on("sessions", (event) => this.told.sessions(JSON.parse(event.data)));
+    on("change", (event) => {
+      this.failures = 0;
+      this.told.change(JSON.parse(event.data));
     });
-    source.addEventListener("error", () => {
-      if (source !== this.source) return;
-      this.told.stateIs("connecting");
-      if (source.readyState === EventSource.CLOSED) this.later(); // else the browser tries again by itself
-    });
+    on("gone", () => this.later(true));
+    on("error", () => this.later(source.readyState === EventSource.CLOSED));
   }
 
-  /** Tries again after a while, longer each time. */
-  later() {
-    clearTimeout(this.timer);
-    this.source?.close();
-    this.source = null;
-    const name = this.name;
-    this.timer = setTimeout(() => name === this.name && this.told.refused(), this.wait);
-    this.wait = Math.min(this.wait * 2, LONGEST_WAIT);
+  /** Ends it, and asks for it again: soon if it had held, else longer each time. */
+  later(look) {
+    if (performance.now() - this.since > HELD) this.failures = 0;
+    this.close();
+    this.told.stateIs(this.failures < MANY ? "connecting" : "away");
+    const wait = Math.min(FIRST_WAIT * 2 ** this.failures, LONGEST_WAIT);
+    this.failures += 1;
+    this.timer = setTimeout(() => {
+      this.timer = 0;
+      this.told.again(look);
+    }, wait);
   }
 
   get isOpen() {
     return this.source !== null;
   }
 
+  /** Whether nothing came for a while: nothing happened, or it is cut off without a word. */
+  get isQuiet() {
+    return this.isOpen && performance.now() - this.heardAt > QUIET;
+  }
+
+  get isWaiting() {
+    return this.timer !== 0;
+  }
+
   close() {
     clearTimeout(this.timer);
+    this.timer = 0;
     this.source?.close();
     this.source = null;
-    this.name = null;
+    this.since = Infinity;
   }
 }

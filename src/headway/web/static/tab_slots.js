@@ -28,12 +28,19 @@ async function free(slots) {
   return false;
 }
 
-/** Whether this tab may have a stream. One that is looked at takes a slot away from another if it must. */
-export async function takeSlot() {
-  if (!navigator.locks || held) return true;
+async function take(mayRob) {
   const all = [...Array(SLOTS).keys()].reverse();
   if (await free(document.hidden ? all.slice(-FOR_HIDDEN) : all)) return true;
-  return !document.hidden && ask(Math.floor(Math.random() * SLOTS), { steal: true });
+  return mayRob && !document.hidden && ask(Math.floor(Math.random() * FOR_HIDDEN), { steal: true });
+}
+
+let taking = Promise.resolve(false);
+
+/** Whether this tab may have a stream. `mayRob`: one that is looked at takes a slot away from another if it must. */
+export function takeSlot(mayRob) {
+  if (!navigator.locks) return Promise.resolve(true);
+  taking = taking.then(() => held !== null || take(mayRob)); // one after the other, else it would hold two
+  return taking;
 }
 
 /** `lost()` when the stream is to end, `wanted()` when there is to be one again. */
@@ -44,9 +51,10 @@ export function shareSlots({ lost, wanted }) {
     const before = held;
     if (!before || before.slot < FOR_HIDDEN) return;
     const has = await free([...Array(FOR_HIDDEN).keys()]);
+    if (!has && !document.hidden) return; // looked at again meanwhile
     if (!has) held = null;
     before.release();
-    if (!has && document.hidden) lost();
+    if (!has) lost();
   });
   addEventListener("focus", wanted);
 }

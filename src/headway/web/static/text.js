@@ -11,17 +11,29 @@ function named(character) {
   return `\u27e8${name}\u27e9`;
 }
 
+/** Joiners belong between emoji and in some scripts; after a plain letter, or one after another, they only hide. */
+const JOINERS = /(?<=[!-~\u200c\u200d])[\u200c\u200d]/g;
+/** More marks on one letter than any script puts there: they would be drawn over what is around. */
+const HEAPED = /(\p{M}{5})(\p{M}+)/gu;
+
 /** The text with its lines and tabs; control, direction and invisible characters by their names. */
 export function lines(text) {
-  return String(text ?? "").replaceAll("\r\n", "\n").replace(UNSEEN, named);
+  const whole = String(text ?? "").replaceAll("\r\n", "\n").replace(JOINERS, named).replace(UNSEEN, named);
+  return whole.replace(HEAPED, (_, some, rest) => `${some}\u27e8+${[...rest].length} marks\u27e9`);
+}
+
+/** At most so much of a text; no character is cut in two. */
+export function cut(text, limit) {
+  if (text.length <= limit) return text;
+  const isWithin = /[\ud800-\udbff]/.test(text[limit - 1]) && /[\udc00-\udfff]/.test(text[limit]);
+  return text.slice(0, isWithin ? limit - 1 : limit);
 }
 
 /** The text on one line. */
 export function line(text, limit = Infinity) {
   const whole = String(text ?? "");
-  const cut = whole.length > limit;
-  const part = cut ? whole.slice(0, limit) : whole;
-  return lines(part.replace(/\s*[\r\n\t\v\f]+\s*/g, " ")) + (cut ? "…" : "");
+  const part = cut(whole, limit);
+  return lines(part.replace(/\s*[\r\n\t\v\f]+\s*/g, " ")) + (part.length < whole.length ? "…" : "");
 }
 
 /** `1 item`, `2,000 items`. */

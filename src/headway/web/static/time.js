@@ -41,12 +41,18 @@ export function lasted(seconds) {
   return `${Math.floor(minutes / 1440)}d ${Math.floor((minutes % 1440) / 60)}h`;
 }
 
+/** The same for what goes on, in whole seconds. */
+export function since(milliseconds) {
+  const seconds = Math.max(0, Math.floor(milliseconds / 1000));
+  return seconds < 60 ? `${seconds} s` : lasted(seconds);
+}
+
 /** How long an item took, or takes until now; empty if it has not begun. */
 export function itemLasted(todo, now = Date.now()) {
   const start = at(todo.started_at);
   if (Number.isNaN(start)) return "";
-  const end = todo.completed_at ? at(todo.completed_at) : todo.status === "in_progress" ? now : NaN;
-  return Number.isNaN(end) ? "" : lasted(Math.max(end - start, 0) / 1000);
+  if (!todo.completed_at) return todo.status === "in_progress" ? since(now - start) : "";
+  return lasted(Math.max(at(todo.completed_at) - start, 0) / 1000);
 }
 
 /** How long since: `now`, `5 min`, `3 h`, `Jan 2`. */

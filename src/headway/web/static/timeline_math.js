@@ -84,6 +84,12 @@ export function inHeaps(moments, axis, least) {
   return heaps;
 }
 
+/** Where an axis ends that goes on: it grows in steps, so that what is drawn stays where it is in between. */
+export function endOf(from, now) {
+  const step = 2 ** Math.floor(Math.log2(Math.max(now - from, 1_000) / 16));
+  return from + Math.ceil((now - from) / step) * step;
+}
+
 /** From moments to parts of the width: hours in which nothing happened take little of it. */
 export class Axis {
   constructor(spans) {
@@ -94,7 +100,7 @@ export class Axis {
       else busy.push([from, to]);
     }
     const worked = Math.max(busy.reduce((sum, [from, to]) => sum + to - from, 0), 1_000);
-    const longest = Math.max(worked * 0.25, 5_000);
+    const longest = Math.max(worked * Math.min(0.12, 0.6 / busy.length), 300);
     this.pieces = [];
     let place = 0;
     busy.forEach(([from, to], index) => {
@@ -112,8 +118,15 @@ export class Axis {
 
   /** 0 to 1. */
   at(time) {
-    const piece = this.pieces.find((one) => time <= one.to) ?? this.pieces.at(-1);
-    if (!piece) return 0;
+    if (!this.pieces.length) return 0;
+    let low = 0;
+    let high = this.pieces.length - 1;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (time <= this.pieces[middle].to) high = middle;
+      else low = middle + 1;
+    }
+    const piece = this.pieces[low];
     const part = piece.to > piece.from ? Math.min(Math.max((time - piece.from) / (piece.to - piece.from), 0), 1) : 0;
     return (piece.place + part * piece.size) / this.total;
   }

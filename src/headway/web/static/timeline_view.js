@@ -4,7 +4,7 @@ import { arrange, h, setAttribute, setText } from "./dom.js";
 import { go, route } from "./route.js";
 import { store } from "./store.js";
 import { count, line } from "./text.js";
-import { Axis, inHeaps, inLanes, readTimeline } from "./timeline_math.js";
+import { Axis, endOf, inHeaps, inLanes, readTimeline } from "./timeline_math.js";
 import { clock, lasted } from "./time.js";
 import { eventWords, who } from "./words.js";
 
@@ -14,6 +14,7 @@ const MOST = 400;
 let about, chart, axisRow, lanesBox, empty, zoom;
 let wider = 1;
 let bars = new Map();
+let laneRows = new Map();
 let last = 0;
 let timer = 0;
 
@@ -48,19 +49,25 @@ function bar(one, axis, now) {
   const words = `${line(one.item, 60)}: ${line(content, 120)} — ${clock(one.from)}${one.to === null ? `, since ${took}` : ` to ${clock(to)}, ${took}`}`;
   setAttribute(element, "class", `stretch k-${one.kind} ${one.item === route.item ? "is-chosen" : ""}`);
   setText(element.firstElementChild, MARKS[one.kind]);
-  setText(element.lastElementChild, line(one.item, 60));
+  setText(element.lastElementChild, line(`${one.item} ${content}`, 80));
   setAttribute(element, "title", words);
   setAttribute(element, "aria-label", words);
-  element.style.setProperty("left", `${axis.at(one.from) * 100}%`);
-  element.style.setProperty("width", `${Math.max(axis.at(to) - axis.at(one.from), 0) * 100}%`);
+  place(element, axis.at(one.from), Math.max(axis.at(to) - axis.at(one.from), 0));
   return [key, element];
 }
 
-function dot({ place, moments }) {
+/** Where it is, in parts of the width; set only if it is elsewhere. */
+function place(element, left, width) {
+  const [from, size] = [left, width].map((part) => `${(part * 100).toFixed(2)}%`);
+  if (element.style.left !== from) element.style.setProperty("left", from);
+  if (element.style.width !== size) element.style.setProperty("width", size);
+}
+
+function dot({ place: left, moments }) {
   const some = moments.slice(-8).map((one) => `${clock(one.at)} — ${eventWords(one.event)}`);
   const words = (moments.length > 8 ? `${moments.length} changes, the last:\n` : "") + some.join("\n");
   const element = h("span", { class: "dot", title: words, role: "img", "aria-label": words }, moments.length > 1 ? h("span", { class: "dot-count" }, moments.length) : null);
-  element.style.setProperty("left", `${place * 100}%`);
+  element.style.setProperty("left", `${left * 100}%`);
   return element;
 }
 
@@ -75,34 +82,33 @@ function draw() {
   empty.hidden = stretches.length + moments.length > 0;
   chart.parentElement.hidden = zoom.hidden = about.hidden = !empty.hidden;
   if (!empty.hidden) return;
-  const axis = new Axis([...stretches.map((one) => [one.from, one.to ?? now]), ...moments.map((one) => [one.at, one.at])]);
+  const end = endOf(Math.min(...stretches.map((one) => one.from)), now);
+  const axis = new Axis([...stretches.map((one) => [one.from, one.to ?? end]), ...moments.map((one) => [one.at, one.at])]);
   drawAxis(axis);
   const lanes = inLanes(stretches, now, axis.total * (0.02 / wider));
   if (moments.length && !lanes.has("user")) lanes.set("user", [{ stretches: [] }]);
   const order = [...lanes.keys()].sort((one, other) => (one === "user") - (other === "user") || (one < other ? -1 : 1));
   const fresh = new Map();
-  const keptLanes = [];
+  const rows = new Map();
   for (const name of order) {
     lanes.get(name).forEach((lane, index) => {
       const id = `${name}\n${index}`;
       const row = laneRows.get(id) ?? laneRow(NAMES.get(name) ?? who(name), index);
-      laneRows.set(id, row);
+      rows.set(id, row);
       const made = lane.stretches.map((one) => bar(one, axis, now));
       for (const [key, element] of made) fresh.set(key, element);
       arrange(row.track, [...made.map(([, element]) => element)]);
       if (name === "user" && index === 0) row.track.append(...inHeaps(moments, axis, 0.018 / wider).map(dot));
-      keptLanes.push(row.element);
     });
   }
   bars = fresh;
-  arrange(lanesBox, keptLanes);
+  laneRows = rows;
+  arrange(lanesBox, [...rows.values()].map((row) => row.element));
   const older = store.log.first > 1 ? ` Work before event ${store.log.first.toLocaleString("en")} is drawn from the items alone.` : "";
   const idle = axis.idle.length ? " Idle stretches are shortened." : "";
   const left = read.stretches.length > MOST ? ` Only the last ${MOST} of ${read.stretches.length} stretches are drawn.` : "";
   setText(about, `${count(stretches.length, "stretch").replace("stretchs", "stretches")} of work, ${count(moments.length, "change")} by you.${idle}${left}${older}`);
 }
-
-const laneRows = new Map();
 
 function laneRow(name, index) {
   const track = h("div", { class: "track" });

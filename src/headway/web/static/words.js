@@ -44,10 +44,16 @@ export function who(actor) {
   return actor === "user" ? "You" : line(actor, 60);
 }
 
+/** Whose event it is: of an agent, or of whoever changed something. */
+export function whose(event) {
+  if (event.agent_id !== "main") return line(event.agent_id, 40);
+  return event.actor === "loop" ? "main agent" : who(event.actor);
+}
+
 export const ENDINGS = {
   complete: "complete",
   failed: "failed",
-  waiting: "over; what is left cannot run",
+  waiting: "over, with items left",
   interrupted: "interrupted",
   finished: "finished",
   all_done: "finished, all items done",
@@ -84,7 +90,7 @@ const EVENTS = {
   TodoListContextInjected: (event) => `showed the model the list (${count(event.total_items, "item")})`,
   TodoEvaluationStarted: (event) => `judging ${name(event.item_id)}`,
   TodoEvaluationCompleted: (event) => `judged ${name(event.item_id)}: ${event.status ?? "left as it is"} — ${line(event.reason, 160)}`,
-  RunStarted: (event) => `run started with ${line(event.model, 80)}: ${line(event.task, 160)}`,
+  RunStarted: (event) => `run started with ${line(event.model, 80)}`,
   RoundStarted: (event) => `round ${event.round} of ${event.max_rounds}`,
   ToolStarted: (event) => `${line(event.summary || event.tool, 240)}`,
   ToolFinished: (event) => `${line(event.command ?? event.tool, 160)} — ${event.denied ? "not allowed" : event.exit_code ? `exit code ${event.exit_code}` : event.ok ? "ok" : "failed"}, ${lasted(event.seconds)}`,
@@ -93,7 +99,7 @@ const EVENTS = {
   Usage: (event) => `${event.input_tokens.toLocaleString("en")} tokens in, ${event.output_tokens.toLocaleString("en")} out`,
   RunError: (event) => `error: ${line(event.message, 240)}${event.retry_in === null ? "" : `; trying again in ${lasted(event.retry_in)}`}`,
   RunRequested: (event) => `asked the run to ${line(event.request)}`,
-  MessageAdded: () => "added a message to the conversation",
+  MessageAdded: (event) => (event.text ? `${event.role === "assistant" ? "said" : "was told"}: ${line(event.text, 240)}` : "added a message to the conversation"),
   ConversationCompacted: () => "summarised the conversation so far",
   RunFinished: (event) => `run ${ENDINGS[event.reason] ?? line(event.reason)}${event.rounds ? ` after ${count(event.rounds, "round")}` : ""}${event.error ? `: ${line(event.error, 200)}` : ""}`,
   BatchStarted: (event) => `executing ${count(event.total, "item")}, mode ${line(event.mode)}${event.parallel > 1 ? `, ${event.parallel} at once` : ""}`,
@@ -124,7 +130,7 @@ export const GROUP = new Map(Object.entries(GROUPS).flatMap(([group, types]) => 
 const MINOR = new Set(["MessageAdded", "RoundStarted", "Usage", "TodoListItemProgress", "TodoListContextInjected", "LeaseRenewed"]);
 
 /** What happens all the time and says little by itself. */
-export const isMinor = (event) => MINOR.has(event.type);
+export const isMinor = (event) => MINOR.has(event.type) && !(event.type === "MessageAdded" && event.text);
 
 export function isTrouble(event) {
   if (event.type === "ToolFinished") return !event.ok || Boolean(event.exit_code) || event.denied;

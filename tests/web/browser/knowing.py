@@ -1,0 +1,114 @@
+"""What a page knows, compared with what is so; and other processes that change it."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from playwright.async_api import Browser, Locator, Page
+
+import headway
+
+from ..serving import WAIT, Form, Server, at, environment
+from .tabs import Tabs
+
+PROGRAMS = Path(sys.executable).parent
+_KNOWN = """async ([name, log, least]) => {
+  const { store } = await import("/static/store.js");
+  const { session } = store;
+  const isThere = session?.name === name && session.log === log && session.version >= least;
+  if (!isThere || store.log.last !== session.version) return null;
+  const { items, name: _, ...rest } = session;
+  return { state: { ...rest, session: name, todos: [...items.values()] }, events: store.log.events };
+}"""
+
+
+def events(server: Server, name: str, after: int = 0) -> list[Form]:
+    """The log, however long."""
+    found: list[Form] = []
+    while more := server.get(f"{at(name)}/events?limit=1000&after={found[-1]['version'] if found else after}").data:
+        found += more
+    return found
+
+
+async def until_known(page: Page, server: Server, name: str) -> list[Form]:
+    """Waits until the page knows the session as it is now: all of it, and its log without a hole. The events it has."""
+    state = server.state(name)
+    async with asyncio.timeout(WAIT):
+        while (known := await page.evaluate(_KNOWN, [name, state["log"], state["version"]])) is None:
+            await asyncio.sleep(0.02)
+    assert known["state"] == server.state(name)
+    assert known["events"] == events(server, name, known["events"][0]["version"] - 1)
+    return known["events"]
+
+
+def logged(page: Page) -> Locator:
+    """The events in the log."""
+    return page.locator("#view-log li[data-version]")
+
+
+async def versions(page: Page) -> list[int]:
+    """The events in the log, as they are shown."""
+    return await logged(page).evaluate_all("rows => rows.map((row) => Number(row.dataset.version))")
+
+
+def program(server: Server, name: str, *words: str) -> None:
+    """A command of a shell in the project, to its end."""
+    command = [PROGRAMS / words[0], *words[1:]]
+    own = environment(server.folder, HEADWAY_SESSION=name)
+    subprocess.run(command, cwd=server.folder, env=own, check=True, capture_output=True, timeout=WAIT)
+
+
+_WRITER = """
+import sys, time, headway
+session = headway.open(sys.argv[1], sys.argv[2])
+for number in range(int(sys.argv[3])):
+    match number % 4:
+        case 0: session.add(f"Item {number}")
+        case 1: session.update("a", notes=f"Note {number}")
+        case 2: session.move("a", 1 + number % 3)
+        case _: session.set_plan_mode(number % 8 == 3)
+    time.sleep(float(sys.argv[4]))
+"""
+
+
+def writer(server: Server, name: str, number: int = 1_000_000, pause: float = 0) -> subprocess.Popen[str]:
+    """A process that makes changes of several kinds, one after the other."""
+    words = [sys.executable, "-c", _WRITER, str(server.folder), name, str(number), str(pause)]
+    return subprocess.Popen(words, env=environment(server.folder), text=True)
+
+
+async def ended(*processes: subprocess.Popen[str]) -> None:
+    for process in processes:
+        assert await asyncio.to_thread(process.wait, WAIT) == 0
+
+
+class Own:
+    """A server of its own, for a project without sessions, and tabs that look at it."""
+
+    def __init__(self, browser: Browser, folder: Path) -> None:
+        folder.mkdir()
+        self.server = Server(folder)
+        self.tabs = Tabs(browser, self.server)
+
+    def begun(self, name: str, *contents: str) -> headway.Session:
+        session = headway.open(self.server.folder, name)
+        for content in contents:
+            session.add(content)
+        return session
+
+
+@asynccontextmanager
+async def own_server(browser: Browser, folder: Path) -> AsyncGenerator[Own]:
+    own = Own(browser, folder)
+    try:
+        yield own
+    finally:
+        await own.tabs.close()
+        written = own.server.stop()
+    assert own.tabs.heard == []
+    assert "Traceback" not in written, written

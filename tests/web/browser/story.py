@@ -1,0 +1,142 @@
+"""A session in which everything there is has happened: items in every state, a plan, a run with questions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import count
+
+import headway
+from headway.core import batch_events as batch
+from headway.core import run_events as facts
+from headway.core.batch_changes import FinishItem, StartItem
+from headway.core.changes import Change
+from headway.core.clock import now
+from headway.core.evidence import Evidence, EvidenceLevel
+from headway.core.log import run_lease
+from headway.core.model import EXECUTOR, LOOP, MAIN_AGENT, MODEL
+from headway.core.run_changes import EndRun, FinishTool, Record, StartRun
+from headway.core.tracking import Policy
+
+from ..serving import Form
+
+Word = Callable[[str], str]
+"""The text for a place: `word("notes")`."""
+LONG_LEASE = 600.0
+DIFF = "--- a/x.py\n+++ b/x.py\n@@ -1 +1,2 @@\n same\n-old\n+new {}\n"
+_numbers = count(1)
+
+
+class Run:
+    """A run of an agent, which lasts until a test ends it."""
+
+    def __init__(self, session: headway.Session, word: Word) -> None:
+        self._session = session
+        self.agent = session.agent_id
+        self.id = f"told-{next(_numbers)}"
+        assert session.store.hold(session.name, run_lease(self.agent), self.id, LONG_LEASE) is None
+        start = facts.RunStarted(self.id, word("task"), word("model"), 50, self.id)
+        self.change(StartRun(self.agent, LOOP, now(), start))
+
+    def change(self, change: Change) -> None:
+        self._session.log.change(lambda state: change)
+
+    def record(self, *what: facts.RunData) -> None:
+        self.change(Record(self.agent, LOOP, now(), self.id, what))
+
+    def call(self, call: facts.ToolFinished) -> None:
+        self.record(facts.ToolStarted(1, call.call_id, call.tool, f"{call.tool} {call.command or ''}", call.effect))
+        self.change(FinishTool(self.agent, LOOP, now(), self.id, call, Policy()))
+
+    def end(self, reason: str = "finished", error: str | None = None) -> None:
+        self.change(EndRun(self.agent, LOOP, now(), self.id, reason, error))
+        self._session.store.let_go(self._session.name, run_lease(self.agent), self.id)
+
+
+class Story:
+    """What has happened; each text is made by `word`, for the place that it is for."""
+
+    def __init__(self, session: headway.Session, word: Word = str) -> None:
+        self.session = session
+        self.word = word
+        self.ids = {name: word(f"id-{name}") for name in ("done", "said", "now", "stuck", "next", "off", "mine")}
+        session.write([*self._items()], title=word("title"), actor=word("actor")[:200])
+        session.set_plan(self._plan(), actor=MODEL)
+        self.main = Run(session, word)
+        self.main.record(batch.BatchStarted("default", 2, 3, 1, note=word("note")))
+        self._stuck()
+        self._now()
+
+    def _items(self) -> list[Form]:
+        word, ids = self.word, self.ids
+        evidence = {"level": "verified", "command": word("evidence"), "exit_code": 0, "files": [word("file")]}
+        texts = {name: word(name) for name in ("notes", "module", "estimated_time")}
+        return [
+            {"id": ids["done"], "content": word("content"), "status": "completed", "evidence": evidence, **texts},
+            {"id": ids["said"], "content": word("content said"), "status": "completed", "priority": "low"},
+            {"id": ids["now"], "content": word("content now"), "active_form": word("active"), "priority": "high"},
+            {"id": ids["stuck"], "content": word("content stuck"), "risks": [word("risk"), word("other risk")]},
+            {"id": ids["next"], "content": word("content next"), "depends_on": [ids["done"], ids["now"]], **texts},
+            {"id": ids["off"], "content": word("content off"), "status": "cancelled"},
+            {"id": ids["mine"], "content": word("content mine"), "status": "in_progress", "owner": word("owner")},
+        ]
+
+    def _plan(self) -> Form:
+        word, ids = self.word, self.ids
+        step = {"id": ids["done"], "description": word("step"), "module": word("step module")}
+        more = {"dependencies": [ids["done"]], "risks": [word("step risk")], "estimatedTime": word("step time")}
+        return {
+            "title": word("plan title"),
+            "overview": word("overview"),
+            "steps": [step, {"id": word("id-step"), "description": word("other step"), **more}],
+            "risks": [word("plan risk")],
+            "testingStrategy": word("testing"),
+            "estimatedDuration": word("duration"),
+        }
+
+    def _begin(self, name: str, number: int) -> Run:
+        own = self.session.agent(self.word(f"agent {name}")[:200])
+        content = self.session.todo_list.items[self.ids[name]].content
+        started = batch.ItemStarted(self.ids[name], content, own.agent_id, 1, number, 3)
+        self.main.change(StartItem(MAIN_AGENT, EXECUTOR, now(), self.main.id, started))
+        return Run(own, self.word)
+
+    def _call(self, tool: str, **about: object) -> facts.ToolFinished:
+        given = {"effect": "execute", "exit_code": 0, "seconds": 1.5, **about}
+        call = facts.ToolFinished(1, f"call-{next(_numbers)}", self.word(tool), True, self.word("output"))
+        for name, value in given.items():
+            setattr(call, name, value)
+        return call
+
+    def _stuck(self) -> None:
+        """An item that failed, with its calls and what was said."""
+        word = self.word
+        work = self._begin("stuck", 1)
+        work.record(facts.RoundStarted(work.id, 1, 50))
+        work.call(self._call("tool", command=word("command"), exit_code=1))
+        work.call(self._call("editor", effect="write", diff=DIFF.format(word("diff")), files=(word("changed file"),)))
+        work.record(facts.MessageAdded({"kind": "response", "parts": [{"part_kind": "text", "content": word("said")}]}))
+        work.record(facts.RunError(word("error"), 1.0), facts.Usage(1, 100, 20, 0, 0, 120, None))
+        work.end("error", word("run error"))
+        finished = batch.ItemFinished(
+            self.ids["stuck"], work.agent, 1, "blocked", word("reason"), text=word("last words")
+        )
+        finished.files, finished.tool_calls, finished.failed_calls, finished.seconds = (word("its file"),), 2, 1, 61.0
+        shown = Evidence(EvidenceLevel.REPORTED)
+        self.main.change(FinishItem(MAIN_AGENT, EXECUTOR, now(), self.main.id, finished, shown))
+
+    def _now(self) -> None:
+        """An item that is being executed, and asks."""
+        word = self.word
+        self.work = self._begin("now", 2)
+        self.work.record(facts.RoundStarted(self.work.id, 1, 50))
+        question = facts.ApprovalAsked(
+            "q1", word("asking tool"), "execute", word("line"), command=word("asked command")
+        )
+        other = facts.ApprovalAsked("q2", word("writer"), word("effect"), word("other line"))
+        other.path, other.host, other.diff = word("path"), word("host"), DIFF.format(word("asked diff"))
+        self.work.record(question, other)
+
+    def end(self) -> None:
+        """The run is over, and nothing is asked any more."""
+        self.work.end("cancelled")
+        self.main.end("error", self.word("main error"))

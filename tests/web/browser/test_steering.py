@@ -1,0 +1,415 @@
+"""Runs from the page: begun, watched, paused, stopped and asked about, whoever began them."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import subprocess
+import sys
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+
+from playwright.async_api import Browser, Locator, Page, expect
+
+import headway
+from headway import Session
+from headway.agent import LoopConfig, run_loop
+from headway.testing import ScriptedModel
+from headway.tools import Answer, Approvals, Question
+
+from ..conftest import SCRIPT, Begun
+from ..running import Door, Scripted, ended, started, states, turn
+from ..serving import WAIT, Form, Server, at, environment, item, until
+from .tabs import Tabs, row
+
+
+def panel(page: Page) -> Locator:
+    return page.get_by_role("region", name="Run", exact=True)
+
+
+def button(page: Page, name: str) -> Locator:
+    return panel(page).get_by_role("button", name=name, exact=True)
+
+
+def questions(page: Page) -> Locator:
+    return page.get_by_role("region", name="Questions for you").get_by_role("article")
+
+
+async def begin(page: Page, mode: str = "yolo") -> None:
+    """Executes all, by the dialog."""
+    await button(page, "Execute all…").click()
+    await page.get_by_label("How much you are asked").select_option(mode)
+    await page.get_by_role("dialog").get_by_role("button", name="Execute all").click()
+    await expect(page.get_by_role("dialog")).to_have_count(0)
+
+
+def events(server: Server, name: str, kind: str) -> list[Form]:
+    return [one for one in server.get(f"{at(name)}/events?limit=1000").data if one["type"] == kind]
+
+
+def write(path: str, content: str) -> Form:
+    return {"text": "", "calls": [{"name": "write_file", "args": {"path": path, "content": content}}]}
+
+
+def another_door(folder: Path) -> Door:
+    (folder / "another").mkdir()
+    return Door(folder / "another")
+
+
+@contextmanager
+def elsewhere(server: Server, name: str, *arguments: str) -> Generator[subprocess.Popen[str]]:
+    """A command in a process of its own."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "headway", *arguments, "--session", name],
+        cwd=server.folder,
+        env=environment(server.folder),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    try:
+        yield process
+    finally:
+        process.terminate()
+        process.communicate(timeout=WAIT)
+
+
+async def _nobody(question: Question) -> Answer:
+    return await asyncio.get_running_loop().create_future()
+
+
+@asynccontextmanager
+async def asking(session: Session, folder: Path, *agents: str) -> AsyncGenerator[None]:
+    """Runs outside of the server, each of which asks whether it may say its name."""
+    runs = [
+        asyncio.create_task(
+            run_loop(
+                session.agent(agent),
+                "Say your name",
+                model=ScriptedModel([turn(f"echo {agent}"), "Done."]),
+                approvals=Approvals(_nobody),
+                config=LoopConfig(tracking="manual"),
+                project=folder,
+            )
+        )
+        for agent in agents
+    ]
+    try:
+        yield
+    finally:
+        for run in runs:
+            run.cancel()
+        await asyncio.wait(runs)
+
+
+# executing
+
+
+async def test_all_items_are_executed_as_is_chosen_and_the_page_follows(
+    tabs: Tabs, server: Server, name: str, begun: Begun, scripted: Scripted, door: Door
+) -> None:
+    begun("a", item("b", "a"), "c")
+    scripted(SCRIPT, a=[turn(door.command), "Done."], b=["Done.", "Nothing ran."], c=[turn("true"), "Done."])
+    page = await tabs.open(name)
+    await button(page, "Execute all…").click()
+    dialog = page.get_by_role("dialog", name="Execute the list")
+    await expect(dialog).to_contain_text("3 pending items")
+    await dialog.get_by_label("How much you are asked").select_option("yolo")
+    await dialog.get_by_label("Items at once").fill("2")
+    await dialog.get_by_label("Tries after a failure").fill("3")
+    await dialog.get_by_label("Go on with everything").check()
+    await dialog.get_by_label("Ask the model once").check()
+    await dialog.get_by_role("button", name="Execute all").click()
+    await expect(dialog).to_have_count(0)
+    door.reached()
+    await expect(row(page, "c")).to_have_class(re.compile("k-reported|k-done"))
+    await expect(row(page, "a")).to_have_class(re.compile("k-running"))
+    await expect(panel(page)).to_contain_text("Running, 2 of 3 begun")
+    await expect(panel(page)).to_contain_text("now: a · never asks · 2 at once")
+    await expect(button(page, "Execute all…")).to_be_hidden()
+    await expect(page).to_have_title(re.compile("^● 1/3 "))
+    door.let()
+    await expect(panel(page)).to_contain_text("Last run complete")
+    await expect(panel(page)).to_contain_text("3 of 3 completed")
+    await expect(page.locator("#figures")).to_contain_text("3 of 3 completed")
+    await expect(page).to_have_title(re.compile("^3/3 "))
+    (batch,) = events(server, name, "BatchStarted")
+    wanted = {"mode": "yolo", "parallel": 2, "retries": 3, "keep_going": True, "require_evidence": True}
+    assert {field: batch[field] for field in wanted} == wanted
+    server.made(name, "add", content="One more")
+    await page.reload()
+    await button(page, "Execute all…").click()
+    await expect(dialog.get_by_label("How much you are asked")).to_have_value("yolo")
+    await expect(dialog.get_by_label("Items at once")).to_have_value("2")
+    await expect(dialog.get_by_label("Tries after a failure")).to_have_value("3")
+    await expect(dialog.get_by_label("Go on with everything")).to_be_checked()
+    await expect(dialog.get_by_label("Ask the model once")).to_be_checked()
+
+
+async def test_a_run_pauses_between_rounds_goes_on_and_is_stopped(
+    tabs: Tabs, server: Server, name: str, begun: Begun, scripted: Scripted, door: Door, tmp_path: Path
+) -> None:
+    begun("a", "b")
+    second = another_door(tmp_path)
+    scripted(SCRIPT, a=[turn(door.command), turn("true"), "Done."], b=[turn(second.command), "Done."])
+    page = await tabs.open(name)
+    await begin(page)
+    door.reached()
+    await button(page, "Pause").click()
+    await expect(panel(page)).to_contain_text("Paused, 1 of 2 begun")
+    door.let()
+    until(lambda: events(server, name, "ToolFinished"))
+    await expect(row(page, "a")).to_have_class(re.compile("k-running"))
+    await expect(button(page, "Resume")).to_be_focused()
+    await page.keyboard.press("Enter")
+    await expect(row(page, "b")).to_have_class(re.compile("k-running"))
+    await expect(button(page, "Pause")).to_be_visible()
+    second.reached()
+    await button(page, "Stop").click()
+    await expect(panel(page)).to_contain_text("Last run interrupted")
+    await expect(button(page, "Execute all…")).to_be_focused()
+    assert ended(server, name)["goes_on"] is False
+    await expect(row(page, "a")).to_have_class(re.compile("k-reported|k-done"))
+    await expect(row(page, "b")).to_have_class(re.compile("k-quiet"))
+    assert states(server, name) == {"a": "completed", "b": "pending"}
+
+
+async def test_a_run_of_another_process_is_seen_and_steered(
+    tabs: Tabs, server: Server, name: str, begun: Begun, scripted: Scripted, door: Door
+) -> None:
+    begun("a", "b")
+    model = scripted(a=[turn(door.command), "Done."], b=["Done."])
+    page = await tabs.open(name)
+    await expect(panel(page)).to_contain_text("No run yet")
+    with elsewhere(server, name, "todos", "execute-all", "--mode=yolo", f"--model={model}") as process:
+        await expect(panel(page)).to_contain_text("Running, 1 of 2 begun")
+        door.reached()
+        await button(page, "Pause").click()
+        await expect(panel(page)).to_contain_text("Paused")
+        await button(page, "Resume").click()
+        await expect(panel(page)).to_contain_text("now: a")
+        await button(page, "Stop").click()
+        await expect(panel(page)).to_contain_text("Last run interrupted")
+        process.wait(WAIT)
+    requests = [one["request"] for one in events(server, name, "RunRequested") if one["agent_id"] == "main"]
+    assert requests == ["pause", "resume", "stop"]
+    assert states(server, name) == {"a": "pending", "b": "pending"}
+
+
+async def test_one_item_is_executed_from_its_detail(
+    tabs: Tabs, server: Server, name: str, begun: Begun, scripted: Scripted
+) -> None:
+    begun(item("a", status="completed"), "b")
+    scripted(SCRIPT, b=[turn("exit 3", "true"), "Done."])
+    page = await tabs.open(name, item="b")
+    detail = page.get_by_role("complementary", name="Item")
+    await detail.get_by_role("button", name="Execute…").click()
+    dialog = page.get_by_role("dialog", name="Execute this item")
+    await dialog.get_by_label("How much you are asked").select_option("yolo")
+    await dialog.get_by_role("button", name="Execute", exact=True).click()
+    await expect(panel(page)).to_contain_text("1 of 1 completed")
+    assert states(server, name) == {"a": "completed", "b": "completed"}
+    calls = detail.get_by_role("list", name="Tool calls").get_by_role("listitem")
+    await expect(calls).to_contain_text([re.compile("exit 3.*exit code 3"), "true"])
+    await expect(detail).to_contain_text(re.compile("Attempt 1 .* completed"))
+
+
+async def test_the_agent_is_sent_a_message_and_what_it_says_is_shown(
+    tabs: Tabs, server: Server, name: str, begun: Begun, scripted: Scripted
+) -> None:
+    begun(item("a", status="completed"))
+    scripted(SCRIPT, said=["Heard it all. " * 300 + "That is all."])
+    page = await tabs.open(name)
+    await page.keyboard.press("m")
+    await page.get_by_label("What the agent is to do").fill("I said it")
+    await page.get_by_role("button", name="Send").click()
+    await expect(panel(page)).to_contain_text("Last run finished")
+    said = panel(page).get_by_role("group", name="What the agent said last")
+    await expect(said).to_contain_text("Heard it all.")
+    await expect(said).not_to_contain_text("That is all.")
+    await said.get_by_role("button", name="Show all").click()
+    await expect(said).to_contain_text("That is all.")
+    await said.get_by_role("button", name="Show less").click()
+    await expect(said).not_to_contain_text("That is all.")
+    assert [one["task"] for one in events(server, name, "RunStarted") if one["agent_id"] == "main"][-1] == "I said it"
+
+
+async def test_a_refused_start_is_one_sentence_and_takes_nothing_away(
+    tabs: Tabs, server: Server, name: str, begun: Begun, scripted: Scripted, door: Door
+) -> None:
+    begun("a", item("b", "a"))
+    (server.folder / SCRIPT).unlink(missing_ok=True)
+    page = await tabs.open(name)
+    await button(page, "Execute all…").click()
+    dialog = page.get_by_role("dialog", name="Execute the list")
+    await dialog.get_by_label("How much you are asked").select_option("yolo")
+    await dialog.get_by_label("Items at once").fill("3")
+    tabs.expect_error("400|409")
+    await dialog.get_by_role("button", name="Execute all").click()
+    await expect(dialog.locator(".problem")).to_contain_text(SCRIPT)
+    started(server, name, mode="yolo", model=scripted(a=[turn(door.command), "Done."], b=["Done."]), parallel=1)
+    door.reached()
+    await dialog.get_by_role("button", name="Execute all").click()
+    await expect(dialog.locator(".problem")).to_contain_text("A run is going on in this session")
+    await expect(dialog.get_by_label("How much you are asked")).to_have_value("yolo")
+    await expect(dialog.get_by_label("Items at once")).to_have_value("3")
+    await dialog.get_by_role("button", name="Cancel").click()
+    door.let()
+    await expect(panel(page)).to_contain_text("2 of 2 completed")
+
+
+async def test_the_last_run_says_why_it_ended_and_what_failed(
+    tabs: Tabs, server: Server, name: str, begun: Begun, scripted: Scripted
+) -> None:
+    begun("a", "b", "c", item("d", "c"))
+    refused = {"error": {"status": 401, "message": "No such key"}}
+    scripted(SCRIPT, a=["Done."], b=[refused], c=[refused])
+    page = await tabs.open(name)
+    started(server, name, keep_going=True, retries=0)
+    await expect(panel(page)).to_contain_text("Last run failed")
+    await expect(panel(page)).to_contain_text("b failed: The scripted model refused the key")
+    await expect(panel(page)).to_contain_text("failed: b, c · 1 of 4 completed")
+    for one in "bc":
+        await expect(row(page, one)).to_have_class(re.compile("k-blocked"))
+
+
+async def test_a_run_that_can_do_nothing_says_what_waits_for_what(
+    tabs: Tabs, name: str, begun: Begun, scripted: Scripted
+) -> None:
+    begun(item("a", status="cancelled"), item("b", "a"))
+    scripted(SCRIPT, b=["Done."])
+    page = await tabs.open(name)
+    await begin(page)
+    await expect(panel(page)).to_contain_text("Last run over, with items left")
+    await expect(panel(page)).to_contain_text("b waits for a (cancelled")
+
+
+async def test_without_a_model_the_page_says_how_to_set_one(
+    browser: Browser, tmp_path: Path, scripted: Scripted
+) -> None:
+    folder = tmp_path / "own"
+    folder.mkdir()
+    headway.open(folder, "mine").write([item("a")])
+    server = Server(folder)
+    tabs = Tabs(browser, server)
+    try:
+        page = await tabs.open("mine")
+        await expect(panel(page)).to_contain_text("No model is set: headway model provider:name")
+        tabs.expect_error("400")
+        await page.keyboard.press("x")
+        dialog = page.get_by_role("dialog", name="Execute the list")
+        await dialog.get_by_label("Tries after a failure").fill("7")
+        await dialog.get_by_role("button", name="Execute all").click()
+        await expect(dialog.locator(".problem")).to_contain_text("No model is set: set one with")
+        await expect(dialog.get_by_label("Tries after a failure")).to_have_value("7")
+        settings = f'model = "{scripted(a=["Done."])}"\nmode = "auto_edit"\nparallel = 3\n'
+        (folder / ".headway" / "config.toml").write_text(settings, encoding="utf-8")
+        await dialog.get_by_role("button", name="Cancel").click()
+        await page.keyboard.press("x")
+        await expect(dialog).to_contain_text("Model scripted:")
+        await expect(dialog.get_by_label("How much you are asked")).to_contain_text(
+            "As set for the project (auto-edit)"
+        )
+        await dialog.get_by_role("button", name="Execute all").click()
+        await expect(panel(page)).to_contain_text("1 of 1 completed")
+        await expect(panel(page)).not_to_contain_text("No model is set")
+    finally:
+        await tabs.close()
+        server.stop()
+    assert tabs.heard == []
+
+
+# questions
+
+
+async def test_a_question_comes_by_itself_and_the_answer_reaches_the_model(
+    tabs: Tabs, server: Server, name: str, begun: Begun, scripted: Scripted
+) -> None:
+    begun("a")
+    writes = [write("asked.txt", f"{one} words\n") for one in ("new", "newer")]
+    scripted(SCRIPT, a=[*writes, turn("echo 1 > once.txt"), turn("echo 2 > once.txt"), "Then not."])
+    page = await tabs.open(name)
+    await begin(page, "default")
+    await expect(questions(page)).to_contain_text("write_file wants to change files for a")
+    await expect(questions(page).locator(".diff-added")).to_have_text("+new words\n")
+    await expect(page).to_have_title(re.compile(r"^\? "))
+    await questions(page).get_by_role("button", name="Always allow").click()
+    await expect(questions(page).get_by_label("Command")).to_have_text("echo 1 > once.txt")
+    assert (server.folder / "asked.txt").read_text(encoding="utf-8") == "newer words\n"
+    await page.keyboard.press("q")
+    await expect(questions(page).get_by_role("button", name="Allow once")).to_be_focused()
+    await page.keyboard.press("Enter")
+    await expect(questions(page).get_by_label("Command")).to_have_text("echo 2 > once.txt")
+    await questions(page).get_by_label("Reason for no").fill("Not in this folder")
+    await page.keyboard.press("Enter")
+    await expect(questions(page)).to_have_count(0)
+    await expect(panel(page)).to_contain_text("Last run")
+    assert [one["reply"] for one in events(server, name, "ApprovalAnswered")] == ["always", "once", "no"]
+    *allowed, refused = events(server, name, "ToolFinished")
+    assert [one["ok"] for one in allowed] == [True, True, True]
+    assert (refused["denied"], "Not in this folder" in refused["text"]) == (True, True)
+
+
+async def test_questions_of_several_agents_are_answered_here_and_elsewhere(
+    tabs: Tabs, server: Server, name: str, begun: Begun
+) -> None:
+    session = begun(item("a", status="completed"))
+    page = await tabs.open(name)
+    async with asking(session, server.folder, "main", "one", "two"):
+        await expect(questions(page)).to_have_count(3)
+        of_main, of_one, of_two = (questions(page).filter(has_text=f"echo {one}") for one in ("main", "one", "two"))
+        await of_two.get_by_label("Reason for no").fill("Because")
+        await of_one.get_by_role("button", name="Allow once").focus()
+        for agent in ("one", "two"):
+            asked = next(one for one in server.state(name)["questions"] if one["agent"] == agent)
+            session.agent(agent).answer(asked["question_id"], "once")
+        await expect(of_one).to_have_count(0)
+        await expect(of_two).to_contain_text("answered elsewhere")
+        await expect(of_two.get_by_label("Reason for no")).to_have_value("Because")
+        await expect(of_two.get_by_role("button", name="Allow once")).to_be_hidden()
+        await expect(of_main.get_by_label("Reason for no")).to_have_value("")
+        await expect(of_main.get_by_role("button", name="Allow once")).not_to_be_focused()
+        await page.keyboard.press("q")
+        await expect(of_main.get_by_role("button", name="Allow once")).to_be_focused()
+        await of_two.get_by_role("button", name="Close").click()
+        await expect(questions(page)).to_have_count(1)
+        await of_main.get_by_role("button", name="Allow once").click()
+        await expect(questions(page)).to_have_count(0)
+        await expect(panel(page)).to_contain_text("Last run finished")
+
+
+# taking back
+
+
+async def test_what_an_item_did_is_rolled_back_also_over_later_changes_if_that_is_wanted(
+    tabs: Tabs, server: Server, name: str, begun: Begun, scripted: Scripted
+) -> None:
+    begun("a")
+    scripted(SCRIPT, a=[turn("echo a > back.txt"), "Done."])
+    made = server.folder / "back.txt"
+    page = await tabs.open(name, item="a")
+    detail = page.get_by_role("complementary", name="Item")
+    dialog = page.get_by_role("dialog", name="Roll back this item")
+    for later in (False, True):
+        until(lambda: server.run(name, "execute", mode="yolo", only="a").status == 200)
+        ended(server, name)
+        assert made.exists()
+        if later:
+            made.write_text("mine\n", encoding="utf-8")
+        await detail.get_by_role("button", name="Roll back…").click()
+        await expect(dialog).to_contain_text("become as they were before")
+        lost = dialog.get_by_label(re.compile("lost"))
+        await expect(lost).to_be_hidden()
+        if later:
+            tabs.expect_error("409")
+            await dialog.get_by_role("button", name="Roll back").click()
+            await expect(dialog.locator(".problem")).to_contain_text("back.txt changed since, by someone else")
+            assert made.read_text(encoding="utf-8") == "mine\n"
+            await lost.check()
+        await dialog.get_by_role("button", name="Roll back").click()
+        await expect(dialog).to_have_count(0)
+        await expect(page.locator("#notice")).to_contain_text("Rolled back a: 1 file as before")
+        await expect(row(page, "a")).to_have_class(re.compile("k-quiet"))
+        assert not made.exists()
