@@ -13,21 +13,21 @@ NO_LINE = r"net::ERR_"
 class Line:
     def __init__(self) -> None:
         self._ends: set[asyncio.StreamWriter] = set()
+        self._streams: set[asyncio.StreamWriter] = set()
         self._is_cut = False
         self._flows = asyncio.Event()
         self._flows.set()
-        self._tasks: set[asyncio.Task[None]] = set()
 
     @asynccontextmanager
     async def laid(self) -> AsyncGenerator[None]:
         door = await asyncio.start_server(self._taken, "127.0.0.1", 0)
+        self.address = f"socks5://127.0.0.1:{door.sockets[0].getsockname()[1]}"
         try:
-            self.address = f"socks5://127.0.0.1:{door.sockets[0].getsockname()[1]}"
             yield
         finally:
             door.close()
             self.cut()
-            await asyncio.gather(*self._tasks, return_exceptions=True)
+            await door.wait_closed()
 
     def cut(self) -> None:
         """Ends every connection; there are no new ones."""
@@ -37,9 +37,11 @@ class Line:
             end.transport.abort()
 
     def silence(self) -> None:
-        """Nothing comes through the connections that there are, and nobody is told; there are no new ones."""
+        """Nothing comes through the streams any more, and nobody is told; there are no other connections."""
         self._is_cut = True
         self._flows.clear()
+        for end in self._ends - self._streams:
+            end.transport.abort()
 
     def mend(self) -> None:
         """All is well again; what was held back comes through."""
@@ -66,16 +68,21 @@ class Line:
         back, on = await asyncio.open_connection(host, port)
         self._ends.add(on)
         writer.write(b"\x05\x00\x00\x01" + bytes(6))
-        both = [asyncio.create_task(self._carry(reader, on)), asyncio.create_task(self._carry(back, writer))]
-        self._tasks.update(both)
         try:
-            await asyncio.gather(*both)
+            await asyncio.gather(self._ask(reader, on, writer), self._tell(back, writer))
         finally:
-            self._tasks.difference_update(both)
             self._ends.discard(on)
             on.close()
 
-    async def _carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _ask(self, reader: asyncio.StreamReader, on: asyncio.StreamWriter, back: asyncio.StreamWriter) -> None:
+        while part := await reader.read(65_536):
+            if b"/stream?" in part.partition(b"\r\n")[0]:
+                self._streams |= {on, back}
+            on.write(part)
+            await on.drain()
+        on.close()
+
+    async def _tell(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while part := await reader.read(65_536):
             await self._flows.wait()
             writer.write(part)

@@ -12,7 +12,7 @@ from playwright.async_api import Browser, Locator, Page, expect
 
 from ..conftest import Begun
 from ..serving import Form, Server, item
-from .story import Story
+from .story import DIFF, Story
 from .tabs import Tabs, row
 
 VIEWS = ("list", "graph", "timeline", "plan", "log")
@@ -143,7 +143,6 @@ async def test_a_project_without_sessions_and_a_page_that_is_locked_have_no_flaw
     assert (tabs.heard, "Traceback" in server.stop()) == ([], False)
 
 
-@pytest.mark.xfail(reason="app.js writes the words above a session as a second h1; h2 where a session is shown")
 async def test_what_is_said_above_a_session_is_no_second_title(tabs: Tabs, name: str, begun: Begun) -> None:
     begun("a")
     page = await tabs.open(name)
@@ -319,3 +318,24 @@ async def test_on_a_phone_everything_is_large_enough_and_nothing_is_cut_off(
     await row(page, story.ids["stuck"]).locator(".open").click()
     await page.locator("#detail").get_by_role("button", name="Edit", exact=True).click()
     assert (await page.evaluate(small), await page.evaluate(wide)) == ([], [])
+
+
+# looks
+
+
+async def test_what_is_verified_looks_so_on_the_timeline_too(tabs: Tabs, name: str, begun: Begun) -> None:
+    session = begun("a")
+    session.update("a", status="in_progress")
+    session.update("a", status="completed", evidence={"level": "verified", "command": "true", "exit_code": 0})
+    page = await tabs.open(name, view="timeline")
+    bar = page.locator("#view-timeline .lane").filter(has_text="You").locator(".stretch")
+    await expect(bar).to_have_count(1)
+    assert "k-done" in str(await bar.get_attribute("class"))
+
+
+async def test_a_diff_has_as_many_lines_as_it_has(tabs: Tabs, name: str, begun: Begun) -> None:
+    Story(begun("a"))
+    page = await tabs.open(name)
+    lines = page.locator("#questions .diff > span")
+    await expect(lines.first).to_be_visible()
+    assert await lines.count() == DIFF.count("\n")

@@ -274,7 +274,7 @@ async def test_the_policy_lets_no_script_in_and_nothing_out(tabs: Tabs, name: st
           await fetch("http://elsewhere.invalid/", { mode: "no-cors" }).catch(() => {});
           navigator.sendBeacon("http://elsewhere.invalid/");
           const later = () => new Promise((next) => setTimeout(next, 20));
-          for (let turn = 0; turn < 100 && broken.length < 10; turn += 1) await later();
+          for (let turn = 0; turn < 500 && new Set(broken).size < 6; turn += 1) await later();
           return [...new Set(broken)].sort();
         }"""
     )
@@ -387,17 +387,22 @@ async def test_texts_of_any_length_stay_within_the_page(tabs: Tabs, server: Serv
 # names of sessions
 
 NAMES = (
-    "a#b", "100%", "a%2Fb", "a?b=c&d", "'\"`", "<img src=x>", "\U0001f469", "\u4f1a\u8bdd", "fix/it",
-    "#session=other&view=log", "a+b c", "\u05e9\u05dc\u05d5\u05dd", "__proto__", "constructor", ";|&$(x)", "a\\b",
-)  # fmt: skip
+    "a#b?c=d&e",
+    "100% a%2Fb",
+    "'\"`<img src=x>",
+    "fix/it\\that",
+    "#session=other&view=log",
+    "\U0001f469 \u4f1a\u8bdd \u05e9\u05dc\u05d5\u05dd",
+    "__proto__",
+    "a+b c;|$(x)",
+)
 
 
 async def test_sessions_of_any_name_are_shown_and_changed(tabs: Tabs, server: Server) -> None:
-    names = [f"{name} {next(_numbers)}" for name in NAMES]
-    for name in names:
-        headway.open(server.folder, name).write([item("a")])
-    page = await tabs.open(names[0])
-    for name in names:
+    for name in NAMES:
+        headway.open(server.folder, name).write([item("a")], replace=True)
+    page = await tabs.open(NAMES[0])
+    for name in NAMES:
         await page.locator("#sessions li button").filter(has_text=name).click()
         await expect(page.get_by_role("heading", level=1)).to_have_text(name)
         await expect(page.locator("#connection")).to_have_text("Live")
@@ -409,4 +414,23 @@ async def test_sessions_of_any_name_are_shown_and_changed(tabs: Tabs, server: Se
         report = await page.get_by_role("link", name="Report").get_attribute("href")
         assert unquote(report or "") == f"/api/sessions/{name}/report?format=html"
     await page.reload()
-    await expect(page.get_by_role("heading", level=1)).to_have_text(names[-1])
+    await expect(page.get_by_role("heading", level=1)).to_have_text(NAMES[-1])
+
+
+async def test_an_item_that_comes_while_one_types_into_the_search_breaks_nothing(
+    tabs: Tabs, name: str, begun: Begun
+) -> None:
+    """Between what is told and the next frame an item is known and has no row."""
+    begun("a")
+    page = await tabs.open(name)
+    tabs.expect_error("uncaught")
+    wrong: list[str] = []
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    await page.evaluate(
+        """async () => {
+          const { store } = await import("/static/store.js");
+          store.session.items.set("b", { ...store.session.items.get("a"), id: "b" });
+          document.querySelector("#view-list input").dispatchEvent(new Event("input"));
+        }"""
+    )
+    assert wrong == []

@@ -3,7 +3,7 @@
 import { NO_KEY } from "./api.js";
 import { focusAdding } from "./add_form.js";
 import { closeItem, editItem, focusDetail, mountDetail, tickDetail, updateDetail } from "./detail_view.js";
-import { h, said, setAttribute, setText } from "./dom.js";
+import { h, keepFocus, said, setAttribute, setText } from "./dom.js";
 import { mountFeedback } from "./feedback.js";
 import { mountGraph, updateGraph } from "./graph_view.js";
 import { back, mountHead, updateHead } from "./head_view.js";
@@ -59,6 +59,10 @@ function mountTabs() {
 }
 
 function showView() {
+  keepFocus(byId("session"), markView, () => byId(`tab-${route.view}`).focus());
+}
+
+function markView() {
   for (const view of VIEWS) {
     const isShown = view === route.view;
     byId(`view-${view}`).hidden = !isShown;
@@ -69,7 +73,8 @@ function showView() {
 }
 
 function setDrawer(isOpen) {
-  byId("app").classList.toggle("has-drawer", isOpen);
+  const isNeeded = byId("drawer").checkVisibility();
+  keepFocus(byId("sessions"), () => byId("app").classList.toggle("has-drawer", isOpen && isNeeded), () => byId("drawer").focus());
   setAttribute(byId("drawer"), "aria-expanded", String(isOpen));
 }
 
@@ -134,7 +139,7 @@ function updateMessage(dirty) {
   place.dataset.key = key;
   const begin = () => h("button", { type: "button", class: "primary", on: { click: () => newSession() } }, "Begin a session…");
   const content = {
-    nokey: () => [h("h1", {}, "This page is locked"), h("p", {}, NO_KEY)],
+    nokey: () => [h(store.session ? "h2" : "h1", {}, "This page is locked"), h("p", {}, NO_KEY)],
     wait: () => [h("p", {}, "Looking…")],
     choose: () => [h("h1", {}, "Choose a session"), h("p", {}, "The sessions of this project are on the left."), begin()],
     begin: () => [
@@ -175,16 +180,21 @@ function adoptName() {
   go({ session: store.session.name, item: route.item }, { replace: true });
 }
 
+/** Also from an item that lies over it. */
+function goToList() {
+  go({ view: "list", ...(byId("main").inert && { item: null }) });
+}
+
 function mountKeys() {
   const actions = {
-    n: () => (go({ view: "list" }), store.session ? focusAdding() : newSession()),
-    "/": () => (route.view === "log" ? byId("view-log").querySelector("input").focus() : (go({ view: "list" }), focusSearch())),
+    n: () => (goToList(), store.session ? focusAdding() : newSession()),
+    "/": () => (route.view === "log" ? byId("view-log").querySelector("input").focus() : (goToList(), focusSearch())),
     u: () => store.session && back("undo"),
     U: () => store.session && back("redo"),
     x: () => startRun(),
     m: () => sendMessage(),
     q: () => focusQuestion(),
-    l: () => (go({ view: "list" }), focusRow()),
+    l: () => (goToList(), focusRow()),
     e: () => editItem(),
     s: () => (setDrawer(true), (byId("sessions").querySelector("[aria-current]") ?? byId("sessions").querySelector("button"))?.focus()),
     "?": () => showKeys(),

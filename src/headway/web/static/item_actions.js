@@ -6,6 +6,7 @@ import { openDialog, tick } from "./dialogs.js";
 import { attempt, say, showProblem } from "./feedback.js";
 import { openMenu } from "./menu.js";
 import { runFields } from "./run_form.js";
+import { sameSession } from "./same_session.js";
 import { store } from "./store.js";
 import { count, line } from "./text.js";
 import { plainMark, STATUS_NAMES, STATUSES } from "./words.js";
@@ -89,11 +90,11 @@ export function clearList() {
     content: [h("p", {}, `${items === 1 ? "The item" : `All ${count(items, "item")}`} of the list will be dropped, whether finished or not. Undo brings everything back.`)],
     action: "Clear the list",
     danger: true,
-    work: async () => {
+    work: sameSession(async () => {
       const done = await clear();
       say("The list is cleared.", takeBack(done));
       return done;
-    },
+    }),
   });
 }
 
@@ -104,7 +105,7 @@ export function executeItem(id) {
     title: "Execute this item",
     content: [said(line(store.session.items.get(id)?.content ?? id, 300), "p", { class: "quoted" }), ...fields.elements],
     action: "Execute",
-    work: () => execute({ only: id, ...fields.read() }),
+    work: sameSession(() => execute({ only: id, ...fields.read() })),
   });
 }
 
@@ -121,18 +122,18 @@ export function rollBackItem(id) {
     ],
     action: "Roll back",
     danger: true,
-    work: async () => {
+    work: sameSession(async () => {
       try {
         const done = await rollBack(id, force.querySelector("input").checked);
         const others = done.dependents.length ? ` Done on top of it, and left as they are: ${done.dependents.map((one) => line(one, 40)).join(", ")}.` : "";
         say(`Rolled back ${line(id, 60)}: ${count(done.files.length, "file")} as before.${others}`);
         return done;
       } catch (error) {
-        force.hidden = !error.message.includes("--force");
+        force.hidden = !error.forceable;
         if (!force.hidden) error.message = error.message.replace(/ (Roll that back first, or use|Use) --force.*$/, (all, first) => (first === "Use" ? "" : " Roll that back first, or choose below."));
         throw error;
       }
-    },
+    }),
   });
   return { problem, showProblem };
 }

@@ -143,6 +143,7 @@ function isWanted(todo) {
 function filter() {
   let shown = 0;
   for (const [id, todo] of store.session.items) {
+    if (!rows.has(id)) continue; // it is drawn with the next frame
     const wanted = isWanted(todo);
     rows.get(id).element.hidden = !wanted;
     shown += wanted;

@@ -34,7 +34,7 @@ export function readTimeline(events, items, now) {
     if (event.actor === "user" && event.type !== "TodoListUpdated") moments.push({ who: "user", at: time, event });
   }
   for (const todo of items.values()) if (!covered.has(todo.id)) ofItem(todo, stretches);
-  for (const one of stretches) if (one.kind === "done" && items.get(one.item)?.evidence?.level !== "verified") one.kind = "reported";
+  for (const one of stretches) if (one.kind === "done" || one.kind === "reported") one.kind = items.get(one.item)?.evidence?.level === "verified" ? "done" : "reported";
   for (const one of stretches) if (one.to === null && items.get(one.item)?.status !== "in_progress") one.to = Math.max(one.from, at(items.get(one.item)?.completed_at) || one.from);
   return { stretches: stretches.filter((one) => !Number.isNaN(one.from) && one.from <= (one.to ?? now)), moments };
 }
