@@ -1,8 +1,9 @@
-"""The page as a person sees it first."""
+"""The page as a person finds it, and finds it again."""
 
 from __future__ import annotations
 
-from playwright.async_api import expect
+import pytest
+from playwright.async_api import Dialog, Error, expect
 
 from ..conftest import Begun
 from .tabs import Tabs, row, shown
@@ -13,3 +14,35 @@ async def test_a_list_is_shown(tabs: Tabs, name: str, begun: Begun) -> None:
     page = await tabs.open(name)
     await expect(row(page, "a")).to_contain_text("Do a")
     assert await shown(page) == ["a", "b"]
+
+
+async def test_what_is_typed_outlives_a_reload(tabs: Tabs, name: str, begun: Begun) -> None:
+    session = begun("a")
+    page = await tabs.open(name)
+    adding = page.get_by_role("textbox", name="New item")
+    await adding.type("Half of 一句话")
+    await page.reload()
+    await expect(adding).to_have_value("Half of 一句话")
+    await adding.press("Enter")
+    await expect(adding).to_have_value("")
+    await page.reload()
+    await expect(row(page, session.todos[1].id)).to_be_visible()
+    await expect(adding).to_have_value("")
+
+
+async def test_before_an_edit_is_lost_in_a_reload_the_browser_asks(tabs: Tabs, name: str, begun: Begun) -> None:
+    begun("a")
+    page = await tabs.open(name, item="a")
+    await page.get_by_role("button", name="Edit", exact=True).click()
+    await page.get_by_role("textbox", name="What to do").type(" and more")
+    asked: list[str] = []
+
+    async def stay(dialog: Dialog) -> None:
+        asked.append(dialog.type)
+        await dialog.dismiss()
+
+    page.on("dialog", stay)
+    with pytest.raises(Error):  # it is not left
+        await page.reload(timeout=2_000)
+    assert asked == ["beforeunload"]
+    await expect(page.get_by_role("textbox", name="What to do")).to_have_value("Do a and more")

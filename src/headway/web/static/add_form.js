@@ -3,6 +3,7 @@
 import { add } from "./actions.js";
 import { Problem } from "./api.js";
 import { h, keepFocus, setText } from "./dom.js";
+import { keepDraft, keptDraft } from "./drafts.js";
 import { attempt, clearProblem, problemPlace, say, showProblem } from "./feedback.js";
 import { go, onRoute, route } from "./route.js";
 import { store } from "./store.js";
@@ -36,8 +37,8 @@ export function mountAdding(element, { left }) {
     const fields = { ...(priority.value && { priority: priority.value }), ...(where.checked && !place.hidden && { after: route.item }) };
     const done = await attempt(button, problem, () => add(content, fields));
     if (!done) return;
-    if (store.session?.name !== session) drafts.delete(session);
-    else if (text.value.startsWith(content)) text.value = text.value.slice(content.length); // what was typed meanwhile stays
+    if (store.session?.name !== session) keepDraft(session, "");
+    else if (text.value.startsWith(content)) keepDraft(session, (text.value = text.value.slice(content.length))); // what was typed meanwhile stays
     priority.value = "";
     grow();
     say(`Added ${line(done.id, 60)}.`, { name: "Open", run: () => go({ session, item: done.id }) });
@@ -54,18 +55,17 @@ export function mountAdding(element, { left }) {
     text.style.setProperty("height", `${Math.min(text.scrollHeight + 2, 180)}px`);
   };
   text.addEventListener("input", () => {
+    keepDraft(shown, text.value);
     grow();
     clearProblem(problem);
   });
-  const drafts = new Map();
   let shown = null;
   /** Each session has what was typed for it. */
   const follow = () => {
     const name = store.session?.name ?? null;
     if (name === null || name === shown) return;
-    if (shown !== null) drafts.set(shown, text.value);
     shown = name;
-    text.value = drafts.get(name) ?? "";
+    text.value = keptDraft(name);
     clearProblem(problem);
     grow();
   };

@@ -39,6 +39,7 @@ export function mountDetail(element, { closed }) {
   parts.drop = act("Drop", "Remove it from the list (Delete)", (id, button) => dropItem(id, button, parts.problem));
   parts.facts = h("dl", { class: "facts" });
   parts.form = h("div");
+  addEventListener("beforeunload", (event) => [...drafts.values()].some((form) => form.isTouched) && event.preventDefault());
   NARROW.addEventListener("change", () => setOpen(!panel.hidden));
   parts.close.addEventListener("click", () => closeItem());
   parts.status.addEventListener("click", () => changeStatus(shown.id, parts.status, parts.problem));
