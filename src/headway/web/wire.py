@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _LEFT_OUT = ("holder", "added", "removed", "changed", "about", "todos")
 """What the page does not need of an event, or gets elsewhere."""
+_NAMES = frozenset({"session_id", "agent_id", "agent", "actor", "item_id", "id", "call_id", "question_id", "run_id"})
+"""What other things are found by is never cut."""
 LONGEST = 2_000
 """Characters of a text of an event that are sent; the rest can be asked for."""
 
@@ -117,7 +119,8 @@ def event_record(event: Event, session: str, *, whole: bool = False) -> dict[str
     record = {name: value for name, value in event_dict(event, session).items() if name not in _LEFT_OUT}
     if isinstance(record.get("message"), dict):  # of a conversation: what was said in it
         record["role"], record["text"] = spoken(cast("dict[str, Any]", record.pop("message")))
-    long = {name: value for name, value in record.items() if isinstance(value, str) and len(value) > LONGEST}
+    texts = ((name, value) for name, value in record.items() if isinstance(value, str) and name not in _NAMES)
+    long = {name: value for name, value in texts if len(value) > LONGEST}
     if long and not whole:
         record |= {name: f"{value[:LONGEST]}…" for name, value in long.items()}
         record["cut"] = [*long]

@@ -25,7 +25,7 @@ from ..conftest import Begun
 from ..serving import WAIT, Server
 from .knowing import Own, logged, own_server, program, until_known, versions
 from .line import NO_LINE, Line
-from .tabs import NO_ANSWER, Tabs, row
+from .tabs import NO_ANSWER, Tabs, row, shown
 
 SEEDS = 24
 AWAY = re.compile("Reconnecting…|No answer")
@@ -82,6 +82,24 @@ async def test_a_connection_that_was_cut_goes_on_where_it_ended(
         assert len(await until_known(page, server, name)) == session.version
     await expect(adding(page)).to_have_value("Half a thought")
     await expect(adding(page)).to_be_focused()
+
+
+async def test_another_session_of_the_same_name_is_noticed_after_a_cut(
+    tabs: Tabs, server: Server, name: str, begun: Begun, line: Line
+) -> None:
+    session = begun("a", "b")
+    page = await tabs.open(name, context=await over(line, tabs))
+    for contents in (["c", "d"], ["e"], ["f", "g"]):
+        line.cut()
+        await expect(connection(page)).to_have_text(AWAY)
+        version = session.version
+        session.store.delete(name)
+        session = begun(*contents)
+        assert session.version == version
+        line.mend()
+        await expect(row(page, contents[-1])).to_be_visible()
+        await until_known(page, server, name)
+        assert await shown(page) == contents
 
 
 async def test_a_connection_that_falls_silent_is_noticed(

@@ -111,12 +111,12 @@ function updateTitle() {
   if (document.title !== title) document.title = title;
 }
 
-const AWAY = "No answer; start “headway web” again";
-const CONNECTIONS = { live: "Live", connecting: "Reconnecting…", away: AWAY, resting: "Looks now and then", nokey: "No key", idle: "" };
+const CONNECTIONS = { live: "Live", connecting: "Reconnecting…", away: "No answer from the server", resting: "Looks now and then", nokey: "No key", idle: "" };
 
 function updateConnection(dirty) {
   if (!dirty.connection) return;
   setText(byId("connection"), CONNECTIONS[store.connection]);
+  setAttribute(byId("connection"), "title", store.connection === "away" ? "Start it again with “headway web”; nothing here is lost." : null);
   setAttribute(byId("connection"), "class", `connection is-${store.connection === "away" ? "connecting" : store.connection}`);
 }
 

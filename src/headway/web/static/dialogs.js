@@ -14,7 +14,7 @@ export function openDialog({ title, content = [], action, work, danger = false, 
   const problem = problemPlace();
   const doIt = h("button", { class: `primary ${danger ? "danger" : ""}`, type: "submit" }, action);
   const cancel = h("button", { type: "button" }, work ? "Cancel" : "Close");
-  const heading = h("h2", { id: "dialog-title" }, title);
+  const heading = h("h2", { id: "dialog-title", ...(work ? {} : { tabindex: "-1", autofocus: true }) }, title);
   const form = h(
     "form",
     { method: "dialog", novalidate: true },

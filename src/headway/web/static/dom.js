@@ -1,6 +1,6 @@
 /** Elements without markup: text is only ever set as text. */
 
-import { line, lines } from "./text.js";
+import { cut, line, lines } from "./text.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -49,14 +49,14 @@ export function longText(text, given = {}, tag = "div", short = SHORT) {
     body.textContent = whole;
     return body;
   }
-  const words = document.createTextNode(`${whole.slice(0, short)}…`);
+  const words = document.createTextNode(`${cut(whole, short)}…`);
   const more = h("button", { type: "button", class: "link more", "aria-expanded": "false" });
   const name = (open) => (open ? "Show less" : `Show all (${whole.length.toLocaleString("en")} characters)`);
   more.textContent = name(false);
   more.addEventListener("click", () => {
     const open = more.getAttribute("aria-expanded") !== "true";
     more.setAttribute("aria-expanded", String(open));
-    words.data = open ? whole : `${whole.slice(0, short)}…`;
+    words.data = open ? whole : `${cut(whole, short)}…`;
     more.textContent = name(open);
   });
   body.append(words, " ", more);

@@ -13,9 +13,6 @@ let shown = null;
 
 export function saidPlace() {
   place = h("div", { class: "run-said try k-quiet", role: "group", "aria-label": "What the agent said last", tabindex: "0", hidden: true });
-  place.style.setProperty("max-height", "15rem");
-  place.style.setProperty("overflow", "auto");
-  place.style.setProperty("margin-top", "8px");
   return place;
 }
 

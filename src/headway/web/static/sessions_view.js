@@ -75,7 +75,7 @@ export function updateSessions(dirty) {
     if (!rows.has(info.name)) rows.set(info.name, made(info.name));
     const row = rows.get(info.name);
     const { total, completed, running } = figures(info);
-    const figure = info.problem ? "cannot be read" : total ? `${completed} of ${total}` : "empty";
+    const figure = info.problem ? "cannot be read" : total ? `${completed} of ${total} done` : "empty";
     setText(row.progress, `${running ? "● running, " : ""}${figure}${info.current && !running ? ", current" : ""}`);
     setText(row.when, ago(info.updated_at));
     setAttribute(row.button, "title", info.problem ? line(info.problem, 400) : inFull(info.updated_at));

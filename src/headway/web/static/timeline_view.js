@@ -138,6 +138,7 @@ export function updateTimeline(dirty) {
   const wait = dirty.whole || dirty.shown || dirty.route ? 0 : Math.max(0, last + 500 - performance.now());
   if (wait) timer = setTimeout(draw, wait);
   else draw();
+  if (dirty.whole || dirty.shown) chart.parentElement.scrollLeft = chart.scrollWidth; // the newest, where not all fits
 }
 
 /** Bars of what goes on become longer. */
