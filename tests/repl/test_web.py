@@ -47,7 +47,12 @@ def test_the_page_is_served_as_long_as_the_terminal_session_lasts(project: Path)
     terminal.until(lambda seen: seen.count(page.token) == 2)
     again = run("web")  # another process finds it
     assert again.code == 0 and page.token in again.out
+    stream = HTTPConnection("127.0.0.1", page.port, timeout=WAIT)  # a page that stays open
+    stream.request("GET", f"{SESSION}/stream", headers={"Authorization": f"Bearer {page.token}"})
+    assert stream.getresponse().status == 200
     assert terminal.leave() == 0
+    stream.close()
+    assert "Traceback" not in terminal.all and "Cancel" not in terminal.all
     with pytest.raises(ConnectionRefusedError):
         page.ask("GET", SESSION)
 

@@ -283,7 +283,7 @@ def test_what_is_not_understood_comes_back_with_what_is_wrong(server: Server, na
     begun("a")
     changes: list[tuple[Form, str]] = [
         ({}, "kind"),
-        ({"kind": "odd"}, "kind: Expected 'add' | 'edit'"),
+        ({"kind": "odd"}, "kind: Expected 'begin' | 'add'"),
         ({"kind": None}, "kind"),
         ({"kind": "add"}, "content: Required"),
         ({"kind": "add", "content": 5}, "content: Expected string, received number"),

@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 
 import headway
+from headway.project import open_store
+from headway.web.board import Board
 
 from .conftest import Begun
 from .running import Door, Scripted, answer, asked, ended, started, turn
@@ -189,3 +191,45 @@ def test_of_two_that_start_a_run_at_once_one_is_refused(
     question = asked(server, name)
     answer(server, name, question, "once")
     ended(server, name)
+
+
+def test_a_session_is_begun_only_where_there_is_none(server: Server, name: str) -> None:
+    assert server.change(name, "begin", content="One").status == 200
+    again = server.change(name, "begin", content="Two")
+    assert (again.status, again.error["kind"]) == (409, "AlreadyThere")
+    assert [todo["content"] for todo in server.state(name)["todos"]] == ["One"]
+
+
+@pytest.mark.parametrize("method", ["HEAD", "GET"])
+def test_who_only_asked_for_a_stream_leaves_nothing_behind(
+    server: Server, name: str, begun: Begun, method: str
+) -> None:
+    session = begun("a")
+    if method == "HEAD":
+        server.send("HEAD", f"{at(name)}/stream", server.own)
+    else:
+        with server.stream(name, log="deadbeef") as stream:
+            assert stream.next().kind == "gone"
+    session.store.delete(name)
+    headway.open(server.folder, name).write([item("other")])
+    with server.stream(name, after=1, log=server.state(name)["log"]) as stream:
+        headway.open(server.folder, name).add("b")
+        assert stream.next().data["version"] == 2
+
+
+async def test_the_sessions_are_told_of_again_after_a_mistake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    headway.open(tmp_path, "one").add("One")
+    board = Board(open_store(tmp_path))
+    told = board.follow()
+    assert "one" in await anext(told)
+    right, wrong = board.records, iter([True])
+
+    def records() -> list[Form]:
+        if next(wrong, False):
+            raise ValueError("a mistake")
+        return right()
+
+    monkeypatch.setattr(board, "records", records)
+    headway.open(tmp_path, "two").add("Two")
+    assert "two" in await anext(told)
+    await told.aclose()

@@ -19,7 +19,7 @@ def test_all_items_are_executed_with_the_model_of_the_settings(
     server: Server, name: str, begun: Begun, scripted: Scripted
 ) -> None:
     begun("a", item("b", "a"))
-    scripted(SCRIPT, a=[turn("echo a > made-a.txt"), "Done."], b=[turn("cat made-a.txt"), "Done."])
+    scripted(a=[turn("echo a > made-a.txt"), "Done."], b=[turn("cat made-a.txt"), "Done."])
     started(server, name, mode="yolo")
     run = ended(server, name)
     assert states(server, name) == {"a": "completed", "b": "completed"}
@@ -224,14 +224,18 @@ def test_an_answer_to_nothing_is_refused(server: Server, name: str, begun: Begun
     assert server.state(name)["questions"] == []
 
 
-def test_a_server_that_ends_leaves_no_run_going_on(tmp_path: Path, scripted: Scripted, door: Door) -> None:
+def test_a_server_that_ends_leaves_no_run_going_on(
+    server: Server, tmp_path: Path, scripted: Scripted, door: Door
+) -> None:
+    shared = server
     folder = tmp_path / "own"
     folder.mkdir()
     session = headway.open(folder, "mine")
     session.write([item("a")])
-    server = Server(folder)
+    scripted(a=[turn(door.command), "Done."])
+    server = Server(folder, HEADWAY_MODEL=f"scripted:{shared.folder / SCRIPT}")
     try:
-        started(server, "mine", mode="yolo", model=scripted(a=[turn(door.command), "Done."]))
+        started(server, "mine", mode="yolo")
         door.reached()
         assert "Traceback" not in server.stop()
         assert "completed" not in {str(todo.status) for todo in session.todos}

@@ -7,12 +7,12 @@ import socket
 import string
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import headway
 
-from .serving import JSON, Answer, Headers, Server, at
+from .serving import JSON, Answer, Form, Headers, Server, at
 
 HEADERS = {
     "x-content-type-options": "nosniff",
@@ -154,8 +154,9 @@ def test_a_wrong_token_in_the_address_sets_no_cookie(server: Server) -> None:
 
 
 def test_cookies_of_other_servers_on_this_machine_do_not_lock_anyone_out(server: Server) -> None:
-    cookie = f'theirs={{"a": 1}}; {server.cookie}'
-    assert server.send("GET", SESSION, {"Host": server.host, "Cookie": cookie}).status == 200
+    own_name = server.cookie.partition("=")[0]
+    for cookie in (f'theirs={{"a": 1}}; {server.cookie}', f"{own_name}=theirs; {server.cookie}"):
+        assert server.send("GET", SESSION, {"Host": server.host, "Cookie": cookie}).status == 200
 
 
 # where a request comes from
@@ -174,13 +175,14 @@ def test_only_the_address_of_the_server_is_answered(server: Server) -> None:
         f"127.1:{port}",
         f"0.0.0.0:{port}",
         f"[::]:{port}",
+        f"[::1]:{port}",
         f"user@127.0.0.1:{port}",
         "localhost",
         "",
     ):
         for method in ("GET", "POST"):
             refused(server, {**server.own, **JSON, "Host": host}, method)
-    for name in ("127.0.0.1", "localhost", "[::1]"):
+    for name in ("127.0.0.1", "localhost"):
         answer = server.send("GET", SESSION, {**server.own, "Host": f"{name}:{port}"})
         assert answer.status == 200
 
@@ -345,7 +347,7 @@ def test_only_this_machine_is_listened_to(server: Server) -> None:
 @pytest.mark.parametrize("key", ["Bearer", "none"])
 def test_an_address_with_many_fields_is_answered(server: Server, key: str) -> None:
     headers = server.own if key == "Bearer" else {"Host": server.host}
-    answer = server.send("GET", f"/api/sessions?{'a=1&' * 25}", headers)
+    answer = server.send("GET", f"/api/sessions?{'a=1&' * 1_500}", headers)
     assert answer.status == (200 if key == "Bearer" else 401)
 
 
@@ -409,3 +411,55 @@ def test_no_request_with_the_token_is_too_much(
     answer = server.send(method, target, [*server.own.items(), *JSON.items(), *given], sent)
     assert answer.status < 500, (answer.status, answer.body)
     assert server.is_alive
+
+
+_TEXTS = st.text(max_size=12) | st.sampled_from(["secret", "pending", "in_progress", "high", "x" * 20_000])
+_FORMS: list[tuple[str, st.SearchStrategy[object]]] = [
+    (f"{at('nearly right')}/{route}", st.fixed_dictionaries(known, optional=optional))
+    for route, known, optional in (
+        (
+            "changes",
+            {"kind": st.sampled_from(["begin", "add"]), "content": _TEXTS},
+            {"after": _TEXTS, "priority": _TEXTS},
+        ),
+        ("changes", {"kind": st.just("edit"), "id": _TEXTS}, {"status": _TEXTS, "notes": _TEXTS, "depends_on": _VALUE}),
+        ("changes", {"kind": st.just("move"), "id": _TEXTS, "position": st.integers() | _VALUE}, {}),
+        ("changes", {"kind": st.sampled_from(["undo", "redo"])}, {"n": st.integers(-2, 3) | _VALUE}),
+        ("changes", {"kind": st.sampled_from(["plan_to_todos", "drop", "plan_mode"])}, {"id": _TEXTS, "on": _VALUE}),
+        ("plan", {"title": _TEXTS, "overview": _TEXTS, "steps": _VALUE}, {"risks": _VALUE}),
+        ("run", {"action": st.sampled_from(["stop", "pause", "resume", "rollback"])}, {"id": _TEXTS, "force": _VALUE}),
+        ("run", {"action": st.sampled_from(["execute", "message"]), "model": _TEXTS}, {"only": _TEXTS, "mode": _TEXTS}),
+        ("answers", {"question_id": _TEXTS, "reply": st.sampled_from(["once", "no"])}, {"agent": _TEXTS}),
+    )
+]
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.sampled_from(_FORMS).flatmap(lambda pair: st.tuples(st.just(pair[0]), pair[1])))
+def test_no_form_that_is_nearly_right_is_too_much(server: Server, asked: tuple[str, object]) -> None:
+    path, form = asked
+    answer = server.put(path, form, "PUT" if path.endswith("plan") else "POST")
+    assert answer.status < 500, (answer.status, answer.body)
+
+
+_TOO_MUCH: list[tuple[str, Form]] = [
+    ("changes", {"kind": "add", "content": "x", "depends_on": [1] * 200_000}),
+    ("changes", {"kind": "add", "content": "x", "depends_on": [f"n{number}" for number in range(900)]}),
+    ("changes", {"kind": "add", "content": "x", **{f"k{number}": 1 for number in range(50_000)}}),
+    ("plan", {"title": "T", "overview": "O", "steps": [{}] * 200_000}),
+    ("plan", {"title": "T", "overview": "O", "steps": [{}] * 900}),
+]
+
+
+@pytest.mark.parametrize(("path", "form"), _TOO_MUCH)
+def test_however_much_is_wrong_the_answer_is_short(server: Server, path: str, form: Form) -> None:
+    answer = server.put(f"{SESSION}/{path}", form, "PUT" if path == "plan" else "POST")
+    assert answer.status in (400, 422)
+    assert len(answer.body) < 20_000
+    assert unchanged(server)
+
+
+def test_a_script_is_not_read_for_a_request(server: Server) -> None:
+    for action in ("execute", "message"):
+        answer = server.run(GUARDED, action, model="scripted:/etc/passwd")
+        assert (answer.status, answer.error["message"].partition(":")[0]) == (400, "A script is a file of this machine")

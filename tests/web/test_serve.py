@@ -11,10 +11,9 @@ import sqlite3
 import stat
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Generator, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -75,6 +74,10 @@ def test_where_it_is_served_already_the_link_is_told_again(folder: Path) -> None
     with web(folder, "--json") as first:
         assert first.stdout is not None
         told = json.loads(first.stdout.readline())
+        with web(folder, "--port", "1") as refused:
+            out, errors = refused.communicate(timeout=WAIT)
+        assert (refused.returncode, out) == (1, "")
+        assert errors.startswith("Error: The page of this project is served already, on http://127.0.0.1:")
         for more in ([], ["--port", str(told["port"])]):
             with web(folder, *more) as second:
                 out, errors = second.communicate(timeout=WAIT)
@@ -83,13 +86,18 @@ def test_where_it_is_served_already_the_link_is_told_again(folder: Path) -> None
         assert kept(folder)["port"] == told["port"]
 
 
-def test_something_else_on_the_port_is_not_taken_for_the_page(folder: Path) -> None:
+def test_where_someone_else_has_the_port_the_key_is_another_one(folder: Path) -> None:
+    """Pages that are still open have sent theirs there."""
     other, place = listening(str(folder), None)
+    heard: list[bytes] = []
+    other.settimeout(1)
     with closing(other):
-        threading.Thread(target=lambda: other.accept()[0].close(), daemon=True).start()
         found, second = listening(str(folder), None)
         found.close()
-    assert second.port != place.port and second.token == place.token
+        with suppress(TimeoutError):
+            heard.append(other.accept()[0].recv(1_000))
+    assert (second.port != place.port, second.token != place.token, heard) == (True, True, [])
+    assert kept(folder) == {"port": second.port, "token": second.token}
 
 
 def test_a_ticket_lets_one_browser_in_once(server: Server) -> None:
@@ -156,15 +164,6 @@ def test_another_project_has_another_token(folder: Path, tmp_path: Path) -> None
     two.close()
     assert first.token != second.token
     assert first.port != second.port
-
-
-def test_where_the_port_was_taken_meanwhile_it_is_another_one_with_the_same_token(folder: Path) -> None:
-    bound, place = listening(str(folder), None)
-    other, second = listening(str(folder), None)
-    bound.close()
-    other.close()
-    assert (second.token, second.port != place.port) == (place.token, True)
-    assert kept_place(str(folder)) == second
 
 
 def test_a_port_that_is_asked_for_is_the_one(folder: Path) -> None:

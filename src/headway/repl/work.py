@@ -169,12 +169,11 @@ class Work:
         """From the thread of a command."""
         if self._memory:
             raise HeadwayError("This session is kept in memory alone, where no page finds it; begin without --memory.")
-        if self._page is None or port not in (None, self._page.place.port):
+        if self._page is None or not self._page.is_alive or port not in (None, self._page.place.port):
             from headway.web.server import Background
 
-            page = Background(self._folder, port)
             self._close_page()
-            self._page = page
+            self._page = Background(self._folder, port)
         return self._page.place
 
     def _close_page(self) -> None:

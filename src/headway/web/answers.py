@@ -6,6 +6,7 @@ goes against the state, 422 for what breaks the rules, 503 while the store is bu
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter, ValidationError
@@ -28,9 +29,10 @@ from headway.core.errors import (
     TodoNotFound,
 )
 from headway.core.json_text import BadJson, read_json
-from headway.core.rules import DuplicateKeys
+from headway.core.rules import DuplicateKeys, is_object
 from headway.core.text import shown, some
 from headway.tools.violations import violations
+from headway.web.changes import AlreadyThere
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -38,6 +40,10 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
 MAX_BODY = 2_000_000
+MOST_FIELDS = 50
+MOST_FAULTS = 20
+LONGEST = 4_000
+"""Characters of an error's sentence."""
 _STATUS: tuple[tuple[type[HeadwayError], int], ...] = (
     (InvalidTodos, 422),
     (InvalidPlan, 422),
@@ -49,6 +55,7 @@ _STATUS: tuple[tuple[type[HeadwayError], int], ...] = (
     (RunRefused, 409),
     (NotRunnable, 409),
     (ClaimRefused, 409),
+    (AlreadyThere, 409),
     (StoreBusy, 503),
     (StoreError, 503),
 )
@@ -75,10 +82,18 @@ def _status(error: HeadwayError) -> int:
 
 
 def _error(error: HeadwayError) -> dict[str, Any]:
-    record: dict[str, Any] = {"kind": type(error).__name__, "message": str(error)}
+    message = str(error)
+    if len(message) > LONGEST:
+        message = f"{message[:LONGEST]}…"
+    record: dict[str, Any] = {"kind": type(error).__name__, "message": message}
     if isinstance(error, InvalidTodos | InvalidPlan):
-        record["violations"] = list(error.violations)
+        record["violations"] = _some_of([*error.violations])
     return record
+
+
+def _some_of(faults: list[str]) -> list[str]:
+    more = [f"and {len(faults) - MOST_FAULTS:,} more"] if len(faults) > MOST_FAULTS else []
+    return [*faults[:MOST_FAULTS], *more]
 
 
 async def read_body(request: Request) -> Any:
@@ -89,7 +104,7 @@ async def read_body(request: Request) -> Any:
         if len(body) > MAX_BODY:
             raise BadRequest(f"The request is longer than {MAX_BODY:,} bytes; send less at once.")
     try:
-        return read_json(bytes(body).decode("utf-8"))
+        return await asyncio.to_thread(lambda: read_json(body.decode("utf-8")))
     except (BadJson, UnicodeDecodeError) as error:
         raise BadRequest(f"The request is no valid JSON ({shown(str(error), 200)}); send one JSON object.") from None
 
@@ -99,10 +114,16 @@ async def read_as(request: Request, kind: TypeAdapter[Any]) -> Any:
     value = await read_body(request)
     if isinstance(value, DuplicateKeys) and value.repeated:
         raise BadRequest(f"These fields are there twice: {some(value.repeated)}; send each once.")
+    if is_object(value) and len(value) > MOST_FIELDS:
+        raise BadRequest(f"The request has {len(value):,} fields, at most {MOST_FIELDS}; leave out what is not known.")
+    return await asyncio.to_thread(_valid, value, kind)
+
+
+def _valid(value: Any, kind: TypeAdapter[Any]) -> Any:
     try:
         return kind.validate_python(value)
     except ValidationError as error:
-        lines = "\n".join(f"- {line}" for line in violations(error, value))
+        lines = "\n".join(f"- {line}" for line in _some_of(violations(error, value)))
         raise BadRequest(f"The request was not understood; correct this and send it again:\n{lines}") from None
 
 

@@ -18,6 +18,7 @@ from starlette.routing import Route
 from headway.core.clock import now
 from headway.core.errors import SessionNotFound
 from headway.core.log import Log
+from headway.core.rules import is_object
 from headway.core.session import Session
 from headway.core.text import shown
 from headway.project import session_name
@@ -32,7 +33,7 @@ from headway.web.security import Guard, Tickets
 from headway.web.wire import event_record, state_record
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator
+    from collections.abc import AsyncGenerator, AsyncIterator, Callable
 
     from starlette.requests import Request
     from starlette.types import ASGIApp, Receive, Scope, Send
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from headway.core.store import Store
 
 MOST_EVENTS = 1_000
+MOST_STEPS = 1_000
 PING = 15
 _TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 Told = dict[str, str]
@@ -55,6 +57,7 @@ class Site:
         self._board = Board(store)
         self._runs = Runs(project)
         self._tickets = tickets
+        self._ending = asyncio.Event()
         self._files = {
             entry.name: entry.read_bytes()
             for entry in resources.files("headway.web").joinpath("static").iterdir()
@@ -132,16 +135,20 @@ class Site:
         after, limit = number(request, "after", 0), min(number(request, "limit", 200), MOST_EVENTS)
         whole = request.query_params.get("whole") == "1"
         item = request.query_params.get("item")
-        if item is None:
-            events = await asyncio.to_thread(self._store.events, session.name, after, limit)
-        else:
-            events = await asyncio.to_thread(item_events, session, item, after, limit)
-        return JSONResponse([event_record(event, session.name, whole=whole) for event in events])
+
+        def read() -> Response:
+            if item is None:
+                events = self._store.events(session.name, after, limit)
+            else:
+                events = item_events(session, item, after, limit)
+            return JSONResponse([event_record(event, session.name, whole=whole) for event in events])
+
+        return await asyncio.to_thread(read)
 
     # telling
 
     async def board(self, request: Request) -> Response:
-        return EventSourceResponse(self._sessions_told(), ping=PING)
+        return self._streamed(self._sessions_told())
 
     async def stream(self, request: Request) -> Response:
         session = await asyncio.to_thread(self._session, request)
@@ -149,16 +156,29 @@ class Site:
         after = int(said) if said.isascii() and said.isdecimal() and len(said) < 16 else 0
         channel = await asyncio.to_thread(self._hub.channel, session.name)
         changes = self._changes_told(channel.follow(after, request.query_params.get("log")))
-        return EventSourceResponse(merged(changes, self._sessions_told()), ping=PING)
+        return self._streamed(changes, self._sessions_told())
 
-    async def _changes_told(self, changes: AsyncIterator[Any]) -> AsyncIterator[Told]:
+    def _streamed(self, *streams: AsyncGenerator[Told]) -> Response:
+        return EventSourceResponse(merged(*streams, self._until_the_end()), ping=PING)
+
+    async def _until_the_end(self) -> AsyncGenerator[Told]:
+        """Nothing, as long as the server goes on."""
+        await self._ending.wait()
+        for nothing in ():
+            yield nothing
+
+    def end_streams(self) -> None:
+        """Pages connect again when there is a server again."""
+        self._ending.set()
+
+    async def _changes_told(self, changes: AsyncIterator[Any]) -> AsyncGenerator[Told]:
         try:
             async for change in changes:
                 yield {"event": "change", "id": str(change.version), "data": change.text}
         except Gone:
             yield {"event": "gone", "data": "{}"}
 
-    async def _sessions_told(self) -> AsyncIterator[Told]:
+    async def _sessions_told(self) -> AsyncGenerator[Told]:
         async for text in self._board.follow():
             yield {"event": "sessions", "data": text}
 
@@ -172,7 +192,10 @@ class Site:
         text = await asyncio.to_thread(report_text, session, kind, now())
         types = {"html": "text/html", "json": "application/json", "md": "text/markdown"}
         # The report has its style within it; it needs nothing else.
-        policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'"
+        policy = (
+            "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'; "
+            "base-uri 'none'; form-action 'none'"
+        )
         headers = {"content-security-policy": policy}
         return Response(text, media_type=types[kind], headers=headers)
 
@@ -181,7 +204,7 @@ class Site:
     async def change(self, request: Request) -> Response:
         change = await read_as(request, CHANGE)
         session = self._named(_name(request))
-        if change.kind != "add":  # the first item begins a session
+        if change.kind not in ("add", "begin"):  # the first item begins a session
             session = await asyncio.to_thread(self._session, request)
         answer = await asyncio.to_thread(made, session, change)
         return JSONResponse({"version": session.version, **answer})
@@ -192,6 +215,8 @@ class Site:
             await asyncio.to_thread(session.clear_plan)
         else:
             plan = await read_body(request)
+            if is_object(plan) and isinstance(steps := plan.get("steps"), list) and len(steps) > MOST_STEPS:
+                raise BadRequest(f"A plan from here has at most {MOST_STEPS:,} steps.")
             await asyncio.to_thread(session.set_plan, plan)
         return JSONResponse({"version": session.version})
 
@@ -214,15 +239,19 @@ class Site:
 
     @asynccontextmanager
     async def lifespan(self, app: object) -> AsyncGenerator[None]:
+        loading = asyncio.create_task(asyncio.to_thread(self._runs.load))
         yield
         await self._runs.end()
+        await asyncio.wait([loading])
+        await asyncio.to_thread(self._store.close)
 
 
 def _name(request: Request) -> str:
     return session_name(unquote(request.path_params["name"]))
 
 
-def web_app(store: Store, project: str, token: str, port: int) -> ASGIApp:
+def web_app(store: Store, project: str, token: str, port: int) -> tuple[ASGIApp, Callable[[], None]]:
+    """The server's application, and what ends its streams."""
     tickets = Tickets()
     site = Site(store, project, tickets)
     app = Starlette(routes=site.routes(), lifespan=site.lifespan, exception_handlers={HTTPException: http_error})
@@ -233,4 +262,4 @@ def web_app(store: Store, project: str, token: str, port: int) -> ASGIApp:
             scope = {**scope, "path": scope["raw_path"].decode("ascii", "replace")}
         await app(scope, receive, send)
 
-    return Guard(as_it_came, token, tickets, port)
+    return Guard(as_it_came, token, tickets, port), site.end_streams

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+import logging
+from collections.abc import AsyncGenerator
 from typing import TYPE_CHECKING, Any
 
 from headway.core.errors import HeadwayError
@@ -48,7 +49,7 @@ class Board:
                 "problem": str(error),
             }
 
-    async def follow(self) -> AsyncIterator[str]:
+    async def follow(self) -> AsyncGenerator[str]:
         """The list as it is, and again whenever it is another one."""
         self._watching += 1
         if self._task is None:
@@ -73,6 +74,9 @@ class Board:
                 text = json.dumps(await asyncio.to_thread(self.records), ensure_ascii=False)
             except HeadwayError:
                 text = self._text  # the next look finds it
+            except Exception:
+                logging.getLogger("headway").exception("The sessions cannot be told of:")
+                text = self._text
             if text != self._text:
                 async with self._news:
                     self._text = text

@@ -7,10 +7,19 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
+from headway.core.errors import HeadwayError
 from headway.core.model import PERSON
+from headway.core.text import shown
 
 if TYPE_CHECKING:
     from headway.core.session import Session
+
+
+MOST_IDS = 1_000
+
+
+class AlreadyThere(HeadwayError):
+    """A session that was to be begun."""
 
 
 class _Change(BaseModel):
@@ -22,7 +31,14 @@ class Add(_Change):
     content: str
     after: str | None = None
     priority: str | None = None
-    depends_on: list[str] = []
+    depends_on: list[str] = Field(default=[], max_length=MOST_IDS)
+
+
+class Begin(_Change):
+    """A session, with its first item."""
+
+    kind: Literal["begin"]
+    content: str
 
 
 class Edit(_Change):
@@ -36,7 +52,7 @@ class Edit(_Change):
     notes: str | None = None
     module: str | None = None
     estimated_time: str | None = None
-    depends_on: list[str] | None = None
+    depends_on: list[str] | None = Field(default=None, max_length=MOST_IDS)
 
 
 class Move(_Change):
@@ -68,13 +84,19 @@ class PlanMode(_Change):
     on: bool
 
 
-AnyChange = Annotated[Add | Edit | Move | Drop | Undo | Clear | PlanToTodos | PlanMode, Field(discriminator="kind")]
+AnyChange = Annotated[
+    Begin | Add | Edit | Move | Drop | Undo | Clear | PlanToTodos | PlanMode, Field(discriminator="kind")
+]
 CHANGE: TypeAdapter[AnyChange] = TypeAdapter(AnyChange)
 
 
 def made(session: Session, change: AnyChange) -> dict[str, Any]:
     """Makes the change; what the page is told besides what everyone sees. Raises `HeadwayError`s."""
     match change:
+        case Begin():
+            if session.version:
+                raise AlreadyThere(f"There is a session '{shown(session.name)}' already; choose another name.")
+            return {"id": session.add(change.content, actor=PERSON).id}
         case Add():
             fields: dict[str, object] = {"depends_on": change.depends_on} if change.depends_on else {}
             if change.priority is not None:

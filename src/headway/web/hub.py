@@ -54,7 +54,7 @@ class Channel:
         self.is_over = False
         self._left = left
         self._store = store
-        self._identity, _ = store.position(name)
+        self.identity, _ = store.position(name)
         self._state: State = self.session.state
         self._kept: deque[Change] = deque()
         self._size = 0
@@ -68,14 +68,14 @@ class Channel:
 
         `log`: of which log that version is, if it is known.
         """
-        if log is not None and log != log_name(self._identity):
+        if log is not None and log != log_name(self.identity):
             raise Gone
         self._watching += 1
         if self._task is None:
             self._task = asyncio.create_task(self._look())
         try:
             while True:
-                for change in await self._after(after):
+                for change in await self._patiently_after(after):
                     yield change
                     after = change.version
                 async with self._news:
@@ -93,6 +93,15 @@ class Channel:
         if self._task is not None:
             self._task.cancel()
             self._task = None
+
+    async def _patiently_after(self, version: int) -> list[Change]:
+        while True:
+            try:
+                return await self._after(version)
+            except StoreBusy:
+                await asyncio.sleep(LOOK_EVERY)
+            except HeadwayError:
+                raise Gone from None
 
     async def _after(self, version: int) -> list[Change]:
         if version == self._state.version:
@@ -143,9 +152,9 @@ class Channel:
         """What is new since a state, and the state after it."""
         name = self.session.name
         identity, version = self._store.position(name)
-        if self._identity is not None and identity != self._identity:
+        if self.identity is not None and identity != self.identity:
             raise Gone
-        self._identity = identity
+        self.identity = identity
         if time.monotonic() > self._attended + ATTEND_EVERY:
             self._attended = time.monotonic()
             version = self.session.version
@@ -173,7 +182,8 @@ class Hub:
         """The one that others watch already, if there is one. From any thread."""
         with self._lock:
             channel = self._channels.get(name)
-            if channel is None or channel.is_over:
+            identity, _ = self._store.position(name)
+            if channel is None or channel.is_over or channel.identity != identity:
                 channel = self._channels[name] = Channel(self._store, name, self._left)
             return channel
 

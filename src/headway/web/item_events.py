@@ -15,16 +15,18 @@ if TYPE_CHECKING:
 
 
 def item_events(session: Session, todo_id: str, after: int, limit: int) -> list[Event]:
-    """The last of them, in their order. All of the log is read."""
+    """The last of them, in their order, and how each attempt began. All of the log is read."""
     found: deque[Event] = deque(maxlen=limit)
+    begun: list[Event] = []
     agents: set[str] = set()
     for event in session.events(after):
         data = event.data
         if isinstance(data, ItemStarted) and data.item_id == todo_id:
             agents.add(data.agent)
-        if event.agent in agents or (event.agent == MAIN_AGENT and _concerns(data, todo_id)):
+            begun.append(event)
+        elif event.agent in agents or (event.agent == MAIN_AGENT and _concerns(data, todo_id)):
             found.append(event)
-    return [*found]
+    return sorted([*begun, *found], key=lambda event: event.version)
 
 
 def _concerns(data: object, todo_id: str) -> bool:

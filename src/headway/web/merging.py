@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import TypeVar
 
 _T = TypeVar("_T")
 
 
-async def merged(*streams: AsyncIterator[_T]) -> AsyncGenerator[_T]:
+async def merged(*streams: AsyncGenerator[_T]) -> AsyncGenerator[_T]:
     """What any of them has, as it comes, one at a time; ends with the first that ends."""
     waiting = {asyncio.ensure_future(anext(stream)): stream for stream in streams}
     try:
@@ -26,3 +26,5 @@ async def merged(*streams: AsyncIterator[_T]) -> AsyncGenerator[_T]:
         for task in waiting:
             task.cancel()
         await asyncio.gather(*waiting, return_exceptions=True)
+        for stream in streams:
+            await stream.aclose()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import logging
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
@@ -123,16 +125,39 @@ class Runs:
         settings = await asyncio.to_thread(self.settings, {"mode": wanted.mode, "model": wanted.model})
         if settings.model is None:
             raise HeadwayError("No model is set: set one with headway model provider:name.")
-        before = session.version
+        if wanted.model and wanted.model.startswith("scripted:") and wanted.model != (await self._set()).model:
+            raise HeadwayError("A script is a file of this machine: name it in the settings, not in a request.")
+        before = await asyncio.to_thread(lambda: session.run)
         work = self._message(session, wanted, settings) if isinstance(wanted, Message) else None
         task = asyncio.create_task(work or self._execute(session, wanted, settings))
         self._tasks[session.name] = task
-        task.add_done_callback(_told)
-        while not task.done() and session.version == before:
-            await asyncio.sleep(0.01)
+        task.add_done_callback(partial(self._over, session.name))
+
+        def has_begun() -> bool:
+            run = session.run
+            is_new = before is None or run is None or run.id != before.id
+            return run is not None and is_new and run.id in session.log.own_runs
+
+        while not task.done() and not await asyncio.to_thread(has_begun):
+            await asyncio.sleep(0.02)
         if task.done():
             task.result()  # raises what kept it from beginning
         return {"started": True}
+
+    def _over(self, name: str, task: asyncio.Task[object]) -> None:
+        if self._tasks.get(name) is task:
+            del self._tasks[name]
+        if not task.cancelled() and (error := task.exception()) and not isinstance(error, HeadwayError):
+            logging.getLogger("headway").error("A run that was started from the page failed:", exc_info=error)
+
+    @staticmethod
+    def load() -> None:
+        """What the first run needs, before somebody waits for it."""
+        for name in ("headway.settings", "headway.agent.run", "headway.execute", "headway.cli.execute"):
+            importlib.import_module(name)
+
+    async def _set(self) -> Settings:
+        return await asyncio.to_thread(self.settings)
 
     def settings(self, wanted: Mapping[str, object] = {}) -> Settings:
         """Of the project, with what is wanted instead."""
@@ -179,8 +204,3 @@ class Runs:
 async def _on_the_page(question: Question) -> Answer:
     """The question is in the log, where the page finds it; so is the answer."""
     return await asyncio.get_running_loop().create_future()
-
-
-def _told(task: asyncio.Task[object]) -> None:
-    if not task.cancelled() and (error := task.exception()) and not isinstance(error, HeadwayError):
-        logging.getLogger("headway").error("A run that was started from the page failed:", exc_info=error)

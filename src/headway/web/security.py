@@ -79,7 +79,7 @@ class Guard:
         self._token = token
         self._tickets = tickets
         self._cookie = f"headway-{port}"
-        names = ("127.0.0.1", "localhost", "[::1]")
+        names = ("127.0.0.1", "localhost")
         self._hosts = {f"{name}:{port}" for name in names}
         self._origins = {f"http://{host}" for host in self._hosts}
 
@@ -125,7 +125,7 @@ class Guard:
         if scheme.lower() != "bearer":
             # By hand: cookies of other servers on this machine come along, in whatever form.
             pairs = (part.strip().partition("=") for part in headers.get("cookie", "").split(";"))
-            given = next((value for name, _, value in pairs if name == self._cookie), "")
+            return any(self._is_token(value) for name, _, value in pairs if name == self._cookie)
         return self._is_token(given)
 
     def _is_token(self, given: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import secrets
@@ -10,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException
 from threading import Thread
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
 
 from headway.core.errors import HeadwayError
 from headway.project import headway_folder, open_store
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     import uvicorn
 
 FILE = "web.json"
+LOCK = "web.lock"
 HOST = "127.0.0.1"
 
 
@@ -43,8 +45,23 @@ class Served(HeadwayError):
     """Another process serves this project's page."""
 
     def __init__(self, place: Place) -> None:
-        super().__init__(f"The page of this project is served already, on {place.address}.")
+        super().__init__(f"The page of this project is served already, on {place.address}: stop that server first.")
         self.place = place
+
+
+def the_only_one(project: str) -> IO[str]:
+    """Held open as long as this process serves the page. Raises `Served` if another one does."""
+    folder = headway_folder(project)
+    make_private_folder(folder)
+    held = os.fdopen(os.open(os.path.join(folder, LOCK), os.O_RDWR | os.O_CREAT, 0o600), "r+", encoding="utf-8")
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        held.close()
+        if place := kept_place(project):
+            raise Served(place) from None
+        raise HeadwayError("The page of this project is being served already, by another process.") from None
+    return held
 
 
 def kept_place(project: str) -> Place | None:
@@ -75,18 +92,21 @@ def keep(project: str, place: Place) -> None:
 
 
 def listening(project: str, port: int | None) -> tuple[socket.socket, Place]:
-    """A socket that listens, on the port that is wanted, else on the one there was, else on any. Raises `Served`."""
+    """A socket that listens, on the port that is wanted, else on the one there was, else on any.
+
+    Where someone else has the port there was, open pages have shown them their key: it is changed.
+    """
     before = kept_place(project)
-    token = before.token if before else secrets.token_urlsafe(32)
     wanted = [port] if port is not None else [*([before.port] if before else []), 0]
+    is_same = before is not None
     for one in wanted:
         bound = _bound(one)
         if bound is not None:
+            token = before.token if before and is_same else secrets.token_urlsafe(32)
             place = Place(bound.getsockname()[1], token)
             keep(project, place)
             return bound, place
-        if before is not None and one == before.port and asked(before, "GET", "/api/project") is not None:
-            raise Served(before)
+        is_same = is_same and before is not None and one != before.port
     raise HeadwayError(f"Port {port} is taken; choose another one with --port, or leave it out.")
 
 
@@ -102,24 +122,17 @@ def _bound(port: int) -> socket.socket | None:
     return found
 
 
-def asked(place: Place, method: str, path: str) -> dict[str, Any] | None:
-    """What the server there answers; None if it is not ours, or there is none."""
+def link_to_open(place: Place) -> str:
+    """A link for a browser that is started: others see what it is started with, so it holds for once only."""
     headers = {"authorization": f"Bearer {place.token}", "content-type": "application/json"}
     connection = HTTPConnection(HOST, place.port, timeout=5)
     try:
-        connection.request(method, path, headers=headers)
-        answer = connection.getresponse()
-        return json.loads(answer.read()) if answer.status == 200 else None
-    except (OSError, HTTPException, ValueError):
-        return None
+        connection.request("POST", "/api/tickets", headers=headers)
+        return f"{place.address}/?ticket={json.loads(connection.getresponse().read())['ticket']}"
+    except (OSError, HTTPException, ValueError, LookupError):
+        return place.address
     finally:
         connection.close()
-
-
-def link_to_open(place: Place) -> str:
-    """A link for a browser that is started: others see what it is started with, so it holds for once only."""
-    given = asked(place, "POST", "/api/tickets")
-    return f"{place.address}/?ticket={given['ticket']}" if given else place.address
 
 
 def _server(project: str, port: int | None) -> tuple[uvicorn.Server, socket.socket, Place]:
@@ -128,8 +141,15 @@ def _server(project: str, port: int | None) -> tuple[uvicorn.Server, socket.sock
     from headway.web.app import web_app
 
     bound, place = listening(project, port)
+    app, end_streams = web_app(open_store(project), project, place.token, place.port)
+
+    class Server(uvicorn.Server):
+        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+            end_streams()
+            await super().shutdown(sockets)
+
     config = uvicorn.Config(
-        web_app(open_store(project), project, place.token, place.port),
+        app,
         log_config=None,
         access_log=False,
         server_header=False,
@@ -139,22 +159,28 @@ def _server(project: str, port: int | None) -> tuple[uvicorn.Server, socket.sock
         lifespan="on",
         timeout_graceful_shutdown=2,
     )
-    return uvicorn.Server(config), bound, place
+    return Server(config), bound, place
 
 
 def serve(project: str, port: int | None = None, *, ready: Callable[[Place], None] = lambda place: None) -> None:
     """Serves until it is stopped. Raises `Served` if another process does."""
-    server, bound, place = _server(project, port)
-    ready(place)
-    with suppress(KeyboardInterrupt):
-        server.run(sockets=[bound])
+    with the_only_one(project):
+        server, bound, place = _server(project, port)
+        ready(place)
+        with suppress(KeyboardInterrupt):
+            server.run(sockets=[bound])
 
 
 class Background:
     """The page, served beside something else in the same process."""
 
     def __init__(self, project: str, port: int | None = None) -> None:
-        self._server, self._bound, self.place = _server(project, port)
+        self._only = the_only_one(project)
+        try:
+            self._server, self._bound, self.place = _server(project, port)
+        except BaseException:
+            self._only.close()
+            raise
         self._thread = Thread(target=self._server.run, args=([self._bound],), name="headway web", daemon=True)
         self._thread.start()
 
@@ -162,3 +188,8 @@ class Background:
         """What was started from the page ends, and can be resumed."""
         self._server.should_exit = True
         self._thread.join(10)
+        self._only.close()
+
+    @property
+    def is_alive(self) -> bool:
+        return self._thread.is_alive()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import closing
@@ -15,7 +14,7 @@ import pytest_asyncio
 from playwright.async_api import Browser, Locator, Page, expect
 
 from ..conftest import Begun
-from ..serving import Server
+from ..serving import WAIT, Server
 from .knowing import Own, ended, logged, own_server, program, until_known, versions, writer
 from .tabs import Tabs, row, shown
 
@@ -83,7 +82,7 @@ async def test_a_reload_in_the_middle_finds_everything_again(
     session = begun("a", "b")
     page = await tabs.open(name, "log", item="a")
     with writer(server, name, pause=0.01) as process:
-        for _ in range(3):
+        for _ in range(2):
             await expect(logged(page).nth(10)).to_be_attached()
             await page.reload()
             await expect(page.get_by_role("tab", name="Log")).to_have_attribute("aria-selected", "true")
@@ -110,31 +109,47 @@ async def test_two_tabs_and_two_persons_see_each_other(tabs: Tabs, server: Serve
     assert await shown(one) == await shown(two) == await shown(other)
 
 
+_LOOKED_AT = """(isSo) => {
+  Object.defineProperty(document, "hidden", { value: !isSo, configurable: true });
+  document.dispatchEvent(new Event("visibilitychange"));
+}"""
+
+
+async def resting(pages: list[Page], number: int) -> list[Page]:
+    """Those that have no stream, once there are that many."""
+    async with asyncio.timeout(WAIT):
+        while len(found := [page for page in pages if await page.locator(".is-resting").count()]) != number:
+            await asyncio.sleep(0.02)
+    return found
+
+
 async def test_eight_tabs_converge_and_the_one_that_is_looked_at_is_live(
     tabs: Tabs, server: Server, name: str, begun: Begun
 ) -> None:
     session = begun("a", "b")
     person = await tabs.person()
     pages = [await person.new_page() for _ in range(8)]
-    await asyncio.gather(*(page.goto(f"http://{server.host}/#session={name}") for page in pages))
+    await asyncio.gather(*(page.goto(f"http://{server.host}/#{urlencode({'session': name})}") for page in pages))
     for page in pages:
         await expect(row(page, "b")).to_be_visible()
-        await expect(page.locator("#connection")).to_have_text(re.compile("Live|Looks now and then"))
+    await resting(pages, 4)
+    for page in pages:
+        await page.evaluate(_LOOKED_AT, False)
+    asleep = await resting(pages, 6)
+    session.update("a", status="completed")
+    for page in asleep:
+        await page.evaluate(_LOOKED_AT, True)
+        await expect(page.locator("#connection")).to_have_text("Live")
+    for page in pages:
+        await page.evaluate(_LOOKED_AT, True)
     session.add("For all")
     for page in pages:
-        await expect(page.get_by_text("For all")).to_be_visible()
-    resting = [page for page in pages if await page.locator("#connection").inner_text() != "Live"]
-    assert len(resting) == 4
-    await resting[0].evaluate("dispatchEvent(new Event('focus'))")
-    await expect(resting[0].locator("#connection")).to_have_text("Live")
-    session.update("a", status="completed")
-    for page in pages:
         await expect(row(page, "a")).to_contain_text("Completed")
+        await expect(page.get_by_text("For all")).to_be_visible()
         await until_known(page, server, name)
     for page in pages[:5]:
         await page.close()
-    for page in pages[5:]:
-        await expect(page.locator("#connection")).to_have_text("Live")
+    await resting(pages[5:], 0)
 
 
 # sessions

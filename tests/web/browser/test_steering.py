@@ -111,7 +111,7 @@ async def test_all_items_are_executed_as_is_chosen_and_the_page_follows(
     tabs: Tabs, server: Server, name: str, begun: Begun, scripted: Scripted, door: Door
 ) -> None:
     begun("a", item("b", "a"), "c")
-    scripted(SCRIPT, a=[turn(door.command), "Done."], b=["Done.", "Nothing ran."], c=[turn("true"), "Done."])
+    scripted(a=[turn(door.command), "Done."], b=["Done.", "Nothing ran."], c=[turn("true"), "Done."])
     page = await tabs.open(name)
     await button(page, "Execute all…").click()
     dialog = page.get_by_role("dialog", name="Execute the list")
@@ -153,7 +153,7 @@ async def test_a_run_pauses_between_rounds_goes_on_and_is_stopped(
 ) -> None:
     begun("a", "b")
     second = another_door(tmp_path)
-    scripted(SCRIPT, a=[turn(door.command), turn("true"), "Done."], b=[turn(second.command), "Done."])
+    scripted(a=[turn(door.command), turn("true"), "Done."], b=[turn(second.command), "Done."])
     page = await tabs.open(name)
     await begin(page)
     door.reached()
@@ -202,7 +202,7 @@ async def test_one_item_is_executed_from_its_detail(
     tabs: Tabs, server: Server, name: str, begun: Begun, scripted: Scripted
 ) -> None:
     begun(item("a", status="completed"), "b")
-    scripted(SCRIPT, b=[turn("exit 3", "true"), "Done."])
+    scripted(b=[turn("exit 3", "true"), "Done."])
     page = await tabs.open(name, item="b")
     detail = page.get_by_role("complementary", name="Item")
     await detail.get_by_role("button", name="Execute…").click()
@@ -220,7 +220,7 @@ async def test_the_agent_is_sent_a_message_and_what_it_says_is_shown(
     tabs: Tabs, server: Server, name: str, begun: Begun, scripted: Scripted
 ) -> None:
     begun(item("a", status="completed"))
-    scripted(SCRIPT, said=["Heard it all. " * 300 + "That is all."])
+    scripted(said=["Heard it all. " * 300 + "That is all."])
     page = await tabs.open(name)
     await page.keyboard.press("m")
     await page.get_by_label("What the agent is to do").fill("I said it")
@@ -265,7 +265,7 @@ async def test_the_last_run_says_why_it_ended_and_what_failed(
 ) -> None:
     begun("a", "b", "c", item("d", "c"))
     refused = {"error": {"status": 401, "message": "No such key"}}
-    scripted(SCRIPT, a=["Done."], b=[refused], c=[refused])
+    scripted(a=["Done."], b=[refused], c=[refused])
     page = await tabs.open(name)
     started(server, name, keep_going=True, retries=0)
     await expect(panel(page)).to_contain_text("Last run failed")
@@ -279,7 +279,7 @@ async def test_a_run_that_can_do_nothing_says_what_waits_for_what(
     tabs: Tabs, name: str, begun: Begun, scripted: Scripted
 ) -> None:
     begun(item("a", status="cancelled"), item("b", "a"))
-    scripted(SCRIPT, b=["Done."])
+    scripted(b=["Done."])
     page = await tabs.open(name)
     await begin(page)
     await expect(panel(page)).to_contain_text("Last run over, with items left")
@@ -329,7 +329,7 @@ async def test_a_question_comes_by_itself_and_the_answer_reaches_the_model(
 ) -> None:
     begun("a")
     writes = [write("asked.txt", f"{one} words\n") for one in ("new", "newer")]
-    scripted(SCRIPT, a=[*writes, turn("echo 1 > once.txt"), turn("echo 2 > once.txt"), "Then not."])
+    scripted(a=[*writes, turn("echo 1 > once.txt"), turn("echo 2 > once.txt"), "Then not."])
     page = await tabs.open(name)
     await begin(page, "default")
     await expect(questions(page)).to_contain_text("write_file wants to change files for a")
@@ -387,7 +387,7 @@ async def test_what_an_item_did_is_rolled_back_also_over_later_changes_if_that_i
     tabs: Tabs, server: Server, name: str, begun: Begun, scripted: Scripted
 ) -> None:
     begun("a")
-    scripted(SCRIPT, a=[turn("echo a > back.txt"), "Done."])
+    scripted(a=[turn("echo a > back.txt"), "Done."])
     made = server.folder / "back.txt"
     page = await tabs.open(name, item="a")
     detail = page.get_by_role("complementary", name="Item")

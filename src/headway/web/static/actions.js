@@ -24,5 +24,5 @@ export const control = (action) => run({ action });
 export const rollBack = (id, force = false) => run({ action: "rollback", id, force });
 export const answer = (given) => post(path("/answers"), given);
 export const makeCurrent = (name) => post(sessionPath(name, "/current"), {});
-export const begin = (name, content) => post(sessionPath(name, "/changes"), { kind: "add", content });
+export const begin = (name, content) => post(sessionPath(name, "/changes"), { kind: "begin", content });
 export const reportLink = (name) => sessionPath(name, "/report?format=html");
