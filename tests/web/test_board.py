@@ -233,3 +233,19 @@ async def test_the_sessions_are_told_of_again_after_a_mistake(tmp_path: Path, mo
     headway.open(tmp_path, "two").add("Two")
     assert "two" in await anext(told)
     await told.aclose()
+
+
+def test_whoever_looks_elsewhere_is_told_that_a_session_asks(
+    server: Server, name: str, begun: Begun, scripted: Scripted
+) -> None:
+    begun("a")
+    scripted(a=[turn("true"), "Done."])
+    before = server.get("/api/sessions").data
+    with server.stream_of_all() as everyone:
+        started(server, name)
+        told(everyone, name, asks=1, running=True)
+        answer(server, name, asked(server, name), "once")
+        told(everyone, name, asks=0, running=False)
+    after = server.get("/api/sessions").data
+    # what commands in a terminal use is for them to say
+    assert [one["name"] for one in before if one["current"]] == [one["name"] for one in after if one["current"]]

@@ -129,6 +129,8 @@ def _exit_code(chosen: Chosen, session: Session, settings: Settings, wanted: Exe
     before = session.version
 
     async def work(ask: Ask | None) -> BatchResult:
+        with suppress(HeadwayError):
+            session.store.set_current(session.name)
         return await begun(session, settings, wanted, settings.approvals(ask), settings.model or "", chosen.folder())
 
     try:
@@ -200,8 +202,6 @@ async def begun(
     from headway.execute.api import How
     from headway.tools.effects import Mode
 
-    with suppress(HeadwayError):
-        session.store.set_current(session.name)
     how = How(
         base_url=settings.base_url,
         tools=settings.tools,

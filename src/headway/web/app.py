@@ -6,7 +6,7 @@ import asyncio
 import os
 from contextlib import asynccontextmanager
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import unquote
 
 from sse_starlette.sse import EventSourceResponse
@@ -159,7 +159,7 @@ class Site:
         return self._streamed(changes, self._sessions_told())
 
     def _streamed(self, *streams: AsyncGenerator[Told]) -> Response:
-        return EventSourceResponse(merged(*streams, self._until_the_end()), ping=PING)
+        return EventSourceResponse(merged(*streams, self._until_the_end()), ping=PING, shutdown_grace_period=2)
 
     async def _until_the_end(self) -> AsyncGenerator[Told]:
         """Nothing, as long as the server goes on."""
@@ -215,7 +215,8 @@ class Site:
             await asyncio.to_thread(session.clear_plan)
         else:
             plan = await read_body(request)
-            if is_object(plan) and isinstance(steps := plan.get("steps"), list) and len(steps) > MOST_STEPS:
+            steps = cast("list[object] | None", plan.get("steps")) if is_object(plan) else None
+            if isinstance(steps, list) and len(steps) > MOST_STEPS:
                 raise BadRequest(f"A plan from here has at most {MOST_STEPS:,} steps.")
             await asyncio.to_thread(session.set_plan, plan)
         return JSONResponse({"version": session.version})

@@ -106,6 +106,8 @@ class Guard:
             return _refusal(scope, "This server answers only under its own address.", 403)
         if not self._is_own(scope["method"], headers):
             return _refusal(scope, "Requests from other sites are refused.", 403)
+        if scope["method"] not in _SAFE and not headers.get("content-type", "").startswith("application/json"):
+            return _refusal(scope, "What changes something is sent as application/json.", 403)
         token, ticket = _keys(scope["query_string"])
         if scope["path"] == "/" and scope["method"] == "GET" and (token or ticket):
             return self._welcome(scope, self._is_token(token) or self._tickets.take(ticket))
@@ -118,7 +120,7 @@ class Guard:
         if method in _SAFE:
             # A link elsewhere may lead to the page; it has no cookie then, and no more than the page can be seen.
             return site in (None, *_SITES) or headers.get("sec-fetch-mode") == "navigate"
-        return site in (None, *_SITES) and headers.get("content-type", "").startswith("application/json")
+        return site in (None, *_SITES)
 
     def _has_token(self, headers: Headers) -> bool:
         scheme, _, given = headers.get("authorization", "").partition(" ")

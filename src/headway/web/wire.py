@@ -7,7 +7,7 @@ from zlib import crc32
 
 from headway.core.codec import event_dict, todo_dict
 from headway.core.events import TODO_LIST_UPDATED
-from headway.core.model import MAIN_AGENT, Status, counts
+from headway.core.model import DEFAULT_TITLE, MAIN_AGENT, Status, counts
 from headway.core.plans import plan_record
 from headway.core.run_events import run_record
 from headway.views.messages import spoken
@@ -35,14 +35,17 @@ def log_name(identity: object) -> str:
 
 
 def session_record(info: SessionInfo, state: State) -> dict[str, Any]:
-    number = counts([*state.list_of(MAIN_AGENT).items.values()])
+    todos = state.list_of(MAIN_AGENT)
+    number = counts([*todos.items.values()])
     run = state.runs.get(MAIN_AGENT)
     return {
         "name": info.name,
         "version": info.version,
         "created_at": info.created_at,
         "updated_at": info.updated_at,
+        "title": todos.title if todos.title != DEFAULT_TITLE else None,
         "running": run is not None and run.goes_on,
+        "asks": len(_questions(state.runs)),
         "total": sum(number.values()),
         "completed": number[Status.COMPLETED] + number[Status.CANCELLED],
     }

@@ -37,10 +37,13 @@ export function mountAdding(element, { left }) {
     const fields = { ...(priority.value && { priority: priority.value }), ...(where.checked && !place.hidden && { after: route.item }) };
     const done = await attempt(button, problem, () => add(content, fields));
     if (!done) return;
-    if (store.session?.name !== session) keepDraft(session, "");
-    else if (text.value.startsWith(content)) keepDraft(session, (text.value = text.value.slice(content.length))); // what was typed meanwhile stays
-    priority.value = "";
-    grow();
+    const typed = keptDraft(session);
+    if (typed.startsWith(content)) keepDraft(session, typed.slice(content.length)); // what was typed meanwhile stays
+    if (shown === session) {
+      text.value = keptDraft(session);
+      priority.value = "";
+      grow();
+    }
     say(`Added ${line(done.id, 60)}.`, { name: "Open", run: () => go({ session, item: done.id }) });
   });
   text.addEventListener("keydown", (event) => {

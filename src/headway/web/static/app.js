@@ -10,6 +10,7 @@ import { back, mountHead, updateHead } from "./head_view.js";
 import { focusRow, focusSearch, mountList, tickList, updateList } from "./list_view.js";
 import { mountLog, updateLog } from "./log_view.js";
 import { mountPlan, updatePlan } from "./plan_view.js";
+import { lookAtProject, project } from "./project.js";
 import { focusQuestion, mountQuestions, updateQuestions } from "./questions_view.js";
 import { go, onRoute, route, VIEWS } from "./route.js";
 import { mountRun, sendMessage, startRun, tickRun, updateRun } from "./run_view.js";
@@ -100,6 +101,7 @@ function update(dirty) {
   }
   updateDetail(dirty);
   updateTitle();
+  setText(byId("project"), line(project?.name ?? "", 80));
 }
 
 function updateTitle() {
@@ -107,7 +109,7 @@ function updateTitle() {
   const items = session ? [...session.items.values()] : [];
   const done = items.filter((todo) => todo.status === "completed" || todo.status === "cancelled").length;
   const sign = session?.questions?.length ? "? " : session?.run?.goes_on ? "● " : "";
-  const title = session ? `${sign}${items.length ? `${done}/${items.length} ` : ""}${line(session.name, 60)} — Headway` : "Headway";
+  const title = session ? `${sign}${items.length ? `${done}/${items.length} ` : ""}${line(session.name, 60)} — Headway` : project ? `${line(project.name, 60)} — Headway` : "Headway";
   if (document.title !== title) document.title = title;
 }
 
@@ -240,6 +242,7 @@ function start() {
   shareSlots({ lost: () => store.rest(), wanted: () => store.wake() });
   document.addEventListener("visibilitychange", () => store.tell());
   addEventListener("online", () => store.wake());
+  lookAtProject().then(() => store.mark({ run: true }));
   follow();
 }
 

@@ -127,7 +127,7 @@ function facts(todo) {
     ["Module", todo.module && longText(todo.module, {}, "span")],
     ["Expected", todo.estimated_time && longText(todo.estimated_time, {}, "span")],
     ["Took", itemLasted(todo) && h("span", { class: "took" }, itemLasted(todo))],
-    ["Began", todo.started_at && h("span", {}, time(todo.started_at), round(todo.started_at_round))],
+    ["Began", todo.started_at && todo.status !== "pending" && h("span", {}, time(todo.started_at), round(todo.started_at_round))],
     ["Ended", todo.completed_at && h("span", {}, time(todo.completed_at), round(todo.completed_at_round))],
     ["Tool calls", calls],
     ["Notes", todo.notes && longText(todo.notes)],
@@ -209,7 +209,7 @@ function show(dirty) {
   const before = shown?.todo;
   shown = { id: todo.id, session: session.name, todo };
   if (touched) draw(todo, isOther || before?.content !== todo.content);
-  if (touched || dirty.run) keepFocus(panel, () => buttons(todo), () => parts.status.focus());
+  if (touched || dirty.run || dirty.events) keepFocus(panel, () => buttons(todo), () => parts.status.focus());
   if (touched || dirty.events) parts.historyOf.update(todo);
   showForm();
 }
@@ -223,11 +223,19 @@ function draw(todo, isNewText) {
   drawFacts(todo);
 }
 
+/** Whether it was executed and not rolled back since; of what is not known, whether that may be so. */
+function mayRollBack(todo) {
+  const known = parts.historyOf.whole ?? store.calls;
+  const last = known.past.get(todo.id)?.at(-1);
+  if (last) return last.began.type === "ItemStarted";
+  return known.from > 1 && known.from < Infinity && Boolean(todo.started_at) && (todo.status !== "pending" || todo.interrupted);
+}
+
 function buttons(todo) {
   const isOn = Boolean(store.session.run?.goes_on);
   parts.run.hidden = isOn || !(isReady(todo, store.session.items) || todo.status === "blocked");
   parts.cancel.hidden = isFinished(todo);
-  parts.back.hidden = isOn || !(store.calls.attempts.has(todo.id) || todo.evidence?.files.length);
+  parts.back.hidden = isOn || !mayRollBack(todo);
 }
 
 export function tickDetail(now) {

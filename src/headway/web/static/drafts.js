@@ -1,8 +1,10 @@
-/** What is typed and not sent yet, for each session; it outlives a reload of the tab. */
+/** What is typed and not sent yet, for each session; it outlives a reload of the tab, where the browser keeps it. */
 
 const key = (session) => `headway.draft ${session}`;
+const typed = new Map();
 
 export function keptDraft(session) {
+  if (typed.has(session)) return typed.get(session);
   try {
     return sessionStorage.getItem(key(session)) ?? "";
   } catch {
@@ -11,10 +13,11 @@ export function keptDraft(session) {
 }
 
 export function keepDraft(session, text) {
+  typed.set(session, text);
   try {
+    sessionStorage.removeItem(key(session));
     if (text) sessionStorage.setItem(key(session), text);
-    else sessionStorage.removeItem(key(session));
   } catch {
-    // it is too long, or nothing is kept in this browser: it stays where it was typed
+    // it is too long, or nothing is kept in this browser: it outlives all but a reload
   }
 }

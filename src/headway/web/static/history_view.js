@@ -1,4 +1,4 @@
-/** What was done on an item: its attempts and its tool calls, in order; each opens to what it said and changed. */
+/** What was done on an item: its attempts with their tool calls, in order; each opens to what it said and changed. */
 
 import { get, sessionPath } from "./api.js";
 import { Calls } from "./calls.js";
@@ -10,9 +10,11 @@ import { count, line } from "./text.js";
 import { clock, lasted } from "./time.js";
 import { isCut, showAll } from "./whole_event.js";
 
+const MOST = 200; // attempts that are shown
+
 function outcome(call) {
   const end = call.ended;
-  if (!end) return ["●", "running", "running"];
+  if (!end) return call.left ? ["⊘", "quiet", "interrupted"] : ["●", "running", "running"];
   if (end.denied) return ["⊘", "blocked", "not allowed"];
   if (end.exit_code) return ["✗", "blocked", `exit code ${end.exit_code}`];
   if (!end.ok) return ["✗", "blocked", "failed"];
@@ -63,18 +65,58 @@ function setCall(row, call) {
   if (row.details.open) fill(row);
 }
 
-function attemptRow(one) {
-  const { started, ended } = one;
-  const kind = !ended ? "running" : ended.outcome === "completed" ? "done" : ended.outcome === "conflict" ? "conflict" : "blocked";
-  const words = ended ? `${line(ended.outcome)}${ended.again ? ", tried again" : ""} · ${lasted(ended.seconds)} · ${count(ended.tool_calls, "call")}` : "going on";
-  return h(
-    "li",
-    { class: `try k-${kind}` },
-    h("p", {}, h("b", {}, `Attempt ${started.attempt}`), ` · ${clock(started.timestamp)} · ${words}`),
+const isAttempt = (one) => one.began.type === "ItemStarted";
+
+function rolledBack(event) {
+  const files = event.files ?? [];
+  return [h("p", {}, h("b", {}, `Rolled back (${count(files.length, "file")})`), ` · ${clock(event.timestamp)}`)];
+}
+
+function wordsOf(one) {
+  const { ended, left } = one;
+  if (!ended) return left ? "interrupted" : "going on";
+  return `${line(ended.outcome)}${ended.again ? ", tried again" : ""} · ${lasted(ended.seconds)} · ${count(ended.tool_calls, "call")}`;
+}
+
+function kindOf(one) {
+  if (!one.ended) return one.left || !isAttempt(one) ? "quiet" : "running";
+  return { completed: "done", conflict: "conflict" }[one.ended.outcome] ?? "blocked";
+}
+
+function tried(one, name) {
+  const { began, ended } = one;
+  return [
+    h("p", {}, h("b", {}, name), ` · ${clock(began.timestamp)} · ${wordsOf(one)}`),
     ended?.reason ? longText(ended.reason, { class: "try-reason" }, "p") : null,
     ended?.text ? longText(ended.text, { class: "try-text" }, "p") : null,
     ended?.files?.length ? h("p", { class: "fact" }, "Changed ", ended.files.slice(0, 12).map((file) => said(file, "code")), ended.files.length > 12 ? ` and ${ended.files.length - 12} more` : "") : null,
-  );
+  ].filter(Boolean);
+}
+
+/** An attempt with its calls, or a rollback. */
+function pastRow() {
+  const about = h("div");
+  const list = h("ol", { class: "calls", role: "list" });
+  return { element: h("li", {}, about, list), about, list, signature: "" };
+}
+
+function setPast(row, one, name) {
+  const signature = `${name} ${one.ended?.version} ${Boolean(one.left)}`;
+  if (signature === row.signature) return;
+  row.signature = signature;
+  setAttribute(row.about, "class", `try k-${kindOf(one)}`);
+  setAttribute(row.list, "aria-label", `Tool calls, ${name.toLowerCase()}`);
+  row.about.replaceChildren(...(isAttempt(one) ? tried(one, name) : rolledBack(one.began)));
+}
+
+/** The row for a key, made if there is none. */
+function rowOf(rows, key, make) {
+  if (!rows.has(key)) rows.set(key, make());
+  return rows.get(key);
+}
+
+function prune(rows, wanted) {
+  for (const key of [...rows.keys()]) if (!wanted.has(key)) rows.delete(key);
 }
 
 export class History {
@@ -87,7 +129,7 @@ export class History {
     this.heading = h("h3", { tabindex: "-1" }, "Work on it");
     this.element = h("section", { class: "history" }, this.heading, this.tries, this.list, this.note, this.older, this.problem);
     this.rows = new Map();
-    this.attempts = "";
+    this.pastRows = new Map();
     /** All calls of the item, once they were asked for; until then those that are in the log. */
     this.whole = null;
   }
@@ -97,25 +139,43 @@ export class History {
     this.follow();
     const known = this.whole ?? store.calls;
     const calls = known.byItem.get(todo.id) ?? [];
-    const tries = known.attempts.get(todo.id) ?? [];
-    const signature = tries.map((one) => `${one.started.version} ${one.ended?.version}`).join();
-    if (signature !== this.attempts) {
-      this.attempts = signature;
-      this.tries.replaceChildren(...tries.map(attemptRow));
-    }
-    const wanted = calls.map((call) => {
-      const first = call.started ?? call.ended;
-      if (!this.rows.has(first.version)) this.rows.set(first.version, callRow());
-      const row = this.rows.get(first.version);
-      if (row.call !== call || row.seen !== call.ended) setCall(row, call);
-      row.seen = call.ended;
-      return row.element;
-    });
-    arrange(this.list, wanted);
+    const past = known.past.get(todo.id) ?? [];
+    const rest = this.drawPast(past, calls, known.from <= 1);
+    this.list.hidden = !rest.length;
+    arrange(this.list, rest);
     const missing = Math.max(todo.tool_calls - calls.length, 0);
     const isOlder = store.log.first > 1 && !this.whole;
-    this.older.hidden = !isOlder || (!missing && todo.status !== "pending" && tries.length > 0);
-    setText(this.note, calls.length || tries.length ? (missing && isOlder ? `${count(missing, "earlier call")} not shown.` : "") : isOlder ? "Nothing in the latest events." : "Nothing yet.");
+    this.older.hidden = !isOlder || (!missing && todo.status !== "pending" && past.length > 0);
+    setText(this.note, calls.length || past.length ? (missing && isOlder ? `${count(missing, "earlier call")} not shown.` : "") : isOlder ? "Nothing in the latest events." : "Nothing yet.");
+  }
+
+  /** Attempts with their calls, numbered if none before them can be unknown; rows of the calls that belong to none. */
+  drawPast(past, calls, isAll) {
+    const groups = new Map(past.filter(isAttempt).map((one) => [one.began.agent, []]));
+    const rest = [];
+    for (const call of calls) (groups.get((call.started ?? call.ended).agent_id) ?? rest).push(this.drawCall(call));
+    prune(this.rows, new Set(calls.map((call) => (call.started ?? call.ended).version)));
+    prune(this.pastRows, new Set(past.map((one) => one.began.version)));
+    let number = 0;
+    const wanted = past.map((one) => {
+      if (isAttempt(one)) number += 1;
+      const row = rowOf(this.pastRows, one.began.version, pastRow);
+      setPast(row, one, isAttempt(one) ? `Attempt${isAll ? ` ${number}` : ""}` : "Rolled back");
+      const own = (isAttempt(one) && groups.get(one.began.agent)) || [];
+      row.list.hidden = !own.length;
+      arrange(row.list, own);
+      return row.element;
+    });
+    arrange(this.tries, wanted.slice(-MOST));
+    return rest;
+  }
+
+  drawCall(call) {
+    const row = rowOf(this.rows, (call.started ?? call.ended).version, callRow);
+    const state = call.ended ?? call.left;
+    if (row.call !== call || row.seen !== state) setCall(row, call);
+    row.seen = state;
+    return row.element;
   }
 
   /** Goes on with what is new in the log, as long as nothing between is missing. */
@@ -133,9 +193,11 @@ export class History {
     const events = await attempt(this.older, this.problem, () => get(path));
     if (!events) return;
     this.whole = new Calls();
+    this.whole.from = 0;
     for (const event of events) this.whole.take(event);
     this.read = Math.max(last, events.at(-1)?.version ?? 0);
     this.update(this.todo);
+    store.mark({ items: [this.todo.id] }); // it may be known now whether it can be rolled back
     this.heading.focus();
   }
 }

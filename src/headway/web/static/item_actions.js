@@ -3,7 +3,7 @@
 import { clear, drop, edit, execute, move, rollBack, undo } from "./actions.js";
 import { h, said } from "./dom.js";
 import { openDialog, tick } from "./dialogs.js";
-import { attempt, say, showProblem } from "./feedback.js";
+import { attempt, say } from "./feedback.js";
 import { openMenu } from "./menu.js";
 import { runFields } from "./run_form.js";
 import { sameSession } from "./same_session.js";
@@ -113,7 +113,7 @@ export function executeItem(id) {
 export function rollBackItem(id) {
   const force = tick("Bring the files back all the same; what others changed in them since is lost", "force");
   force.hidden = true;
-  const { problem } = openDialog({
+  openDialog({
     title: "Roll back this item",
     content: [
       said(line(store.session.items.get(id)?.content ?? id, 300), "p", { class: "quoted" }),
@@ -135,5 +135,4 @@ export function rollBackItem(id) {
       }
     }),
   });
-  return { problem, showProblem };
 }

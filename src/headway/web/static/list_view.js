@@ -150,6 +150,9 @@ function filter() {
   }
   const all = store.session.items.size;
   setText(found, shown === all ? "" : `${shown} of ${count(all, "item")}`);
+  empty.hidden = shown > 0;
+  setText(empty, all ? "No item matches." : "Nothing in the list yet. Add the first item below, or make items from a plan in the Plan view.");
+  keepFocus(clearing, () => (clearing.hidden = shown === 0), () => (all ? search.focus() : focusAdding()));
 }
 
 export function updateList(dirty) {
@@ -205,9 +208,6 @@ function reorder(items) {
   for (const id of [...rows.keys()]) if (!items.has(id)) rows.delete(id);
   arrange(list, [...items.keys()].map((id) => rows.get(id).element));
   if (followed && document.activeElement === rows.get(followed)?.main) rows.get(followed).main.scrollIntoView({ block: "nearest" });
-  empty.hidden = items.size > 0;
-  keepFocus(clearing, () => (clearing.hidden = items.size === 0), focusAdding);
-  setText(empty, "Nothing in the list yet. Add the first item below, or make items from a plan in the Plan view.");
 }
 
 export function tickList(now) {

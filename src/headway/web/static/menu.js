@@ -4,7 +4,7 @@ import { focusOr, h } from "./dom.js";
 
 let open = null;
 
-export function closeMenu({ refocus = true } = {}) {
+function closeMenu({ refocus = true } = {}) {
   if (!open) return;
   const { element, from, anchor } = open;
   open = null;
@@ -12,7 +12,7 @@ export function closeMenu({ refocus = true } = {}) {
   if (refocus) focusOr(from, anchor);
 }
 
-/** `choices`: {name, mark, kind, value, chosen, hint}; `chosen(value)` when one is taken. */
+/** `choices`: {name, mark, kind, value, chosen}; `chosen(value)` when one is taken. */
 export function openMenu(anchor, label, choices, chosen, from = document.activeElement) {
   closeMenu({ refocus: false });
   const items = choices.map((choice) =>

@@ -127,7 +127,7 @@ function step(one) {
   return h(
     "li",
     { class: todo ? `step k-${kindOf(todo)}` : "step k-quiet", data: { id: one.id } },
-    h("span", { class: "mark", "aria-hidden": "true" }, todo ? markOf(todo) : "·"),
+    h("span", { class: "mark", "aria-hidden": "true" }, todo ? markOf(todo) : ""),
     h("div", {},
       longText(one.description, { class: "content" }),
       h("p", { class: "meta" }, todo ? h("button", { type: "button", class: "link about-id", on: { click: () => go({ item: one.id }) } }, said(line(one.id, 60))) : said(line(one.id, 60), "span", { class: "about-id" }), ...about),
@@ -167,7 +167,7 @@ function draw({ plan }) {
   parts.use.hidden = parts.remove.hidden = !plan;
   parts.write.textContent = plan ? "Edit…" : "Write a plan…";
   if (!plan) {
-    parts.body.replaceChildren(h("p", { class: "empty" }, "No plan yet. Write one here, or have the agent make one in plan mode: ", h("code", {}, "headway plan"), "."));
+    parts.body.replaceChildren(h("p", { class: "empty" }, "No plan yet. Write one here, or have the agent make one in plan mode: ", h("code", {}, "headway --plan"), "."));
     return;
   }
   parts.body.replaceChildren(

@@ -1,7 +1,7 @@
 /** Questions of a run that wait for a person: what is to be done, and the answer. What is typed outlives every update. */
 
 import { answer } from "./actions.js";
-import { arrange, h, said } from "./dom.js";
+import { arrange, h, keepFocus, said, setAttribute } from "./dom.js";
 import { commandBlock, diffBlock } from "./diff.js";
 import { announce, attempt, problemPlace, say } from "./feedback.js";
 import { go } from "./route.js";
@@ -20,12 +20,15 @@ const WHAT = { read: "wants to read", write: "wants to change files", execute: "
 
 const REPLIES = { once: "allowed once", always: "always allowed", no: "no" };
 
-function made(question) {
-  const block = { isSent: false };
+/** What “always” is good for. */
+const covers = (question) => `any ${question.host ? `request to ${line(question.host, 60)}` : line(question.tool, 60)} in this run`;
+
+function made(question, session) {
+  const block = { session, isSent: false };
   const problem = problemPlace();
   const reason = h("input", { type: "text", class: "reason", "aria-label": "Reason for no (the agent is told)", placeholder: "Reason for no, which the agent is told", dir: "auto", autocomplete: "off" });
-  const reply = (text, value, title) => {
-    const control = h("button", { type: "button", title, class: value === "once" ? "primary" : "" }, text);
+  const reply = (text, value, title, hint = null) => {
+    const control = h("button", { type: "button", title, class: value === "once" ? "primary" : "" }, text, hint && said(hint, "span", { class: "answer-hint soft" }));
     control.addEventListener("click", async () => {
       block.isSent = true;
       const done = await attempt(control, problem, () => answer({ question_id: question.question_id, agent: question.agent, reply: value, reason: value === "no" ? reason.value : "" }));
@@ -53,10 +56,23 @@ function made(question) {
     gone,
     problem,
   );
-  answers.append(reply("Allow once", "once", "This call alone"), reply("Always allow", "always", "This and calls like it, from now on"), h("span", { class: "refuse" }, no, reason));
-  answers.style.setProperty("pointer-events", "none");
-  setTimeout(() => answers.style.removeProperty("pointer-events"), SETTLE);
+  answers.append(reply("Allow once", "once", "This call alone"), reply("Always allow ", "always", `This, and ${covers(question)}`, covers(question)), h("span", { class: "refuse" }, no, reason));
+  settle(answers);
   return Object.assign(block, { element, answers, reason, gone });
+}
+
+const buttonsOf = (answers) => [...answers.querySelectorAll("button")];
+
+/** For a moment it cannot be clicked; whoever goes there with keys means it. */
+function settle(answers) {
+  const set = (isReady) => {
+    answers.classList.toggle("settling", !isReady);
+    answers.style.setProperty("pointer-events", isReady ? "" : "none");
+    for (const control of buttonsOf(answers)) setAttribute(control, "aria-disabled", isReady ? null : "true");
+  };
+  set(false);
+  answers.addEventListener("focusin", () => set(true), { once: true });
+  setTimeout(() => set(true), SETTLE);
 }
 
 /** It was answered elsewhere, or its run is over. What a person typed there stays until it is closed. */
@@ -65,8 +81,16 @@ function retire(key, block) {
   if (!block.gone.hidden) return;
   block.gone.hidden = false;
   block.reason.readOnly = true;
-  for (const control of block.answers.querySelectorAll("button")) control.hidden = true;
-  block.gone.append("This was answered elsewhere, or its run is over. ", h("button", { type: "button", class: "link", on: { click: () => close(key, block) } }, "Close"));
+  for (const control of buttonsOf(block.answers)) control.hidden = true;
+  block.gone.replaceChildren("This was answered elsewhere, or its run is over. ", h("button", { type: "button", class: "link", on: { click: () => close(key, block) } }, "Close"));
+}
+
+/** It is asked after all. */
+function revive(block) {
+  if (block.gone.hidden) return;
+  block.gone.hidden = true;
+  block.reason.readOnly = false;
+  for (const control of buttonsOf(block.answers)) control.hidden = false;
 }
 
 /** The focus does not go to another question: a key that is on its way would answer it. */
@@ -74,19 +98,26 @@ function close(key, block) {
   const had = block.element.contains(document.activeElement);
   blocks.delete(key);
   block.element.remove();
-  section.hidden = !blocks.size;
+  section.hidden = !section.childElementCount;
   if (had) document.getElementById("main").focus({ preventScroll: true });
 }
 
+/** Questions of a session that is not looked at stay as they are, unseen. */
 export function updateQuestions(dirty) {
   if (!(dirty.whole || dirty.questions)) return;
+  const session = store.session && `${store.session.name}\n${store.session.log}`;
   const asked = store.session?.questions ?? [];
-  const keys = new Map(asked.map((question) => [`${store.session.name}\n${question.agent}\n${question.question_id}`, question]));
-  for (const [key, block] of [...blocks]) if (!keys.has(key)) retire(key, block);
+  const keys = new Map(asked.map((question) => [`${session}\n${question.agent}\n${question.question_id}`, question]));
+  for (const [key, block] of [...blocks]) {
+    if (keys.has(key)) revive(block);
+    else if (block.session === session) retire(key, block);
+  }
   const fresh = [...keys].filter(([key]) => !blocks.has(key));
-  for (const [key, question] of fresh) blocks.set(key, made(question));
-  arrange(section, [...blocks.values()].map((block) => block.element));
-  section.hidden = !blocks.size;
+  for (const [key, question] of fresh) blocks.set(key, made(question, session));
+  const shown = [...blocks.values()].filter((block) => block.session === session);
+  const draw = () => arrange(section, shown.map((block) => block.element));
+  keepFocus(section, draw, () => document.getElementById("main").focus({ preventScroll: true }));
+  section.hidden = !shown.length;
   if (fresh.length) announce(`The agent asks: ${line(fresh[0][1].line, 150)}. ${fresh.length > 1 ? `And ${fresh.length - 1} more.` : ""}`);
 }
 

@@ -1,8 +1,10 @@
 /** The sessions on the left: which there are, how far each is, which goes on. */
 
 import { begin } from "./actions.js";
+import { Problem } from "./api.js";
 import { arrange, h, said, setAttribute, setText } from "./dom.js";
 import { field, openDialog } from "./dialogs.js";
+import { announce } from "./feedback.js";
 import { isFinished } from "./graph_math.js";
 import { go, route } from "./route.js";
 import { store } from "./store.js";
@@ -10,6 +12,7 @@ import { line } from "./text.js";
 import { ago, inFull } from "./time.js";
 
 const rows = new Map();
+const asking = new Set();
 let list;
 
 export function mountSessions(element, { chosen }) {
@@ -34,6 +37,8 @@ export function newSession() {
     action: "Begin",
     work: async () => {
       const wanted = name.value.trim();
+      if (!wanted) refuse(name, "Give it a name.");
+      if (!first.value.trim()) refuse(first, "Write its first item.");
       await begin(wanted, first.value);
       await store.loadSessions();
       go({ session: wanted, view: "list" });
@@ -41,18 +46,28 @@ export function newSession() {
   });
 }
 
+function refuse(control, words) {
+  control.focus();
+  throw new Problem(words);
+}
+
 function made(name) {
+  const title = h("span", { class: "session-name said", dir: "auto" });
+  const own = said(line(name, 200), "span", { class: "session-own soft" });
+  const asks = h("span", { class: "session-asks", hidden: true }, h("span", { "aria-hidden": "true" }, "? "), "asks you");
   const progress = h("span", { class: "session-figures" });
   const when = h("span", { class: "session-when" });
   const fill = h("span", { class: "session-fill" });
   const button = h(
     "button",
     { type: "button", data: { name } },
-    said(line(name, 200), "span", { class: "session-name" }),
+    title,
+    own,
+    asks,
     h("span", { class: "session-about" }, progress, when),
     h("span", { class: "session-line", "aria-hidden": "true" }, fill),
   );
-  return { element: h("li", {}, button), button, progress, when, fill };
+  return { element: h("li", {}, button), button, title, own, asks, progress, when, fill };
 }
 
 /** What is known best: of the session that is looked at, the page's own state. */
@@ -60,7 +75,7 @@ function figures(info) {
   const own = store.session?.name === info.name ? store.session : null;
   if (!own) return info;
   const items = [...own.items.values()];
-  return { ...info, total: items.length, completed: items.filter(isFinished).length, running: Boolean(own.run?.goes_on) };
+  return { ...info, total: items.length, completed: items.filter(isFinished).length, running: Boolean(own.run?.goes_on), asks: own.questions?.length ?? 0 };
 }
 
 /** How long ago each was changed. */
@@ -68,19 +83,33 @@ export function tickSessions() {
   for (const info of store.sessions ?? []) if (rows.has(info.name)) setText(rows.get(info.name).when, ago(info.updated_at));
 }
 
+/** Says once that a session asks that is not looked at. */
+function tellAsking({ name }, asks) {
+  if (!asks) asking.delete(name);
+  else if (!asking.has(name)) {
+    asking.add(name);
+    if (name !== route.session) announce(`The session ${line(name, 60)} asks you.`);
+  }
+}
+
 export function updateSessions(dirty) {
-  if (!store.sessions || !(dirty.sessions || dirty.whole || dirty.route || dirty.items.size || dirty.order || dirty.run)) return;
+  if (!store.sessions || !(dirty.sessions || dirty.whole || dirty.route || dirty.items.size || dirty.order || dirty.run || dirty.questions)) return;
   const known = store.sessions.toSorted((one, other) => (one.updated_at < other.updated_at ? 1 : -1));
   const wanted = known.map((info) => {
     if (!rows.has(info.name)) rows.set(info.name, made(info.name));
     const row = rows.get(info.name);
-    const { total, completed, running } = figures(info);
+    const { total, completed, running, asks } = figures(info);
+    setText(row.title, line(info.title || info.name, 200));
+    row.own.hidden = !info.title || info.title === info.name;
+    row.asks.hidden = !asks;
+    tellAsking(info, asks);
     const figure = info.problem ? "cannot be read" : total ? `${completed} of ${total} done` : "empty";
     setText(row.progress, `${running ? "● running, " : ""}${figure}${info.current && !running ? ", current" : ""}`);
     setText(row.when, ago(info.updated_at));
     setAttribute(row.button, "title", info.problem ? line(info.problem, 400) : inFull(info.updated_at));
     setAttribute(row.button, "aria-current", info.name === route.session ? "page" : null);
     row.element.classList.toggle("is-running", running);
+    row.element.classList.toggle("is-asking", Boolean(asks));
     row.fill.style.setProperty("inline-size", `${total ? Math.round((completed / total) * 100) : 0}%`);
     return row.element;
   });

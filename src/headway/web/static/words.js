@@ -64,6 +64,12 @@ export const ENDINGS = {
 
 const name = (id) => line(id, 60);
 
+/** As it is given; if its provider is called the same, once. */
+function modelName(model) {
+  const [provider, ...own] = String(model).split(":");
+  return line(own.join(":") === provider ? provider : model, 80);
+}
+
 function ofChange(change) {
   if (change.kind === "moved") return "moved items";
   if (change.status) return `${name(change.id)}: ${change.status[0].replace("_", " ")} → ${change.status[1].replace("_", " ")}`;
@@ -90,7 +96,7 @@ const EVENTS = {
   TodoListContextInjected: (event) => `showed the model the list (${count(event.total_items, "item")})`,
   TodoEvaluationStarted: (event) => `judging ${name(event.item_id)}`,
   TodoEvaluationCompleted: (event) => `judged ${name(event.item_id)}: ${event.status ?? "left as it is"} — ${line(event.reason, 160)}`,
-  RunStarted: (event) => `run started with ${line(event.model, 80)}`,
+  RunStarted: (event) => `run started with ${modelName(event.model)}`,
   RoundStarted: (event) => `round ${event.round} of ${event.max_rounds}`,
   ToolStarted: (event) => `${line(event.summary || event.tool, 240)}`,
   ToolFinished: (event) => `${line(event.command ?? event.tool, 160)} — ${event.denied ? "not allowed" : event.exit_code ? `exit code ${event.exit_code}` : event.ok ? "ok" : "failed"}, ${lasted(event.seconds)}`,
