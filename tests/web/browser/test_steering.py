@@ -287,8 +287,9 @@ async def test_a_run_that_can_do_nothing_says_what_waits_for_what(
 
 
 async def test_without_a_model_the_page_says_how_to_set_one(
-    browser: Browser, tmp_path: Path, scripted: Scripted
+    browser: Browser, tmp_path: Path, server: Server, scripted: Scripted
 ) -> None:
+    shared = server
     folder = tmp_path / "own"
     folder.mkdir()
     headway.open(folder, "mine").write([item("a")])
@@ -304,7 +305,8 @@ async def test_without_a_model_the_page_says_how_to_set_one(
         await dialog.get_by_role("button", name="Execute all").click()
         await expect(dialog.locator(".problem")).to_contain_text("No model is set: set one with")
         await expect(dialog.get_by_label("Tries after a failure")).to_have_value("7")
-        settings = f'model = "{scripted(a=["Done."])}"\nmode = "auto_edit"\nparallel = 3\n'
+        scripted(a=["Done."])
+        settings = f'model = "scripted:{shared.folder / SCRIPT}"\nmode = "auto_edit"\nparallel = 3\n'
         (folder / ".headway" / "config.toml").write_text(settings, encoding="utf-8")
         await dialog.get_by_role("button", name="Cancel").click()
         await page.keyboard.press("x")

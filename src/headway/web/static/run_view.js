@@ -13,6 +13,7 @@ import { count, line } from "./text.js";
 import { at, lasted, since } from "./time.js";
 import { ENDINGS } from "./words.js";
 
+const ASKS = { default: "asks first", auto_edit: "asks before commands", yolo: "never asks" };
 const parts = {};
 let told = "";
 
@@ -27,12 +28,14 @@ export function mountRun(element) {
   parts.start = button("Execute all…", "Have the agent do all pending items (x)", () => startRun());
   parts.start.classList.add("primary");
   parts.message = button("Message…", "Tell the agent something (m)", () => sendMessage());
+  parts.resume = button("Resume", "", (event) => attempt(event.currentTarget, parts.problem, () => goOn()));
+  parts.resume.classList.add("primary");
   parts.pause = button("Pause", "The run goes no further until it is resumed", (event) => want(event.currentTarget));
   parts.stop = button("Stop", "End the run; what is done stays done", (event) => want(event.currentTarget));
   parts.stop.dataset.action = "stop";
   element.append(
     h("div", { class: "run-words" }, parts.state, parts.more, saidPlace()),
-    h("div", { class: "run-buttons" }, parts.message, parts.start, parts.pause, parts.stop),
+    h("div", { class: "run-buttons" }, parts.message, parts.start, parts.resume, parts.pause, parts.stop),
     parts.problem,
   );
   document.addEventListener("visibilitychange", () => document.hidden || !store.session || look());
@@ -73,6 +76,27 @@ export function sendMessage() {
   });
 }
 
+const INTERRUPTED = ["cancelled", "error", "interrupted", "max_rounds"];
+
+/** Of the last run, while it is still in the log. */
+const own = (run, type) => store.log.events.findLast((event) => event.type === type && event.agent_id === "main" && at(event.timestamp) >= at(run.started_at));
+
+/** What would go on where an interrupted run ended: {title, start}, or null. */
+function rest({ run, items }) {
+  if (!run || run.goes_on || !INTERRUPTED.includes(run.reason)) return null;
+  if (!run.batch) return { title: "The agent goes on where it was", start: () => message(messageFields().read()) };
+  const batch = own(run, "BatchStarted");
+  const isOpen = (todo) => todo?.status === "pending" || todo?.status === "blocked";
+  const isLeft = batch && (batch.only ? isOpen(items.get(batch.only)) : [...items.values()].some(isOpen));
+  if (!isLeft || own(run, "BatchFinished")?.outcome === "complete") return null;
+  const { mode, parallel, retries, keep_going, require_evidence, only } = batch;
+  const wanted = { mode, parallel, retries, keep_going, require_evidence, ...(only && { only }) };
+  const what = only ? `Execute ${line(only, 60)} again` : "Go on with the items that are left";
+  return { title: `${what}, as before (${ASKS[mode] ?? line(mode)})`, start: () => execute(wanted) };
+}
+
+const goOn = () => rest(store.session)?.start();
+
 function some(ids) {
   return ids.slice(0, 4).map((id) => line(id, 30)).join(", ") + (ids.length > 4 ? ` and ${ids.length - 4} more` : "");
 }
@@ -82,22 +106,21 @@ function going(run) {
   const state = run.stopping ? "Stopping" : run.paused ? "Paused" : "Running";
   if (!batch) return { state, more: `${line(run.model, 60)} · round ${run.round} of ${run.max_rounds} · ${count(run.tool_calls, "tool call")}` };
   const executing = Object.keys(batch.executing).length ? `now: ${some(Object.keys(batch.executing))}` : "between items";
-  const mode = { default: "asks first", auto_edit: "asks before commands", yolo: "never asks" }[batch.mode] ?? line(batch.mode);
+  const mode = ASKS[batch.mode] ?? line(batch.mode);
   const several = batch.parallel > 1 ? ` · ${batch.parallel} at once` : "";
   return { state: `${state}, ${Math.min(batch.current_index, batch.total_count)} of ${batch.total_count} begun`, more: `${executing} · ${mode}${several} · ${line(run.model, 60)}` };
 }
 
 /** How the last run ended: why, if it is still in the log. */
 function over(run) {
-  const own = (type) => store.log.events.findLast((event) => event.type === type && event.agent_id === "main" && at(event.timestamp) >= at(run.started_at));
-  const ended = own("RunFinished");
-  const batch = run.batch && own("BatchFinished");
+  const ended = own(run, "RunFinished");
+  const batch = run.batch && own(run, "BatchFinished");
   const outcome = batch?.outcome ?? run.reason;
   const seconds = ended ? (at(ended.timestamp) - at(run.started_at)) / 1000 : NaN;
   const done = batch ? `${batch.completed} of ${batch.total} completed` : run.batch || !run.tool_calls ? "" : count(run.tool_calls, "tool call");
   const failed = batch?.failed_items?.length > 1 ? `failed: ${some(batch.failed_items)}` : "";
   const error = ended?.error ? line(ended.error, 300) : "";
-  return { state: `Last run ${ENDINGS[outcome] ?? line(outcome)}`, more: [error, failed, done, lasted(seconds)].filter(Boolean).join(" · ") };
+  return { state: `Last run ${ENDINGS[outcome] ?? line(outcome)}`, more: [error, failed, done, lasted(seconds).replace(" ", "\u00a0")].filter(Boolean).join(" · ") };
 }
 
 function idle(session) {
@@ -119,7 +142,10 @@ export function updateRun(dirty) {
   updateSaid(run);
   tickRun(Date.now());
   const pending = [...session.items.values()].some((todo) => todo.status === "pending" || todo.status === "blocked");
-  show([[parts.start, !isOn && pending], [parts.stop, isOn], [parts.message, !isOn], [parts.pause, isOn && !run.stopping]]);
+  const left = rest(session);
+  setAttribute(parts.resume, "title", left?.title);
+  parts.start.classList.toggle("primary", !left);
+  show([[parts.start, !isOn && pending], [parts.stop, isOn], [parts.message, !isOn], [parts.resume, Boolean(left)], [parts.pause, isOn && !run.stopping]]);
   setAttribute(parts.stop, "aria-disabled", run?.stopping ? "true" : null);
   setText(parts.stop, run?.stopping ? "Stopping…" : "Stop");
   parts.pause.dataset.action = run?.paused ? "resume" : "pause";

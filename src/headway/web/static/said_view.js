@@ -8,6 +8,7 @@ import { at } from "./time.js";
 import { isCut, wholeEvent } from "./whole_event.js";
 
 const SHORT = 280;
+const MOST_LINES = 6;
 let place;
 let shown = null;
 
@@ -27,10 +28,11 @@ function lastSaid(run) {
 function words(event) {
   let { text } = event;
   let isThere = !isCut(event);
-  const shown = document.createTextNode(line(text, SHORT));
+  const isShort = isThere && text.length <= SHORT && text.trim().split("\n").length <= MOST_LINES;
+  const shown = document.createTextNode(isShort ? lines(text).trim() : line(text, SHORT));
   const problem = problemPlace();
   const more = h("button", { type: "button", class: "link", "aria-expanded": "false", on: { click: () => attempt(more, problem, toggle) } }, "Show all");
-  more.hidden = isThere && text.length <= SHORT && !text.includes("\n");
+  more.hidden = isShort;
   const toggle = async () => {
     const isOpen = more.getAttribute("aria-expanded") === "true";
     if (!isThere) text = (await wholeEvent(event)).text;

@@ -2,7 +2,7 @@
 
 import { begin } from "./actions.js";
 import { Problem } from "./api.js";
-import { arrange, h, said, setAttribute, setText } from "./dom.js";
+import { arrange, h, setAttribute, setText } from "./dom.js";
 import { field, openDialog } from "./dialogs.js";
 import { announce } from "./feedback.js";
 import { isFinished } from "./graph_math.js";
@@ -53,7 +53,7 @@ function refuse(control, words) {
 
 function made(name) {
   const title = h("span", { class: "session-name said", dir: "auto" });
-  const own = said(line(name, 200), "span", { class: "session-own soft" });
+  const own = h("span", { class: "session-own said soft", dir: "auto" });
   const asks = h("span", { class: "session-asks", hidden: true }, h("span", { "aria-hidden": "true" }, "? "), "asks you");
   const progress = h("span", { class: "session-figures" });
   const when = h("span", { class: "session-when" });
@@ -100,7 +100,8 @@ export function updateSessions(dirty) {
     const row = rows.get(info.name);
     const { total, completed, running, asks } = figures(info);
     setText(row.title, line(info.title || info.name, 200));
-    row.own.hidden = !info.title || info.title === info.name;
+    setText(row.own, info.title && info.title !== info.name ? line(info.name, 200) : "");
+    row.own.hidden = !row.own.textContent;
     row.asks.hidden = !asks;
     tellAsking(info, asks);
     const figure = info.problem ? "cannot be read" : total ? `${completed} of ${total} done` : "empty";

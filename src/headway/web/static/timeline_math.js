@@ -23,7 +23,7 @@ export function readTimeline(events, items, now) {
   for (const event of events) {
     const time = at(event.timestamp);
     if (event.type === "ItemStarted") {
-      end(`s ${event.item_id}`, time, "running");
+      end(`s ${event.item_id}`, time, "quiet");
       begin(`x ${event.agent}`, { who: "executor", item: event.item_id, from: time, to: null, kind: "running" });
     } else if (event.type === "ItemFinished") {
       const known = open.has(`x ${event.agent}`);
@@ -34,9 +34,15 @@ export function readTimeline(events, items, now) {
     if (event.actor === "user" && event.type !== "TodoListUpdated") moments.push({ who: "user", at: time, event });
   }
   for (const todo of items.values()) if (!covered.has(todo.id)) ofItem(todo, stretches);
-  for (const one of stretches) if (one.kind === "done" || one.kind === "reported") one.kind = items.get(one.item)?.evidence?.level === "verified" ? "done" : "reported";
-  for (const one of stretches) if (one.to === null && items.get(one.item)?.status !== "in_progress") one.to = Math.max(one.from, at(items.get(one.item)?.completed_at) || one.from);
+  for (const one of stretches) if (one.kind === "done" || one.kind === "reported") one.kind = isVerified(one, items.get(one.item)) ? "done" : "reported";
+  for (const one of stretches) if (one.to === null && items.get(one.item)?.status !== "in_progress") Object.assign(one, { to: Math.max(one.from, at(items.get(one.item)?.completed_at) || one.from), kind: "quiet" });
   return { stretches: stretches.filter((one) => !Number.isNaN(one.from) && one.from <= (one.to ?? now)), moments };
+}
+
+/** Whether the item's evidence is that of this stretch: it was completed at its end, not in another one. */
+function isVerified({ from, to }, todo) {
+  const completed = at(todo?.completed_at);
+  return todo?.evidence?.level === "verified" && from <= completed && completed <= to;
 }
 
 function ofList(event, time, { begin, end, open, moments }) {
@@ -59,7 +65,7 @@ function ofItem(todo, stretches) {
 }
 
 /** For each who, stretches in as few lanes as they need: no two in a lane overlap. */
-export function inLanes(stretches, now, least = 0) {
+export function inLanes(stretches, now) {
   const lanes = new Map();
   for (const one of stretches.toSorted((a, b) => a.from - b.from)) {
     if (!lanes.has(one.who)) lanes.set(one.who, []);
@@ -67,7 +73,7 @@ export function inLanes(stretches, now, least = 0) {
     let lane = own.find((free) => free.until <= one.from);
     if (!lane) own.push((lane = { until: 0, stretches: [] }));
     lane.stretches.push(one);
-    lane.until = Math.max(one.to ?? now, one.from + least);
+    lane.until = one.to ?? now;
   }
   return lanes;
 }
@@ -90,9 +96,9 @@ export function endOf(from, now) {
   return from + Math.ceil((now - from) / step) * step;
 }
 
-/** From moments to parts of the width: hours in which nothing happened take little of it. */
+/** From moments to parts of the width: hours in which nothing happened take little of it, and no span less than `least` of it. */
 export class Axis {
-  constructor(spans) {
+  constructor(spans, least = 0) {
     const busy = [];
     for (const [from, to] of spans.toSorted((a, b) => a[0] - b[0])) {
       const last = busy.at(-1);
@@ -103,17 +109,44 @@ export class Axis {
     const longest = Math.max(worked * Math.min(0.12, 0.6 / busy.length), 300);
     this.pieces = [];
     let place = 0;
+    const cuts = [...new Set(spans.flat())].sort((a, b) => a - b);
+    let cut = 0;
     busy.forEach(([from, to], index) => {
-      this.pieces.push({ from, to, place, size: to - from, idle: false });
-      place += to - from;
+      while (cuts[cut] <= from) cut += 1;
+      let begin = from;
+      do {
+        const end = Math.min(cuts[cut] ?? to, to);
+        this.pieces.push({ from: begin, to: end, size: end - begin, idle: false });
+        begin = end;
+      } while (begin < to && (cut += 1));
       const next = busy[index + 1];
       if (!next) return;
       const gap = next[0] - to;
-      const size = Math.min(gap, longest);
-      this.pieces.push({ from: to, to: next[0], place, size, idle: gap > longest });
-      place += size;
+      this.pieces.push({ from: to, to: next[0], size: Math.min(gap, longest), idle: gap > longest });
     });
+    this.#widen(spans, worked, least);
+    for (const piece of this.pieces) {
+      piece.place = place;
+      place += piece.size;
+    }
     this.total = Math.max(place, 1_000);
+  }
+
+  /** Makes room for short spans; all of them together take at most half of the width. */
+  #widen(spans, worked, least) {
+    const short = spans.filter(([from, to]) => from < to && to - from < worked * least);
+    if (!short.length) return;
+    const share = Math.min(least, 0.5 / short.length);
+    const wanted = Math.max(this.pieces.reduce((sum, piece) => sum + piece.size, 0), 1_000) * (share / (1 - share * short.length));
+    let first = 0;
+    for (const [from, to] of short.toSorted((a, b) => a[0] - b[0])) {
+      while (this.pieces[first].to <= from) first += 1;
+      let last = first;
+      while (this.pieces[last + 1]?.to <= to) last += 1;
+      const own = this.pieces.slice(first, last + 1);
+      const size = own.reduce((sum, piece) => sum + piece.size, 0);
+      if (size < wanted) for (const piece of own) piece.size *= wanted / size;
+    }
   }
 
   /** 0 to 1. */

@@ -10,6 +10,8 @@ import { eventWords, who } from "./words.js";
 
 const MARKS = { done: "✓", reported: "✓?", blocked: "✗", conflict: "⇄", running: "●", quiet: "○" };
 const MOST = 400;
+const LEAST = 24;
+const APART = 38;
 
 let about, chart, axisRow, lanesBox, empty, zoom;
 let wider = 1;
@@ -66,7 +68,7 @@ function place(element, left, width) {
 function dot({ place: left, moments }) {
   const some = moments.slice(-8).map((one) => `${clock(one.at)} — ${eventWords(one.event)}`);
   const words = (moments.length > 8 ? `${moments.length} changes, the last:\n` : "") + some.join("\n");
-  const element = h("span", { class: "dot", title: words, role: "img", "aria-label": words }, moments.length > 1 ? h("span", { class: "dot-count" }, moments.length) : null);
+  const element = h("span", { class: "dot", title: words, role: "img", "aria-label": words }, moments.length > 1 ? moments.length : null);
   element.style.setProperty("left", `${left * 100}%`);
   return element;
 }
@@ -83,22 +85,23 @@ function draw() {
   chart.parentElement.hidden = zoom.hidden = about.hidden = !empty.hidden;
   if (!empty.hidden) return;
   const end = endOf(Math.min(...stretches.map((one) => one.from)), now);
-  const axis = new Axis([...stretches.map((one) => [one.from, one.to ?? end]), ...moments.map((one) => [one.at, one.at])]);
+  const part = 1 / Math.max(axisRow.firstElementChild?.clientWidth ?? 0, 400);
+  const axis = new Axis([...stretches.map((one) => [one.from, one.to ?? end]), ...moments.map((one) => [one.at, one.at])], LEAST * part);
   drawAxis(axis);
-  const lanes = inLanes(stretches, now, axis.total * (0.02 / wider));
-  if (moments.length && !lanes.has("user")) lanes.set("user", [{ stretches: [] }]);
+  const lanes = inLanes(stretches, now);
+  if (moments.length) lanes.set("user", [...(lanes.get("user") ?? []), { stretches: [], heaps: inHeaps(moments, axis, APART * part) }]);
   const order = [...lanes.keys()].sort((one, other) => (one === "user") - (other === "user") || (one < other ? -1 : 1));
   const fresh = new Map();
   const rows = new Map();
   for (const name of order) {
     lanes.get(name).forEach((lane, index) => {
-      const id = `${name}\n${index}`;
-      const row = laneRows.get(id) ?? laneRow(NAMES.get(name) ?? who(name), index);
+      const id = `${name}\n${index}\n${lane.heaps ? "changes" : ""}`;
+      const row = laneRows.get(id) ?? laneRow(NAMES.get(name) ?? who(name), index, Boolean(lane.heaps));
       rows.set(id, row);
       const made = lane.stretches.map((one) => bar(one, axis, now));
       for (const [key, element] of made) fresh.set(key, element);
-      arrange(row.track, [...made.map(([, element]) => element)]);
-      if (name === "user" && index === 0) row.track.append(...inHeaps(moments, axis, 0.018 / wider).map(dot));
+      if (lane.heaps) row.track.replaceChildren(...lane.heaps.map(dot));
+      else arrange(row.track, made.map(([, element]) => element));
     });
   }
   bars = fresh;
@@ -110,10 +113,10 @@ function draw() {
   setText(about, `${count(stretches.length, "stretch").replace("stretchs", "stretches")} of work, ${count(moments.length, "change")} by you.${idle}${left}${older}`);
 }
 
-function laneRow(name, index) {
+function laneRow(name, index, hasChanges) {
   const track = h("div", { class: "track" });
   const label = h("div", { class: "lane-name said", dir: "auto" }, index ? "" : name);
-  return { element: h("div", { class: "lane", role: "listitem", "aria-label": `${name}${index ? ` ${index + 1}` : ""}` }, label, track), track };
+  return { element: h("div", { class: "lane", role: "listitem", "aria-label": hasChanges ? `${name}: changes` : `${name}${index ? ` ${index + 1}` : ""}` }, label, track), track };
 }
 
 function drawAxis(axis) {
