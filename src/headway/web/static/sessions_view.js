@@ -83,12 +83,12 @@ export function tickSessions() {
   for (const info of store.sessions ?? []) if (rows.has(info.name)) setText(rows.get(info.name).when, ago(info.updated_at));
 }
 
-/** Says once that a session asks that is not looked at. */
-function tellAsking({ name }, asks) {
+/** Says once that a session asks that is not looked at, if it did not when it was first seen. */
+function tellAsking({ name }, asks, isNew) {
   if (!asks) asking.delete(name);
   else if (!asking.has(name)) {
     asking.add(name);
-    if (name !== route.session) announce(`The session ${line(name, 60)} asks you.`);
+    if (name !== route.session && !isNew) announce(`The session ${line(name, 60)} asks you.`);
   }
 }
 
@@ -96,14 +96,15 @@ export function updateSessions(dirty) {
   if (!store.sessions || !(dirty.sessions || dirty.whole || dirty.route || dirty.items.size || dirty.order || dirty.run || dirty.questions)) return;
   const known = store.sessions.toSorted((one, other) => (one.updated_at < other.updated_at ? 1 : -1));
   const wanted = known.map((info) => {
-    if (!rows.has(info.name)) rows.set(info.name, made(info.name));
+    const isNew = !rows.has(info.name);
+    if (isNew) rows.set(info.name, made(info.name));
     const row = rows.get(info.name);
     const { total, completed, running, asks } = figures(info);
     setText(row.title, line(info.title || info.name, 200));
     setText(row.own, info.title && info.title !== info.name ? line(info.name, 200) : "");
     row.own.hidden = !row.own.textContent;
     row.asks.hidden = !asks;
-    tellAsking(info, asks);
+    tellAsking(info, asks, isNew);
     const figure = info.problem ? "cannot be read" : total ? `${completed} of ${total} done` : "empty";
     setText(row.progress, `${running ? "● running, " : ""}${figure}${info.current && !running ? ", current" : ""}`);
     setText(row.when, ago(info.updated_at));
@@ -114,6 +115,7 @@ export function updateSessions(dirty) {
     row.fill.style.setProperty("inline-size", `${total ? Math.round((completed / total) * 100) : 0}%`);
     return row.element;
   });
-  for (const name of [...rows.keys()]) if (!known.some((info) => info.name === name)) rows.delete(name);
+  const names = new Set(known.map((info) => info.name));
+  for (const name of [...rows.keys()]) if (!names.has(name)) rows.delete(name);
   arrange(list, wanted);
 }
