@@ -80,6 +80,9 @@ class InMemory:
     def execute(self, wanted: Execution) -> None:
         raise AssertionError
 
+    def serve(self, port: int | None) -> object:
+        raise AssertionError
+
     def leave(self) -> None:
         raise AssertionError
 

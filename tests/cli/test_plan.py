@@ -63,6 +63,9 @@ class Typed:
     def execute(self, wanted: Execution) -> None:
         raise AssertionError
 
+    def serve(self, port: int | None) -> object:
+        raise AssertionError
+
     def leave(self) -> None:
         raise AssertionError
 
