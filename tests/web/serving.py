@@ -26,6 +26,19 @@ from headway.web.server import serve
 serve(sys.argv[1], ready=lambda place: print(place.port, place.token, flush=True))
 """
 
+WRITER = """
+import sys, time, headway
+session = headway.open(sys.argv[1], sys.argv[2])
+for number in range(int(sys.argv[3])):
+    match number % 4:
+        case 0: session.add(f"Item {number}")
+        case 1: session.update("a", notes=f"Note {number}")
+        case 2: session.move("a", 1 + number % 3)
+        case _: session.set_plan_mode(number % 8 == 3)
+    time.sleep(float(sys.argv[4]))
+"""
+"""Changes a session, named with its folder, so many times, with so many seconds after each."""
+
 
 def until(holds: Callable[[], object]) -> None:
     deadline = time.monotonic() + WAIT

@@ -22,24 +22,14 @@ from headway.store.sqlite import SqliteStore
 from headway.web.hub import Change, Gone, Hub
 
 from .conftest import Begun
-from .serving import WAIT, Form, Server, Told, applied, at, environment, until
+from .serving import WAIT, WRITER, Form, Server, Told, applied, at, environment, until
 
 PROGRAM = str(Path(sys.executable).with_name("headway"))
-_CHANGES = """
-import sys, headway
-session = headway.open(sys.argv[1], sys.argv[2])
-for number in range(int(sys.argv[3])):
-    match number % 4:
-        case 0: session.add(f"Item {number}")
-        case 1: session.update("a", notes=f"Note {number}")
-        case 2: session.move("a", 1 + number % 3)
-        case _: session.set_plan_mode(number % 8 == 3)
-"""
 
 
 def made_elsewhere(server: Server, name: str, number: int) -> subprocess.Popen[str]:
     """A process that makes changes of several kinds."""
-    words = [sys.executable, "-c", _CHANGES, str(server.folder), name, str(number)]
+    words = [sys.executable, "-c", WRITER, str(server.folder), name, str(number), "0"]
     return subprocess.Popen(words, env=environment(server.folder), text=True)
 
 

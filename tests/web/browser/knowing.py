@@ -13,7 +13,7 @@ from playwright.async_api import Browser, Locator, Page
 
 import headway
 
-from ..serving import WAIT, Form, Server, at, environment
+from ..serving import WAIT, WRITER, Form, Server, at, environment
 from .tabs import Tabs
 
 PROGRAMS = Path(sys.executable).parent
@@ -63,22 +63,9 @@ def program(server: Server, name: str, *words: str) -> None:
     subprocess.run(command, cwd=server.folder, env=own, check=True, capture_output=True, timeout=WAIT)
 
 
-_WRITER = """
-import sys, time, headway
-session = headway.open(sys.argv[1], sys.argv[2])
-for number in range(int(sys.argv[3])):
-    match number % 4:
-        case 0: session.add(f"Item {number}")
-        case 1: session.update("a", notes=f"Note {number}")
-        case 2: session.move("a", 1 + number % 3)
-        case _: session.set_plan_mode(number % 8 == 3)
-    time.sleep(float(sys.argv[4]))
-"""
-
-
 def writer(server: Server, name: str, number: int = 1_000_000, pause: float = 0) -> subprocess.Popen[str]:
     """A process that makes changes of several kinds, one after the other."""
-    words = [sys.executable, "-c", _WRITER, str(server.folder), name, str(number), str(pause)]
+    words = [sys.executable, "-c", WRITER, str(server.folder), name, str(number), str(pause)]
     return subprocess.Popen(words, env=environment(server.folder), text=True)
 
 

@@ -104,3 +104,15 @@ def row(page: Page, todo_id: str) -> Locator:
 async def shown(page: Page) -> list[str]:
     """The ids of the items in the list, as they are shown."""
     return await page.locator("#view-list li[data-id]").evaluate_all("rows => rows.map((row) => row.dataset.id)")
+
+
+def new_item(page: Page) -> Locator:
+    return page.get_by_role("textbox", name="New item")
+
+
+def detail(page: Page) -> Locator:
+    return page.get_by_role("complementary", name="Item")
+
+
+def form(page: Page) -> Locator:
+    return page.get_by_role("form", name="Edit the item")

@@ -11,23 +11,11 @@ import headway
 
 from ..conftest import Begun
 from ..serving import Server, item
-from .tabs import Tabs, row
+from .tabs import Tabs, detail, form, new_item, row
 
 TOO_LONG = 333_334
 """Times six bytes, as such characters are sent."""
 STATUSES = ["In progress", "Blocked", "Completed", "Cancelled", "Pending"]
-
-
-def new_item(page: Page) -> Locator:
-    return page.get_by_role("textbox", name="New item")
-
-
-def form(page: Page) -> Locator:
-    return page.get_by_role("form", name="Edit the item")
-
-
-def detail(page: Page) -> Locator:
-    return page.get_by_role("complementary", name="Item")
 
 
 def session_button(page: Page, name: str) -> Locator:

@@ -11,7 +11,7 @@ import headway
 
 from ..conftest import Begun
 from ..serving import Server, item
-from .tabs import Tabs, row
+from .tabs import Tabs, detail, form, new_item, row
 
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
 SEEN = """() => {
@@ -30,18 +30,6 @@ CAPS_LOCK = "(one, key) => one.dispatchEvent(new KeyboardEvent('keydown', { key,
 def opener(page: Page, todo_id: str) -> Locator:
     """What has the focus in the row of an item."""
     return row(page, todo_id).locator(".open")
-
-
-def new_item(page: Page) -> Locator:
-    return page.get_by_role("textbox", name="New item")
-
-
-def detail(page: Page) -> Locator:
-    return page.get_by_role("complementary", name="Item")
-
-
-def form(page: Page) -> Locator:
-    return page.get_by_role("form", name="Edit the item")
 
 
 def contents(session: headway.Session) -> list[str]:

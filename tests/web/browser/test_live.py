@@ -16,7 +16,7 @@ from playwright.async_api import Browser, Locator, Page, expect
 from ..conftest import Begun
 from ..serving import WAIT, Server
 from .knowing import Own, ended, logged, own_server, program, until_known, versions, writer
-from .tabs import Tabs, row, shown
+from .tabs import Tabs, detail, row, shown
 
 ODD_NAMES = ["a/b", "../up", "100% of #1? & %2F", "汉字 🚀 é", "a\\b"]
 
@@ -31,10 +31,6 @@ def in_list(page: Page, name: str) -> Locator:
     """A session on the left."""
     names = page.get_by_role("navigation").get_by_role("listitem")
     return names.filter(has=page.get_by_text(name, exact=True))
-
-
-def detail(page: Page) -> Locator:
-    return page.get_by_role("complementary", name="Item")
 
 
 async def test_what_other_processes_do_is_shown_everywhere(tabs: Tabs, server: Server, name: str, begun: Begun) -> None:
