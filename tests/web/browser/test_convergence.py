@@ -27,7 +27,7 @@ from .knowing import Own, logged, own_server, program, until_known, versions
 from .line import NO_LINE, Line
 from .tabs import NO_ANSWER, Tabs, row, shown
 
-SEEDS = 24
+SEEDS = 10
 AWAY = re.compile("Reconnecting…|No answer")
 
 
