@@ -191,8 +191,9 @@ session = headway.open(sys.argv[1])
 watch = session.watch(timeout=30)
 print("ready", flush=True)
 for events in watch:
-    print(session.todos[-1].content, flush=True)
-    if session.todos[-1].content == "last":
+    content = session.todos[-1].content
+    print(content, flush=True)
+    if content == "last":
         break
 session.close()
 """
