@@ -9,7 +9,7 @@ import { clock, lasted } from "./time.js";
 import { eventWords, who } from "./words.js";
 
 const MARKS = { done: "✓", reported: "✓?", blocked: "✗", conflict: "⇄", running: "●", quiet: "○" };
-const MOST = 400;
+const MOST = 150;
 const LEAST = 24;
 const APART = 38;
 
