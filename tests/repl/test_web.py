@@ -85,3 +85,8 @@ def test_a_port_that_is_taken_is_told(project: Path) -> None:
         port = taken.getsockname()[1]
         terminal.say(f"/web --port {port}")
         terminal.until_there(f"Error: Port {port} is taken; choose another one with --port")
+        terminal.say("/web")
+        page = Page(terminal.idle("Headway is on"))
+        terminal.say(f"/web --port {port}")  # the page that there is stays
+        terminal.until_there("Error: The page of this project is served already")
+        page.ask("GET", "/api/sessions")

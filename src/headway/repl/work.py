@@ -169,11 +169,14 @@ class Work:
         """From the thread of a command."""
         if self._memory:
             raise HeadwayError("This session is kept in memory alone, where no page finds it; begin without --memory.")
-        if self._page is None or not self._page.is_alive or port not in (None, self._page.place.port):
-            from headway.web.server import Background
+        from headway.web.server import Background, Served
 
+        if self._page is not None and not self._page.is_alive:
             self._close_page()
+        if self._page is None:
             self._page = Background(self._folder, port)
+        if port not in (None, self._page.place.port):
+            raise Served(self._page.place)
         return self._page.place
 
     def _close_page(self) -> None:
