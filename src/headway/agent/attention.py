@@ -78,11 +78,11 @@ class Attention:
         return "\n".join(line for line in lines if line), fact
 
     def _edits(self, state: State, todos: TodoList, agent: str, round: int) -> str:
-        """What a person changed since the model was last shown the list. The log is read only if anyone did."""
+        """What a person changed since the model was last shown the list. The log is read only if one did."""
         if round != self._round:  # so the request of the round before was answered
             self._round, self._told = round, self._seen
         self._seen = state.version
-        return "" if todos.changed_in <= self._told else edits_line(self._events(self._told, todos.changed_in), agent)
+        return "" if todos.edited_in <= self._told else edits_line(self._events(self._told, todos.edited_in), agent)
 
     def _reminder(self, state: State, todos: TodoList, round: int, *, finished: bool) -> str:
         config = self._config

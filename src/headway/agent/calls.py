@@ -147,8 +147,8 @@ class Calls:
         # What the model is told now keeps keys and tokens, since it may have to write them back; the log does not.
         text = self._recorder.redacted(finished.text)
         safe = finished if text == finished.text else replace(finished, text=text)
-        item_id = self._recorder.finish_tool(safe, self._policy)
-        return replace(finished, item_id=item_id) if item_id else finished, result_part(finished)
+        finished.item_id = self._recorder.finish_tool(safe, self._policy)
+        return finished, result_part(finished)
 
 
 def _milliseconds(seconds: float) -> float:

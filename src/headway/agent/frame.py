@@ -80,4 +80,6 @@ class Frame:
         last = messages[-1]
         assert isinstance(last, ModelRequest)
         tail = UserPromptPart([CachePoint(), block])
-        return Request([*messages[:-1], replace(last, parts=[*last.parts, tail])], parameters, size, marked=True)
+        messages = messages.copy()
+        messages[-1] = replace(last, parts=[*last.parts, tail])
+        return Request(messages, parameters, size, marked=True)

@@ -86,8 +86,8 @@ class Loop:
         while True:
             if not await self._begin():
                 return Reason.ALL_DONE if self._all_done and self._done_in == self.round else Reason.MAX_ROUNDS
-            await self._make_fit()  # 1. budget
-            block = self._inject()  # 2. the list, as it is now
+            fitted = await self._make_fit()  # 1. budget
+            block = self._inject(waited=fitted)  # 2. the list, as it is now
             calls, faults = await self._ask(block)  # 3. the model
             outcome = await self._run_tools(calls, faults)  # 4. tools, 5. tracked and 6. told of one by one
             if reason := await self._end(outcome):  # 7. end; 8. there is nothing to sync
@@ -104,11 +104,13 @@ class Loop:
 
     # 1. budget
 
-    async def _make_fit(self) -> None:
-        """When the history does not fit, its older part gives way to a summary."""
+    async def _make_fit(self) -> bool:
+        """When the history does not fit, its older part gives way to a summary. Whether it did."""
         fixed = self._frame.size(planning=self._planning)
-        if not self._budget.fits(fixed + self._conversation.size + self._block_size):
-            await self._compact(by_model=True)
+        if self._budget.fits(fixed + self._conversation.size + self._block_size):
+            return False
+        await self._compact(by_model=True)
+        return True
 
     async def _compact(self, *, by_model: bool) -> None:
         fixed = self._frame.size(planning=self._planning) + self._block_size
@@ -139,9 +141,12 @@ class Loop:
 
     # 2. inject
 
-    def _inject(self) -> str:
-        """The list as it is at this moment, to go along with the history; made anew if the request fails."""
-        state = self._session.state
+    def _inject(self, *, waited: bool = True) -> str:
+        """The list as it is at this moment, to go along with the history; made anew if the request fails.
+
+        If nothing was waited for since the round began, that is what was looked at then.
+        """
+        state = (not waited and self._recorder.state) or self._session.state
         self._planning = state.plan_mode
         block, fact = self._attention.shown(state, self._agent, self.round, answering=self._all_done)
         self._block_size = len(block.encode(errors="replace"))

@@ -56,7 +56,7 @@ class Recorder:
         self.redacted = Redactor()
         """Rids a text of keys and tokens, before it is recorded."""
         self.state: State | None = None
-        """As it was right after what was recorded last."""
+        """As it was when something was recorded, or the run looked at, last."""
 
     def begin(
         self,
@@ -188,7 +188,8 @@ class Recorder:
     @property
     def now(self) -> Run:
         """The run as the log has it. Raises `RunRefused` if it is no longer this one."""
-        run = self.session.run
+        self.state = self.session.state
+        run = self.state.runs.get(self.session.agent_id)
         if run is None or run.id != self.run_id or not run.goes_on:
             raise RunRefused("Another process ended this run or took its session; start it again.")
         return run

@@ -17,6 +17,7 @@ from headway.core.graph import check_dependencies
 from headway.core.model import EXECUTOR, Status
 from headway.core.replace import patched
 from headway.core.text import shown
+from headway.core.value import copied
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -202,7 +203,7 @@ def interrupted_items(run: Run, todo_list: TodoList) -> list[Todo]:
 def evolve_batch(run: Run, data: object, version: int) -> Run:
     match data:
         case facts.BatchStarted():
-            return replace(run, batch=Batch(data.mode, data.parallel, data.total))
+            return copied(run, batch=Batch(data.mode, data.parallel, data.total))
         case facts.ItemStarted() if run.batch is not None:
             batch = replace(
                 run.batch,
@@ -212,10 +213,10 @@ def evolve_batch(run: Run, data: object, version: int) -> Run:
             )
             before = run.executed.get(data.item_id, Executed(0))
             began = Executed(before.version, False, version if data.in_place and data.checkpoint else 0, 0, run.id)
-            return replace(run, batch=batch, begun=run.begun + 1, executed={**run.executed, data.item_id: began})
+            return copied(run, batch=batch, begun=run.begun + 1, executed={**run.executed, data.item_id: began})
         case facts.ItemMerging() if data.item_id in run.executed:
             merging = replace(run.executed[data.item_id], merging=version)
-            return replace(run, executed={**run.executed, data.item_id: merging})
+            return copied(run, executed={**run.executed, data.item_id: merging})
         case facts.ItemFinished() if run.batch is not None:
             executing = {todo_id: agent for todo_id, agent in run.batch.executing.items() if todo_id != data.item_id}
             failed = data.outcome == "blocked" and not data.again
@@ -223,11 +224,11 @@ def evolve_batch(run: Run, data: object, version: int) -> Run:
             half_done = data.outcome in ("interrupted", "blocked")
             ended = Executed(version, failed, last.began if half_done else 0, 0, run.id)
             executed = {**run.executed, data.item_id: ended}
-            return replace(run, batch=replace(run.batch, executing=executing), executed=executed)
+            return copied(run, batch=replace(run.batch, executing=executing), executed=executed)
         case facts.ItemRolledBack():
-            return replace(run, executed={**run.executed, data.item_id: Executed(0)})
+            return copied(run, executed={**run.executed, data.item_id: Executed(0)})
         case facts.EvidenceAsked():
-            return replace(run, asked=run.asked | frozenset(data.item_ids))
+            return copied(run, asked=run.asked | frozenset(data.item_ids))
         case _:
             return run
 

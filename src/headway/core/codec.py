@@ -23,6 +23,7 @@ from headway.core.model import (
     new_todo,
 )
 from headway.core.text import shown, storable
+from headway.core.value import fields_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -181,20 +182,19 @@ def _log_record(log: CompletionLog) -> dict[str, object]:
     return {"path": log.path, "blocks": log.blocks, "last": log.last}
 
 
-def data_record(data: ev.EventData) -> dict[str, object]:
-    if isinstance(data, ListDelta):
-        return _delta_record(data)
-    if isinstance(data, ev.LeaseRenewal):
-        return {"id": data.todo_id, "until": data.until}
-    if isinstance(data, ev.PlanChange):
-        return {"plan": _plan_record(data.plan)}
-    if isinstance(data, ev.PlanModeChange):
-        return {"on": data.on}
-    if isinstance(data, CompletionLog):
-        return _log_record(data)
-    from headway.core.run_events import run_record
+_RECORD: dict[type, Callable[[Any], dict[str, object]]] = {
+    ListDelta: _delta_record,
+    ev.LeaseRenewal: lambda data: {"id": data.todo_id, "until": data.until},
+    ev.PlanChange: lambda data: {"plan": _plan_record(data.plan)},
+    ev.PlanModeChange: lambda data: {"on": data.on},
+    CompletionLog: _log_record,
+}
 
-    return run_record(data)
+
+def data_record(data: ev.EventData) -> dict[str, object]:
+    """What an event of its kind has to say; of runs, the fields as they are."""
+    make = _RECORD.get(type(data), fields_of)
+    return make(data)
 
 
 _READ_DATA: dict[str, Callable[[dict[str, Any]], ev.EventData]] = {
@@ -251,6 +251,7 @@ def write_state(state: State) -> str:
             "workers": sorted(todos.workers),
             "kept_by_loop": todos.kept_by_loop,
             "changed_in": todos.changed_in,
+            "edited_in": todos.edited_in,
         }
         for agent, todos in state.lists.items()
     }
@@ -287,6 +288,7 @@ def _read_state(record: dict[str, Any]) -> State:
         todos = [read_todo(todo) for todo in fields.pop("items")]
         fields["workers"] = frozenset(fields["workers"])
         fields.setdefault("changed_in", max(fields["undo"], fields["redo"]))
+        fields.setdefault("edited_in", fields["changed_in"])  # by whom, an older snapshot does not say
         lists[agent] = TodoList({todo.id: todo for todo in todos}, **fields)
     log = record["completion_log"]
     plan = _read_plan(record["plan"])

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from headway.core import delta as deltas
 from headway.core.events import RUN_EVENTS, Event, LeaseRenewal, ListDelta, PlanChange, PlanModeChange
-from headway.core.model import CompletionLog, State, TodoList, with_fields
+from headway.core.model import PERSON, CompletionLog, State, TodoList, with_fields
+from headway.core.value import copied
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -104,7 +103,18 @@ def _changed(old: TodoList, event: Event, delta: ListDelta) -> TodoList:
     workers = old.workers | {event.actor} if delta.cause == "claim" else old.workers
     created_at = old.created_at or event.at
     return TodoList(
-        items, title, summary, created_at, event.at, number, undo, redo, workers, kept_by_loop, event.version
+        items,
+        title,
+        summary,
+        created_at,
+        event.at,
+        number,
+        undo,
+        redo,
+        workers,
+        kept_by_loop,
+        changed_in=event.version,
+        edited_in=event.version if event.actor == PERSON else old.edited_in,
     )
 
 
@@ -112,4 +122,4 @@ def _renewed(old: TodoList, data: LeaseRenewal) -> TodoList:
     items = dict(old.items)
     if todo := items.get(data.todo_id):
         items[data.todo_id] = with_fields(todo, {"lease_until": data.until})
-    return replace(old, items=items)
+    return copied(old, items=items)

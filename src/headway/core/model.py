@@ -116,7 +116,7 @@ field_values = attrgetter(*(f.name for f in fields(Todo)))
 """The values of an item's fields, in their order."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TodoList:
     """One agent's list, with what the core needs to change it: its next free id and where undo and redo continue."""
 
@@ -138,6 +138,8 @@ class TodoList:
     """An agent's loop may set the states of its items. The last replacement decided that."""
     changed_in: int = 0
     """Version of the last change of the list."""
+    edited_in: int = 0
+    """Version of the last change by a person."""
 
 
 class CompletionLog(Value):

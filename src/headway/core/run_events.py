@@ -8,6 +8,7 @@ by whoever records it.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import attrgetter
 
 from headway.core.value import Value
 
@@ -229,11 +230,14 @@ if TYPE_CHECKING:
 else:
     RunData = _Own
 _KINDS: dict[str, type[_Own]] = {kind.__name__: kind for kind in _Own.__args__}
+_values_of_call = attrgetter(*ToolFinished.__dataclass_fields__)
 _TUPLES = ("files", "restored", "failed_items", "item_ids")
 
 
-def run_record(data: RunData) -> dict[str, object]:
-    return {name: getattr(data, name) for name in data.__dataclass_fields__}
+def recorded_on(call: ToolFinished, item_id: str) -> ToolFinished:
+    recorded = ToolFinished(*_values_of_call(call))
+    recorded.item_id = item_id
+    return recorded
 
 
 def read_run_data(name: str, record: dict[str, Any]) -> RunData:

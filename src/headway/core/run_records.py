@@ -5,6 +5,7 @@ from __future__ import annotations
 from headway.core import run_events as facts
 from headway.core.runs import Run
 from headway.core.tracking import Track, Work
+from headway.core.value import fields_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ def _read_track(record: list[Any]) -> Track:
 
 
 def run_state_record(run: Run) -> dict[str, object]:
-    record: dict[str, object] = {name: getattr(run, name) for name in run.__dataclass_fields__}
+    record: dict[str, object] = fields_of(run)
     record["tracks"] = {todo_id: _track_record(track) for todo_id, track in run.tracks.items()}
     work = run.work
     record["work"] = [_track_record(work.track), work.failed_calls, work.broken, work.denied]
@@ -32,7 +33,7 @@ def run_state_record(run: Run) -> dict[str, object]:
         record["batch"] = run.batch and batch_record(run.batch)
         record["executed"] = executed_record(run.executed)
     record["questions"] = {
-        question_id: [facts.run_record(asked), answer and facts.run_record(answer)]
+        question_id: [fields_of(asked), answer and fields_of(answer)]
         for question_id, (asked, answer) in run.questions.items()
     }
     return record

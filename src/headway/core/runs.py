@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from headway.core import delta as deltas
 from headway.core import events as ev
@@ -19,6 +19,7 @@ from headway.core.model import LOOP, TRACKER, State, Status, Todo, TodoList, wit
 from headway.core.replace import patched
 from headway.core.text import shown
 from headway.core.tracking import NO_CALLS, NO_WORK, Track, Work
+from headway.core.value import copied
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,10 +29,11 @@ if TYPE_CHECKING:
 
 REQUESTS = ("stop", "pause", "resume")
 REPLIES = ("once", "always", "no")
+_NO_ITEMS: frozenset[str] = frozenset()
 CUT_OFF = "The run was cut off: its process is gone."
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Run:
     """An agent's run: what goes on, or what the last one left."""
 
@@ -269,7 +271,7 @@ def _finish_tool(state: State, run: Run, change: ask.FinishTool) -> list[Event]:
     if item is None:
         steps.fact(call)
         return steps.events
-    steps.fact(replace(call, item_id=item.id))
+    steps.fact(facts.recorded_on(call, item.id))
     item = steps.todos.items[item.id]
     track = steps.run.tracks.get(item.id, NO_CALLS)
     if keeps and item.id not in run.forced:
@@ -335,7 +337,7 @@ def _begun(before: Run | None, data: facts.RunStarted, at: str) -> Run:
     if before is None:
         return run
     # What tracking knows of the items, and what came of executing them, goes on with them.
-    return replace(
+    return copied(
         run,
         tracks=before.tracks,
         finished_shown=before.finished_shown,
@@ -347,22 +349,22 @@ def _begun(before: Run | None, data: facts.RunStarted, at: str) -> Run:
 def _evolved(run: Run, data: object) -> Run:
     match data:
         case facts.RoundStarted():
-            return replace(run, round=data.round, questions={}, forced=frozenset())
+            return copied(run, round=data.round, questions={}, forced=_NO_ITEMS)
         case facts.ToolFinished():
             return run if data.effect == tracking.TODO_EFFECT else _worked(run, data)
         case facts.TodoListContextInjected():
-            return replace(run, finished_shown=True) if data.finished else run
+            return copied(run, finished_shown=True) if data.finished else run
         case facts.RunRequested():
             if data.request == "stop":
-                return replace(run, stopping=True)
-            return replace(run, paused=data.request == "pause")
+                return copied(run, stopping=True)
+            return copied(run, paused=data.request == "pause")
         case facts.ApprovalAsked():
-            return replace(run, questions={**run.questions, data.question_id: (data, None)})
+            return copied(run, questions={**run.questions, data.question_id: (data, None)})
         case facts.ApprovalAnswered():
             asked = run.questions.get(data.question_id)
-            return replace(run, questions={**run.questions, data.question_id: (asked[0], data)}) if asked else run
+            return copied(run, questions={**run.questions, data.question_id: (asked[0], data)}) if asked else run
         case facts.RunFinished():
-            return replace(run, reason=data.reason, started=(), questions={}, forced=frozenset())
+            return copied(run, reason=data.reason, started=(), questions={}, forced=_NO_ITEMS)
         case _:
             return run
 
@@ -373,17 +375,17 @@ def _worked(run: Run, call: facts.ToolFinished) -> Run:
         before = tracks.get(call.item_id, NO_CALLS)
         if (after := before.shown_by(call)) is not before:
             tracks = {**tracks, call.item_id: after}
-    return replace(run, tool_calls=run.tool_calls + 1, tracks=tracks, work=run.work.after(call))
+    return copied(run, tool_calls=run.tool_calls + 1, tracks=tracks, work=run.work.after(call))
 
 
 def _counted(todo_list: TodoList, todo: Todo, data: facts.TodoListItemProgress) -> TodoList:
     failed = todo.failed_calls + (not data.ok and not data.denied)
     counted = with_fields(todo, {"tool_calls": data.tool_calls_count, "failed_calls": failed})
-    return replace(todo_list, items={**todo_list.items, todo.id: counted})
+    return copied(todo_list, items={**todo_list.items, todo.id: counted})
 
 
 def _tracked(run: Run, data: facts.TodoListItemProgress) -> Run:
     if data.denied or data.status in (Status.COMPLETED, Status.CANCELLED):
         return run
     track = run.tracks.get(data.item_id, NO_CALLS).after(data.ok)
-    return replace(run, tracks={**run.tracks, data.item_id: track})
+    return copied(run, tracks={**run.tracks, data.item_id: track})

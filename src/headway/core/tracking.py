@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from headway.core.graph import is_ready
 from headway.core.model import EXECUTOR, FINISHED, JUDGE, LOOP, MODEL, TRACKER, Status, Todo, TodoList
+from headway.core.value import copied
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,7 +56,8 @@ class Track:
     """What was edited, in the order of the first edits."""
 
     def after(self, ok: bool) -> Track:
-        return replace(self, successes=self.successes + ok, failures=0 if ok else self.failures + 1)
+        failures = 0 if ok else self.failures + 1
+        return Track(self.successes + ok, failures, self.blocked, self.command, self.files)
 
     def shown_by(self, call: ToolFinished) -> Track:
         """With what a call on the item shows."""
@@ -268,7 +270,7 @@ def listed(run: Run, delta: ListDelta, actor: str) -> Run:
         from headway.core.batches import changed_by_others
 
         executed = changed_by_others(run, delta, actor)
-    return replace(
+    return copied(
         run,
         executed=executed,
         started=(*started, *begun),

@@ -1,10 +1,16 @@
-"""`Value`: the base of small records that are not worth a dataclass.
+"""`Value`: the base of small records that are not worth a dataclass; and quick ways with those that are.
 
 Defining a dataclass takes ten times as long as a plain class, and a command pays for it at every start. What people
 hold in their hands (items, plans, events) is a dataclass all the same.
 """
 
 from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypeVar
+
+    T = TypeVar("T")
 
 
 class Value:
@@ -19,3 +25,15 @@ class Value:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in self.__slots__)})"
+
+
+def copied(record: T, **fields: object) -> T:
+    """As `dataclasses.replace`, several times as fast: for frozen dataclasses without slots, which are made often."""
+    copy = object.__new__(type(record))
+    object.__setattr__(copy, "__dict__", record.__dict__ | fields)
+    return copy
+
+
+def fields_of(record: Any) -> dict[str, object]:
+    """The fields of a dataclass by name, with their values as they are."""
+    return {name: getattr(record, name) for name in record.__dataclass_fields__}

@@ -79,3 +79,19 @@ def translated(error: sqlite3.Error | OSError, path: str) -> StoreError:
     return StoreError(
         f"'{neutral(path)}' could not be read or written ({error}); nothing was changed. Check the disk and try again."
     )
+
+
+class Translating:
+    """Says in words of the store what goes wrong with its file."""
+
+    __slots__ = ("_path",)
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, sqlite3.Error | OSError) and not isinstance(error, StoreError):
+            raise translated(error, self._path) from error

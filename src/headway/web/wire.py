@@ -9,7 +9,7 @@ from headway.core.codec import event_dict, todo_dict
 from headway.core.events import TODO_LIST_UPDATED
 from headway.core.model import DEFAULT_TITLE, MAIN_AGENT, Status, counts
 from headway.core.plans import plan_record
-from headway.core.run_events import run_record
+from headway.core.value import fields_of
 from headway.views.messages import spoken
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def _questions(runs: Mapping[str, Run]) -> list[dict[str, Any]]:
     """What a person is asked and has not answered, by whichever agent."""
     executing = {agent: todo_id for run in runs.values() if run.batch for todo_id, agent in run.batch.executing.items()}
     return [
-        {**run_record(asked), "agent": agent, "item_id": executing.get(agent)}
+        {**fields_of(asked), "agent": agent, "item_id": executing.get(agent)}
         for agent, run in runs.items()
         if run.goes_on
         for asked, answer in run.questions.values()

@@ -1,0 +1,68 @@
+"""Connections to the SQLite file: checked for whose it is, brought up to date, and read-only where it must be."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import suppress
+
+from headway.store import sqlite_errors
+from headway.store.migrations import APPLICATION_ID, NEWEST, migrate
+
+
+def connected(path: str) -> sqlite3.Connection:
+    db = sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False)
+    return _prepared(db, path)
+
+
+def connected_read_only(path: str, error: sqlite3.Error) -> sqlite3.Connection:
+    """For a folder that may not be written or has no room, where SQLite cannot keep its side files."""
+    wal = path + "-wal"
+    if os.path.exists(wal) and os.path.getsize(wal):
+        if sqlite_errors.is_full(error):
+            raise error
+        raise sqlite_errors.read_only(path, "changes in its -wal file wait to be taken over") from error
+    from urllib.parse import quote
+
+    db = sqlite3.connect(
+        f"file:{quote(path)}?immutable=1", uri=True, timeout=0, isolation_level=None, check_same_thread=False
+    )
+    return _prepared(db, path, read_only=True)
+
+
+def _prepared(db: sqlite3.Connection, path: str, *, read_only: bool = False) -> sqlite3.Connection:
+    try:
+        _prepare(db, path, read_only=read_only)
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def _prepare(db: sqlite3.Connection, path: str, *, read_only: bool) -> None:
+    db.execute("BEGIN")  # one view of the file, which another process may be creating right now
+    (schema,) = db.execute("PRAGMA user_version").fetchone()
+    (application,) = db.execute("PRAGMA application_id").fetchone()
+    foreign = application or schema or db.execute("SELECT 1 FROM sqlite_master").fetchone()
+    db.execute("COMMIT")
+    if application != APPLICATION_ID and foreign:
+        raise sqlite_errors.damaged(path, "it belongs to another program")
+    if schema > NEWEST:
+        raise sqlite_errors.too_new(path, f"schema {schema}, this one knows {NEWEST}")
+    db.execute("PRAGMA synchronous = FULL")
+    db.execute("PRAGMA foreign_keys = ON")
+    if schema < NEWEST and not (read_only and schema):
+        db.execute("PRAGMA journal_mode = WAL")
+        db.execute("BEGIN IMMEDIATE")
+        try:
+            migrate(db)
+            db.execute("COMMIT")
+        except BaseException:
+            roll_back(db)
+            raise
+
+
+def roll_back(db: sqlite3.Connection) -> None:
+    if db.in_transaction:
+        with suppress(sqlite3.Error):
+            db.execute("ROLLBACK")
