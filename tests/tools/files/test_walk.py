@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.tools.files.finding import write
 
@@ -169,6 +169,8 @@ PIECES = ["a", "b", "ab", "*", "?", "**", "/", "!", "[ab]", "[!a]", "[^b-z]", "\
 NAMES = ["a", "b", "ab", "aab", "#a", "!b", "a b", "a ", "[", ".a", "-"]
 
 
+@example(rules=["[/[ab]"], inner=[], paths={"a", "b/a"})  # a slash in brackets
+@example(rules=["a[/]b", "b[!/]a", "[/"], inner=[], paths={"a/b", "ab", "b/a", "b-a"})
 @given(
     st.lists(st.lists(st.sampled_from(PIECES), max_size=6).map("".join), max_size=5),
     st.lists(st.lists(st.sampled_from(PIECES), max_size=4).map("".join), max_size=3),

@@ -38,7 +38,7 @@ class BadWildcards(ValueError):
 def path_expression(pattern: str) -> str:
     """A regular expression for whole paths: `*`, `?`, `[…]` stay in one name, `**` stands for any folders."""
     groups: list[list[str]] = [[]]
-    for segment in pattern.split("/"):
+    for segment in _segments(pattern):
         if segment == "**":
             groups.append([])
         else:
@@ -51,6 +51,23 @@ def path_expression(pattern: str) -> str:
         if group:
             made += f"(?>{_ANY_FOLDERS}?{''.join(f'{name}/' for name in group)})"
     return made + _ANY_FOLDERS + ("/".join(last) or "[^/]+")
+
+
+def _segments(pattern: str) -> list[str]:
+    """The pattern at its slashes; one inside of brackets separates nothing, and is matched by nothing."""
+    segments: list[str] = []
+    begun = position = 0
+    while position < len(pattern):
+        char = pattern[position]
+        position += 1
+        if char == "/":
+            segments.append(pattern[begun : position - 1])
+            begun = position
+        elif char == "[":
+            position = _class(pattern, position)[1]
+        elif char == "\\" and pattern[position : position + 1] != "/":
+            position += 1
+    return [*segments, pattern[begun:]]
 
 
 def alternatives(pattern: str) -> list[str]:
