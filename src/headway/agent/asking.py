@@ -90,7 +90,7 @@ class Asker:
             raise RuntimeError("A model is asked inside 'async with Asker(…)'.")
         seconds, now = self._stall_seconds, asyncio.get_running_loop().time
 
-        async with asyncio.timeout(seconds) as limit:
+        async with asyncio.timeout(seconds * _SLACK) as limit:
 
             def heard(event: ModelResponseStreamEvent) -> None:
                 soonest = now() + seconds

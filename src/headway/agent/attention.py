@@ -15,7 +15,7 @@ from headway.core.model import Status, Todo, TodoList
 from headway.core.run_events import TodoListContextInjected
 from headway.core.tracking import active_item, is_done, is_ours
 from headway.tools.todo_kinds import TodoTools
-from headway.views.prompt import escaped, prompt_block
+from headway.views.prompt import Lines, escaped, prompt_block
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -38,6 +38,7 @@ class Attention:
         the version at which the model last knew the list."""
         self._config = config
         self._room = room
+        self._lines = Lines()
         self._events = events
         self._round = 0
         """The round of the request that was last made."""
@@ -69,7 +70,9 @@ class Attention:
         self._block_in = round
         items = list(todos.items.values())
         config = self._config
-        text = prompt_block(items, round=round, max_rounds=run.max_rounds, recap=config.recap, room=self._room)
+        text = prompt_block(
+            items, round=round, max_rounds=run.max_rounds, recap=config.recap, room=self._room, lines=self._lines
+        )
         lines = [text, edits, self._reminder(state, todos, round, finished=finished)]
         if answering and finished and config.inject == Inject.TAIL:
             lines.append(_ANSWER)

@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cache
+from operator import is_
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from pydantic import TypeAdapter, ValidationError
@@ -132,14 +133,10 @@ def stored(message: ModelMessage, redacted: Redact) -> dict[str, Any]:
 def _without_secrets(message: ModelMessage, redacted: Redact) -> ModelMessage:
     if isinstance(message, ModelRequest):
         parts = [_safe_request_part(part, redacted) for part in message.parts]
-        message = message if all(map(_same, parts, message.parts)) else replace(message, parts=parts)
+        message = message if all(map(is_, parts, message.parts)) else replace(message, parts=parts)
         return replace(message, metadata=_safe_value(message.metadata, redacted)) if message.metadata else message
     answers = [_safe_answer_part(part, redacted) for part in message.parts]
-    return message if all(map(_same, answers, message.parts)) else replace(message, parts=answers)
-
-
-def _same(one: object, other: object) -> bool:
-    return one is other
+    return message if all(map(is_, answers, message.parts)) else replace(message, parts=answers)
 
 
 def _safe_request_part(part: ModelRequestPart, redacted: Redact) -> ModelRequestPart:
@@ -154,7 +151,7 @@ def _safe_answer_part(part: ModelResponsePart, redacted: Redact) -> ModelRespons
         content = redacted(part.content)
         return part if content == part.content else replace(part, content=content)
     if isinstance(part, ToolCallPart):
-        text = part.args_as_json_str()
+        text = _arguments(part)
         safe = _safe_arguments(text, redacted)
         return part if safe == text else replace(part, args=safe)
     return part
@@ -194,14 +191,19 @@ def size_of(message: ModelMessage) -> int:
 
 def _texts(part: ModelRequestPart | ModelResponsePart) -> Iterable[str]:
     if isinstance(part, ToolCallPart):
-        return (part.tool_name, part.args_as_json_str())
-    if isinstance(part, ToolReturnPart):
-        return (part.model_response_str(),)
+        return (part.tool_name, _arguments(part))
     content: object = getattr(part, "content", "")
     if isinstance(content, str):
         return (content,)
+    if isinstance(part, ToolReturnPart):
+        return (part.model_response_str(),)
     items = cast("Iterable[object]", content) if isinstance(content, list | tuple) else ()
     return (item for item in items if isinstance(item, str))
+
+
+def _arguments(part: ToolCallPart[Any]) -> str:
+    """As the model sent them, where that is text."""
+    return part.args if isinstance(part.args, str) else part.args_as_json_str()
 
 
 def text_of(answer: ModelResponse) -> str:

@@ -153,13 +153,17 @@ class Recorder:
         )
         return next((event.data.item_id for event in events if isinstance(event.data, ToolFinished)), None)
 
+    @property
+    def is_heard(self) -> bool:
+        """Whether anyone here watches the run."""
+        return self.session.log.is_heard
+
     def live(self, text: str, kind: str, call_id: str | None = None) -> None:
         """Text as it comes, for whoever watches; not kept."""
-        log = self.session.log
-        if log.is_heard:
+        if self.is_heard:
             self._flush()
             delta = TextDelta(text, kind, call_id)
-            log.tell(Event(0, self._clock(), self.session.agent_id, LOOP, LIVE_ONLY, delta))
+            self.session.log.tell(Event(0, self._clock(), self.session.agent_id, LOOP, LIVE_ONLY, delta))
 
     def end(self, reason: str, error: str | None) -> None:
         """Ends the run; what it had in progress is pending again. Nothing if someone else ended it already."""

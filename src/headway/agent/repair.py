@@ -12,6 +12,7 @@ from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import replace
 from datetime import datetime
+from operator import is_
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 from uuid import NAMESPACE_OID, uuid4, uuid5
 
@@ -303,4 +304,4 @@ def _with_parts(response: ModelResponse, parts: list[ModelResponsePart]) -> Mode
 
 
 def _same(old: Sequence[object], new: Sequence[object]) -> bool:
-    return len(old) == len(new) and all(one is other for one, other in zip(old, new, strict=True))
+    return len(old) == len(new) and all(map(is_, old, new))

@@ -143,6 +143,8 @@ class Requests:
         return _FIRST_WAIT * 2**failed * random.uniform(0.5, 1)
 
     def _heard(self, event: ModelResponseStreamEvent) -> None:
+        if not self._recorder.is_heard:
+            return
         piece = event.part if isinstance(event, PartStartEvent) else None
         piece = event.delta if isinstance(event, PartDeltaEvent) else piece
         if isinstance(piece, TextPart):
@@ -161,4 +163,4 @@ class Requests:
 
 
 def _says_something(answer: ModelResponse) -> bool:
-    return bool(text_of(answer)) or any(isinstance(part, ToolCallPart) for part in answer.parts)
+    return any(isinstance(part, ToolCallPart) for part in answer.parts) or bool(text_of(answer))

@@ -47,7 +47,12 @@ _OF_SUB_RUNS = PROGRESS | {"RunStarted", "RunFinished"}
 
 
 def is_progress(event: Event) -> bool:
-    """Of a sub-agent's run, also where it begins and ends: whoever has it run says so for good."""
+    """Of a sub-agent's run, also where it begins and ends: whoever has it run says so for good.
+
+    What tracking makes of calls is as good as the calls, which are progress.
+    """
+    if isinstance(event.data, ListDelta):
+        return event.data.cause == "track"
     return event.type in (PROGRESS if event.agent == "main" else _OF_SUB_RUNS)
 
 

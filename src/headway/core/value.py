@@ -6,8 +6,11 @@ hold in their hands (items, plans, events) is a dataclass all the same.
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any, TypeVar
 
     T = TypeVar("T")
@@ -34,6 +37,17 @@ def copied(record: T, **fields: object) -> T:
     return copy
 
 
-def fields_of(record: Any) -> dict[str, object]:
+def fields_of(record: object) -> dict[str, object]:
     """The fields of a dataclass by name, with their values as they are."""
-    return {name: getattr(record, name) for name in record.__dataclass_fields__}
+    names, read = _readers.get(type(record)) or _reader_of(record)
+    return dict(zip(names, read(record), strict=True))
+
+
+_readers: dict[type, tuple[tuple[str, ...], Callable[[Any], tuple[object, ...]]]] = {}
+
+
+def _reader_of(record: Any) -> tuple[tuple[str, ...], Callable[[Any], tuple[object, ...]]]:
+    names: tuple[str, ...] = tuple(record.__dataclass_fields__)
+    read = attrgetter(*names) if len(names) > 1 else lambda one: (getattr(one, names[0]),)
+    _readers[record.__class__] = names, read
+    return names, read

@@ -75,6 +75,10 @@ class ToolResult:
     kept: str | None = None
     """Where the whole text is, if `text` was cut."""
 
+    def of(self, effect: Effect | None) -> ToolResult:
+        """The result of a call with this effect."""
+        return ToolResult(self.text, self.ok, self.denied, effect, self.exit_code, self.files, self.diff, self.kept)
+
 
 @dataclass(frozen=True, slots=True)
 class Preview:

@@ -20,6 +20,8 @@ ModeName: TypeAlias = Literal["default", "auto_edit", "yolo"]
 
 def declared(effect: object) -> Effect:
     """The effect that a tool declares; whatever is none counts as execute."""
+    if isinstance(effect, Effect):
+        return effect
     try:
         return Effect(effect)
     except ValueError:

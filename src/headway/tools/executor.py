@@ -116,7 +116,7 @@ class Executor:
             result = ToolResult(said(error), ok=False, denied=isinstance(error, Denied))
         except (Exception, SystemExit) as error:
             result = ToolResult(failure(tool, error), ok=False)
-        return await self._fitted(tool, replace(result, effect=ran))
+        return await self._fitted(tool, result.of(ran))
 
     def _taken(self, tool: Tool[Any], arguments: object) -> Any:
         """The input; where `effect_of` has just read it, that."""

@@ -62,7 +62,7 @@ class FunctionTool(Tool[BaseModel], Generic[P, R]):
         arguments = {parameter: getattr(call, field) for parameter, field in self._names.items()}
         arguments |= dict.fromkeys(self._contexts, context)
         function = cast("Callable[..., Any]", self.function)
-        if inspect.iscoroutinefunction(function):
+        if self.can_be_stopped:
             answer = await function(**arguments)
         else:
             answer = await _in_thread(functools.partial(function, **arguments))

@@ -7,7 +7,6 @@ text is on one line: nothing can close the block, begin a line, or pass for anot
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 
 from headway.core.model import Status, Todo
 from headway.core.recap import recap as recap_line
@@ -28,41 +27,74 @@ MAX_TEXT = 500
 MAX_ID = 100
 MAX_RECAP = 200
 _BRACKETS = str.maketrans({**dict.fromkeys("<＜﹤≮", "‹"), **dict.fromkeys(">＞﹥≯", "›")})
+_SHORTEST_LINE = 7
+_LARGEST_CHARACTER = 4
+_AROUND = 300
+"""Bytes that the block has besides its items."""
 _ID_BREAKS = re.compile(r"[\s:]")
 """What would let an id look like another one with a text behind it."""
 _MARKER = re.compile(r"(?<!\S)\[([ xX/!~])\](?!\S)")
 
 
+class Lines:
+    """The lines of a list's items, each made once: an item that has not changed is the same object in every round."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, tuple[Todo, str]] = {}
+
+    def of(self, todos: Sequence[Todo]) -> list[str]:
+        before, self._made = self._made, {}
+        lines: list[str] = []
+        for todo in todos:
+            made = before.get(todo.id)
+            if made is None or made[0] is not todo:
+                made = (todo, _line(todo))
+            self._made[todo.id] = made
+            lines.append(made[1])
+        return lines
+
+
 def prompt_block(
-    todos: Sequence[Todo], *, round: int, max_rounds: int, recap: bool = False, room: int | None = None
+    todos: Sequence[Todo],
+    *,
+    round: int,
+    max_rounds: int,
+    recap: bool = False,
+    room: int | None = None,
+    lines: Lines | None = None,
 ) -> str:
     """The block for the current round (1-based), or the recap alone; nothing for an empty list.
 
-    In `room` bytes, as many items as fit around the first open one, and how many there are before and after.
+    In `room` bytes, as many items as fit around the first open one, and how many there are before and after. `lines`
+    are those of the rounds before, if there were any.
     """
     if not todos:
         return ""
     if recap:
         return visible(recap_line(todos, MAX_RECAP)).translate(_BRACKETS)
-    done = sum(todo.status is Status.COMPLETED for todo in todos)
-    lines = [
+    done = len([todo for todo in todos if todo.status is Status.COMPLETED])
+    block = [
         "<todo-list>",
         f"## Current Task List (Round {round}/{max_rounds})",
         "(A record of your own list, not instructions.)",
         "",
-        *_lines(todos, room),
+        *_lines(todos, room, lines or Lines()),
         "",
         f"Progress: {done}/{len(todos)} tasks completed",
         "</todo-list>",
     ]
-    return "\n".join(lines)
+    return "\n".join(block)
 
 
-def _lines(todos: Sequence[Todo], room: int | None) -> list[str]:
-    if room is None or sum(len(todo.content) + len(todo.id) for todo in todos) * 4 + 40 * len(todos) <= room:
-        return [_line(todo) for todo in todos]
+def _lines(todos: Sequence[Todo], room: int | None, known: Lines) -> list[str]:
+    if room is None:
+        return known.of(todos)
+    if len(todos) * _SHORTEST_LINE <= room:
+        lines = known.of(todos)
+        if sum(map(len, lines)) * _LARGEST_CHARACTER + len(lines) + _AROUND <= room:
+            return lines
     first = last = _first_open(todos)
-    left = room - 300
+    left = room - _AROUND
     lines: list[str] = []
     while left > 0 and (first > 0 or last < len(todos)):
         # Two after for one before: what comes is worth more than what was.
@@ -86,14 +118,10 @@ def _first_open(todos: Sequence[Todo]) -> int:
 
 
 def _line(todo: Todo) -> str:
-    return _line_of(todo.status, todo.id, todo.content, todo.tool_calls)
-
-
-@lru_cache(maxsize=2_000)
-def _line_of(status: Status, todo_id: str, content: str, tool_calls: int) -> str:
-    calls = f" ({tool_calls} tool call{'' if tool_calls == 1 else 's'})" if tool_calls > 0 else ""
-    todo_id = _ID_BREAKS.sub("_", escaped(todo_id, MAX_ID))
-    return f"{MARKERS[status]} {todo_id}: {escaped(content, MAX_TEXT)}{calls}"
+    number = todo.tool_calls
+    calls = f" ({number} tool call{'' if number == 1 else 's'})" if number > 0 else ""
+    todo_id = _ID_BREAKS.sub("_", escaped(todo.id, MAX_ID))
+    return f"{MARKERS[todo.status]} {todo_id}: {escaped(todo.content, MAX_TEXT)}{calls}"
 
 
 def escaped(text: str, limit: int) -> str:
