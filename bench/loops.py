@@ -18,7 +18,7 @@ from .environments import answer_of, python_of
 from .measure import Measured, NotAvailable, Row, side_by_side
 from .others.work import ROUNDS
 
-PAIRS = 3
+PAIRS = 5
 Figures = dict[str, float]
 
 

@@ -13,6 +13,7 @@ from pydantic_ai.models import ModelRequestParameters
 
 from headway.agent.config import Inject
 from headway.agent.definitions import tool_definitions
+from headway.core.value import copied
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -81,5 +82,5 @@ class Frame:
         assert isinstance(last, ModelRequest)
         tail = UserPromptPart([CachePoint(), block])
         messages = messages.copy()
-        messages[-1] = replace(last, parts=[*last.parts, tail])
+        messages[-1] = copied(last, parts=[*last.parts, tail])
         return Request(messages, parameters, size, marked=True)

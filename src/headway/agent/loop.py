@@ -62,7 +62,8 @@ class Loop:
         self._budget = budget
         self._requests = requests
         self._calls = calls
-        self._judge = Judge(recorder, config.policy, requests.apart) if config.tracking == JUDGED else None
+        self._policy = config.policy
+        self._judge = Judge(recorder, self._policy, requests.apart) if config.tracking == JUDGED else None
         todos = recorder.session.todo_list
         # The last message is what this run begins with; with the one before, the model last heard of the list.
         since = conversation.versions[-2] if len(conversation.versions) > 1 else recorder.session.version
@@ -188,7 +189,7 @@ class Loop:
         calls = [part for part in answer.parts if isinstance(part, ToolCallPart)]
         self._used_ids.update(call.tool_call_id for call in calls)
         more = [self._requests.paid(answer, size, self.round), *self._calls.started(calls, self.round)]
-        version = self._recorder.add_message(answer, *more, policy=self._config.policy)
+        version = self._recorder.add_message(answer, *more, policy=self._policy)
         self._conversation.add(answer, version)
         return calls, faults
 

@@ -116,14 +116,15 @@ class Recorder:
     def soon(self, *facts: RunData) -> None:
         """Records facts within moments: together with what is recorded next, if that comes first."""
         self._waiting += facts
-        if self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(SOON, self._flush)
+        if self._timer is None:  # else it was set for what is recorded by now, and goes off the sooner for these
+            self._timer = asyncio.get_running_loop().call_later(SOON, self._time_is_up)
+
+    def _time_is_up(self) -> None:
+        self._timer = None
+        self._flush()
 
     def _taken(self) -> list[RunData]:
         """What still waits to be recorded, and now is."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
         waiting, self._waiting = self._waiting, []
         return waiting
 
@@ -169,6 +170,8 @@ class Recorder:
         """Ends the run; what it had in progress is pending again. Nothing if someone else ended it already."""
         self._over.set()
         self._flush()
+        if self._timer is not None:
+            self._timer.cancel()
         self.session.log.own_runs.discard(self.run_id)
         try:
             self._change(lambda at: EndRun(self.session.agent_id, LOOP, at, self.run_id, reason, error))

@@ -66,7 +66,7 @@ _USUAL = ("id", "content", "active_form", "status", "created_at")
 _REST = tuple(name for name in _SHOWN if name not in _USUAL)
 _REST_DEFAULTS = tuple(DEFAULTS[name] for name in _REST)
 _usual, _rest = attrgetter(*_USUAL), attrgetter(*_REST)
-_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+_encode = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":")).encode
 
 
 def value_record(value: object) -> object:
@@ -208,7 +208,8 @@ _READ_DATA: dict[str, Callable[[dict[str, Any]], ev.EventData]] = {
 
 def event_data(event: Event) -> str:
     """The part of an event that depends on its type, as the log keeps it."""
-    return to_json(data_record(event.data))
+    text = _encode(_RECORD.get(type(event.data), fields_of)(event.data))
+    return text if text.isascii() else storable(text)
 
 
 def read_event(version: int, at: str, agent: str, actor: str, name: str, data: str) -> Event:

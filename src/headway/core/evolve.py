@@ -49,15 +49,14 @@ def fold(state: State, events: Iterable[Event]) -> State:
     for event in events:
         if event.type in _TOLD:
             told += 1
-            continue
-        state, told = evolve(_after(state, told), event), 0
-    return _after(state, told)
+        else:
+            state = evolve(_after(state, told) if told else state, event)
+            told = 0
+    return _after(state, told) if told else state
 
 
 def _after(state: State, told: int) -> State:
     """The state after so many events of which nothing follows."""
-    if not told:
-        return state
     return State(
         state.version + told,
         state.lists,

@@ -47,6 +47,11 @@ def _doubled(number: int, least: int) -> int:
     return number
 
 
+def _is_over(step: int, before: int, after: int) -> bool:
+    """Whether a multiple of the step was reached."""
+    return after // step > before // step
+
+
 class Log:
     def __init__(self, store: Store, name: str) -> None:
         self.store = store
@@ -158,12 +163,15 @@ class Log:
 
     def _snapshot_text(self, before: State, after: State) -> str | None:
         """A snapshot after some events, sooner if they are large; what "some" is doubles with the size of the state."""
-        if not self.store.keeps_snapshots:
+        if not self.store.keeps_snapshots or not (
+            _is_over(_SNAPSHOT_EVENTS, before.version, after.version)
+            or _is_over(_SNAPSHOT_WEIGHT, before.weight, after.weight)
+        ):
             return None
         items = sum(len(todos.items) for todos in after.lists.values())
         events = _doubled(_SNAPSHOT_EVENTS, items // 10)
         weight = _doubled(_SNAPSHOT_WEIGHT, items)
-        due = after.version // events > before.version // events or after.weight // weight > before.weight // weight
+        due = _is_over(events, before.version, after.version) or _is_over(weight, before.weight, after.weight)
         return write_state(after) if due else None
 
     def _loaded(self) -> State:

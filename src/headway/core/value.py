@@ -40,14 +40,14 @@ def copied(record: T, **fields: object) -> T:
 def fields_of(record: object) -> dict[str, object]:
     """The fields of a dataclass by name, with their values as they are."""
     names, read = _readers.get(type(record)) or _reader_of(record)
-    return dict(zip(names, read(record), strict=True))
+    return dict(zip(names, read(record), strict=False))
 
 
-_readers: dict[type, tuple[tuple[str, ...], Callable[[Any], tuple[object, ...]]]] = {}
+_readers: dict[type, tuple[list[str], Callable[[object], tuple[object, ...]]]] = {}
 
 
-def _reader_of(record: Any) -> tuple[tuple[str, ...], Callable[[Any], tuple[object, ...]]]:
-    names: tuple[str, ...] = tuple(record.__dataclass_fields__)
-    read = attrgetter(*names) if len(names) > 1 else lambda one: (getattr(one, names[0]),)
-    _readers[record.__class__] = names, read
-    return names, read
+def _reader_of(record: Any) -> tuple[list[str], Callable[[object], tuple[object, ...]]]:
+    names = list[str](record.__dataclass_fields__)
+    # One more than the names, since it would read a single one as itself.
+    reader = _readers[record.__class__] = (names, attrgetter(*names, "__class__"))
+    return reader

@@ -68,8 +68,10 @@ def pieces(turn: Turn) -> Iterator[Piece]:
     if turn.error:
         yield from (Piece("text", word) for word in _WORD.findall(turn.error.after))
         return
-    yield from (Piece("thinking", word) for word in _WORD.findall(turn.thinking))
-    yield from (Piece("text", word) for word in _WORD.findall(turn.text))
+    if turn.thinking:
+        yield from (Piece("thinking", word) for word in _WORD.findall(turn.thinking))
+    if turn.text:
+        yield from (Piece("text", word) for word in _WORD.findall(turn.text))
     for index, call in enumerate(turn.calls):
         first, *others = _ARGUMENTS.findall(call.args_text) or [""]
         yield Piece("call", first, call, index)
