@@ -14,7 +14,7 @@ import headway
 from headway import Event, Session
 from headway.core.events import ListDelta
 from headway.core.run_events import MessageAdded, TodoListContextInjected
-from headway.testing import Failure, Request, ScriptedModel, Turn
+from headway.testing import Call, Failure, Request, ScriptedModel, Turn
 from headway.tools import tool
 
 from .looping import (
@@ -257,25 +257,37 @@ async def test_ten_changes_are_named_and_the_rest_is_counted(session: Session) -
 # what it costs
 
 
-async def test_the_log_is_read_only_after_a_change_of_the_list_and_only_what_is_new(
-    session: Session, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    store = session.store
-    read: list[int] = []
-    events: Callable[..., list[Event]] = store.events
+@pytest.fixture
+def read(session: Session, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many events were read each time that the log was."""
+    counts: list[int] = []
+    events: Callable[..., list[Event]] = session.store.events
 
     def counted(name: str, after: int, limit: int | None = None) -> list[Event]:
         found = events(name, after, limit)
         if limit is not None and limit < 500:  # what follows the log reads pages
-            read.append(len(found))
+            counts.append(len(found))
         return found
 
-    monkeypatch.setattr(store, "events", counted)
+    monkeypatch.setattr(session.store, "events", counted)
+    return counts
+
+
+async def test_the_log_is_read_only_after_a_change_of_the_list_and_only_what_is_new(
+    session: Session, read: list[int]
+) -> None:
     quiet = [calling("look")] * 40
     model = ScriptedModel([*quiet, then(lambda: session.add("C"), calling("look")), *quiet, "Done."])
     await run(session, model, max_rounds=100, remind_after=99, max_nudges=0, tracking="manual")
     assert told(model)[41] == 'added t3 "C"' and not any(told(model)[:41]) and not any(told(model)[42:])
     assert len(read) == 1 and read[0] < 10
+
+
+async def test_what_the_model_changes_is_not_read_back(session: Session, read: list[int]) -> None:
+    changes = [Turn(calls=[Call("todo", {"add": [f"item {number}"]})]) for number in range(20)]
+    model = ScriptedModel([*changes, "Done."])
+    await run(session, model, todo_tools="light", max_nudges=0)
+    assert len(session.todos) == 22 and not any(told(model)) and read == []
 
 
 # the reminder

@@ -560,3 +560,14 @@ def test_a_list_change_waits_for_the_disk_even_if_another_process_was_faster(ope
     session.log.change(add)
     assert (len(tries), contents(session)) == (2, ["by another", "by this one"])
     assert connection(first).execute("PRAGMA synchronous").fetchone() == (2,)
+
+
+def test_what_tracking_makes_of_a_call_waits_for_the_disk_as_little_as_the_call(opened: Opener) -> None:
+    store = opened()
+    session = over(store)
+    create(session, "Run the tests")
+    Running(session).begin().calls(True, True, True)
+    assert statuses(session) == ["completed"]
+    assert connection(store).execute("PRAGMA synchronous").fetchone() == (1,)
+    session.add("by a person")
+    assert connection(store).execute("PRAGMA synchronous").fetchone() == (2,)

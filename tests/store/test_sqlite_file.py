@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import headway
-from headway import Event, StoreCorrupt
+from headway import Event, StoreConflict, StoreCorrupt
 from headway.core.codec import read_state
 from headway.store.migrations import APPLICATION_ID, MIGRATIONS, NEWEST, migrate
 from headway.store.sqlite import SqliteStore
@@ -301,3 +301,43 @@ def test_a_file_that_is_a_link_is_not_followed(tmp_path: Path, name: str) -> Non
     with pytest.raises(headway.HeadwayError, match="is a link"):
         headway.open(tmp_path)
     assert not (tmp_path / "elsewhere").exists()
+
+
+# appends that count on nobody having been faster
+
+
+@pytest.mark.parametrize("number", [1, 12, 13, 40])
+def test_a_store_that_knows_its_log_is_refused_when_another_was_faster(opened: Opener, number: int) -> None:
+    first, second = opened(), opened()
+    first.append("s", 0, [event(1)], None)
+    second.append("s", 1, [event(2)], None)
+    mine = [event(2 + at) for at in range(number)]
+    with pytest.raises(StoreConflict):
+        first.append("s", 1, mine, None)
+    assert first.events("s", 0) == [event(1), event(2)]
+    later = [event(3 + at) for at in range(number)]
+    first.append("s", 2, later, None)
+    assert second.events("s", 2) == later and first.version("s") == second.version("s") == 2 + number
+
+
+def test_a_store_that_knows_its_log_is_refused_when_another_deleted_it(opened: Opener, path: Path) -> None:
+    first, second = opened(), opened()
+    identity = first.append("s", 0, [event(1)], None)
+    second.delete("s")
+    with pytest.raises(StoreConflict):
+        first.append("s", 1, [event(2)], None, identity=identity)
+    second.append("s", 0, [event(1)], None)
+    with pytest.raises(StoreConflict):
+        first.append("s", 1, [event(2)], None, identity=identity)
+    assert look(path, "SELECT count(*) FROM events") == [(1,)]
+    assert first.position("s") == second.position("s")
+
+
+def test_what_others_write_to_other_sessions_disturbs_no_append(opened: Opener) -> None:
+    first, second = opened(), opened()
+    first.append("s", 0, [event(1)], None)
+    for version in range(1, 20):
+        second.append("other", version - 1, [event(version)], None)
+        first.append("s", version, [event(version + 1)], None)
+    assert first.version("s") == 20 and first.version("other") == 19
+    assert second.version("s") == 20

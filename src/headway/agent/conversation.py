@@ -151,7 +151,7 @@ def _safe_answer_part(part: ModelResponsePart, redacted: Redact) -> ModelRespons
         content = redacted(part.content)
         return part if content == part.content else replace(part, content=content)
     if isinstance(part, ToolCallPart):
-        text = _arguments(part)
+        text = part.args_as_json_str()  # compact and without escapes, so that names stand right before their values
         safe = _safe_arguments(text, redacted)
         return part if safe == text else replace(part, args=safe)
     return part
@@ -191,7 +191,7 @@ def size_of(message: ModelMessage) -> int:
 
 def _texts(part: ModelRequestPart | ModelResponsePart) -> Iterable[str]:
     if isinstance(part, ToolCallPart):
-        return (part.tool_name, _arguments(part))
+        return (part.tool_name, part.args if isinstance(part.args, str) else part.args_as_json_str())
     content: object = getattr(part, "content", "")
     if isinstance(content, str):
         return (content,)
@@ -199,11 +199,6 @@ def _texts(part: ModelRequestPart | ModelResponsePart) -> Iterable[str]:
         return (part.model_response_str(),)
     items = cast("Iterable[object]", content) if isinstance(content, list | tuple) else ()
     return (item for item in items if isinstance(item, str))
-
-
-def _arguments(part: ToolCallPart[Any]) -> str:
-    """As the model sent them, where that is text."""
-    return part.args if isinstance(part.args, str) else part.args_as_json_str()
 
 
 def text_of(answer: ModelResponse) -> str:

@@ -195,10 +195,11 @@ class Recorder:
     @property
     def now(self) -> Run:
         """The run as the log has it. Raises `RunRefused` if it is no longer this one."""
-        self.state = self.session.state
-        run = self.state.runs.get(self.session.agent_id)
+        state = self.session.state
+        run = state.runs.get(self.session.agent_id)
         if run is None or run.id != self.run_id or not run.goes_on:
             raise RunRefused("Another process ended this run or took its session; start it again.")
+        self.state = state
         return run
 
     async def until(self, holds: Callable[[Run], bool]) -> Run:

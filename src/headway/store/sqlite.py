@@ -31,10 +31,16 @@ if TYPE_CHECKING:
     _Row: TypeAlias = tuple[int, str, str, str, str, str]
 
 _COLUMNS = "version, at, agent, actor, type, data"
-_INSERT = f"INSERT INTO events (session_id, {_COLUMNS}) VALUES"
+_INSERT = f"INSERT INTO events (session_id, {_COLUMNS})"
 _FEW = 12
-_INSERT_FEW = [f"{_INSERT} {', '.join(['(?, ?, ?, ?, ?, ?, ?)'] * number)}" for number in range(_FEW + 1)]
-"""By the number of events."""
+_SMALL = 100_000
+"""Characters that SQLite may keep with each statement."""
+_INSERT_FEW = [
+    f"{_INSERT} VALUES ((SELECT session_id FROM events WHERE session_id = ? AND version = ?), ?, ?, ?, ?, ?, ?)"
+    + ", (?, ?, ?, ?, ?, ?, ?)" * (number - 1)
+    for number in range(_FEW + 1)
+]
+"""By the number of events. It fails if the one before them is not there, or the first of them already is."""
 _SHORTEST_WAIT = 0.0005
 _inherited: list[sqlite3.Connection] = []
 """Connections of a parent process: neither used nor closed after a fork, since either would harm the parent's."""
@@ -43,6 +49,10 @@ _inherited: list[sqlite3.Connection] = []
 def _read_only() -> tuple[int, int, int]:
     """Stands for a connection that sees no changes. It is never taken for the file itself, and so serves once."""
     return (os.getpid(), 0, 0)
+
+
+def _are_few(rows: list[_Row]) -> bool:
+    return len(rows) <= _FEW and sum([len(row[-1]) for row in rows]) <= _SMALL
 
 
 class SqliteStore:
@@ -80,25 +90,28 @@ class SqliteStore:
             if not held:
                 self._synchronise(db, full=not all(map(is_progress, events)))
             seen = self._seen.get(session)
-            if held or snapshot is not None or seen is None or seen[2] is None or len(rows) > _FEW:
+            known = seen is not None and expected > 0 and seen[1] == expected
+            if held or snapshot is not None or not known or not _are_few(rows):
                 session_id = self._append_all(db, session, expected, rows, snapshot, identity, held=held)
             else:
-                session_id = seen[2]
-                self._append_few(db, session, expected, rows, identity)
+                session_id = self._append_few(db, session, expected, rows, identity)
             return self._identity(session_id)
 
     def _append_few(
         self, db: sqlite3.Connection, session: str, expected: int, rows: list[_Row], identity: object
-    ) -> None:
-        """In one statement, which is much faster: it fails by itself if another writer was first."""
+    ) -> int | None:
+        """In one statement, which is faster: it fails by itself if the log is not as it was."""
         token, version, session_id = self._seen.pop(session)  # an interrupt may come when it is done
         self._compare(expected, identity, session_id, version)
-        values = [value for row in rows for value in (session_id, *row)]
+        values: list[object] = [session_id, expected, *rows[0]]
+        for row in rows[1:]:
+            values += (session_id, *row)
         try:
             self._patiently(lambda: db.execute(_INSERT_FEW[len(rows)], values))
         except sqlite3.IntegrityError:
-            raise StoreConflict(f"Expected version {expected}, the log has more, or is gone.") from None
+            raise StoreConflict(f"Expected version {expected}, the log has another one or is gone.") from None
         self._seen[session] = (token, expected + len(rows), session_id)
+        return session_id
 
     def _append_all(
         self,
@@ -119,7 +132,7 @@ class SqliteStore:
             if session_id is None:
                 session_id = db.execute("INSERT INTO sessions (name) VALUES (?)", (session,)).lastrowid
             last = expected + len(rows)
-            db.executemany(f"{_INSERT} ({session_id}, ?, ?, ?, ?, ?, ?)", rows)
+            db.executemany(f"{_INSERT} VALUES ({session_id}, ?, ?, ?, ?, ?, ?)", rows)
             if snapshot is not None:
                 db.execute("INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?)", (session_id, last, snapshot))
             token = self._seen.pop(session)[0]  # an interrupt may come when the commit is done

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine
 from traceback import format_exception
 from typing import Any
 
@@ -26,7 +25,8 @@ async def run_in_time(tool: Tool[Any], call: Any, context: Context) -> ToolResul
     """The result of a call, or a `ToolFault` when its time is over. Being cancelled stops the tool and goes through."""
     loop = asyncio.get_running_loop()
     over: asyncio.Future[None] = loop.create_future()
-    task = loop.create_task(_told(_outcome(tool, call, context), over), name=f"tool {tool.name}")
+    task = loop.create_task(_told(tool, call, context, over), name=f"tool {tool.name}")
+    task.add_done_callback(lambda _: _end(over))  # one that is cancelled before it begins tells nobody
     seconds = tool.limits.seconds
     timer = None if seconds is None else loop.call_later(seconds, _end, over)
     try:
@@ -45,10 +45,10 @@ async def run_in_time(tool: Tool[Any], call: Any, context: Context) -> ToolResul
     return task.result()
 
 
-async def _told(outcome: Coroutine[Any, Any, ToolResult], over: asyncio.Future[None]) -> ToolResult:
+async def _told(tool: Tool[Any], call: Any, context: Context, over: asyncio.Future[None]) -> ToolResult:
     """What it comes to; whoever waits is told at once, which is a round of the event loop before a task's end is."""
     try:
-        return await outcome
+        return await _outcome(tool, call, context)
     finally:
         _end(over)
 

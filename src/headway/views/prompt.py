@@ -43,15 +43,18 @@ class Lines:
         self._made: dict[str, tuple[Todo, str]] = {}
 
     def of(self, todos: Sequence[Todo]) -> list[str]:
-        before, self._made = self._made, {}
         lines: list[str] = []
         for todo in todos:
-            made = before.get(todo.id)
+            made = self._made.get(todo.id)
             if made is None or made[0] is not todo:
-                made = (todo, _line(todo))
-            self._made[todo.id] = made
+                made = self._made[todo.id] = (todo, _line(todo))
             lines.append(made[1])
         return lines
+
+    def forget(self, items: int) -> None:
+        """Those of items that are gone, when they are more than the list has items."""
+        if len(self._made) > 2 * items:
+            self._made.clear()
 
 
 def prompt_block(
@@ -87,6 +90,7 @@ def prompt_block(
 
 
 def _lines(todos: Sequence[Todo], room: int | None, known: Lines) -> list[str]:
+    known.forget(len(todos))
     if room is None:
         return known.of(todos)
     if len(todos) * _SHORTEST_LINE <= room:
@@ -99,7 +103,7 @@ def _lines(todos: Sequence[Todo], room: int | None, known: Lines) -> list[str]:
     while left > 0 and (first > 0 or last < len(todos)):
         # Two after for one before: what comes is worth more than what was.
         forward = last < len(todos) and (first == 0 or (last - first) % 3 != 2)
-        line = _line(todos[last] if forward else todos[first - 1])
+        (line,) = known.of([todos[last] if forward else todos[first - 1]])
         left -= len(line.encode(errors="replace")) + 1
         if left < 0 and lines:
             break
