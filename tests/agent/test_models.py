@@ -164,7 +164,7 @@ def test_the_context_window_and_price_of_an_own_server_are_not_guessed_from_the_
 
 def test_the_price_is_told_where_it_is_known() -> None:
     cost = price(resolve_model("openai:gpt-4o", environ=KEYS), USAGE)
-    assert isinstance(cost, Decimal)
+    assert isinstance(cost, float)
     assert cost > 0
     assert price(resolve_model("openai:no-such-model", environ=KEYS), USAGE) is None
     assert price(ScriptedModel([]), USAGE) == 0

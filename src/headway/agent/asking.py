@@ -24,8 +24,6 @@ _PARTING_SECONDS = 1.0
 """How long leaving waits for the model's thread."""
 _CLOSING_SECONDS = 0.5
 """How long the thread waits for requests that are being closed before it closes the connections under them."""
-_SLACK = 1.05
-"""A stall is noticed up to this factor late, so that not every event has to set the timer anew."""
 
 
 def nothing(event: ModelResponseStreamEvent) -> None:
@@ -47,6 +45,10 @@ class Asker:
         self._stall_seconds = stall_seconds
         self._entered = False
         self._thread: _ModelThread | None = None
+        self._heard: dict[asyncio.Timeout, float] = {}
+        """When the model was last heard, for each question that it is asked."""
+        self._timer: asyncio.TimerHandle | None = None
+        """For all of them, since most are answered long before their time: set anew only when it goes off."""
 
     async def __aenter__(self) -> Self:
         if self._entered:
@@ -66,6 +68,9 @@ class Asker:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._entered = False
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
         thread, self._thread = self._thread, None
         if thread:
             await thread.end()
@@ -88,20 +93,34 @@ class Asker:
         """
         if not self._entered:
             raise RuntimeError("A model is asked inside 'async with Asker(…)'.")
-        seconds, now = self._stall_seconds, asyncio.get_running_loop().time
-
-        async with asyncio.timeout(seconds * _SLACK) as limit:
+        loop = asyncio.get_running_loop()
+        question = _Question(messages, settings, parameters, streamed)
+        async with asyncio.timeout(None) as limit:
 
             def heard(event: ModelResponseStreamEvent) -> None:
-                soonest = now() + seconds
-                if (limit.when() or 0) < soonest and not limit.expired():
-                    limit.reschedule(soonest + seconds * (_SLACK - 1))
+                self._heard[limit] = loop.time()
                 on_event(event)
 
-            question = _Question(messages, settings, parameters, streamed)
-            if self._thread:
-                return await self._thread.ask(question, heard)
-            return await question.put_to(self._model, heard)
+            self._heard[limit] = loop.time()
+            if self._timer is None:
+                self._timer = loop.call_later(self._stall_seconds, self._look, loop)
+            try:
+                if self._thread:
+                    return await self._thread.ask(question, heard)
+                return await question.put_to(self._model, heard)
+            finally:
+                del self._heard[limit]
+
+    def _look(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Ends what was not heard for too long, and looks again when the next one may be."""
+        self._timer = None
+        now = loop.time()
+        due = {limit: at + self._stall_seconds for limit, at in self._heard.items() if not limit.expired()}
+        for limit, when in due.items():
+            if when <= now:
+                limit.reschedule(now)
+        if later := [when for when in due.values() if when > now]:
+            self._timer = loop.call_at(min(later), self._look, loop)
 
 
 @dataclass(frozen=True, slots=True)

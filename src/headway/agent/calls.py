@@ -17,7 +17,7 @@ from pydantic_ai.messages import ModelRequest, ToolCallPart, ToolReturnPart
 
 from headway.agent.conversation import Redact, result_part
 from headway.agent.repair import NO_OUTPUT
-from headway.core.json_text import BadJson, read_json
+from headway.core.json_text import BadJson, look_at_json
 from headway.core.run_events import ToolFinished, ToolStarted
 from headway.core.text import shown
 from headway.core.tracking import TODO_EFFECT
@@ -177,7 +177,7 @@ def summary(tool: str, args: object, redacted: Redact) -> str:
         if len(args) > 20_000:
             return f"{tool} ({len(args):,} characters)"
         try:
-            values = read_json(args) if args.strip() else {}
+            values = look_at_json(args) if args.strip() else {}
         except BadJson:
             values = args
     if isinstance(values, dict):

@@ -186,7 +186,11 @@ def _safe_value(value: Any, redacted: Redact) -> Any:
 
 def size_of(message: ModelMessage) -> int:
     """About how many bytes of text it is."""
-    return PER_MESSAGE + sum(len(text.encode(errors="replace")) for part in message.parts for text in _texts(part))
+    size = PER_MESSAGE
+    for part in message.parts:
+        for text in _texts(part):
+            size += len(text) if text.isascii() else len(text.encode(errors="replace"))
+    return size
 
 
 def _texts(part: ModelRequestPart | ModelResponsePart) -> Iterable[str]:

@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING
 from headway.agent.providers import PROVIDERS, Choice, choose, is_elsewhere
 
 if TYPE_CHECKING:
-    from decimal import Decimal
-
     from pydantic_ai.models import Model
     from pydantic_ai.usage import RequestUsage
 
@@ -65,23 +63,21 @@ def context_window(model: Model) -> int | None:
     return None if _is_unknown_server(model) else model.context_window
 
 
-def price(model: Model, usage: RequestUsage) -> Decimal | None:
+def price(model: Model, usage: RequestUsage) -> float | None:
     """What a request cost in US dollars by the provider's public prices, where they are known. Asks no one."""
     if usage.cost is not None:
-        return usage.cost
+        return float(usage.cost)
     if _is_unknown_server(model):
         return None
     if model.system == "scripted":  # it asks no one
-        from decimal import Decimal
-
-        return Decimal(0)
+        return 0.0
     from pydantic_ai.messages import ModelResponse
 
     answered = ModelResponse(
         parts=[], model_name=model.model_name, provider_name=model.system, provider_url=model.base_url, usage=usage
     )
     try:
-        return answered.cost().total_price
+        return float(answered.cost().total_price)
     except (LookupError, ValueError):
         return None
 

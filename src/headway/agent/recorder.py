@@ -195,7 +195,9 @@ class Recorder:
     @property
     def now(self) -> Run:
         """The run as the log has it. Raises `RunRefused` if it is no longer this one."""
-        state = self.session.state
+        return self._found_in(self.session.state)
+
+    def _found_in(self, state: State) -> Run:
         run = state.runs.get(self.session.agent_id)
         if run is None or run.id != self.run_id or not run.goes_on:
             raise RunRefused("Another process ended this run or took its session; start it again.")
@@ -203,9 +205,11 @@ class Recorder:
         return run
 
     async def until(self, holds: Callable[[Run], bool]) -> Run:
-        """Waits until something holds of the run."""
-        while not holds(run := self.now):
+        """Waits until something holds of the run, as far as is known: every record and every look makes that new."""
+        run = self._found_in(self.session.log.known or self.session.state)
+        while not holds(run):
             await asyncio.sleep(LOOK_EVERY)
+            run = self.now
         return run
 
 

@@ -32,7 +32,7 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 
-from headway.core.json_text import BadJson, read_json
+from headway.core.json_text import BadJson, look_at_json
 from headway.core.text import shown, storable, type_name
 
 if TYPE_CHECKING:
@@ -289,7 +289,7 @@ def _arguments(args: str | dict[str, Any] | None) -> str | dict[str, Any] | None
     if not args.strip():
         return {}
     text = storable(args)
-    value = read_json(text)
+    value = look_at_json(text)
     if not isinstance(value, dict):
         raise BadJson(f"expected object, received {type_name(value)}")
     return text

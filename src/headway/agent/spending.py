@@ -74,8 +74,7 @@ class Spending:
     def _price(self, asked: int, answered: int) -> float | None:
         from pydantic_ai.usage import RequestUsage
 
-        found = price(self._model, RequestUsage(input_tokens=asked, output_tokens=answered))
-        return None if found is None else float(found)
+        return price(self._model, RequestUsage(input_tokens=asked, output_tokens=answered))
 
     def add(self, usage: RequestUsage, round: int) -> Usage:
         """Counts a request; what is recorded of it."""
@@ -83,7 +82,7 @@ class Spending:
         self.output_tokens += usage.output_tokens
         self.cache_read_tokens += usage.cache_read_tokens
         paid = price(self._model, usage)
-        self.cost = None if paid is None or self.cost is None else self.cost + float(paid)
+        self.cost = None if paid is None or self.cost is None else self.cost + paid
         return Usage(
             round,
             usage.input_tokens,

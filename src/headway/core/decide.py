@@ -6,6 +6,8 @@ are applied here, whoever asks.
 
 from __future__ import annotations
 
+from functools import cache
+
 from headway.core import changes as ask
 from headway.core import delta as deltas
 from headway.core import events as ev
@@ -21,7 +23,7 @@ from headway.core.text import clean, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from headway.core.plans import Plan
     from headway.core.rules import Patch
@@ -36,9 +38,7 @@ def decide(state: State, change: ask.Change) -> list[Event]:
     todo_list = state.list_of(change.agent)
     match change:
         case ask.OfRun():
-            from headway.core.runs import decide_run
-
-            return decide_run(state, change)
+            return _decide_run()(state, change)
         case ask.Revert():
             return _revert(state, change)
         case ask.SetPlan():
@@ -58,6 +58,14 @@ def decide(state: State, change: ask.Change) -> list[Event]:
         case _:
             delta = _list_delta(todo_list, change, state.plan)
             return [] if delta is None else _listed(state, todo_list, change, delta)
+
+
+@cache
+def _decide_run() -> Callable[[State, ask.OfRun], list[Event]]:
+    """Loaded only where there is a run; looked for once, since a run makes many changes."""
+    from headway.core.runs import decide_run
+
+    return decide_run
 
 
 def _event(state: State, change: ask.Change, name: str, data: ev.EventData) -> Event:

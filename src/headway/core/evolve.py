@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from headway.core import delta as deltas
 from headway.core.events import RUN_EVENTS, Event, LeaseRenewal, ListDelta, PlanChange, PlanModeChange
 from headway.core.model import PERSON, CompletionLog, State, TodoList, with_fields
@@ -9,11 +11,15 @@ from headway.core.value import copied
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
+
+    from headway.core.runs import Run
 
 
 _TOLD = frozenset({"MessageAdded", "ToolStarted", "Usage", "RunError", "TodoListCompleted"})
 """Most events of a run: kept to be told, and nothing follows from them."""
+_SHOWN = "TodoListContextInjected"
+"""Nothing follows from it, unless it was shown that the list is finished."""
 
 
 def evolve(state: State, event: Event) -> State:
@@ -29,9 +35,7 @@ def evolve(state: State, event: Event) -> State:
     elif event.type in _TOLD:
         pass
     elif event.type in RUN_EVENTS:
-        from headway.core.runs import evolve_run
-
-        lists, runs, conversations = evolve_run(state, event)
+        lists, runs, conversations = _evolve_run()(state, event)
     elif isinstance(data, LeaseRenewal):
         lists = {**lists, event.agent: _renewed(state.list_of(event.agent), data)}
     elif isinstance(data, PlanChange):
@@ -44,10 +48,18 @@ def evolve(state: State, event: Event) -> State:
     return State(event.version, lists, plan, plan_mode, log, weight, runs, conversations)
 
 
+@cache
+def _evolve_run() -> Callable[[State, Event], tuple[dict[str, TodoList], dict[str, Run], dict[str, tuple[int, int]]]]:
+    """Loaded only where there is a run; looked for once, since a run has many events."""
+    from headway.core.runs import evolve_run
+
+    return evolve_run
+
+
 def fold(state: State, events: Iterable[Event]) -> State:
     told = 0
     for event in events:
-        if event.type in _TOLD:
+        if event.type in _TOLD or (event.type == _SHOWN and not getattr(event.data, "finished", True)):
             told += 1
         else:
             state = evolve(_after(state, told) if told else state, event)

@@ -82,6 +82,11 @@ class Log:
         self._deliver()
         return state
 
+    @property
+    def known(self) -> State | None:
+        """The state as it was last seen here, without a look at the store."""
+        return self._state
+
     def _attended(self, state: State) -> State:
         """The state without runs whose process is gone: what they had in progress does not stay so."""
         if not state.runs or time.monotonic() < self._look_at:

@@ -13,7 +13,7 @@ from headway.core import run_changes as ask
 from headway.core import run_events as facts
 from headway.core import tracking
 from headway.core.errors import HeadwayError, NoRun, RunRefused
-from headway.core.events import Event, ListDelta
+from headway.core.events import Event, ListDelta, new_event
 from headway.core.evolve import evolve
 from headway.core.model import LOOP, TRACKER, State, Status, Todo, TodoList, with_fields
 from headway.core.replace import patched
@@ -133,7 +133,7 @@ def _current(state: State, agent: str) -> Run:
 
 def _events(state: State, change: ask.OfRun, data: tuple[facts.RunData, ...] | Any) -> list[Event]:
     return [
-        Event(version, change.at, change.agent, change.actor, type(fact).__name__, fact)
+        new_event(version, change.at, change.agent, change.actor, type(fact).__name__, fact)
         for version, fact in enumerate(data, state.version + 1)
     ]
 
@@ -243,7 +243,8 @@ class _Steps:
     def fact(self, data: facts.RunData) -> None:
         """Of a call, which by itself changes nothing that is looked at here."""
         change = self.change
-        self.events.append(Event(self._next, change.at, change.agent, change.actor, type(data).__name__, data))
+        name = type(data).__name__
+        self.events.append(new_event(self._next, change.at, change.agent, change.actor, name, data))
 
     @property
     def _next(self) -> int:

@@ -263,7 +263,7 @@ class SqliteStore:
             self._create()
             db = self._readable()
             assert db is not None
-        if self._opened == _read_only() and self._unwritable is not None:
+        if self._unwritable is not None and self._opened == _read_only():
             raise self._unwritable
         return db
 

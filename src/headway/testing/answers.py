@@ -27,6 +27,8 @@ MODEL_NAME = "scripted"
 _WORD = re.compile(r"\s*\S{1,12}|\s+")
 """A word with the space before it; long ones, as sentences without spaces are, come in parts."""
 _ARGUMENTS = re.compile(r".{1,16}", re.DOTALL)
+_SHORT = 32
+"""Characters of arguments that come at once, as some providers send all of them."""
 _PER_TOKEN = 4
 """Bytes of text that a token stands for, roughly."""
 _PER_MESSAGE = 4
@@ -73,7 +75,8 @@ def pieces(turn: Turn) -> Iterator[Piece]:
     if turn.text:
         yield from (Piece("text", word) for word in _WORD.findall(turn.text))
     for index, call in enumerate(turn.calls):
-        first, *others = _ARGUMENTS.findall(call.args_text) or [""]
+        text = call.args_text
+        first, *others = _ARGUMENTS.findall(text) if len(text) > _SHORT else [text]
         yield Piece("call", first, call, index)
         yield from (Piece("call", part, None, index) for part in others)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from headway.core.json_text import BadJson, read_json
+from headway.core.json_text import BadJson, look_at_json
 from headway.core.rules import DuplicateKeys
 from headway.core.text import storable
 from headway.tools.violations import path_text
@@ -15,7 +15,7 @@ TOO_DEEP = "it is nested too deeply"
 def read_arguments(arguments: object) -> tuple[object, list[str]]:
     """The arguments, and a fault for each key that came twice. Raises `BadJson`, whose text goes into a sentence."""
     if isinstance(arguments, str):
-        arguments = read_json(arguments) if arguments.strip() else {}
+        arguments = look_at_json(arguments) if arguments.strip() else {}
     faults: list[str] = []
     try:
         return _cleaned({} if arguments is None else arguments, (), faults), faults

@@ -40,16 +40,23 @@ class Lines:
     """The lines of a list's items, each made once: an item that has not changed is the same object in every round."""
 
     def __init__(self) -> None:
-        self._made: dict[str, tuple[Todo, str]] = {}
+        self._made: dict[str, tuple[Todo, str, str]] = {}
+        """id → the item, its line without the calls that it took, and its line."""
 
     def of(self, todos: Sequence[Todo]) -> list[str]:
-        lines: list[str] = []
-        for todo in todos:
-            made = self._made.get(todo.id)
-            if made is None or made[0] is not todo:
-                made = self._made[todo.id] = (todo, _line(todo))
-            lines.append(made[1])
-        return lines
+        made = self._made
+        return [
+            known[2] if (known := made.get(todo.id)) and known[0] is todo else self._new(todo, known) for todo in todos
+        ]
+
+    def _new(self, todo: Todo, known: tuple[Todo, str, str] | None) -> str:
+        if known and known[0].content == todo.content and known[0].status is todo.status:
+            text = known[1]
+        else:
+            text = _line(todo)
+        line = text + _calls(todo.tool_calls)
+        self._made[todo.id] = (todo, text, line)
+        return line
 
     def forget(self, items: int) -> None:
         """Those of items that are gone, when they are more than the list has items."""
@@ -122,10 +129,12 @@ def _first_open(todos: Sequence[Todo]) -> int:
 
 
 def _line(todo: Todo) -> str:
-    number = todo.tool_calls
-    calls = f" ({number} tool call{'' if number == 1 else 's'})" if number > 0 else ""
     todo_id = _ID_BREAKS.sub("_", escaped(todo.id, MAX_ID))
-    return f"{MARKERS[todo.status]} {todo_id}: {escaped(todo.content, MAX_TEXT)}{calls}"
+    return f"{MARKERS[todo.status]} {todo_id}: {escaped(todo.content, MAX_TEXT)}"
+
+
+def _calls(number: int) -> str:
+    return f" ({number} tool call{'' if number == 1 else 's'})" if number > 0 else ""
 
 
 def escaped(text: str, limit: int) -> str:
