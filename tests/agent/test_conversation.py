@@ -24,7 +24,7 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 import headway
 from headway.agent import LoopConfig, RunResult, repair_messages, run_loop
 from headway.agent.config import Reason
-from headway.agent.conversation import Conversation
+from headway.agent.conversation import Conversation, stored
 from headway.core.errors import HeadwayError, StoreCorrupt
 from headway.core.events import Event
 from headway.core.run_events import MessageAdded
@@ -34,6 +34,7 @@ from headway.testing import Call, Failure, ScriptedModel, Turn
 from headway.testing.script import Request
 from headway.tools import tool
 from headway.tools.approvals import Approvals
+from headway.tools.secrets import Redactor
 
 from .bodies import NO_JSON, cut_off, said_in, told, untailed
 
@@ -442,3 +443,20 @@ async def test_the_file_grows_with_what_is_said_and_not_faster(tmp_path: Path) -
     first, second = sizes[60] - sizes[30], sizes[120] - sizes[60]
     assert first > 30 * 1_000
     assert second < first * 2 * 1.5
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        '{"password":     "hunter2hunter2X9"}',
+        '{\n  "password":\n      "hunter2hunter2X9"\n}',
+        '{"password"\t\t\t\t:"hunter2hunter2X9"}',
+        '{"password":"hunter2\\u0026hunter2X9"}',
+        '{"pass\\u0077ord":"hunter2hunter2X9"}',
+        '{"password" : "hunter2hunter2X9"}',
+    ],
+)
+def test_keys_in_arguments_stay_out_however_the_model_writes_them(arguments: str) -> None:
+    record = stored(ModelResponse([ToolCallPart("connect", arguments, "c")]), Redactor({}))
+    text = json.dumps(record)
+    assert "hunter2X9" not in text and "[redacted]" in text

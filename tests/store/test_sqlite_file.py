@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -341,3 +342,30 @@ def test_what_others_write_to_other_sessions_disturbs_no_append(opened: Opener) 
         first.append("s", version, [event(version + 1)], None)
     assert first.version("s") == 20 and first.version("other") == 19
     assert second.version("s") == 20
+
+
+@pytest.mark.parametrize("number", [1, 20])
+def test_a_file_that_was_put_back_meanwhile_takes_no_append_after_what_is_gone(
+    opened: Opener, path: Path, tmp_path: Path, number: int
+) -> None:
+    store = opened()
+    store.append("s", 0, [event(1)], None)
+    with closing(sqlite3.connect(path)) as db, closing(sqlite3.connect(tmp_path / "copy")) as copy:
+        db.backup(copy)
+        store.append("s", 1, [event(2), event(3)], None)
+        copy.backup(db)
+    with pytest.raises(StoreConflict):
+        store.append("s", 3, [event(4 + at) for at in range(number)], None)
+    assert store.events("s", 0) == [event(1)]
+    store.append("s", 1, [event(2)], None)
+    assert opened().version("s") == 2
+
+
+def test_an_append_after_what_was_read_is_taken_also_if_the_position_was_read_before(opened: Opener) -> None:
+    first, second = opened(), opened()
+    first.append("s", 0, [event(1)], None)
+    assert first.version("s") == 1
+    second.append("s", 1, [event(2)], None)
+    assert len(first.events("s", 0)) == 2
+    first.append("s", 2, [event(3)], None)
+    assert second.version("s") == 3

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import subprocess
 import sys
@@ -351,3 +352,21 @@ async def test_answers_are_kept_in_the_first_folder_that_a_tool_names_unless_one
     for name, runner in runs.items():
         kept = (await runner.call("long", {})).kept
         assert kept is not None and (tmp_path / name / kept).read_text() == long()
+
+
+async def test_a_tool_that_is_cancelled_before_it_begins_has_stopped_itself(
+    tmp_path: Path, recwarn: pytest.WarningsRecorder
+):
+    @tool(effect="read")
+    async def look() -> str:
+        """Look."""
+        return "never"
+
+    call = asyncio.create_task(Executor([look], project=tmp_path).call("look", {}))
+    while not (begun := [task for task in asyncio.all_tasks() if task.get_name() == "tool look"]):
+        await asyncio.sleep(0)
+    begun[0].cancel()
+    result = await asyncio.wait_for(call, 5)
+    assert (result.ok, result.text) == (False, "look failed: it stopped itself.")
+    gc.collect()
+    assert [str(warning.message) for warning in recwarn] == []

@@ -7,6 +7,7 @@ Sizes are counted once per message; nothing walks the whole history in a round.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cache
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from headway.core.events import Event
     from headway.core.session import Session
 
+_ESCAPED_OR_WIDE = re.compile(r"\\|\s\s\s")
 PER_MESSAGE = 16
 """Bytes that a message costs beyond its text."""
 
@@ -151,10 +153,17 @@ def _safe_answer_part(part: ModelResponsePart, redacted: Redact) -> ModelRespons
         content = redacted(part.content)
         return part if content == part.content else replace(part, content=content)
     if isinstance(part, ToolCallPart):
-        text = part.args_as_json_str()  # compact and without escapes, so that names stand right before their values
+        text = _plain_arguments(part)
         safe = _safe_arguments(text, redacted)
         return part if safe == text else replace(part, args=safe)
     return part
+
+
+def _plain_arguments(part: ToolCallPart[Any]) -> str:
+    """The arguments as JSON without escapes and with hardly any space: names stand right before their values."""
+    if isinstance(part.args, str) and part.args and not _ESCAPED_OR_WIDE.search(part.args):
+        return part.args
+    return part.args_as_json_str()
 
 
 def _safe_arguments(text: str, redacted: Redact) -> str:
