@@ -6,6 +6,7 @@ import os
 import signal
 
 from hypothesis import HealthCheck, settings
+from tests.counts import some
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in a background job, where programs would not hear Ctrl+C
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -13,7 +14,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in a background job,
 settings.register_profile(
     "headway",
     deadline=None,
-    max_examples=60,
+    max_examples=some(60, 2),
     derandomize=os.environ.get("CI") == "true",
     suppress_health_check=[HealthCheck.too_slow],
     database=None,

@@ -36,6 +36,7 @@ from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel
 from pydantic_ai.providers.anthropic import AnthropicProvider
 from pydantic_ai.providers.openai import OpenAIProvider
 from pydantic_ai.settings import ModelSettings
+from tests.counts import some
 
 from headway.agent.repair import (
     CUT_OFF,
@@ -468,7 +469,7 @@ def wire() -> Wire:
 BROKEN_OFF = [said("Hello", call("a")), user("And?"), said(thought("openai"), call("a"), call("a")), user(result("a"))]
 
 
-@settings(max_examples=30)
+@settings(max_examples=some(30, 2))
 @given(messages=damaged)
 @example(messages=BROKEN_OFF)
 def test_openai_is_sent_every_result_right_after_its_call(wire: Wire, messages: list[ModelMessage]) -> None:
@@ -487,7 +488,7 @@ def test_openai_is_sent_every_result_right_after_its_call(wire: Wire, messages: 
     assert not expected
 
 
-@settings(max_examples=30)
+@settings(max_examples=some(30, 2))
 @given(messages=damaged)
 @example(messages=BROKEN_OFF)
 def test_openais_other_protocol_is_sent_each_call_once_and_its_result(wire: Wire, messages: list[ModelMessage]) -> None:
@@ -502,7 +503,7 @@ def test_openais_other_protocol_is_sent_each_call_once_and_its_result(wire: Wire
             assert after.get("type") in ("function_call", "reasoning") or after.get("role") == "assistant"
 
 
-@settings(max_examples=30)
+@settings(max_examples=some(30, 2))
 @given(messages=damaged)
 @example(messages=BROKEN_OFF)
 def test_anthropic_is_sent_every_result_first_in_the_next_message(wire: Wire, messages: list[ModelMessage]) -> None:

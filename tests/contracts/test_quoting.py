@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.counts import some
 
 from headway.contracts.quoting import split_words
 
@@ -57,13 +58,13 @@ def check_against_sh(line: str, folder: Path) -> None:
         assert found.words[1:] == words_of_sh(line, folder)
 
 
-@settings(max_examples=400)
+@settings(max_examples=some(400))
 @given(line=LINES)
 def test_the_words_of_any_line_that_needs_no_shell_are_those_of_sh(empty: Path, line: str):
     check_against_sh("show " + line, empty)
 
 
-@settings(max_examples=400)
+@settings(max_examples=some(400))
 @given(line=QUOTED_LINES)
 def test_the_words_of_quoted_text_are_those_of_sh(empty: Path, line: str):
     check_against_sh("show " + line, empty)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.counts import some
 
 from headway import InvalidPlan, InvalidTodos, NothingToUndo, Status, Todo
 from headway.core.codec import event_data, read_event, read_state, write_state
@@ -315,7 +316,7 @@ ODD_ITEMS = st.one_of(JSON, st.dictionaries(_FIELD_NAMES, JSON, max_size=4), NEW
 
 
 @given(st.lists(ODD_ITEMS, max_size=4) | JSON, JSON, JSON)
-@settings(max_examples=150)
+@settings(max_examples=some(150))
 def test_any_write_ends_in_a_list_or_an_error_that_says_why(todos: Any, title: Any, summary: Any) -> None:
     session = in_memory()
     session.write([{"content": "A"}, {"content": "B"}])
@@ -327,7 +328,7 @@ def test_any_write_ends_in_a_list_or_an_error_that_says_why(todos: Any, title: A
 
 
 @given(st.dictionaries(_FIELD_NAMES, JSON, max_size=4), JSON)
-@settings(max_examples=150)
+@settings(max_examples=some(150))
 def test_any_update_or_addition_ends_in_an_item_or_an_error(fields: dict[str, Any], content: Any) -> None:
     session = in_memory()
     session.write([{"content": "A"}, {"content": "B"}])
@@ -348,7 +349,7 @@ _PLAN_NAMES = st.sampled_from(
 
 
 @given(st.dictionaries(_PLAN_NAMES, JSON), st.lists(JSON | st.dictionaries(_STEP_NAMES, JSON), max_size=4) | JSON, JSON)
-@settings(max_examples=150)
+@settings(max_examples=some(150))
 def test_any_plan_is_taken_or_refused_with_its_faults(head: dict[str, object], steps: object, other: Any) -> None:
     session = in_memory()
     for raw in ({"title": "t", "overview": "o", **head, "steps": steps}, other):

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.counts import some
 
 from headway import Event, HeadwayError, NothingToUndo, RunRefused, Session, Status
 from headway.core.batch_events import BatchData
@@ -443,7 +444,7 @@ _ALL = (*RunData.__args__, *BatchData.__args__)
 
 
 @given(st.one_of([_data(kind) for kind in _ALL]), st.integers(1, 2**40), st.text(max_size=10))
-@settings(max_examples=300)
+@settings(max_examples=some(300))
 def test_any_event_of_a_run_survives_being_written_down(data: RunData, version: int, agent: str) -> None:
     event = Event(version, "2025-01-02T03:04:05.000Z", agent, LOOP, type(data).__name__, data)
     read = through_json(event)

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.counts import some
 
 import headway.views.pictures
 from headway.views.lanes import lanes_of
@@ -260,7 +261,7 @@ def test_only_so_many_edges_are_drawn(more: int) -> None:
     assert graph.svg.count('class="line"') == MOST_EDGES
 
 
-@settings(max_examples=50)
+@settings(max_examples=some(50, 2))
 @given(st.lists(hostile_text.filter(bool), min_size=2, max_size=5, unique=True))
 def test_any_text_can_be_in_a_graph(names: list[str]) -> None:
     nodes = [Node(name, "✓?", "reported", name * 50, tuple(names[:at]), name) for at, name in enumerate(names)]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.core.model import Status, Todo
-from headway.views.prompt import prompt_block
+from headway.views.prompt import Lines, prompt_block
 
 from .samples import HOSTILE, STATUSES, hostile_text, todo, todos
 
@@ -129,3 +129,33 @@ def test_the_recap_of_a_hostile_text_is_one_line(text: str):
     assert len(line.splitlines()) == 1
     assert len(line) <= 200
     line.encode()
+
+
+same = st.lists(
+    st.builds(todo, st.integers(1, 4), st.sampled_from("ab"), st.sampled_from(STATUSES), tool_calls=st.integers(0, 2)),
+    max_size=6,
+    unique_by=lambda one: one.id,
+)
+
+
+@given(st.lists(st.tuples(same, st.sampled_from([None, 310, 320, 340, 400, 1_000])), max_size=6))
+def test_lines_of_the_rounds_before_change_nothing(rounds: list[tuple[list[Todo], int | None]]):
+    known = Lines()
+    for number, (listed, room) in enumerate(rounds, 1):
+        made = prompt_block(listed, round=number, max_rounds=9, room=room, lines=known)
+        assert made == prompt_block(listed, round=number, max_rounds=9, room=room)
+
+
+def test_lines_of_items_that_are_gone_are_not_kept():
+    known = Lines()
+    for number in range(200):
+        prompt_block([todo(number, "x"), todo(number + 1, "y")], round=1, max_rounds=9, lines=known)
+    assert len(vars(known)["_made"]) < 10
+
+
+def test_in_little_room_the_items_around_the_first_open_one_are_shown():
+    listed = [*todos(*["done"] * 20, status=Status.COMPLETED), todo(21, "now", Status.IN_PROGRESS)]
+    listed += [todo(at, "later") for at in range(22, 60)]
+    lines = prompt_block(listed, round=1, max_rounds=9, room=420, lines=Lines()).splitlines()
+    assert "[/] t21: now" in lines and lines[4].endswith("items before") and lines[-4].endswith("items after")
+    assert len("\n".join(lines).encode()) <= 420

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.counts import some
 
 from headway.core.batch_events import BatchFinished
 from headway.core.events import Event
@@ -416,7 +417,7 @@ def test_nothing_overlaps_in_a_lane_and_there_are_no_more_than_needed(stretches:
         assert len(set(lanes)) == most
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=some(40, 2), deadline=None)
 @given(st.lists(st.tuples(st.integers(1, 20), st.booleans()), min_size=2, max_size=6))
 def test_the_figures_of_an_execution_agree_with_each_other(work: list[tuple[int, bool]]) -> None:
     names = [f"i{n}" for n in range(len(work))]

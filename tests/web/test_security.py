@@ -9,6 +9,7 @@ import string
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.counts import some
 
 import headway
 
@@ -387,7 +388,7 @@ _BODIES = st.one_of(
 _TARGETS = st.tuples(_PATHS, _QUERIES).map(lambda both: "?".join(both).replace("#", "").replace(" ", ""))
 
 
-@settings(max_examples=100)
+@settings(max_examples=some(100))
 @given(st.sampled_from(METHODS), _TARGETS, _EXTRA, _BODIES)
 def test_no_request_without_the_token_is_more_than_refused(
     server: Server, method: str, target: str, extra: list[tuple[str, str]], body: bytes
@@ -399,7 +400,7 @@ def test_no_request_without_the_token_is_more_than_refused(
     assert unchanged(server)
 
 
-@settings(max_examples=100)
+@settings(max_examples=some(100))
 @given(st.sampled_from(METHODS), _TARGETS, _EXTRA, _BODIES)
 def test_no_request_with_the_token_is_too_much(
     server: Server, method: str, target: str, extra: list[tuple[str, str]], body: bytes
@@ -434,7 +435,7 @@ _FORMS: list[tuple[str, st.SearchStrategy[object]]] = [
 ]
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=some(150), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.sampled_from(_FORMS).flatmap(lambda pair: st.tuples(st.just(pair[0]), pair[1])))
 def test_no_form_that_is_nearly_right_is_too_much(server: Server, asked: tuple[str, object]) -> None:
     path, form = asked

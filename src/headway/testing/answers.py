@@ -26,9 +26,9 @@ from headway.testing.script import Call, Failure, Request, Turn
 MODEL_NAME = "scripted"
 _WORD = re.compile(r"\s*\S{1,12}|\s+")
 """A word with the space before it; long ones, as sentences without spaces are, come in parts."""
-_ARGUMENTS = re.compile(r".{1,16}", re.DOTALL)
-_SHORT = 32
-"""Characters of arguments that come at once, as some providers send all of them."""
+_SHORT, _PIECE = 32, 16
+"""Characters of arguments that come at once, and in each piece of longer ones."""
+_MOST_PIECES = 500
 _PER_TOKEN = 4
 """Bytes of text that a token stands for, roughly."""
 _PER_MESSAGE = 4
@@ -75,10 +75,17 @@ def pieces(turn: Turn) -> Iterator[Piece]:
     if turn.text:
         yield from (Piece("text", word) for word in _WORD.findall(turn.text))
     for index, call in enumerate(turn.calls):
-        text = call.args_text
-        first, *others = _ARGUMENTS.findall(text) if len(text) > _SHORT else [text]
+        first, *others = _parted(call.args_text)
         yield Piece("call", first, call, index)
         yield from (Piece("call", part, None, index) for part in others)
+
+
+def _parted(arguments: str) -> list[str]:
+    """Short ones come at once, as some providers send all of them; very long ones not in thousands of pieces."""
+    if len(arguments) <= _SHORT:
+        return [arguments]
+    size = max(_PIECE, len(arguments) // _MOST_PIECES)
+    return [arguments[at : at + size] for at in range(0, len(arguments), size)]
 
 
 def parts(turn: Turn) -> list[ModelResponsePart]:

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tests.counts import some
 from tests.tools.files.finding import answer, write
 
 from headway.tools.files import ripgrep
@@ -57,7 +58,7 @@ def contents() -> st.SearchStrategy[bytes]:
 
 
 @needs_ripgrep
-@settings(max_examples=100)
+@settings(max_examples=some(100))
 @given(
     st.dictionaries(st.sampled_from(NAMES), contents(), max_size=6),
     st.sampled_from(PATTERNS) | st.text("nedl.*", min_size=1, max_size=8),

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.counts import some
 from tests.tools.files.finding import answer, write
 
 from headway.tools.base import Tool
@@ -64,7 +65,7 @@ def laid_out(top: Path, links: dict[str, str]) -> Path:
     return project
 
 
-@settings(max_examples=150)
+@settings(max_examples=some(150))
 @given(links, asked, paths)
 def test_no_call_reads_outside(links: dict[str, str], path: str, pattern: str):
     with TemporaryDirectory() as folder:

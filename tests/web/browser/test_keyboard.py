@@ -232,6 +232,17 @@ async def test_dialogs_keep_the_focus_and_give_it_back(tabs: Tabs, name: str, be
         await focused(opener(page, "b"))
 
 
+async def test_a_dialog_that_is_closed_takes_the_focus_from_nothing(tabs: Tabs, name: str, begun: Begun) -> None:
+    begun("a", "b")
+    page = await tabs.open(name)
+    await opener(page, "b").focus()
+    await keys(page, "?")
+    await expect(page.get_by_role("dialog")).to_be_visible()
+    await opener(page, "a").evaluate("(one) => { document.querySelector('dialog').close(); one.focus(); }")
+    await expect(page.locator("dialog")).to_have_count(0)
+    await focused(opener(page, "a"))
+
+
 async def test_the_focus_stays_near_when_its_place_goes(tabs: Tabs, name: str, begun: Begun) -> None:
     session = begun("a", "b", item("c", "a"), "d", "e")
     page = await tabs.open(name)

@@ -46,8 +46,10 @@ export function openDialog({ title, content = [], action, work, danger = false, 
   });
   const before = document.activeElement;
   dialog.addEventListener("close", () => {
+    // The browser has put the focus back by now, and it may have moved on since.
+    const isLost = document.activeElement === document.body || dialog.contains(document.activeElement);
     dialog.remove();
-    focusOr(before);
+    if (isLost) focusOr(before);
   });
   document.body.append(dialog);
   dialog.showModal();
