@@ -18,7 +18,7 @@ demo: .venv/.runs ## A tour: a list is written, worked through and completed (of
 	@$(BIN)/headway demo
 
 test: .venv/.tests ## Run the tests
-	@$(BIN)/python -m pytest -n 3
+	@$(BIN)/python -m pytest -n 4 --dist loadgroup
 
 test-model: .venv/.tests ## Ask a small real model, served on this machine, through the provider path
 	@scripts/test-model

@@ -11,11 +11,12 @@ from .tabs import FLAGS, Tabs, chromium
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """One event loop for all of them, as one browser serves all."""
+    """One event loop and one worker for all of them, as one browser serves all."""
     here = __file__.rpartition("/")[0]
     for item in items:
         if str(item.path).startswith(here):
             item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
+            item.add_marker(pytest.mark.xdist_group("browser"))
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
