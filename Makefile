@@ -34,8 +34,8 @@ bench: .venv/.tests ## Measure speed as ratios, side by side in one run
 	@$(BIN)/python -m bench
 
 soak: .venv/.tests ## The full counts: endurance tests, and properties with all their examples (about 15 minutes)
-	@$(BIN)/python -m pytest -m slow tests/soak
-	@HEADWAY_TESTS=full $(BIN)/python -m pytest -n 2 -m "hypothesis or full" tests
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup -m slow tests
+	@HEADWAY_TESTS=full $(BIN)/python -m pytest -n 2 --dist loadgroup -m "hypothesis or full" tests
 
 picture: .venv/.tests ## Draw the README's picture anew
 	@$(BIN)/python scripts/picture.py

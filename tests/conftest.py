@@ -1,10 +1,11 @@
-"""What all tests share: how hypothesis runs, and that Ctrl+C is heard."""
+"""What all tests share: how hypothesis runs, what is left to `make soak`, and that Ctrl+C is heard."""
 
 from __future__ import annotations
 
 import os
 import signal
 
+import pytest
 from hypothesis import HealthCheck, settings
 from tests.counts import some
 
@@ -20,3 +21,13 @@ settings.register_profile(
     database=None,
 )
 settings.load_profile("headway")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Without `-m`, the full counts are not run."""
+    if config.getoption("markexpr"):
+        return
+    slow = [item for item in items if item.get_closest_marker("slow")]
+    if slow:
+        config.hook.pytest_deselected(items=slow)
+        items[:] = [item for item in items if not item.get_closest_marker("slow")]

@@ -125,6 +125,10 @@ def record(
     return Recording(result, wire.bodies)
 
 
+pytestmark = pytest.mark.xdist_group("cache safety")
+"""Recorded once, in one worker, and looked at by all."""
+
+
 @pytest.fixture(
     scope="module",
     params=[("chat", "light"), ("responses", "full"), ("anthropic", "full"), ("anthropic", "light")],

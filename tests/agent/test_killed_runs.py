@@ -88,6 +88,10 @@ class Nursery:
             assert self._process.wait(LONGEST) == 0
 
 
+pytestmark = pytest.mark.xdist_group("killed runs")
+"""They share a process that has everything loaded."""
+
+
 @pytest.fixture(scope="module")
 def nursery() -> Iterator[Nursery]:
     made = Nursery()

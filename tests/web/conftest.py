@@ -79,3 +79,11 @@ def scripted(server: Server) -> Scripted:
 @pytest.fixture
 def door(tmp_path: Path) -> Door:
     return Door(tmp_path)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Those that share a server run in one worker; of those in the browser, their own folder says so."""
+    here = Path(__file__).parent
+    for test in items:
+        if test.path.parent == here and "server" in getattr(test, "fixturenames", ()):
+            test.add_marker(pytest.mark.xdist_group("web"))

@@ -18,7 +18,8 @@ from .tabs import Tabs, row
 VIEWS = ("list", "graph", "timeline", "plan", "log")
 LIGHT_AND_WIDE: Form = {"color_scheme": "light", "viewport": {"width": 1280, "height": 800}}
 DARK_AND_NARROW: Form = {"color_scheme": "dark", "viewport": {"width": 390, "height": 800}, "has_touch": True}
-PERSONS = [pytest.param(LIGHT_AND_WIDE, id="light-wide"), pytest.param(DARK_AND_NARROW, id="dark-narrow")]
+LIGHT = pytest.param(LIGHT_AND_WIDE, id="light-wide")
+DARK = pytest.param(DARK_AND_NARROW, id="dark-narrow")
 _OPTIONS: Form = {"resultTypes": ["violations"], "rules": {"target-size": {"enabled": True}}}
 """All rules that are on, with those for best practice, and one that is off."""
 
@@ -56,7 +57,7 @@ async def show(page: Page, view: str) -> Locator:
 # axe
 
 
-@pytest.mark.parametrize("person", PERSONS)
+@pytest.mark.parametrize("person", [pytest.param(LIGHT_AND_WIDE, id="light-wide", marks=pytest.mark.slow), DARK])
 async def test_views_items_and_questions_have_no_flaws(tabs: Tabs, name: str, begun: Begun, person: Form) -> None:
     story = Story(begun("a"))
     page = await tabs.open(name, context=await tabs.person(**person))
@@ -79,7 +80,7 @@ async def test_views_items_and_questions_have_no_flaws(tabs: Tabs, name: str, be
     assert await flaws(page, "#detail") == []
 
 
-@pytest.mark.parametrize("person", PERSONS)
+@pytest.mark.parametrize("person", [LIGHT, pytest.param(DARK_AND_NARROW, id="dark-narrow", marks=pytest.mark.slow)])
 async def test_dialogs_have_no_flaws(tabs: Tabs, name: str, begun: Begun, person: Form) -> None:
     story = Story(begun("a"))
     story.end()

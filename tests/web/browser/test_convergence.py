@@ -120,7 +120,7 @@ async def test_a_connection_that_falls_silent_is_noticed(
     await until_known(page, server, name)
 
 
-@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("how", [pytest.param(signal.SIGTERM, marks=pytest.mark.slow), signal.SIGKILL])
 async def test_a_server_that_was_started_again_is_found_again(own: Own, how: signal.Signals) -> None:
     session = own.begun("mine", "One", "Two")
     page = await own.tabs.open("mine", item="t1")

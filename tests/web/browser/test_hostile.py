@@ -345,7 +345,7 @@ async def test_text_from_right_to_left_moves_nothing_around_it(tabs: Tabs, name:
 # size
 
 
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("width", [390, pytest.param(1280, marks=pytest.mark.slow)])
 async def test_texts_of_any_length_stay_within_the_page(tabs: Tabs, server: Server, width: int) -> None:
     name = f"{next(_numbers)}" + "x" * 190
     story = Story(
