@@ -35,7 +35,7 @@ bench: .venv/.tests ## Measure speed as ratios, side by side in one run
 
 soak: .venv/.tests ## The full counts: endurance tests, and properties with all their examples (about 15 minutes)
 	@$(BIN)/python -m pytest -n 2 --dist loadgroup -m slow tests
-	@HEADWAY_TESTS=full $(BIN)/python -m pytest -n 2 --dist loadgroup -m "hypothesis or full" tests
+	@HEADWAY_TESTS=full $(BIN)/python -m pytest -n 2 --dist loadgroup -m "(hypothesis or full) and not slow" tests
 
 picture: .venv/.tests ## Draw the README's picture anew
 	@$(BIN)/python scripts/picture.py
