@@ -224,8 +224,7 @@ _READ_DATA: dict[str, Callable[[dict[str, Any]], ev.EventData]] = {
 
 def event_data(event: Event) -> str:
     """The part of an event that depends on its type, as the log keeps it."""
-    text = _encode(_RECORD.get(type(event.data), fields_of)(event.data))
-    return text if text.isascii() else storable(text)
+    return to_json(data_record(event.data))
 
 
 def read_event(version: int, at: str, agent: str, actor: str, name: str, data: str) -> Event:
