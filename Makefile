@@ -2,8 +2,10 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 BIN := .venv/bin
+unexport PYTHONDONTWRITEBYTECODE  # every worker would rewrite the assertions of all tests again
+TEST := $(BIN)/python -m pytest --dist loadgroup -n
 
-.PHONY: help demo test test-model check bench soak picture clean
+.PHONY: help demo test test-more test-model check bench soak picture clean
 
 help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -18,7 +20,10 @@ demo: .venv/.runs ## A tour: a list is written, worked through and completed (of
 	@$(BIN)/headway demo
 
 test: .venv/.tests ## Run the tests
-	@$(BIN)/python -m pytest -n 4 --dist loadgroup
+	@$(TEST) 3
+
+test-more: .venv/.tests ## Run the rest of the browser and terminal matrix
+	@$(TEST) 3 -m "more and not smoke and not slow"
 
 test-model: .venv/.tests ## Ask a small real model, served on this machine, through the provider path
 	@scripts/test-model
@@ -34,8 +39,8 @@ bench: .venv/.tests ## Measure speed as ratios, side by side in one run
 	@$(BIN)/python -m bench
 
 soak: .venv/.tests ## The full counts: endurance tests, and properties with all their examples (about 15 minutes)
-	@$(BIN)/python -m pytest -n 2 --dist loadgroup -m slow tests
-	@HEADWAY_TESTS=full $(BIN)/python -m pytest -n 2 --dist loadgroup -m "(hypothesis or full) and not slow" tests
+	@$(TEST) 2 -m slow
+	@HEADWAY_TESTS=full $(TEST) 2 -m "(hypothesis or full) and not slow"
 
 picture: .venv/.tests ## Draw the README's picture anew
 	@$(BIN)/python scripts/picture.py

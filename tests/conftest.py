@@ -1,4 +1,4 @@
-"""What all tests share: how hypothesis runs, what is left to `make soak`, and that Ctrl+C is heard."""
+"""What all tests share: how hypothesis runs, where temporary files are, which signals are heard, one warm process."""
 
 from __future__ import annotations
 
@@ -7,10 +7,17 @@ import signal
 
 import pytest
 from hypothesis import HealthCheck, settings
-from tests.counts import some
+from tests.support import warm
+from tests.support.counts import some
+
+pytest_plugins = ["tests.support.fixtures"]
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in a background job, where programs would not hear Ctrl+C
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:  # as under nohup, where they would outlive their terminal
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+if os.access("/dev/shm", os.W_OK):  # pytest's temporary folders in memory: what is on a disk is marked `disk`
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", "/dev/shm")
 
 settings.register_profile(
     "headway",
@@ -23,11 +30,7 @@ settings.register_profile(
 settings.load_profile("headway")
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Without `-m`, the full counts are not run."""
-    if config.getoption("markexpr"):
-        return
-    slow = [item for item in items if item.get_closest_marker("slow")]
-    if slow:
-        config.hook.pytest_deselected(items=slow)
-        items[:] = [item for item in items if not item.get_closest_marker("slow")]
+def pytest_configure(config: pytest.Config) -> None:
+    """One process from which all workers have theirs forked: it loads while they collect."""
+    if getattr(config.option, "numprocesses", None) and not hasattr(config, "workerinput"):
+        warm.start()

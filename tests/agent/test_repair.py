@@ -36,7 +36,7 @@ from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel
 from pydantic_ai.providers.anthropic import AnthropicProvider
 from pydantic_ai.providers.openai import OpenAIProvider
 from pydantic_ai.settings import ModelSettings
-from tests.counts import some
+from tests.support.counts import some
 
 from headway.agent.repair import (
     CUT_OFF,

@@ -16,13 +16,8 @@ Headway = Callable[..., Result]
 
 
 @pytest.fixture(autouse=True)
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty project that is the working folder."""
-    for name in ("HEADWAY_PROJECT", "HEADWAY_SESSION", "HEADWAY_AGENT", "HEADWAY_IN_MEMORY", "NO_COLOR"):
-        monkeypatch.delenv(name, raising=False)
-    (tmp_path / ".git").mkdir()
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+def in_project(project: Path) -> None:
+    """All tests are in a project of their own."""
 
 
 @pytest.fixture

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from tests.support.processes import PROGRAM, WAIT, environment
+from tests.support.scripts import bash, call, script, turn, write
 
 import headway as api
 from headway.cli.app import app
@@ -17,7 +19,6 @@ from headway.core.model import MAIN_AGENT
 from headway.core.run_events import RunData, RunFinished, RunStarted, ToolFinished, Usage
 
 from .conftest import Headway, data
-from .scripts import PROGRAM, WAIT, bash, call, environment, script, turn, write
 
 AT = "2026-01-02T03:04:05.000Z"
 

@@ -6,123 +6,41 @@ The other tests of executing items take their lists, models and doors from here.
 from __future__ import annotations
 
 import json
-import os
 import re
-import shlex
-import subprocess
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
 import pytest
 from click.shell_completion import ShellComplete
+from tests.support.executions import (
+    ALL,
+    COMPLETE,
+    FAILED,
+    FAILS,
+    MODEL,
+    NAME,
+    NO_MODEL,
+    batches,
+    done,
+    ending,
+    item,
+    listed,
+    said,
+    scripted,
+    starts,
+    states,
+)
+from tests.support.processes import run
+from tests.support.scripts import bash, turn, write
 
-import headway as api
 from headway.cli.app import app
-from headway.core.batch_events import BatchStarted, ItemStarted
 
 from .conftest import Headway
-from .scripts import Done, Form, bash, discard_all, run, turn, until, write
-
-NAME = "mine"
-Turns = Sequence[str | Form]
-ALL = ("todos", "execute-all")
-MODEL = " --model=scripted:script.json"
-"""What resuming has to say, too."""
-COMPLETE, FAILED = "✅ Batch Execution Complete!", "❌ Batch Execution Failed"
-NO_MODEL = (
-    "Error: No model is set: name one with --model provider:name, or once for all with 'headway config set model "
-    "provider:name --user'. Without one, 'headway demo' shows what there is to see.\n"
-)
-
-
-# lists, models and doors
-
-
-def repository(folder: Path) -> Path:
-    """A repository of the user's own, in which what belongs to the tests is ignored."""
-    subprocess.run(["git", "init", "-q", "--template=", folder], check=True)
-    (folder / ".gitignore").write_text("*.json\nhome/\nconfig/\ndoors/\n", encoding="utf-8")
-    (folder / "doors").mkdir()
-    return folder
-
-
-def listed(*items: str | dict[str, object], name: str = NAME) -> api.Session:
-    """The current session, with a list; an item as a text has that for its id."""
-    session = api.open(".", name)
-    session.write([{"id": one, "content": f"Do {one}"} if isinstance(one, str) else one for one in items])
-    session.store.set_current(name)
-    return session
-
-
-def item(todo_id: str, content: str = "", *needs: str, **fields: object) -> dict[str, object]:
-    return {"id": todo_id, "content": content or f"Do {todo_id}", "depends_on": list(needs), **fields}
-
-
-def scripted(file: str = "script.json", /, **turns: Turns) -> str:
-    """Item (`_` for `-`) → what its model says, attempt after attempt; `said`: to a message with that word."""
-    texts = {name: "said" if name == "said" else f"Execute todo: {name.replace('_', '-')}\n" for name in turns}
-    form = {"conversations": [{"match": texts[name], "turns": given} for name, given in turns.items()]}
-    Path(file).write_text(json.dumps(form), encoding="utf-8")
-    return f"scripted:{file}"
-
-
-def done(*names: str, **more: Turns) -> str:
-    """A model that does each item at once."""
-    return scripted(**{name: ["Done."] for name in names}, **more)
-
-
-FAILS: list[str | Form] = [turn("", bash("exit 3")), "It does not work."]
-"""An attempt that fails."""
-
-
-def door(name: str, then: str = "true") -> Form:
-    """A command that says that it has begun, and waits until it is let through, wherever it runs."""
-    there, through = (shlex.quote(str(Path("doors", f"{name}.{what}").absolute())) for what in ("there", "open"))
-    return turn("", bash(f"touch {there}; until [ -e {through} ]; do sleep 0.02; done; {then}"))
-
-
-def at(*names: str) -> None:
-    """Waits until these doors are waited at."""
-    until(lambda: all(Path("doors", f"{name}.there").exists() for name in names))
-
-
-def let(*names: str) -> None:
-    for name in names:
-        Path("doors", f"{name}.open").touch()
-
-
-def states(name: str = NAME) -> dict[str, str]:
-    return {todo.id: str(todo.status) for todo in api.open(".", name).todos}
-
-
-def starts(name: str = NAME) -> list[ItemStarted]:
-    return [event.data for event in api.open(".", name).events() if isinstance(event.data, ItemStarted)]
-
-
-def batches(name: str = NAME) -> list[BatchStarted]:
-    return [event.data for event in api.open(".", name).events() if isinstance(event.data, BatchStarted)]
-
-
-def said(done: Done) -> list[str]:
-    """What was printed, without the boxes."""
-    return [line for line in done.out.splitlines() if not line.startswith(("┌", "│", "└"))]
-
-
-def ending(done: Done) -> list[str]:
-    """What was printed at the end."""
-    return done.out.rstrip("\n").rpartition("\n\n")[2].split("\n")
 
 
 @pytest.fixture(autouse=True)
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A repository that is the working folder; nothing is left running in it."""
-    for name in [*filter(lambda name: name.startswith("HEADWAY_"), os.environ), "NO_COLOR"]:
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.chdir(repository(tmp_path))
-    yield tmp_path
-    discard_all()
+def project(repository: Path) -> Path:
+    return repository
 
 
 # what it says

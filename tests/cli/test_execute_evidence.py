@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.support.executions import ALL, FAILS, NAME, item, listed, said, scripted, starts, states
+from tests.support.processes import Form, run, until
+from tests.support.scripts import bash, script, turn, write, writing
+from tests.support.terminal import Terminal
 
 import headway as api
 from headway.core.batch_events import EvidenceAsked
 from headway.core.run_events import RunStarted, ToolFinished
 
 from .conftest import Headway
-from .scripts import Form, Terminal, bash, discard_all, run, script, turn, until, write, writing
-from .test_execute import ALL, FAILS, NAME, item, listed, repository, said, scripted, starts, states
 
 NOTHING_SHOWS = "Nothing shows yet that this is done: t1. Run a command that checks it"
 OPEN, DONE = writing(("Write it", "in_progress")), writing(("Write it", "completed"))
 
 
 @pytest.fixture(autouse=True)
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    monkeypatch.chdir(repository(tmp_path))
-    yield tmp_path
-    discard_all()
+def project(repository: Path) -> Path:
+    return repository
 
 
 def kept() -> api.Session:

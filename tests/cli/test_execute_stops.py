@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 
 import pytest
-
-import headway as api
-from headway.core.batch_events import BatchFinished, ItemFinished
-
-from .conftest import Headway
-from .scripts import Running, Terminal, bash, discard_all, run, talking, turn, until
-from .test_execute import (
+from tests.support.executions import (
     ALL,
     COMPLETE,
     MODEL,
@@ -27,12 +20,19 @@ from .test_execute import (
     item,
     let,
     listed,
-    repository,
     said,
     scripted,
     starts,
     states,
 )
+from tests.support.processes import Running, run, until
+from tests.support.scripts import bash, talking, turn
+from tests.support.terminal import Terminal
+
+import headway as api
+from headway.core.batch_events import BatchFinished, ItemFinished
+
+from .conftest import Headway
 from .test_run_terminal import one_box
 
 CTRL_C = "\x03"
@@ -41,10 +41,8 @@ ITEMS = ("s1", "s2", "s3", "s4", "s5")
 
 
 @pytest.fixture(autouse=True)
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    monkeypatch.chdir(repository(tmp_path))
-    yield tmp_path
-    discard_all()
+def project(repository: Path) -> Path:
+    return repository
 
 
 def stopping_at_two(**more: Turns) -> str:

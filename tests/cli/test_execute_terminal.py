@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-
-import headway as api
-from headway.core.run_events import ToolFinished
-
-from .scripts import LONG, NOTHING, Terminal, bash, discard_all, run, talking, turn, write
-from .test_execute import (
+from tests.support.executions import (
     ALL,
     COMPLETE,
     FAILED,
@@ -25,11 +20,17 @@ from .test_execute import (
     item,
     let,
     listed,
-    repository,
     scripted,
     starts,
     states,
 )
+from tests.support.processes import NOTHING, run
+from tests.support.scripts import LONG, bash, talking, turn, write
+from tests.support.terminal import Terminal
+
+import headway as api
+from headway.core.run_events import ToolFinished
+
 from .test_run_terminal import boxes, one_box
 
 CTRL_C, CTRL_D = "\x03", "\x04"
@@ -40,10 +41,8 @@ UNSEEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b\u202e]")
 
 
 @pytest.fixture(autouse=True)
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    monkeypatch.chdir(repository(tmp_path))
-    yield tmp_path
-    discard_all()
+def project(repository: Path) -> Path:
+    return repository
 
 
 def executing(

@@ -7,11 +7,12 @@ import stat
 from pathlib import Path
 
 import pytest
+from tests.support.processes import discard_all, run
+from tests.support.scripts import call, creating, script, turn, write
 
 import headway as api
 
 from .conftest import Headway, data
-from .scripts import call, creating, discard_all, run, script, turn, write
 
 
 @pytest.fixture(autouse=True)

@@ -16,31 +16,14 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from tests.support.processes import PROGRAM, WAIT, Form, Running, discard_all, environment, run, until
+from tests.support.scripts import LONG, bash, call, creating, script, talking, turn, write, writing
 
 import headway as api
 from headway.core.events import Event
 from headway.core.run_events import MessageAdded, RunStarted, ToolFinished
 
 from .conftest import Headway
-from .scripts import (
-    LONG,
-    PROGRAM,
-    WAIT,
-    Form,
-    Running,
-    bash,
-    call,
-    creating,
-    discard_all,
-    environment,
-    run,
-    script,
-    talking,
-    turn,
-    until,
-    write,
-    writing,
-)
 
 GO_ON = "Go on with: headway run --continue"
 PLAN_MODE_IS_ON = "Note: Plan mode is on, so nothing will be changed; 'headway plan off' ends it.\n"

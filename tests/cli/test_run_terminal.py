@@ -9,26 +9,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.support.processes import Form, discard_all, until
+from tests.support.scripts import LONG, bash, call, creating, script, talking, turn, write, writing
+from tests.support.terminal import Terminal
 
 import headway as api
 from headway.core.run_events import ToolFinished
 
 from .conftest import Headway
-from .scripts import (
-    LONG,
-    Form,
-    Terminal,
-    bash,
-    call,
-    creating,
-    discard_all,
-    script,
-    talking,
-    turn,
-    until,
-    write,
-    writing,
-)
 
 CTRL_C, CTRL_D = "\x03", "\x04"
 HIDE = "\x1b[?25l"

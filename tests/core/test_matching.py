@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.counts import some
+from tests.support.counts import some
 
 from headway.core.matching import matches
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.counts import some
+from tests.support.counts import some
 
 from headway import InvalidPlan, InvalidTodos, NothingToUndo, Status, Todo
 from headway.core.codec import event_data, read_event, read_state, write_state

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.counts import some
+from tests.support.counts import some
 
 from headway import Event, HeadwayError, NothingToUndo, RunRefused, Session, Status
 from headway.core.batch_events import BatchData

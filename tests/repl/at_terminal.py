@@ -2,29 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
-import pytest
-
 import headway as api
-from headway.agent import PROVIDERS
 from headway.cli.options import Chosen, Execution
 from headway.core.log import Log
 from headway.core.session import Session
 from headway.repl import slash
-
-
-def empty_project(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty project that is the working folder, of a person who has set nothing."""
-    models = {name for row in PROVIDERS.values() for name in (*row.keys, row.url_variable) if name}
-    for name in list(os.environ):
-        if name in models or name.startswith("HEADWAY_"):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(folder / "config"))
-    (folder / ".git").mkdir()
-    monkeypatch.chdir(folder)
-    return folder
 
 
 class AtTerminal:

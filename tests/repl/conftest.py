@@ -7,17 +7,15 @@ import re
 import select
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
-import pytest
-from tests.cli.scripts import NOTHING, WAIT, Terminal, discard_all
+from tests.support.processes import NOTHING, WAIT
+from tests.support.terminal import Terminal
 
 import headway as api
 from headway.core.events import Event
 from headway.core.run_events import RunFinished, RunStarted, ToolFinished
-
-from .at_terminal import empty_project
 
 CTRL_C, CTRL_D, CTRL_O, CTRL_P, CTRL_T, CTRL_U = "\x03", "\x04", "\x0f", "\x10", "\x14", "\x15"
 TAB, ENTER = "\t", "\r"
@@ -27,13 +25,6 @@ SO_LONG = "echo begun > begun; exec sleep 60"
 """A command that says when it has begun, and is never waited for."""
 _SHOWN = "\x1b[?25h"
 """What gives the cursor back: the end of everything that is drawn in one go."""
-
-
-@pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """An empty project that is the working folder. Nothing is left running in it."""
-    yield empty_project(tmp_path, monkeypatch)
-    discard_all()
 
 
 class Repl(Terminal):

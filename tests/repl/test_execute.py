@@ -5,12 +5,10 @@ from __future__ import annotations
 import os
 import re
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.cli.scripts import Done, Pipe, Process, Terminal, bash, discard_all, turn, write
-from tests.cli.test_execute import (
+from tests.support.executions import (
     COMPLETE,
     FAILED,
     FAILS,
@@ -21,11 +19,13 @@ from tests.cli.test_execute import (
     item,
     let,
     listed,
-    repository,
     scripted,
     starts,
     states,
 )
+from tests.support.processes import Done, Pipe, Process
+from tests.support.scripts import bash, turn, write
+from tests.support.terminal import Terminal
 
 from headway.cli.options import Execution
 from headway.repl.completion import complete
@@ -42,13 +42,8 @@ NO_MODEL = [
 
 
 @pytest.fixture(autouse=True)
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    for name in [name for name in os.environ if name.startswith("HEADWAY_")]:
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.chdir(repository(tmp_path))
-    yield tmp_path
-    discard_all()
+def project(repository: Path) -> Path:
+    return repository
 
 
 @pytest.fixture

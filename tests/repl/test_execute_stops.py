@@ -2,28 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.cli.scripts import Running, Terminal, bash, discard_all, run, talking, turn, until
-from tests.cli.test_execute import (
-    ALL,
-    NAME,
-    Turns,
-    at,
-    done,
-    door,
-    item,
-    let,
-    listed,
-    repository,
-    scripted,
-    starts,
-    states,
-)
+from tests.support.executions import ALL, NAME, Turns, at, done, door, item, let, listed, scripted, starts, states
+from tests.support.processes import Running, run, until
+from tests.support.scripts import bash, talking, turn
+from tests.support.terminal import Terminal
 
 from .conftest import CTRL_C, CTRL_D, Repl, bottom, kept, one_box, prompt, reasons, talk, typed
 
@@ -32,13 +18,8 @@ ITEMS = ("s1", "s2", "s3", "s4", "s5")
 
 
 @pytest.fixture(autouse=True)
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    for name in [name for name in os.environ if name.startswith("HEADWAY_")]:
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.chdir(repository(tmp_path))
-    yield tmp_path
-    discard_all()
+def project(repository: Path) -> Path:
+    return repository
 
 
 def stopping_at_two(**more: Turns) -> str:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.cli.scripts import Form, bash, call, discard_all, talking, turn, until, write
-from tests.cli.test_execute import (
+from tests.support.executions import (
     COMPLETE,
     FAILED,
     FAILS,
@@ -20,11 +17,12 @@ from tests.cli.test_execute import (
     item,
     let,
     listed,
-    repository,
     scripted,
     starts,
     states,
 )
+from tests.support.processes import Form, until
+from tests.support.scripts import bash, call, talking, turn, write
 
 from .conftest import CTRL_C, Repl, bottom, kept, one_box, prompt, said, talk, typed
 
@@ -33,13 +31,8 @@ HOSTILE = "Fix \x1b[31mred\x1b[0m\x07 \x1b]0;title\x07\n▶ [9/9] Fake \u202edet
 
 
 @pytest.fixture(autouse=True)
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    for name in [name for name in os.environ if name.startswith("HEADWAY_")]:
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.chdir(repository(tmp_path))
-    yield tmp_path
-    discard_all()
+def project(repository: Path) -> Path:
+    return repository
 
 
 def asking(*words: str, model: str, columns: int = 100, lines: int = 30) -> Repl:

@@ -6,25 +6,13 @@ import os
 import re
 import signal
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from tests.cli.scripts import (
-    NOTHING,
-    Done,
-    Pipe,
-    Process,
-    Terminal,
-    bash,
-    creating,
-    discard_all,
-    run,
-    script,
-    turn,
-    until,
-    writing,
-)
+from tests.support.processes import NOTHING, Done, Pipe, Process, run, until
+from tests.support.scripts import bash, creating, script, turn, writing
+from tests.support.terminal import Terminal
 
 import headway as api
 from headway.core.run_events import RunStarted
@@ -38,12 +26,8 @@ WITHOUT_UNICODE = {"PYTHONIOENCODING": "ascii"}
 
 
 @pytest.fixture(autouse=True)
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """An empty project that is the working folder; nothing is left running in it."""
-    (tmp_path / ".git").mkdir()
-    monkeypatch.chdir(tmp_path)
-    yield tmp_path
-    discard_all()
+def in_project(project: Path) -> None:
+    """All tests are in an empty project."""
 
 
 class Talk(Terminal):
@@ -374,7 +358,7 @@ def test_the_demo_that_is_offered_can_be_seen_without_a_screen(project: Path) ->
 def test_a_closed_standard_input_is_an_empty_one() -> None:
     import subprocess
 
-    from tests.cli.scripts import PROGRAM, environment
+    from tests.support.processes import PROGRAM, environment
 
     done = subprocess.run(
         ["sh", "-c", f"{PROGRAM} <&-"], env=environment(), capture_output=True, text=True, timeout=60, check=False

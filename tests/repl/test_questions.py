@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.cli.scripts import Form, Terminal, bash, call, creating, discard_all, script, turn, until, write
+from tests.support.processes import Form, until
+from tests.support.scripts import bash, call, creating, script, turn, write
+from tests.support.terminal import Terminal
 
 import headway as api
 from headway.core.run_events import RunFinished, RunStarted, ToolFinished
@@ -19,12 +20,8 @@ HINT = "Answer with y (yes), a (always in this run) or n (no; a reason may follo
 
 
 @pytest.fixture(autouse=True)
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """An empty project that is the working folder; nothing is left running in it."""
-    (tmp_path / ".git").mkdir()
-    monkeypatch.chdir(tmp_path)
-    yield tmp_path
-    discard_all()
+def in_project(project: Path) -> None:
+    """All tests are in an empty project."""
 
 
 class Talk(Terminal):

@@ -17,12 +17,12 @@ from headway.cli import help as help_module
 from headway.cli.app import COMMANDS, app
 from headway.repl.slash import quoted, split
 
-from .at_terminal import AtTerminal, empty_project
+from .at_terminal import AtTerminal
 
 
 @pytest.fixture(autouse=True)
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    return empty_project(tmp_path, monkeypatch)
+def in_project(project: Path) -> None:
+    """All tests are in an empty project."""
 
 
 @pytest.fixture

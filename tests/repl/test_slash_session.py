@@ -10,12 +10,12 @@ import pytest
 
 from headway.cli.options import MODES
 
-from .at_terminal import AtTerminal, empty_project
+from .at_terminal import AtTerminal
 
 
 @pytest.fixture(autouse=True)
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    return empty_project(tmp_path, monkeypatch)
+def in_project(project: Path) -> None:
+    """All tests are in an empty project."""
 
 
 @pytest.fixture

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.cli.scripts import Form, bash, call, creating, run, script, talking, turn, until, write, writing
+from tests.support.processes import Form, run, until
+from tests.support.scripts import bash, call, creating, script, talking, turn, write, writing
 
 from headway.core.run_events import TodoListContextInjected
 

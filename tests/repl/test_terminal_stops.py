@@ -6,7 +6,8 @@ import signal
 from pathlib import Path
 
 import pytest
-from tests.cli.scripts import Running, bash, script, talking, turn, until, write, writing
+from tests.support.processes import Running, until
+from tests.support.scripts import bash, script, talking, turn, write, writing
 
 from .conftest import (
     CTRL_C,

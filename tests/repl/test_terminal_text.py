@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.cli.scripts import bash, call, script, turn, write
+from tests.support.scripts import bash, call, script, turn, write
 
 from .conftest import CTRL_O, CTRL_U, ENTER, TAB, bottom, kept, one_box, prompt, talk, typed, words
 

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cli.scripts import WAIT, bash, run, script, turn, until
+from tests.support.processes import WAIT, run, until
+from tests.support.scripts import bash, script, turn
 
 from .conftest import NAME, Repl, kept, talk
 

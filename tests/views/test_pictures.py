@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.counts import some
+from tests.support.counts import some
 
 import headway.views.pictures
 from headway.views.lanes import lanes_of

@@ -7,7 +7,7 @@ import time
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.counts import some
+from tests.support.counts import some
 
 from headway.core.errors import InvalidPlan
 from headway.core.plans import Plan, PlanStep, checked_plan

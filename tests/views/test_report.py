@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.counts import some
+from tests.support.counts import some
 
 from headway.core.batch_events import BatchFinished
 from headway.core.events import Event

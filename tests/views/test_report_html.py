@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings
-from tests.counts import some
+from tests.support.counts import some
 
 from headway.core.evidence import Evidence, EvidenceLevel
 from headway.views.report_html import MOST_ITEMS, MOST_NOTES, report_html

@@ -9,7 +9,7 @@ import string
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.counts import some
+from tests.support.counts import some
 
 import headway
 

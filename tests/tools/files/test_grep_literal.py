@@ -6,7 +6,7 @@ import pytest
 import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.counts import some
+from tests.support.counts import some
 
 from headway.tools.files.grep_literal import literal_of
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from tests.counts import some
+from tests.support.counts import some
 from tests.tools.files.finding import answer, write
 
 from headway.tools.files import ripgrep

@@ -1,0 +1,1 @@
+"""What tests of several folders share: projects and sessions, processes, terminals, models that answer by script."""

@@ -1,0 +1,46 @@
+"""The fixtures of all tests. A folder overrides one only where its tests are about something else."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import headway
+
+from . import projects
+from .processes import discard_all
+
+
+@pytest.fixture
+def tmp_path(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
+    """In memory where the system offers that; on a real disk for tests that are marked `disk`."""
+    if request.node.get_closest_marker("disk") is None:
+        yield tmp_path
+        return
+    with tempfile.TemporaryDirectory(prefix="headway-", ignore_cleanup_errors=True) as folder:
+        yield Path(folder).resolve()
+
+
+@pytest.fixture
+def session() -> headway.Session:
+    """A session in memory."""
+    return headway.open(memory=True)
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """An empty project that is the working folder, of a person who has set nothing. Nothing is left running in it."""
+    yield projects.empty_project(tmp_path, monkeypatch)
+    discard_all()
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """As `project`, with a real repository."""
+    projects.forget_settings(monkeypatch, tmp_path)
+    monkeypatch.chdir(projects.repository(tmp_path))
+    yield tmp_path
+    discard_all()

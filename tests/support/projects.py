@@ -1,0 +1,39 @@
+"""Projects for tests: folders that are empty, or repositories, of a person who has set nothing."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+IGNORED = "*.json\nhome/\nconfig/\ndoors/\n"
+"""What belongs to the tests and not to the project."""
+_SET_BY_PEOPLE = ("HEADWAY_", "GIT_", "OPENAI_", "ANTHROPIC_", "GOOGLE_", "GEMINI_", "OLLAMA_", "NO_COLOR")
+_KEPT = ("HEADWAY_TESTS",)
+
+
+def forget_settings(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    """Nothing that the person who runs the tests has set changes what they find."""
+    for name in list(os.environ):
+        is_set = name.startswith(_SET_BY_PEOPLE) or name.upper().endswith("_PROXY")
+        if is_set and not name.startswith(_KEPT):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(folder / "config"))
+
+
+def empty_project(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty project that is the working folder, of a person who has set nothing."""
+    forget_settings(monkeypatch, folder)
+    (folder / ".git").mkdir()
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def repository(folder: Path) -> Path:
+    """A repository of the user's own, in which what belongs to the tests is ignored."""
+    subprocess.run(["git", "init", "-q", "--template=", folder], check=True)
+    (folder / ".gitignore").write_text(IGNORED, encoding="utf-8")
+    (folder / "doors").mkdir()
+    return folder
