@@ -73,11 +73,11 @@ class Foreground(Generic[T]):
 
     def _watched(self, work: Callable[[Ask | None], Awaitable[T]], view_of: Callable[[LiveBox], RunView]) -> T:
         from headway.cli.live import LiveBox
-        from headway.cli.terminal_ask import TerminalAsk
+        from headway.cli.terminal_ask import AskInOrder, TerminalAsk
 
         with LiveBox(silent=True) as box:
             view = view_of(box)
-            ask = TerminalAsk(view) if sys.stdin.isatty() and sys.stdout.isatty() else None
+            ask = AskInOrder(TerminalAsk(view)) if sys.stdin.isatty() and sys.stdout.isatty() else None
             self.asks = ask is not None
 
             def tell(event: Event) -> None:
@@ -88,6 +88,8 @@ class Foreground(Generic[T]):
                 ):
                     box.show(todos)
                 view.heard(event)
+                if ask is not None:
+                    ask.note_shown(event)
 
             try:
                 return asyncio.run(self._go(work, tell, ask))

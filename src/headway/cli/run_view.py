@@ -5,9 +5,7 @@ Gets events in the thread that delivers them, so that a slow terminal never slow
 
 from __future__ import annotations
 
-import asyncio
 import threading
-import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
@@ -32,7 +30,6 @@ from headway.views.executing import BEGINS, with_its_end
 from headway.views.messages import answer_text
 from headway.views.terminal import cells, fitted, in_ascii, visible
 
-_PATIENCE = 2.0
 _REQUESTED = {"pause": "Paused after this round", "resume": "Resumed", "stop": "Stopped"}
 
 
@@ -50,7 +47,6 @@ class RunView:
         """What the model has said since the last line break."""
         self._running: dict[str, str] = {}
         """Call → what it is, for those that are under way."""
-        self._asked: set[str] = set()
         self._said = ""
         """What was shown of the answer that comes in."""
 
@@ -60,12 +56,6 @@ class RunView:
                 self._waiting.append(event)
             else:
                 self._show(event)
-
-    async def caught_up(self, question_id: str) -> None:
-        """Waits until all is shown that came before a question; not for ever, since a terminal may be stuck."""
-        deadline = time.monotonic() + _PATIENCE
-        while question_id not in self._asked and time.monotonic() < deadline:
-            await asyncio.sleep(0.01)
 
     @contextmanager
     def asking(self) -> Generator[None]:
@@ -112,7 +102,6 @@ class RunView:
                 self._say("!", f"{_REQUESTED[data.request]} by {shown(event.actor)}")
             case ApprovalAsked():
                 self._end_line()
-                self._asked.add(data.question_id)
             case ApprovalAnswered() if data.reply == "no":
                 self._say("⊘", "no", shown(data.reason, 200))
             case _:

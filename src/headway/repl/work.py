@@ -25,6 +25,7 @@ from headway.project import session_name
 if TYPE_CHECKING:
     from headway.agent import RunResult
     from headway.cli.options import Chosen, Execution
+    from headway.cli.terminal_ask import AskInOrder
     from headway.core.events import Event
     from headway.core.store import Store
     from headway.execute import BatchResult
@@ -94,6 +95,7 @@ class Work:
         self._run: asyncio.Task[None] | None = None
         self._approvals: Approvals | None = None
         self._screen: Screen | None = None
+        self._ask: AskInOrder | None = None
         self._page: Background | None = None
         """The page, if it is served here."""
         self._unsubscribe: Callable[[], None] = _nothing
@@ -210,7 +212,10 @@ class Work:
 
     def begin(self, screen: Screen) -> None:
         """On the event loop, when there is somewhere to show it."""
+        from headway.cli.terminal_ask import AskInOrder
+
         self._screen = screen
+        self._ask = AskInOrder(screen.ask) if screen.asks else None
         self._loop = asyncio.get_running_loop()
         self._unsubscribe = self.session.subscribe(self._heard)
         if self.session.version:
@@ -225,6 +230,8 @@ class Work:
             data = event.data
             self.tokens += getattr(data, "input_tokens", 0) + getattr(data, "output_tokens", 0)
         self._screen.heard(event)
+        if self._ask is not None:
+            self._ask.note_shown(event)
 
     def _make_current(self) -> None:
         self._current = True
@@ -316,7 +323,7 @@ class Work:
             if self._memory:
                 limits = settings.limits.model_copy(update={"kept_bytes": 0})
                 settings = settings.model_copy(update={"limits": limits})
-            self._approvals = settings.approvals(self._screen.ask if self._screen.asks else None)
+            self._approvals = settings.approvals(self._ask)
             self._approvals.mode = Mode(self.mode)
             self._mode_told = self.mode
             await work(settings, self._approvals, needed or self.model or "")
