@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, settings
 from tests.support import warm
 from tests.support.counts import some
 
-pytest_plugins = ["tests.support.fixtures"]
+pytest_plugins = ["tests.support.fixtures", "tests.support.groups"]
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in a background job, where programs would not hear Ctrl+C
     signal.signal(signal.SIGINT, signal.default_int_handler)

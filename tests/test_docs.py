@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 import click
 import pytest
+from tests.support.processes import run_python
+from tests.support.tables import check_rows
 
 import headway as api
 from headway.cli.app import COMMANDS, app
@@ -29,16 +31,28 @@ def blocks(page: str, language: str) -> list[str]:
 EXAMPLES = [pytest.param(code, id=f"{page}-{n}") for page in PAGES for n, code in enumerate(blocks(page, "python"), 1)]
 
 
+NOTHING_IMPORTED = """
+import sys
+for name in [name for name in sys.modules if name.partition(".")[0] == "headway"]:
+    del sys.modules[name]
+del name, sys
+"""
+"""Of Headway, an example has only what it imports itself."""
+
+
 @pytest.mark.parametrize("code", EXAMPLES)
 def test_an_example_runs_and_prints_what_its_comments_say(code: str, tmp_path: Path) -> None:
     (tmp_path / "path/to/project").mkdir(parents=True)
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
-    )
-    assert done.stderr == ""
+    done = run_python(f"{NOTHING_IMPORTED}{code}", folder=tmp_path)
+    assert done.err == ""
     printed = [line.rsplit("# ", 1)[1] for line in code.splitlines() if re.search(r"(print\(|undo\(\)).*# ", line)]
     if "print(" in code:
-        assert done.stdout.splitlines() == (printed or shown_after(code))
+        assert done.out.splitlines() == (printed or shown_after(code))
+
+
+def test_an_example_that_forgets_an_import_fails(tmp_path: Path) -> None:
+    done = run_python(f"{NOTHING_IMPORTED}import headway\nheadway.testing.ScriptedModel", folder=tmp_path)
+    assert done.code == 1 and "has no attribute 'testing'" in done.err
 
 
 def shown_after(code: str) -> list[str]:
@@ -107,10 +121,12 @@ WITH_SLASH = typed(Chosen(live=InMemory()), "/")
 COMMANDS_PAGE = (ROOT / "docs/commands.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_every_command_can_be_loaded(name: str) -> None:
-    module, attribute, *_ = COMMANDS[name]
-    assert isinstance(getattr(importlib.import_module(module), attribute), click.Command)
+def test_every_command_can_be_loaded() -> None:
+    def check(name: str) -> None:
+        module, attribute, *_ = COMMANDS[name]
+        assert isinstance(getattr(importlib.import_module(module), attribute), click.Command)
+
+    check_rows(COMMANDS, check)
 
 
 def is_named(text: str) -> bool:
@@ -118,18 +134,24 @@ def is_named(text: str) -> bool:
     return re.search(rf"`{re.escape(text)}[ `]", COMMANDS_PAGE) is not None
 
 
-@pytest.mark.parametrize("command", [command.text for command in IN_SHELL])
-def test_every_command_is_documented(command: str) -> None:
-    assert is_named(command) or any(is_named(other.text) for other in IN_SHELL if other.text.startswith(f"{command} "))
+def test_every_command_is_documented() -> None:
+    def check(command: str) -> None:
+        of_it = (other.text for other in IN_SHELL if other.text.startswith(f"{command} "))
+        assert is_named(command) or any(map(is_named, of_it))
+
+    check_rows([command.text for command in IN_SHELL], check)
 
 
-@pytest.mark.parametrize("command", [command.text for command in WITH_SLASH])
-def test_every_slash_command_is_documented_as_itself_or_as_its_twin(command: str) -> None:
-    twin = f"headway {command[1:]}"
-    if twin in {other.text for other in IN_SHELL}:
-        assert "every command above works" in COMMANDS_PAGE
-    else:
-        assert is_named(command)
+def test_every_slash_command_is_documented_as_itself_or_as_its_twin() -> None:
+    twins = {other.text for other in IN_SHELL}
+
+    def check(command: str) -> None:
+        if f"headway {command[1:]}" in twins:
+            assert "every command above works" in COMMANDS_PAGE
+        else:
+            assert is_named(command)
+
+    check_rows([command.text for command in WITH_SLASH], check)
 
 
 def test_what_works_only_in_a_shell_is_said_to() -> None:
@@ -139,10 +161,11 @@ def test_what_works_only_in_a_shell_is_said_to() -> None:
     assert set(re.findall(r"`([^`]+)`", row)) == only
 
 
-@pytest.mark.parametrize("command", [*IN_SHELL, *WITH_SLASH])
-def test_every_command_says_what_it_does_in_one_line(command: Typed) -> None:
-    assert command.line.endswith(".")
-    assert not command.line.endswith("...")
+def test_every_command_says_what_it_does_in_one_line() -> None:
+    def check(text: str, line: str) -> None:
+        assert line.endswith(".") and not line.endswith("..."), text
+
+    check_rows([*IN_SHELL, *WITH_SLASH], check)
 
 
 def test_every_documented_command_exists() -> None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import subprocess
-import sys
+import signal
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -20,6 +19,7 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 from pydantic_ai.models import Model
+from tests.support.processes import Started, python, run_python, start
 
 import headway
 from headway import Event, Session
@@ -225,18 +225,13 @@ def until(condition):
 
 async def elsewhere(project: Path, code: str) -> str:
     """Runs code in another process, which has `session` and `until`; what it printed."""
-    return await asyncio.to_thread(_run_process, project, code)
-
-
-def _run_process(project: Path, code: str) -> str:
-    command = [sys.executable, "-c", _PREPARED + code, str(project)]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=BOUND, check=False)
-    assert ended.returncode == 0, ended.stderr
-    return ended.stdout.strip()
+    done = await asyncio.to_thread(run_python, _PREPARED + code, project)
+    assert done.code == 0, done.err
+    return done.out.strip()
 
 
 @asynccontextmanager
-async def running_elsewhere(project: Path, turns: str) -> AsyncGenerator[subprocess.Popen[bytes]]:
+async def running_elsewhere(project: Path, turns: str) -> AsyncGenerator[Started]:
     """A run in another process, in its first round, by a model that answers with these turns. Killed in the end."""
     code = f"""
 import asyncio
@@ -245,10 +240,16 @@ from headway.testing import Call, ScriptedModel, Turn
 asyncio.run(run_loop(session, "Elsewhere", model=ScriptedModel({turns}), tools=()))
 """
     session = headway.open(project)
-    with subprocess.Popen([sys.executable, "-c", _PREPARED + code, str(project)]) as process:
-        try:
-            await until(lambda: process.poll() is not None or (session.run is not None and session.run.round > 0))
-            assert process.poll() is None, "it ended too early"
-            yield process
-        finally:
-            process.kill()
+    process = start(python(_PREPARED + code, project))
+    try:
+        await until(lambda: process.has_ended or (session.run is not None and session.run.round > 0))
+        assert not process.has_ended, "it ended too early"
+        yield process
+    finally:
+        process.discard()
+
+
+def kill(process: Started) -> None:
+    """Ends a process at once; it is gone afterwards."""
+    process.signal(signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL

@@ -30,7 +30,7 @@ from headway.core.run_events import RunStarted, ToolFinished, ToolStarted, Usage
 from headway.testing import Call, Failure, Request, ScriptedModel, Turn
 from headway.tools import Approvals, builtin_tools, tool
 
-from .test_killed_runs import assert_accepted
+from .killed_runs import assert_accepted
 
 CANARY = "canary-7f3a91"
 LONGEST = 60.0

@@ -363,8 +363,8 @@ async def test_a_model_that_falls_silent_is_given_up(apart: bool, streamed: bool
 
 async def test_an_answer_may_take_long_while_it_keeps_coming() -> None:
     async def answer(apart: bool) -> str | None:
-        model = ScriptedModel([Turn(WORDS * 3, delay=2.4)])
-        async with Asker(model, apart=apart, stall_seconds=2) as asker:
+        model = ScriptedModel([Turn(WORDS * 3, delay=1.2)])
+        async with Asker(model, apart=apart, stall_seconds=1) as asker:
             return (await ask(asker)).text
 
     assert await asyncio.gather(answer(apart=False), answer(apart=True)) == [WORDS * 3] * 2
@@ -427,6 +427,12 @@ async def test_a_model_that_cannot_be_entered_or_left_says_why(apart: bool, kind
         await bounded(asker.__aexit__(None, None, None))
 
 
+@pytest.fixture
+def left_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thread that is stuck is not waited for as long as usual."""
+    monkeypatch.setattr("headway.agent.asking._PARTING_SECONDS", 0.1)
+
+
 async def test_entering_can_be_cancelled(stuck: Stuck) -> None:
     asker = Asker(Door(inward=stuck.waiting), apart=True)
     task = asyncio.create_task(asker.__aenter__())
@@ -436,6 +442,7 @@ async def test_entering_can_be_cancelled(stuck: Stuck) -> None:
         await ask(asker)
 
 
+@pytest.mark.usefixtures("left_soon")
 async def test_cancelling_does_not_wait_for_a_model_that_will_not_stop(stuck: Stuck) -> None:
     async with Asker(Custom(stuck.waiting), apart=True) as asker:
         task = asyncio.create_task(ask(asker))
@@ -443,6 +450,7 @@ async def test_cancelling_does_not_wait_for_a_model_that_will_not_stop(stuck: St
         await cancelled(task)
 
 
+@pytest.mark.usefixtures("left_soon")
 async def test_leaving_does_not_wait_for_a_thread_that_is_stuck(stuck: Stuck) -> None:
     async with Asker(Custom(stuck.blocking), apart=True) as asker:
         task = asyncio.create_task(ask(asker))
@@ -451,6 +459,7 @@ async def test_leaving_does_not_wait_for_a_thread_that_is_stuck(stuck: Stuck) ->
         await bounded(task)
 
 
+@pytest.mark.usefixtures("left_soon")
 async def test_leaving_does_not_wait_for_a_model_that_cannot_be_left(stuck: Stuck) -> None:
     asker = await Asker(Door(outward=stuck.waiting), apart=True).__aenter__()
     await bounded(asker.__aexit__(None, None, None))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -18,6 +18,7 @@ import pytest
 from pydantic_ai.messages import InstructionPart, ModelRequest
 from pydantic_ai.models import ModelRequestParameters
 from pydantic_ai.settings import ModelSettings
+from tests.support.tables import check_rows
 
 import headway
 from headway.agent import LoopConfig, RunResult, run_loop, tool_definitions
@@ -118,24 +119,12 @@ def record(
     rounds: int = ROUNDS,
     inject: InjectName = "tail",
 ) -> Recording:
+    """A run with a model as it is made by name: OpenAI's library takes messages as they are."""
     (folder / "there.txt").write_text("ein wörd\n" * 20, encoding="utf-8")
-    wire = Wire(protocol, Work(headway.open(folder), kind, rounds).turn)
+    wire = Wire(protocol, Work(headway.open(folder), kind, rounds).turn, as_they_are=protocol != "anthropic")
     config = LoopConfig(max_rounds=ROUNDS + 20, remind_after=3, todo_tools=kind, inject=inject)  # pyright: ignore[reportArgumentType]
     result = asyncio.run(run_loop(headway.open(folder), TASK, model=wire.model(), config=config))
     return Recording(result, wire.bodies)
-
-
-pytestmark = pytest.mark.xdist_group("cache safety")
-"""Recorded once, in one worker, and looked at by all."""
-
-
-@pytest.fixture(
-    scope="module",
-    params=[("chat", "light"), ("responses", "full"), ("anthropic", "full"), ("anthropic", "light")],
-    ids=lambda param: "-".join(param),
-)
-def recording(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Recording:
-    return record(tmp_path_factory.mktemp("project"), *request.param)
 
 
 def broken(bodies: Sequence[Body]) -> list[int]:
@@ -147,7 +136,7 @@ def broken(bodies: Sequence[Body]) -> list[int]:
     ]
 
 
-def test_the_recorded_run_has_all_that_could_spoil_a_cache(recording: Recording) -> None:
+def check_that_it_has_all_that_could_spoil_a_cache(recording: Recording) -> None:
     assert recording.result.error is None
     assert recording.result.reason == Reason.ALL_DONE
     assert len(recording.bodies) == recording.result.rounds == ROUNDS + 1
@@ -162,19 +151,19 @@ def test_the_recorded_run_has_all_that_could_spoil_a_cache(recording: Recording)
         assert words in said
 
 
-def test_every_request_begins_with_the_whole_of_the_one_before(recording: Recording) -> None:
+def check_that_every_request_begins_with_the_whole_of_the_one_before(recording: Recording) -> None:
     assert broken(recording.bodies) == []
     assert {shared(before.prefix, after.prefix) for before, after in pairwise(recording.bodies)} == {1.0}
 
 
-def test_the_bytes_on_the_wire_go_on_where_they_ended(recording: Recording) -> None:
+def check_that_the_bytes_on_the_wire_go_on_where_they_ended(recording: Recording) -> None:
     for before, after in pairwise(recording.bodies):
         assert len(after.raw_history) > len(before.raw_history)
         assert after.raw_history.startswith(before.raw_history)
         assert after.raw_history[len(before.raw_history) :].startswith(b"," if before.raw_history else b"{")
 
 
-def test_instructions_and_tools_are_the_same_bytes_in_every_round(recording: Recording) -> None:
+def check_that_instructions_and_tools_are_the_same_bytes_in_every_round(recording: Recording) -> None:
     first = recording.bodies[0]
     names = [json.loads(name) for name in re.findall(rb'"name": ?("\w+")', first.tools)]
     assert len(names) > 8
@@ -183,7 +172,7 @@ def test_instructions_and_tools_are_the_same_bytes_in_every_round(recording: Rec
         assert body.system == first.system
 
 
-def test_the_list_is_shown_once_in_a_request_and_after_everything_else(recording: Recording) -> None:
+def check_that_the_list_is_shown_once_in_a_request_and_after_everything_else(recording: Recording) -> None:
     for number, body in enumerate(recording.bodies, 1):
         shown = number > 2  # the list is made in round 2
         assert bool(body.tail) == shown
@@ -196,12 +185,54 @@ def test_the_list_is_shown_once_in_a_request_and_after_everything_else(recording
             assert body.tail.count(OPENING) == body.tail.count(CLOSING) == 1
 
 
-def test_only_anthropic_is_told_to_cache_and_up_to_the_last_word_before_the_list(recording: Recording) -> None:
+def check_that_only_anthropic_is_told_to_cache_and_up_to_the_last_word_before_the_list(recording: Recording) -> None:
     for body in recording.bodies:
         if body.protocol != "anthropic":
             assert "cache_control" not in body.text
         elif body.tail:
             assert body.marked == [len(body.blocks) - 2]
+
+
+def check_that_a_list_kept_in_the_history_would_be_found(recording: Recording) -> None:
+    kept = [[json.dumps(block) for block in body.blocks] for body in recording.bodies if body.tail]
+    assert all(shared(before, after) < 1 for before, after in pairwise(kept))
+
+
+CHECKS: list[Callable[[Recording], None]] = [
+    check_that_every_request_begins_with_the_whole_of_the_one_before,
+    check_that_the_bytes_on_the_wire_go_on_where_they_ended,
+    check_that_instructions_and_tools_are_the_same_bytes_in_every_round,
+    check_that_the_list_is_shown_once_in_a_request_and_after_everything_else,
+    check_that_only_anthropic_is_told_to_cache_and_up_to_the_last_word_before_the_list,
+    check_that_a_list_kept_in_the_history_would_be_found,
+]
+
+
+def check_all(recording: Recording, *more: Callable[[Recording], None]) -> None:
+    def check(one: Callable[[Recording], None]) -> None:
+        one(recording)
+
+    check_rows([*more, *CHECKS], check)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "kind"),
+    [
+        ("chat", "light"),
+        pytest.param("responses", "full", marks=pytest.mark.more),
+        ("anthropic", "full"),
+        pytest.param("anthropic", "light", marks=pytest.mark.more),
+    ],
+)
+def test_the_requests_of_a_long_run_spoil_no_cache(protocol: Protocol, kind: str, tmp_path: Path) -> None:
+    check_all(record(tmp_path, protocol, kind), check_that_it_has_all_that_could_spoil_a_cache)
+
+
+def test_the_requests_of_a_shorter_run_spoil_no_cache_of_openais_other_protocol(tmp_path: Path) -> None:
+    """Its library takes a while for each request."""
+    recording = record(tmp_path, "responses", rounds=16)
+    assert len(recording.bodies) == 17
+    check_all(recording)
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
@@ -233,11 +264,6 @@ async def test_openais_library_sends_the_same_bytes_when_it_takes_messages_as_th
         sent.append(wire.bodies[0].raw)
     assert sent[0] == sent[1]
     assert len(json.loads(sent[0])["messages" if protocol == "chat" else "input"]) > 25
-
-
-def test_a_list_that_were_kept_in_the_history_would_be_found(recording: Recording) -> None:
-    kept = [[json.dumps(block) for block in body.blocks] for body in recording.bodies if body.tail]
-    assert all(shared(before, after) < 1 for before, after in pairwise(kept))
 
 
 def reading(text: str) -> Any:

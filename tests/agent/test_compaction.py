@@ -170,11 +170,6 @@ def compactions(session: Session) -> list[Event]:
     return [event for event in session.events() if isinstance(event.data, ConversationCompacted)]
 
 
-@pytest.fixture
-def session(tmp_path: Path) -> Session:
-    return headway.open(tmp_path)
-
-
 async def test_a_long_run_never_asks_for_more_than_fits(session: Session) -> None:
     worker = Worker(60)
     result = await run(session, worker.model, max_rounds=60)

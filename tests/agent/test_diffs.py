@@ -26,11 +26,6 @@ KEY = "sk-" + "a1b2c3d4" * 4
 PRIVATE = "-----BEGIN PRIVATE KEY-----\n" + "MIIEvQIBADANBgkqhkiG9w0BAQ\n" * 8 + "-----END PRIVATE KEY-----"
 
 
-@pytest.fixture
-def session(tmp_path: Path) -> Session:
-    return headway.open(tmp_path)
-
-
 async def diffs(session: Session, folder: Path, *calls: Call) -> list[str | None]:
     model = ScriptedModel([*(Turn(calls=[call]) for call in calls), "Done."])
     await run(session, model, tools=builtin_tools(folder))
@@ -59,29 +54,31 @@ async def test_what_write_file_and_edit_changed_is_in_the_log(session: Session, 
     ]
 
 
-async def test_the_model_is_never_told_also_when_the_conversation_goes_on(session: Session, tmp_path: Path) -> None:
+async def test_the_model_is_never_told_also_when_the_conversation_goes_on(
+    kept_session: Session, tmp_path: Path
+) -> None:
     (tmp_path / "a.txt").write_text("mark-before\n", encoding="utf-8")
     calls = [Call("bash", {"command": "true"}), writing("b.txt", "x\n")]
     model = ScriptedModel([Turn(calls=calls), "Done.", "More."])
-    await run(session, model, tools=builtin_tools(tmp_path))
+    await run(kept_session, model, tools=builtin_tools(tmp_path))
     await run(headway.open(tmp_path), model, "And now?", tools=builtin_tools(tmp_path))
-    assert facts(session, ToolFinished)[1].diff
+    assert facts(kept_session, ToolFinished)[1].diff
     for request in model.requests:
         assert "@@ -0,0" not in "".join(texts(request.messages))
         assert "/dev/null" not in str(request.messages)
 
 
-async def test_keys_are_not_kept_also_where_they_were_taken_out(session: Session, tmp_path: Path) -> None:
+async def test_keys_are_not_kept_also_where_they_were_taken_out(kept_session: Session, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text(f"{KEY}\n{PRIVATE}\nend\n", encoding="utf-8")
     new = KEY.replace("a1", "z9")
     await diffs(
-        session,
+        kept_session,
         tmp_path,
         Call("read_file", {"path": "a.txt"}),
         writing("a.txt", f"key = {new}\nend\n"),
         Call("edit", {"path": "a.txt", "old_string": f"key = {new}", "new_string": PRIVATE}),
     )
-    _, replaced, edited = facts(session, ToolFinished)
+    _, replaced, edited = facts(kept_session, ToolFinished)
     assert replaced.diff is not None and edited.diff is not None
     assert replaced.diff.splitlines()[3:] == ["-[redacted]", "-[redacted]", "+key = [redacted]", " end"]
     assert edited.diff.splitlines()[3:] == ["-key = [redacted]", "+[redacted]", " end"]
@@ -140,9 +137,11 @@ async def test_a_plug_in_whose_diff_is_no_text_has_none(session: Session, odd: A
     assert [(call.text, call.diff) for call in facts(session, ToolFinished)] == [("done", None)]
 
 
-async def test_a_session_that_was_written_without_diffs_is_read_and_goes_on(session: Session, tmp_path: Path) -> None:
-    await diffs(session, tmp_path, writing("a.txt", "one\n"))
-    session.close()
+async def test_a_session_that_was_written_without_diffs_is_read_and_goes_on(
+    kept_session: Session, tmp_path: Path
+) -> None:
+    await diffs(kept_session, tmp_path, writing("a.txt", "one\n"))
+    kept_session.close()
     with closing(sqlite3.connect(tmp_path / ".headway/headway.db")) as store:
         rows = store.execute("SELECT version, data FROM events WHERE data LIKE '%\"diff\"%'").fetchall()
         assert len(rows) == 1

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-import headway
 from headway import Event, Session
 from headway.core.events import ListDelta
 from headway.core.run_events import MessageAdded, TodoListContextInjected
@@ -37,8 +36,8 @@ HEAD = "(The user changed the list: "
 
 
 @pytest.fixture
-def session(tmp_path: Path) -> Session:
-    session = headway.open(tmp_path)
+def listed(session: Session) -> Session:
+    """A session with a list of two items."""
     session.write([{"content": "A"}, {"content": "B"}])
     return session
 
@@ -57,49 +56,51 @@ def told(model: ScriptedModel) -> list[str]:
 BUSY = Turn(error=Failure(503, retry_after=0))
 
 
-async def test_a_change_is_told_after_the_block_in_the_next_request_and_never_again(session: Session) -> None:
-    change = then(lambda: session.add("Check the types"), calling("look"))
+async def test_a_change_is_told_after_the_block_in_the_next_request_and_never_again(listed: Session) -> None:
+    change = then(lambda: listed.add("Check the types"), calling("look"))
     model = ScriptedModel([change, calling("look"), calling("look"), "Done."])
-    await run(session, model, max_nudges=0)
+    await run(listed, model, max_nudges=0)
     assert told(model) == ["", 'added t3 "Check the types"', "", ""]
     assert added(model.requests[1]).endswith(f'\n</todo-list>\n{HEAD}added t3 "Check the types".)')
-    assert "The user changed" not in "".join(str(fact.message) for fact in facts(session, MessageAdded))
+    assert "The user changed" not in "".join(str(fact.message) for fact in facts(listed, MessageAdded))
 
 
-async def test_what_changed_before_the_first_run_is_not_told_and_all_that_changes_later_is(session: Session) -> None:
-    session.drop("t1")
+async def test_what_changed_before_the_first_run_is_not_told_and_all_that_changes_later_is(listed: Session) -> None:
+    listed.drop("t1")
     model = ScriptedModel([calling("look"), "Done."])
-    await run(session, model, max_nudges=0)
-    session.update("t2", content="B, in other words")
+    await run(listed, model, max_nudges=0)
+    listed.update("t2", content="B, in other words")
     later = ScriptedModel(["Done."])
-    await run(session, later, "And now?", max_nudges=0)
+    await run(listed, later, "And now?", max_nudges=0)
     assert told(model) + told(later) == ["", "", 't2 is now "B, in other words"']
-    session.clear()
-    first = then(lambda: session.add("The first item"), calling("look"))
-    begun = ScriptedModel([first, then(lambda: session.add("The second"), calling("look")), "Done."])
-    await run(session, begun, "On", max_nudges=0)
+    listed.clear()
+    first = then(lambda: listed.add("The first item"), calling("look"))
+    begun = ScriptedModel([first, then(lambda: listed.add("The second"), calling("look")), "Done."])
+    await run(listed, begun, "On", max_nudges=0)
     assert told(begun) == ["cleared it", 'added t3 "The first item"', 'added t4 "The second"']
     assert "[ ] t3: The first item" in added(begun.requests[1])
 
 
-async def test_what_the_model_and_tracking_change_is_not_told(session: Session) -> None:
+async def test_what_the_model_and_tracking_change_is_not_told(listed: Session) -> None:
     turns = [creating("Look at it", "Sing"), *[calling("look")] * 4, setting("t5", "cancelled"), "Done."]
     model = ScriptedModel([writing(("X", "pending")), *turns])
-    await run(session, model, max_nudges=0)
+    await run(listed, model, max_nudges=0)
     assert told(model) == [""] * len(model.requests)
-    assert {"track", "create", "write", "update"} <= {delta.cause for delta in facts(session, ListDelta)}
+    assert {"track", "create", "write", "update"} <= {delta.cause for delta in facts(listed, ListDelta)}
 
 
-async def test_of_the_changes_in_a_round_only_a_persons_are_told(session: Session) -> None:
-    both = then(lambda: session.update("t2", status="cancelled"), in_turn(setting("t1", "completed"), calling("look")))
+async def test_of_the_changes_in_a_round_only_a_persons_are_told(listed: Session) -> None:
+    both = then(lambda: listed.update("t2", status="cancelled"), in_turn(setting("t1", "completed"), calling("look")))
     model = ScriptedModel([both, "Done."])
-    await run(session, model, max_nudges=0, stop_when_done=False)
+    await run(listed, model, max_nudges=0, stop_when_done=False)
     assert told(model) == ["", "t2 → cancelled"]
 
 
 async def test_another_process_is_a_person_too_and_another_agents_list_is_not_meant(
-    session: Session, tmp_path: Path
+    kept_session: Session, tmp_path: Path
 ) -> None:
+    kept_session.write([{"content": "A"}, {"content": "B"}])
+
     @tool(effect="read")
     async def wait() -> str:
         """Lets others change the list."""
@@ -107,16 +108,16 @@ async def test_another_process_is_a_person_too_and_another_agents_list_is_not_me
         return ""
 
     model = ScriptedModel([calling("wait"), "Done."])
-    await run(session, model, tools=[wait], max_nudges=0)
+    await run(kept_session, model, tools=[wait], max_nudges=0)
     assert told(model) == ["", "moved t1"]
 
 
-async def test_a_sub_agent_is_told_of_its_own_list(session: Session) -> None:
-    sub = session.agent("sub-1")
+async def test_a_sub_agent_is_told_of_its_own_list(listed: Session) -> None:
+    sub = listed.agent("sub-1")
     sub.write([{"content": "Mine"}])
 
     def change() -> None:
-        session.add("Of the main agent")
+        listed.add("Of the main agent")
         sub.update("t1", content="Mine, in other words")
 
     model = ScriptedModel([then(change, calling("look")), "Done."])
@@ -124,62 +125,62 @@ async def test_a_sub_agent_is_told_of_its_own_list(session: Session) -> None:
     assert told(model) == ["", 't1 is now "Mine, in other words"']
 
 
-async def test_a_change_made_while_the_run_paused_is_told(session: Session) -> None:
+async def test_a_change_made_while_the_run_paused_is_told(listed: Session) -> None:
     @tool(effect="read")
     def pause() -> str:
         """Pauses the run."""
-        session.pause_run()
+        listed.pause_run()
         return ""
 
     model = ScriptedModel([calling("pause"), "Done."])
-    work = asyncio.create_task(run(session, model, tools=[pause], max_nudges=0))
-    await until(lambda: "ToolFinished" in types(session))
-    session.drop("t1")
-    session.resume_run()
+    work = asyncio.create_task(run(listed, model, tools=[pause], max_nudges=0))
+    await until(lambda: "ToolFinished" in types(listed))
+    listed.drop("t1")
+    listed.resume_run()
     await work
     assert told(model) == ["", 'dropped t1 "A"']
 
 
 @pytest.mark.parametrize("failure", [BUSY, Turn(), Turn(error=Failure(kind="context"))])
-async def test_a_line_whose_request_failed_is_told_again_with_what_came_since(session: Session, failure: Turn) -> None:
+async def test_a_line_whose_request_failed_is_told_again_with_what_came_since(listed: Session, failure: Turn) -> None:
     model = ScriptedModel(
         [
             *[calling("look", at="word " * 2_000)] * 3,
-            then(lambda: session.add("C"), calling("look")),
-            then(lambda: session.update("t1", status="cancelled"), failure),
+            then(lambda: listed.add("C"), calling("look")),
+            then(lambda: listed.update("t1", status="cancelled"), failure),
             calling("look"),
             "Done.",
         ]
     )
-    result = await run(session, model, max_nudges=0, context_window=100_000)
+    result = await run(listed, model, max_nudges=0, context_window=100_000)
     assert result.error is None
     assert [line for line in told(model) if line] == ['added t3 "C"', 'added t3 "C"; t1 → cancelled']
     assert told(model)[-1] == ""
 
 
-async def test_a_change_made_while_the_first_request_of_the_run_failed_is_told(session: Session) -> None:
-    model = ScriptedModel([then(lambda: session.add("C"), BUSY), calling("look"), "Done."])
-    await run(session, model, max_nudges=0)
+async def test_a_change_made_while_the_first_request_of_the_run_failed_is_told(listed: Session) -> None:
+    model = ScriptedModel([then(lambda: listed.add("C"), BUSY), calling("look"), "Done."])
+    await run(listed, model, max_nudges=0)
     assert told(model) == ["", 'added t3 "C"', ""]
     assert "[ ] t3: C" in added(model.requests[1])
 
 
-async def test_a_list_that_a_person_emptied_is_told_though_there_is_nothing_to_show(session: Session) -> None:
-    again = then(lambda: session.add("New"), calling("look"))
-    model = ScriptedModel([then(session.clear, calling("look")), calling("look"), again, "Done."])
-    await run(session, model, max_nudges=0)
+async def test_a_list_that_a_person_emptied_is_told_though_there_is_nothing_to_show(listed: Session) -> None:
+    again = then(lambda: listed.add("New"), calling("look"))
+    model = ScriptedModel([then(listed.clear, calling("look")), calling("look"), again, "Done."])
+    await run(listed, model, max_nudges=0)
     assert [added(request) for request in model.requests[1:3]] == [f"{HEAD}cleared it.)", ""]
     assert added(model.requests[3]).startswith("<todo-list>")
     assert edits(model.requests[3]) == 'added t3 "New"'
-    assert [fact.round for fact in facts(session, TodoListContextInjected)] == [1, 4]
+    assert [fact.round for fact in facts(listed, TodoListContextInjected)] == [1, 4]
 
 
-async def test_a_finished_list_is_not_shown_again_because_a_person_changed_it(session: Session) -> None:
+async def test_a_finished_list_is_not_shown_again_because_a_person_changed_it(listed: Session) -> None:
     done = writing(("A", "completed"), ("B", "completed"))
-    drop = then(lambda: session.drop("t2"), calling("look"))
-    fail = then(lambda: session.update("t1", notes="Well done"), BUSY)
+    drop = then(lambda: listed.drop("t2"), calling("look"))
+    fail = then(lambda: listed.update("t1", notes="Well done"), BUSY)
     model = ScriptedModel([done, calling("look"), drop, fail, calling("look"), "Done."])
-    await run(session, model, stop_when_done=False)
+    await run(listed, model, stop_when_done=False)
     assert ["[x] t1: A" in added(request) for request in model.requests] == [False, True, False, False, False, False]
     assert [added(request) for request in model.requests[2:]] == [
         "",
@@ -189,16 +190,16 @@ async def test_a_finished_list_is_not_shown_again_because_a_person_changed_it(se
     ]
 
 
-async def test_a_finished_list_whose_request_failed_is_shown_again(session: Session) -> None:
+async def test_a_finished_list_whose_request_failed_is_shown_again(listed: Session) -> None:
     model = ScriptedModel([writing(("A", "completed")), BUSY, calling("look"), "Done."])
-    await run(session, model, stop_when_done=False)
+    await run(listed, model, stop_when_done=False)
     assert ["[x] t1: A" in added(request) for request in model.requests] == [False, True, True, False]
 
 
-async def test_a_person_who_finishes_the_list_is_told_of_before_the_word_to_answer(session: Session) -> None:
-    finish = then(lambda: session.advance(done=["t1", "t2"]), calling("look"))
+async def test_a_person_who_finishes_the_list_is_told_of_before_the_word_to_answer(listed: Session) -> None:
+    finish = then(lambda: listed.advance(done=["t1", "t2"]), calling("look"))
     model = ScriptedModel([finish, "Done."])
-    result = await run(session, model)
+    result = await run(listed, model)
     *_, line, last = added(model.requests[1]).splitlines()
     assert line == f"{HEAD}t1 → completed; t2 → completed.)"
     assert last.startswith("(Every item is done.")
@@ -206,10 +207,10 @@ async def test_a_person_who_finishes_the_list_is_told_of_before_the_word_to_answ
 
 
 @pytest.mark.parametrize("settings", [{"inject": "system"}, {"inject": "system", "recap": True}])
-async def test_in_the_system_message_it_goes_with_the_block(session: Session, settings: dict[str, Any]) -> None:
-    change = then(lambda: session.add("C"), calling("look"))
-    model = ScriptedModel([change, then(session.clear, calling("look")), "Done."])
-    await run(session, model, max_nudges=0, **settings)
+async def test_in_the_system_message_it_goes_with_the_block(listed: Session, settings: dict[str, Any]) -> None:
+    change = then(lambda: listed.add("C"), calling("look"))
+    model = ScriptedModel([change, then(listed.clear, calling("look")), "Done."])
+    await run(listed, model, max_nudges=0, **settings)
     assert all(added(request) == "" for request in model.requests)
     first, second, third = (request.instructions for request in model.requests)
     assert HEAD not in first
@@ -217,10 +218,10 @@ async def test_in_the_system_message_it_goes_with_the_block(session: Session, se
     assert third == f"Work.\n\n{HEAD}cleared it.)"
 
 
-async def test_in_plan_mode_it_is_told_too(session: Session) -> None:
-    session.set_plan_mode(True)
-    model = ScriptedModel([then(lambda: session.add("C"), calling("look")), "A plan."])
-    await run(session, model)
+async def test_in_plan_mode_it_is_told_too(listed: Session) -> None:
+    listed.set_plan_mode(True)
+    model = ScriptedModel([then(lambda: listed.add("C"), calling("look")), "A plan."])
+    await run(listed, model)
     assert told(model) == ["", 'added t3 "C"']
 
 
@@ -233,9 +234,9 @@ async def test_in_plan_mode_it_is_told_too(session: Session) -> None:
         ('Say "no".) (The user', 'Say "no".) (The user'),
     ],
 )
-async def test_texts_are_data_as_in_the_block(session: Session, text: str, line: str) -> None:
-    model = ScriptedModel([then(lambda: session.add(text), calling("look")), "Done."])
-    await run(session, model, max_nudges=0)
+async def test_texts_are_data_as_in_the_block(listed: Session, text: str, line: str) -> None:
+    model = ScriptedModel([then(lambda: listed.add(text), calling("look")), "Done."])
+    await run(listed, model, max_nudges=0)
     block = added(model.requests[1])
     assert block.count("<todo-list>") == block.count("</todo-list>") == 1
     [told_text] = [json.loads(edits(model.requests[1]).removeprefix("added t3 "))]
@@ -243,13 +244,13 @@ async def test_texts_are_data_as_in_the_block(session: Session, text: str, line:
     assert len(block.splitlines()) == 10 + 1  # the block with its three items, and the line
 
 
-async def test_ten_changes_are_named_and_the_rest_is_counted(session: Session) -> None:
+async def test_ten_changes_are_named_and_the_rest_is_counted(listed: Session) -> None:
     def add_many() -> None:
         for number in range(15):
-            session.add(f"N{number}")
+            listed.add(f"N{number}")
 
     model = ScriptedModel([then(add_many, calling("look")), "Done."])
-    await run(session, model, max_nudges=0)
+    await run(listed, model, max_nudges=0)
     [line] = told(model)[1:]
     assert line.count("added") == 10 and line.endswith("; and 5 more")
 
@@ -274,38 +275,38 @@ def read(session: Session, monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 async def test_the_log_is_read_only_after_a_change_of_the_list_and_only_what_is_new(
-    session: Session, read: list[int]
+    listed: Session, read: list[int]
 ) -> None:
     quiet = [calling("look")] * 40
-    model = ScriptedModel([*quiet, then(lambda: session.add("C"), calling("look")), *quiet, "Done."])
-    await run(session, model, max_rounds=100, remind_after=99, max_nudges=0, tracking="manual")
+    model = ScriptedModel([*quiet, then(lambda: listed.add("C"), calling("look")), *quiet, "Done."])
+    await run(listed, model, max_rounds=100, remind_after=99, max_nudges=0, tracking="manual")
     assert told(model)[41] == 'added t3 "C"' and not any(told(model)[:41]) and not any(told(model)[42:])
     assert len(read) == 1 and read[0] < 10
 
 
-async def test_what_the_model_changes_is_not_read_back(session: Session, read: list[int]) -> None:
+async def test_what_the_model_changes_is_not_read_back(listed: Session, read: list[int]) -> None:
     changes = [Turn(calls=[Call("todo", {"add": [f"item {number}"]})]) for number in range(20)]
     model = ScriptedModel([*changes, "Done."])
-    await run(session, model, todo_tools="light", max_nudges=0)
-    assert len(session.todos) == 22 and not any(told(model)) and read == []
+    await run(listed, model, todo_tools="light", max_nudges=0)
+    assert len(listed.todos) == 22 and not any(told(model)) and read == []
 
 
 # the reminder
 
 
 @pytest.mark.parametrize("failure", [BUSY, Turn()])
-async def test_a_reminder_whose_request_failed_comes_again_and_then_no_more(session: Session, failure: Turn) -> None:
+async def test_a_reminder_whose_request_failed_comes_again_and_then_no_more(listed: Session, failure: Turn) -> None:
     model = ScriptedModel([calling("look"), calling("look"), failure, calling("look"), "Done."])
-    await run(session, model, remind_after=2, max_nudges=0, tracking="manual")
+    await run(listed, model, remind_after=2, max_nudges=0, tracking="manual")
     lines = [line for request in model.requests for line in added(request).splitlines() if "has not changed" in line]
     assert lines == [lines[0]] * 2 and "for 2 rounds of work" in lines[0]
     assert ["has not changed" in added(request) for request in model.requests] == [False, False, True, True, False]
 
 
-async def test_a_reminder_does_not_come_again_if_the_list_was_changed_meanwhile(session: Session) -> None:
-    fail = then(lambda: session.add("C"), BUSY)
+async def test_a_reminder_does_not_come_again_if_the_list_was_changed_meanwhile(listed: Session) -> None:
+    fail = then(lambda: listed.add("C"), BUSY)
     model = ScriptedModel([calling("look"), fail, calling("look"), "Done."])
-    await run(session, model, remind_after=1, max_nudges=0, tracking="manual")
+    await run(listed, model, remind_after=1, max_nudges=0, tracking="manual")
     assert ["has not changed" in added(request) for request in model.requests] == [False, True, False, False]
     assert told(model) == ["", "", 'added t3 "C"', ""]
     assert results(model.requests[3]) == ["saw it"]

@@ -49,12 +49,6 @@ from .looping import (
     writing,
 )
 
-
-@pytest.fixture
-def session(tmp_path: Path) -> Session:
-    return headway.open(tmp_path)
-
-
 # the rounds
 
 
@@ -263,11 +257,11 @@ async def test_a_tool_that_says_nothing_gives_a_result_that_providers_take(sessi
 
 
 async def test_whatever_a_model_sent_it_is_the_same_conversation_when_it_is_loaded_again(
-    session: Session, tmp_path: Path
+    kept_session: Session, tmp_path: Path
 ) -> None:
     calls = [Call("look", args) for args in ("", "{", "null", '{"at": "1", "at": "2"}', '{"at": "\ud800 \x00"}')]
     model = ScriptedModel([Turn("a\ud800b", "hm", [*calls, Call("nö x")]), Turn(calls=[Call("look", id="")]), "Done."])
-    await run(session, model)
+    await run(kept_session, model)
     again = ScriptedModel(["Here."])
     await run(headway.open(tmp_path), again, "More")
     before = texts(model.requests[2].messages)
@@ -326,8 +320,8 @@ async def test_without_a_task_a_conversation_that_waits_for_the_model_gets_no_wo
     assert texts(model.requests[0].messages) == ["user: Fix it"]
 
 
-async def test_a_second_task_follows_what_was_said_before(session: Session, tmp_path: Path) -> None:
-    await run(session, [calling("look"), "One."], "First")
+async def test_a_second_task_follows_what_was_said_before(kept_session: Session, tmp_path: Path) -> None:
+    await run(kept_session, [calling("look"), "One."], "First")
     model = ScriptedModel(["Two."])
     await run(headway.open(tmp_path), model, "Second")
     assert texts(model.requests[0].messages) == [
@@ -343,36 +337,38 @@ async def test_a_task_that_is_no_whole_text_is_taken_as_far_as_it_is(session: Se
 
 
 @pytest.mark.parametrize("task", ["", "  \n\t"])
-async def test_a_blank_task_is_refused_and_nothing_is_written(session: Session, tmp_path: Path, task: str) -> None:
+async def test_a_blank_task_is_refused_and_nothing_is_written(kept_session: Session, tmp_path: Path, task: str) -> None:
     with pytest.raises(HeadwayError, match="There is no task"):
-        await run(session, ["Never."], task)
+        await run(kept_session, ["Never."], task)
     assert list(tmp_path.iterdir()) == []
 
 
-async def test_there_is_nothing_to_continue_in_a_new_session(session: Session, tmp_path: Path) -> None:
+async def test_there_is_nothing_to_continue_in_a_new_session(kept_session: Session, tmp_path: Path) -> None:
     with pytest.raises(HeadwayError, match="nothing to continue"):
-        await run(session, ["Never."], None)
+        await run(kept_session, ["Never."], None)
     assert list(tmp_path.iterdir()) == []
 
 
 async def test_a_model_that_is_not_known_is_refused_before_anything_is_written(
-    session: Session, tmp_path: Path
+    kept_session: Session, tmp_path: Path
 ) -> None:
     for name in ("nobody:gpt", "gpt", "openai:gpt-4o", "scripted:missing.json"):
         with pytest.raises(ModelNotReady):
-            await run(session, name)
+            await run(kept_session, name)
     assert list(tmp_path.iterdir()) == []
-    assert session.version == 0
-    assert session.run is None
+    assert kept_session.version == 0
+    assert kept_session.run is None
 
 
-async def test_tools_of_the_same_name_are_refused_before_anything_is_written(session: Session, tmp_path: Path) -> None:
+async def test_tools_of_the_same_name_are_refused_before_anything_is_written(
+    kept_session: Session, tmp_path: Path
+) -> None:
     def todo_write() -> str:
         """Pretends."""
         return ""
 
     with pytest.raises(HeadwayError, match="Two tools are called"):
-        await run(session, ["Never."], tools=[tool(name="TodoWrite")(todo_write)])
+        await run(kept_session, ["Never."], tools=[tool(name="TodoWrite")(todo_write)])
     assert list(tmp_path.iterdir()) == []
 
 
@@ -427,12 +423,12 @@ async def test_a_session_in_memory_runs_and_goes_on_without_a_file(
 
 
 async def test_without_tools_named_the_built_in_ones_work_in_the_sessions_project(
-    session: Session, tmp_path: Path
+    kept_session: Session, tmp_path: Path
 ) -> None:
     (tmp_path / "note.txt").write_text("the note\n")
     (tmp_path / "AGENTS.md").write_text("Be kind to the parser.\n")
     model = ScriptedModel([calling("read_file", path="note.txt"), "Done."])
-    result = await run_loop(session, "Read it", model=model, config=LoopConfig())
+    result = await run_loop(kept_session, "Read it", model=model, config=LoopConfig())
     assert result.text == "Done."
     assert "the note" in results(model.requests[1])[0]
     assert "Be kind to the parser." in model.requests[0].instructions
@@ -509,10 +505,10 @@ async def test_a_list_that_is_finished_with_the_light_tools_ends_the_run_too(ses
     assert results(model.requests[2]) == ["ok 2/2; all done"]
 
 
-async def test_a_person_who_finishes_the_list_ends_the_run_too(session: Session, tmp_path: Path) -> None:
-    session.write([{"content": "A"}, {"content": "B", "status": "cancelled"}])
+async def test_a_person_who_finishes_the_list_ends_the_run_too(kept_session: Session, tmp_path: Path) -> None:
+    kept_session.write([{"content": "A"}, {"content": "B", "status": "cancelled"}])
     other = headway.open(tmp_path)
-    result = await run(session, [then(lambda: other.update("t1", status="completed"), calling("look")), "Done."])
+    result = await run(kept_session, [then(lambda: other.update("t1", status="completed"), calling("look")), "Done."])
     assert (result.reason, result.rounds) == ("all_done", 2)
 
 

@@ -35,6 +35,7 @@ from .looping import (
     elsewhere,
     facts,
     is_valid,
+    kill,
     look,
     results,
     run,
@@ -46,11 +47,6 @@ from .looping import (
 
 SOON = 10.0
 """Seconds within which a run is over that somebody ended: generous, and far from what it would have waited for."""
-
-
-@pytest.fixture
-def session(tmp_path: Path) -> Session:
-    return headway.open(tmp_path)
 
 
 @pytest.fixture
@@ -74,19 +70,19 @@ class Waiting:
     is_there: Callable[[Session], bool] = lambda session: bool(facts(session, RoundStarted))
 
 
-def waiting_for_the_model(project: Path, released: threading.Event) -> Waiting:
+def waiting_for_the_model(session: Session, project: Path, released: threading.Event) -> Waiting:
     return Waiting([Turn("never", delay=600)])
 
 
-def waiting_for_the_rest_of_the_answer(project: Path, released: threading.Event) -> Waiting:
+def waiting_for_the_rest_of_the_answer(session: Session, project: Path, released: threading.Event) -> Waiting:
     return Waiting([Turn("word " * 60, delay=600)])
 
 
-def waiting_to_ask_again(project: Path, released: threading.Event) -> Waiting:
+def waiting_to_ask_again(session: Session, project: Path, released: threading.Event) -> Waiting:
     return Waiting([Turn(error=Failure(429, retry_after=100))], is_there=lambda session: "RunError" in types(session))
 
 
-def waiting_for_an_async_tool(project: Path, released: threading.Event) -> Waiting:
+def waiting_for_an_async_tool(session: Session, project: Path, released: threading.Event) -> Waiting:
     @tool(effect="write")
     async def sleep() -> str:
         """Sleeps."""
@@ -96,7 +92,7 @@ def waiting_for_an_async_tool(project: Path, released: threading.Event) -> Waiti
     return Waiting([calling("sleep")], [sleep], is_there=_tool_started)
 
 
-def waiting_for_tools_side_by_side(project: Path, released: threading.Event) -> Waiting:
+def waiting_for_tools_side_by_side(session: Session, project: Path, released: threading.Event) -> Waiting:
     @tool(effect="read")
     async def sleep() -> str:
         """Sleeps."""
@@ -106,7 +102,7 @@ def waiting_for_tools_side_by_side(project: Path, released: threading.Event) -> 
     return Waiting([calling("sleep", "sleep", "look")], [sleep, look], is_there=_tool_started)
 
 
-def waiting_for_a_function(project: Path, released: threading.Event) -> Waiting:
+def waiting_for_a_function(session: Session, project: Path, released: threading.Event) -> Waiting:
     @tool(effect="write")
     def block() -> str:
         """Blocks."""
@@ -116,7 +112,7 @@ def waiting_for_a_function(project: Path, released: threading.Event) -> Waiting:
     return Waiting([calling("block")], [block], is_there=_tool_started)
 
 
-def waiting_for_a_tool_that_will_not_be_stopped(project: Path, released: threading.Event) -> Waiting:
+def waiting_for_a_tool_that_will_not_be_stopped(session: Session, project: Path, released: threading.Event) -> Waiting:
     @tool(effect="write")
     async def stubborn() -> str:
         """Goes on whatever happens."""
@@ -128,7 +124,7 @@ def waiting_for_a_tool_that_will_not_be_stopped(project: Path, released: threadi
     return Waiting([calling("stubborn")], [stubborn], is_there=_tool_started)
 
 
-def waiting_for_a_command(project: Path, released: threading.Event) -> Waiting:
+def waiting_for_a_command(session: Session, project: Path, released: threading.Event) -> Waiting:
     command = calling("bash", command="echo $$ > pid; exec sleep 600")
     pid = project / "pid"
     return Waiting(
@@ -136,7 +132,7 @@ def waiting_for_a_command(project: Path, released: threading.Event) -> Waiting:
     )
 
 
-def waiting_for_an_answer(project: Path, released: threading.Event) -> Waiting:
+def waiting_for_an_answer(session: Session, project: Path, released: threading.Event) -> Waiting:
     async def ask(question: Question) -> Answer:
         await asyncio.sleep(600)
         return Answer("once")
@@ -145,9 +141,7 @@ def waiting_for_an_answer(project: Path, released: threading.Event) -> Waiting:
     return Waiting([calling("act")], [act], Approvals(ask), is_there=lambda session: there in types(session))
 
 
-def waiting_to_go_on(project: Path, released: threading.Event) -> Waiting:
-    session = headway.open(project)
-
+def waiting_to_go_on(session: Session, project: Path, released: threading.Event) -> Waiting:
     @tool(effect="read")
     def pause() -> str:
         """Pauses the run."""
@@ -182,10 +176,10 @@ async def test_a_run_is_over_soon_after_it_is(
     tmp_path: Path,
     released: threading.Event,
     way: str,
-    situation: Callable[[Path, threading.Event], Waiting],
+    situation: Callable[[Session, Path, threading.Event], Waiting],
 ) -> None:
     session.add("Under way", status="in_progress")
-    waits = situation(tmp_path, released)
+    waits = situation(session, tmp_path, released)
     work = asyncio.create_task(run(session, waits.turns, tools=waits.tools, approvals=waits.approvals))
     await until(lambda: waits.is_there(session) or work.done())
     assert not work.done(), work.result()
@@ -260,11 +254,11 @@ async def test_a_run_can_be_given_a_time(session: Session) -> None:
     assert [end.reason for end in facts(session, RunFinished)] == ["cancelled"]
 
 
-async def test_another_process_stops_a_run(session: Session, tmp_path: Path) -> None:
-    work = asyncio.create_task(run(session, [Turn("never", delay=600)]))
+async def test_another_process_stops_a_run(kept_session: Session, tmp_path: Path) -> None:
+    work = asyncio.create_task(run(kept_session, [Turn("never", delay=600)]))
     await elsewhere(tmp_path, "until(lambda: session.run and session.run.round); session.stop_run()")
     assert (await work).reason == "cancelled"
-    [asked] = facts(session, RunRequested)
+    [asked] = facts(kept_session, RunRequested)
     assert asked.request == "stop"
 
 
@@ -278,23 +272,25 @@ async def test_without_a_run_there_is_nothing_to_stop(session: Session) -> None:
     assert facts(session, RunRequested) == []
 
 
-async def test_a_run_whose_session_is_deleted_ends_with_an_error_and_does_not_bring_it_back(session: Session) -> None:
+async def test_a_run_whose_session_is_deleted_ends_with_an_error_and_does_not_bring_it_back(
+    kept_session: Session,
+) -> None:
     @tool(effect="read")
     def delete() -> str:
         """Deletes the session."""
-        session.store.delete(session.name)
+        kept_session.store.delete(kept_session.name)
         return "deleted"
 
-    result = await run(session, [calling("delete"), "Never."], tools=[delete])
+    result = await run(kept_session, [calling("delete"), "Never."], tools=[delete])
     assert result.reason == "error"
     assert result.error
-    assert session.version == 0
+    assert kept_session.version == 0
 
 
 # pause
 
 
-async def test_another_process_pauses_between_rounds_and_lets_go_on(session: Session, tmp_path: Path) -> None:
+async def test_another_process_pauses_between_rounds_and_lets_go_on(kept_session: Session, tmp_path: Path) -> None:
     go = asyncio.Event()
 
     @tool(effect="read")
@@ -304,15 +300,15 @@ async def test_another_process_pauses_between_rounds_and_lets_go_on(session: Ses
         return "waited"
 
     model = ScriptedModel([calling("wait"), "Done."])
-    work = asyncio.create_task(run(session, model, tools=[wait]))
+    work = asyncio.create_task(run(kept_session, model, tools=[wait]))
     await elsewhere(tmp_path, "until(lambda: session.run and session.run.round); session.pause_run()")
-    assert session.run is not None
-    assert session.run.paused
+    assert kept_session.run is not None
+    assert kept_session.run.paused
     go.set()  # the round that was under way is finished
-    await until(lambda: facts(session, ToolFinished))
+    await until(lambda: facts(kept_session, ToolFinished))
     await elsewhere(tmp_path, "time.sleep(0.2); session.resume_run()")
     assert (await work).text == "Done."
-    told = [event for event in session.events() if event.type in ("RunRequested", "ToolFinished", "RoundStarted")]
+    told = [event for event in kept_session.events() if event.type in ("RunRequested", "ToolFinished", "RoundStarted")]
     assert [event.type for event in told] == [
         *("RoundStarted", "RunRequested", "ToolFinished"),
         *("RunRequested", "RoundStarted"),
@@ -370,7 +366,9 @@ async def test_a_question_and_its_answer_are_in_the_log(session: Session) -> Non
     assert approvals.ask is ask
 
 
-async def test_another_process_answers_and_the_question_here_is_withdrawn(session: Session, tmp_path: Path) -> None:
+async def test_another_process_answers_and_the_question_here_is_withdrawn(
+    kept_session: Session, tmp_path: Path
+) -> None:
     withdrawn: list[str] = []
 
     async def ask(question: Question) -> Answer:
@@ -381,7 +379,7 @@ async def test_another_process_answers_and_the_question_here_is_withdrawn(sessio
             raise
 
     model = ScriptedModel([calling("act", what="A"), "Done."])
-    work = asyncio.create_task(run(session, model, approvals=Approvals(ask)))
+    work = asyncio.create_task(run(kept_session, model, approvals=Approvals(ask)))
     printed = await elsewhere(
         tmp_path,
         """
@@ -392,19 +390,19 @@ print(session.answer(question_id, "once").reply)
     assert printed == "once"
     await work
     assert results(model.requests[1]) == ["did A"]
-    assert withdrawn == [facts(session, ApprovalAsked)[0].question_id]
+    assert withdrawn == [facts(kept_session, ApprovalAsked)[0].question_id]
 
 
 async def test_a_no_and_its_reason_reach_the_model_from_here_and_from_elsewhere(
-    session: Session, tmp_path: Path
+    kept_session: Session, tmp_path: Path
 ) -> None:
     approvals, _ = answering(Answer("no", "not on a Friday"))
     model = ScriptedModel([calling("act"), "Done."])
-    await run(session, model, approvals=approvals)
+    await run(kept_session, model, approvals=approvals)
     assert "the user said no: not on a Friday" in results(model.requests[1])[0]
 
     model = ScriptedModel([calling("act"), "Done."])
-    work = asyncio.create_task(run(session, model, approvals=Approvals(nobody_answers)))
+    work = asyncio.create_task(run(kept_session, model, approvals=Approvals(nobody_answers)))
     await elsewhere(
         tmp_path,
         """
@@ -414,33 +412,33 @@ session.answer(question_id, "no", "not on a Monday")
     )
     await work
     assert "the user said no: not on a Monday" in results(model.requests[1])[0]
-    assert [fact.reason for fact in facts(session, ApprovalAnswered)] == ["not on a Friday", "not on a Monday"]
-    assert all(fact.denied for fact in facts(session, ToolFinished))
+    assert [fact.reason for fact in facts(kept_session, ApprovalAnswered)] == ["not on a Friday", "not on a Monday"]
+    assert all(fact.denied for fact in facts(kept_session, ToolFinished))
 
 
-async def test_the_first_answer_counts_if_it_comes_from_elsewhere(session: Session, tmp_path: Path) -> None:
+async def test_the_first_answer_counts_if_it_comes_from_elsewhere(kept_session: Session, tmp_path: Path) -> None:
     async def ask(question: Question) -> Answer:
         await elsewhere(tmp_path, f"session.answer({question.id!r}, 'no', 'I was first')")
         return Answer("once")
 
     model = ScriptedModel([calling("act"), "Done."])
-    await run(session, model, approvals=Approvals(ask))
+    await run(kept_session, model, approvals=Approvals(ask))
     assert "I was first" in results(model.requests[1])[0]
-    assert [fact.reply for fact in facts(session, ApprovalAnswered)] == ["no"]
+    assert [fact.reply for fact in facts(kept_session, ApprovalAnswered)] == ["no"]
 
 
-async def test_the_first_answer_counts_if_it_comes_from_here(session: Session, tmp_path: Path) -> None:
+async def test_the_first_answer_counts_if_it_comes_from_here(kept_session: Session, tmp_path: Path) -> None:
     @tool(effect="execute")
     async def late() -> str:
         """Has another process answer once more."""
-        question_id = facts(session, ApprovalAsked)[0].question_id
+        question_id = facts(kept_session, ApprovalAsked)[0].question_id
         return await elsewhere(tmp_path, f"print(session.answer({question_id!r}, 'no').reply)")
 
     model = ScriptedModel([calling("late"), "Done."])
     approvals, _ = answering(Answer("once"))
-    await run(session, model, tools=[late], approvals=approvals)
+    await run(kept_session, model, tools=[late], approvals=approvals)
     assert results(model.requests[1]) == ["once"]
-    assert [fact.reply for fact in facts(session, ApprovalAnswered)] == ["once"]
+    assert [fact.reply for fact in facts(kept_session, ApprovalAnswered)] == ["once"]
 
 
 async def test_only_open_questions_can_be_answered_and_only_with_what_is_an_answer(session: Session) -> None:
@@ -521,64 +519,63 @@ async def test_agents_that_share_approvals_each_ask_in_their_own_run(session: Se
 # one run at a time
 
 
-async def test_a_second_run_on_a_session_is_refused_and_the_first_goes_on(session: Session, tmp_path: Path) -> None:
+async def test_a_second_run_on_a_session_is_refused_and_the_first_goes_on(
+    kept_session: Session, tmp_path: Path
+) -> None:
     @tool(effect="read")
     async def second(again: bool) -> str:
         """Tries to run the same session."""
         with pytest.raises(RunRefused) as refused:
-            await run(headway.open(tmp_path) if again else session, ["Never."])
+            await run(headway.open(tmp_path) if again else kept_session, ["Never."])
         return str(refused.value)
 
     calls = [Call("second", {"again": False}), Call("second", {"again": True})]
     model = ScriptedModel([Turn(calls=calls), "Done."])
-    assert (await run(session, model, tools=[second])).text == "Done."
+    assert (await run(kept_session, model, tools=[second])).text == "Done."
     for told in results(model.requests[1]):
         assert told.startswith("Another run has the session 'default'")
         assert f"process {os.getpid()} " in told
         assert "stop it" in told
-    assert types(session).count("RunStarted") == types(session).count("RunFinished") == 1
+    assert types(kept_session).count("RunStarted") == types(kept_session).count("RunFinished") == 1
     assert (await run(headway.open(tmp_path, "other"), ["Free."])).text == "Free."
 
 
-async def test_a_run_elsewhere_keeps_this_process_out_until_it_is_killed(session: Session, tmp_path: Path) -> None:
-    session.add("Under way", status="in_progress")
+async def test_a_run_elsewhere_keeps_this_process_out_until_it_is_killed(kept_session: Session, tmp_path: Path) -> None:
+    kept_session.add("Under way", status="in_progress")
     async with running_elsewhere(tmp_path, "[Turn('never', delay=600)]") as other:
-        version = session.version
-        with pytest.raises(RunRefused, match=f"process {other.pid} "):
+        version = kept_session.version
+        with pytest.raises(RunRefused, match=f"process {other.id} "):
             await run(headway.open(tmp_path), ["Never."])
-        assert session.version == version
-        other.kill()
-        other.wait()
+        assert kept_session.version == version
+        kill(other)
     model = ScriptedModel(["Here."])
     result = await run(headway.open(tmp_path), model, "And now?", max_nudges=0)
     assert result.text == "Here."
     assert texts(model.requests[0].messages)[:2] == ["user: Elsewhere", "user: And now?"]
-    first, second = facts(session, RunFinished)
+    first, second = facts(kept_session, RunFinished)
     assert (first.reason, second.reason) == ("error", "finished")
     assert "cut off" in (first.error or "")
-    assert [(todo.status, todo.interrupted) for todo in session.todos] == [("pending", True)]
+    assert [(todo.status, todo.interrupted) for todo in kept_session.todos] == [("pending", True)]
 
 
 async def test_a_session_that_was_just_looked_at_is_free_at_once_when_its_run_was_killed(
-    session: Session, tmp_path: Path
+    kept_session: Session, tmp_path: Path
 ) -> None:
     async with running_elsewhere(tmp_path, "[Turn('never', delay=600)]") as other:
-        assert session.run is not None
-        assert session.run.goes_on
-        other.kill()
-        other.wait()
-    assert (await run(session, ["Here."])).text == "Here."
+        assert kept_session.run is not None
+        assert kept_session.run.goes_on
+        kill(other)
+    assert (await run(kept_session, ["Here."])).text == "Here."
 
 
 async def test_what_a_killed_run_left_in_progress_is_pending_for_whoever_looks_next(
-    session: Session, tmp_path: Path
+    kept_session: Session, tmp_path: Path
 ) -> None:
     turns = """[Turn(calls=[Call("TodoWrite", {"todos": [
         {"content": "A", "activeForm": "A", "status": "in_progress"}]})]), Turn("never", delay=600)]"""
     async with running_elsewhere(tmp_path, turns) as other:
-        await until(lambda: [todo.status for todo in session.todos] == ["in_progress"])
-        other.kill()
-        other.wait()
+        await until(lambda: [todo.status for todo in kept_session.todos] == ["in_progress"])
+        kill(other)
     [todo] = headway.open(tmp_path).todos
     assert (todo.status, todo.interrupted) == ("pending", True)
-    assert [end.reason for end in facts(session, RunFinished)] == ["error"]
+    assert [end.reason for end in facts(kept_session, RunFinished)] == ["error"]

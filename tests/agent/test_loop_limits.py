@@ -49,11 +49,6 @@ BUSY = Failure(500, retry_after=0)
 """A failure that is over at once."""
 
 
-@pytest.fixture
-def session(tmp_path: Path) -> Session:
-    return headway.open(tmp_path)
-
-
 # rounds
 
 
@@ -251,20 +246,16 @@ async def test_a_provider_with_trouble_of_its_own_is_asked_again(session: Sessio
     assert [error.retry_in for error in facts(session, RunError)] == [0, 0]
 
 
-@pytest.mark.parametrize(
-    "failure",
-    [
-        Failure(kind="timeout"),
-        Failure(kind="connection"),
-        Failure(kind="connection", after="Half an"),
-    ],
-)
-async def test_what_may_work_later_is_asked_again_after_a_moment(session: Session, failure: Failure) -> None:
-    result = await run(session, [Turn(error=failure), "Done."])
-    assert (result.text, result.reason) == ("Done.", "finished")
-    [error] = facts(session, RunError)
-    assert error.retry_in is not None
-    assert 0 < error.retry_in <= 2
+async def test_what_may_work_later_is_asked_again_after_a_moment(session: Session) -> None:
+    async def fail_once(agent: Session, failure: Failure) -> None:
+        result = await run(agent, [Turn(error=failure), "Done."])
+        assert (result.text, result.reason) == ("Done.", "finished")
+        [error] = facts(agent, RunError)
+        assert error.retry_in is not None
+        assert 0 < error.retry_in <= 2
+
+    failures = [Failure(kind="timeout"), Failure(kind="connection"), Failure(kind="connection", after="Half an")]
+    await asyncio.gather(*(fail_once(session.agent(f"agent-{at}"), one) for at, one in enumerate(failures)))
 
 
 async def test_an_answer_that_breaks_off_is_heard_again_and_kept_once(session: Session) -> None:
@@ -396,13 +387,13 @@ class Reader:
 
 
 async def test_a_history_that_does_not_fit_gives_way_to_a_summary_and_the_run_goes_on(
-    session: Session, tmp_path: Path
+    kept_session: Session, tmp_path: Path
 ) -> None:
     model = ScriptedModel([Reader(12)] * 40, context_window=12_000)
-    result = await run(session, model, "Read all of it", tools=[big()])
+    result = await run(kept_session, model, "Read all of it", tools=[big()])
     assert (result.reason, result.text, result.tool_calls) == ("finished", "Done.", 12)
-    assert len(facts(session, ConversationCompacted)) >= 1
-    assert all(fact.input_tokens <= 12_000 for fact in facts(session, Usage))
+    assert len(facts(kept_session, ConversationCompacted)) >= 1
+    assert all(fact.input_tokens <= 12_000 for fact in facts(kept_session, Usage))
     assert all(is_valid(request.messages) for request in model.requests)
     last = texts(model.requests[-1].messages)
     assert "Read all of it" in last[0]

@@ -42,12 +42,6 @@ from .looping import (
     writing,
 )
 
-
-@pytest.fixture
-def session(tmp_path: Path) -> Session:
-    return headway.open(tmp_path)
-
-
 # the block
 
 
@@ -78,16 +72,18 @@ async def test_the_block_is_exactly_what_it_is_to_be(session: Session) -> None:
     ]
 
 
-async def test_the_block_stands_once_at_the_tail_and_never_in_the_history(session: Session, tmp_path: Path) -> None:
-    session.write([{"content": "A"}])
+async def test_the_block_stands_once_at_the_tail_and_never_in_the_history(
+    kept_session: Session, tmp_path: Path
+) -> None:
+    kept_session.write([{"content": "A"}])
     model = ScriptedModel([*[calling("look")] * 6, "Done.", "Again."])
-    await run(session, model, max_nudges=0)
+    await run(kept_session, model, max_nudges=0)
     await run(headway.open(tmp_path), model, "And now?", max_nudges=0)
     for request in model.requests:
         assert "".join(texts(request.messages)).count("<todo-list>") == 1
         assert added(request).startswith("<todo-list>")
         assert request.instructions == "Work."
-    assert "todo-list" not in "".join(str(fact.message) for fact in facts(session, MessageAdded))
+    assert "todo-list" not in "".join(str(fact.message) for fact in facts(kept_session, MessageAdded))
 
 
 async def test_rounds_are_shown_from_one_in_every_run(session: Session) -> None:
@@ -103,22 +99,22 @@ async def test_rounds_are_shown_from_one_in_every_run(session: Session) -> None:
 
 
 async def test_what_others_change_in_between_is_shown_in_the_next_round_and_not_overwritten(
-    session: Session, tmp_path: Path
+    kept_session: Session, tmp_path: Path
 ) -> None:
-    session.write([{"content": "A"}, {"content": "B"}])
+    kept_session.write([{"content": "A"}, {"content": "B"}])
     other = headway.open(tmp_path)
     model = ScriptedModel(
         [
-            then(lambda: session.update("t1", content="A, edited here"), calling("look")),
+            then(lambda: kept_session.update("t1", content="A, edited here"), calling("look")),
             then(lambda: other.update("t2", status="completed"), calling("look")),
             then(lambda: other.add("C, added elsewhere"), "Done."),
         ]
     )
-    await run(session, model, max_nudges=0)
+    await run(kept_session, model, max_nudges=0)
     assert "[ ] t1: A\n[ ] t2: B\n" in added(model.requests[0])
     assert "[ ] t1: A, edited here\n[ ] t2: B\n" in added(model.requests[1])
     assert "[ ] t1: A, edited here\n[x] t2: B\n" in added(model.requests[2])
-    assert [(todo.content, todo.status) for todo in session.todos] == [
+    assert [(todo.content, todo.status) for todo in kept_session.todos] == [
         ("A, edited here", "pending"),
         ("B", "completed"),
         ("C, added elsewhere", "pending"),

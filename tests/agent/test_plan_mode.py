@@ -63,11 +63,6 @@ PLAN: dict[str, Any] = {
 }
 
 
-@pytest.fixture
-def session(tmp_path: Path) -> Session:
-    return headway.open(tmp_path)
-
-
 def planning(session: Session) -> Session:
     session.set_plan_mode(True)
     return session
@@ -125,7 +120,7 @@ async def test_with_the_list_in_the_system_message_all_three_are_in_it(session: 
 
 
 async def test_in_a_mode_the_model_is_told_the_same_bytes_also_if_the_notes_change(
-    session: Session, tmp_path: Path
+    kept_session: Session, tmp_path: Path
 ) -> None:
     notes = tmp_path / "AGENTS.md"
     notes.write_text("First.", encoding="utf-8")
@@ -133,12 +128,12 @@ async def test_in_a_mode_the_model_is_told_the_same_bytes_also_if_the_notes_chan
     def change(number: int) -> Any:
         def do() -> None:
             notes.write_text(f"Version {number}.", encoding="utf-8")
-            session.set_plan_mode(number in (2, 3))
+            kept_session.set_plan_mode(number in (2, 3))
 
         return then(do, calling("look"))
 
     model = ScriptedModel([*map(change, range(1, 7)), "Done."])
-    await run(session, model, instructions=None)
+    await run(kept_session, model, instructions=None)
     told = [request.instructions for request in model.requests]
     assert told[0] == told[1] == told[4] == told[5] == told[6]
     assert told[2] == told[3]
@@ -197,7 +192,9 @@ async def test_a_request_that_is_made_again_is_made_in_the_mode_of_then(session:
     assert ["act" in tools for tools in offering(model)] == [True, False]
 
 
-async def test_another_process_switches_it_on_between_two_calls_of_one_answer(session: Session, tmp_path: Path) -> None:
+async def test_another_process_switches_it_on_between_two_calls_of_one_answer(
+    kept_session: Session, tmp_path: Path
+) -> None:
     @tool(effect="execute")
     async def first() -> str:
         """Is being run when someone turns plan mode on."""
@@ -205,7 +202,7 @@ async def test_another_process_switches_it_on_between_two_calls_of_one_answer(se
         return "done"
 
     model = ScriptedModel([calling("first", "act", "look"), "A plan."])
-    await run(session, model, tools=[first, act, look])
+    await run(kept_session, model, tools=[first, act, look])
     done, refused, seen = results(model.requests[1])
     assert (done, seen) == ("done", "saw it")
     assert refused.startswith(f"act {REFUSED}")
@@ -213,7 +210,7 @@ async def test_another_process_switches_it_on_between_two_calls_of_one_answer(se
 
 
 async def test_another_session_object_switches_it_on_between_two_calls_of_one_answer(
-    session: Session, tmp_path: Path
+    kept_session: Session, tmp_path: Path
 ) -> None:
     other = headway.open(tmp_path)
 
@@ -224,7 +221,7 @@ async def test_another_session_object_switches_it_on_between_two_calls_of_one_an
         return "done"
 
     model = ScriptedModel([calling("first", "first"), "A plan."])
-    await run(session, model, tools=[first])
+    await run(kept_session, model, tools=[first])
     done, refused = results(model.requests[1])
     assert done == "done" and refused.startswith(f"first {REFUSED}")
 

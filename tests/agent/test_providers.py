@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.tables import check_rows
 
 from headway.agent import PROVIDERS, readiness, resolve_model
 from headway.agent.providers import choose
@@ -69,47 +70,53 @@ def test_a_name_without_a_provider_says_what_form_is_wanted() -> None:
     assert all(name in sentence for name in PROVIDERS)
 
 
-@pytest.mark.parametrize(
-    ("written", "example"),
-    [
-        ("claude-3", "anthropic:claude-3"),
-        ("Claude-3", "anthropic:Claude-3"),
-        ("gemini-2.5-pro", "google:gemini-2.5-pro"),
-        ("gpt-4o", "openai:gpt-4o"),
-        ("openai/gpt-4o", "openai:gpt-4o"),
-        ("ollama/library/qwen3", "ollama:library/qwen3"),
-        ("meta/llama-9", "openai:meta/llama-9"),
-        ("qwen3", "openai:qwen3"),
-        ("openai", "openai:NAME"),
-        (" ollama ", "ollama:NAME"),
-        ("", "openai:NAME"),
-        pytest.param("openai/", "openai:NAME"),
-    ],
-)
-def test_a_name_without_a_colon_is_answered_with_how_it_is_written(written: str, example: str) -> None:
-    assert f"write provider:name, for example {example}; the providers are " in (readiness(written, None, NONE) or "")
+WITHOUT_A_COLON = [
+    ("claude-3", "anthropic:claude-3"),
+    ("Claude-3", "anthropic:Claude-3"),
+    ("gemini-2.5-pro", "google:gemini-2.5-pro"),
+    ("gpt-4o", "openai:gpt-4o"),
+    ("openai/gpt-4o", "openai:gpt-4o"),
+    ("ollama/library/qwen3", "ollama:library/qwen3"),
+    ("meta/llama-9", "openai:meta/llama-9"),
+    ("qwen3", "openai:qwen3"),
+    ("openai", "openai:NAME"),
+    (" ollama ", "ollama:NAME"),
+    ("", "openai:NAME"),
+    ("openai/", "openai:NAME"),
+]
 
 
-@pytest.mark.parametrize(
-    ("written", "meant"),
-    [
-        ("opnai", "openai"),
-        ("OpenAI", "openai"),
-        ("gpt", "openai"),
-        ("antropic", "anthropic"),
-        ("claude", "anthropic"),
-        ("Claude", "anthropic"),
-        ("gemini", "google"),
-        ("llama.cpp", "llamacpp"),
-        ("llama-cpp", "llamacpp"),
-        ("compatable", "compatible"),
-    ],
-)
-def test_an_unknown_provider_is_answered_with_the_nearest_and_the_list(written: str, meant: str) -> None:
-    sentence = readiness(f"{written}:m", None, NONE)
-    assert sentence is not None
-    assert f"No provider is called '{written}'; did you mean '{meant}'?" in sentence
-    assert ", ".join(PROVIDERS) in sentence
+def test_a_name_without_a_colon_is_answered_with_how_it_is_written() -> None:
+    def check(written: str, example: str) -> None:
+        assert f"write provider:name, for example {example}; the providers are " in (
+            readiness(written, None, NONE) or ""
+        )
+
+    check_rows(WITHOUT_A_COLON, check)
+
+
+NEAR_NAMES = [
+    ("opnai", "openai"),
+    ("OpenAI", "openai"),
+    ("gpt", "openai"),
+    ("antropic", "anthropic"),
+    ("claude", "anthropic"),
+    ("Claude", "anthropic"),
+    ("gemini", "google"),
+    ("llama.cpp", "llamacpp"),
+    ("llama-cpp", "llamacpp"),
+    ("compatable", "compatible"),
+]
+
+
+def test_an_unknown_provider_is_answered_with_the_nearest_and_the_list() -> None:
+    def check(written: str, meant: str) -> None:
+        sentence = readiness(f"{written}:m", None, NONE)
+        assert sentence is not None
+        assert f"No provider is called '{written}'; did you mean '{meant}'?" in sentence
+        assert ", ".join(PROVIDERS) in sentence
+
+    check_rows(NEAR_NAMES, check)
 
 
 @pytest.mark.parametrize(
@@ -155,28 +162,30 @@ def test_a_package_whose_parent_is_missing_is_missing(monkeypatch: pytest.Monkey
     assert "'google-genai' is not installed" in (readiness("google:m", None, NONE) or "")
 
 
-@pytest.mark.parametrize(
-    "address",
-    [
-        "localhost:8000/v1",
-        "ftp://host/v1",
-        "http://",
-        "http:///v1",
-        "//host/v1",
-        "http://[::1/v1",
-        "http://h:99999/v1",
-        "http://a b/v1",
-        "file:///etc/passwd",
-        "http://h\x1b[31m/v1",
-    ],
-)
-def test_an_address_is_http_or_https_with_a_host(address: str) -> None:
-    by_setting = readiness("vllm:m", address, NONE) or ""
-    by_variable = readiness("vllm:m", None, {"VLLM_BASE_URL": address}) or ""
-    assert by_setting.startswith("base_url is '")
-    assert by_variable.startswith("VLLM_BASE_URL is '")
-    assert "which is no address: write it as http://HOST:PORT/v1" in by_setting
-    assert "\x1b" not in by_setting
+NO_ADDRESSES = [
+    "localhost:8000/v1",
+    "ftp://host/v1",
+    "http://",
+    "http:///v1",
+    "//host/v1",
+    "http://[::1/v1",
+    "http://h:99999/v1",
+    "http://a b/v1",
+    "file:///etc/passwd",
+    "http://h\x1b[31m/v1",
+]
+
+
+def test_an_address_is_http_or_https_with_a_host() -> None:
+    def check(address: str) -> None:
+        by_setting = readiness("vllm:m", address, NONE) or ""
+        by_variable = readiness("vllm:m", None, {"VLLM_BASE_URL": address}) or ""
+        assert by_setting.startswith("base_url is '")
+        assert by_variable.startswith("VLLM_BASE_URL is '")
+        assert "which is no address: write it as http://HOST:PORT/v1" in by_setting
+        assert "\x1b" not in by_setting
+
+    check_rows(NO_ADDRESSES, check)
 
 
 @pytest.mark.parametrize("address", ["http://localhost:8000", "https://h.example/api/v1/", "http://[::1]:8000/v1"])

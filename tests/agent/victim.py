@@ -1,9 +1,7 @@
-"""Runs that end by SIGKILL. `python -m tests.agent.victim` waits for orders on stdin, one JSON object a line:
+"""Runs that end by SIGKILL, each in a process of its own: `tests.agent.killed_runs` starts them.
 
-    {"project": FOLDER, "heard": FILE, "place": PLACE, "task": TEXT or null, "number": NUMBER}
-
-For each it forks a run, prints its process id, and when it is gone its exit code. The run writes every event into the
-file `heard`, one JSON line each, as soon as a listener is told of it: that is what was acknowledged.
+A run writes every event to its standard output, one JSON line each, as soon as a listener is told of it: that is what
+was acknowledged.
 
 A place is a name from below, at which the run kills itself; `TYPE#N`, when the Nth event of that type has been
 written down; `wander`, a run that goes on until somebody kills it; or `edit`, a person who changes the list meanwhile.
@@ -16,9 +14,7 @@ import json
 import os
 import random
 import signal
-import sys
 import time
-import traceback
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -52,7 +48,6 @@ WINDOW = 6_000
 
 class Order(TypedDict):
     project: str
-    heard: str
     place: str
     task: str | None
     number: int
@@ -232,30 +227,10 @@ def edit(order: Order) -> None:
         time.sleep(0.02)
 
 
-def follow(order: Order) -> None:
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    os.dup2(os.open(order["heard"], os.O_WRONLY | os.O_CREAT | os.O_APPEND), 1)
-    if order["place"] == "edit":
-        edit(order)
+def be_victim(order: str) -> None:
+    """Does what an order, as JSON, says."""
+    given: Order = json.loads(order)
+    if given["place"] == "edit":
+        edit(given)
     else:
-        asyncio.run(work(order))
-
-
-def main() -> None:
-    for line in iter(sys.stdin.readline, ""):
-        pid = os.fork()
-        if not pid:
-            code = 1
-            try:
-                follow(json.loads(line))
-                code = 0
-            except BaseException:
-                traceback.print_exc()
-            finally:
-                os._exit(code)
-        print(pid, flush=True)
-        print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
-
-
-if __name__ == "__main__":
-    main()
+        asyncio.run(work(given))

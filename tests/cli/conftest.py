@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
-
 import pytest
 from click.testing import CliRunner, Result
 
 from headway.cli.app import app
 
-Headway = Callable[..., Result]
+from .commands import Headway
 
 
 @pytest.fixture(autouse=True)
-def in_project(project: Path) -> None:
-    """All tests are in a project of their own."""
+def in_project(request: pytest.FixtureRequest) -> None:
+    """All tests are in a project of their own: in an empty one, or in a repository where they want that."""
+    request.getfixturevalue("repository" if "repository" in request.fixturenames else "project")
 
 
 @pytest.fixture
@@ -31,7 +27,3 @@ def headway() -> Headway:
         return result
 
     return run
-
-
-def data(result: Result) -> Any:
-    return json.loads(result.stdout)

@@ -8,20 +8,17 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.support.tables import check_rows
 
 from headway.agent import PROVIDERS
 
-from .conftest import Headway, data
+from .commands import Headway, data
 
 OWN = "home/config/headway/config.toml"
 
 
 @pytest.fixture(autouse=True)
 def home(project: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    models = {name for row in PROVIDERS.values() for name in (*row.keys, row.url_variable) if name}
-    for name in list(os.environ):
-        if name in models or name.startswith(("HEADWAY_", "GIT_")):
-            monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(project / "home"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(project / "home/config"))
     return project / "home"
@@ -194,35 +191,33 @@ def test_path_names_both_files(headway: Headway, project: Path) -> None:
     assert list(data(headway("config", "path", "--user", "--json"))) == ["user"]
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "what"),
-    [
-        (["mode", "yes"], 1, "Error: This cannot be set; correct it:\n- mode: Expected 'default' |"),
-        (["modes", "yolo"], 1, "Error: There is no setting 'modes'; did you mean 'mode'?"),
-        (["model", "sk-abc123"], 1, "Error: Looks like a secret key; keys belong in the environment"),
-        (
-            ["mode", "yolo", "default"],
-            2,
-            "Error: 'mode' takes one VALUE, not 2; put quotes around it if it has spaces.",
-        ),
-        (["model", "scripted:my", "file.json"], 2, "Error: 'model' takes one VALUE, not 2; put quotes around it"),
-        (["max_cost", "-1"], 1, "- max_cost: Must be more than 0, received -1"),
-        (["max_cost", "-0.5", "--user"], 1, "- max_cost: Must be more than 0, received -0.5"),
-        (["parallel", "-3", "--json"], 1, "parallel: Must be at least 1, received -3"),
-        (["limits.results", "--", "-1"], 1, "- limits.results: Must be at least 1, received -1"),
-        pytest.param(
-            *(["allow", "bash", "--usr"], 2, "No such option"),
-        ),
-        ([], 2, "Missing argument 'KEY'"),
-    ],
-)
-def test_a_mistake_is_one_sentence_and_changes_nothing(
-    headway: Headway, words: list[str], code: int, what: str
-) -> None:
-    said = headway("config", "set", *words, code=code).stderr
-    assert what in said
-    assert "abc123" not in said
-    assert os.listdir(".") == [".git"]
+MISTAKES: list[tuple[list[str], int, str]] = [
+    (["mode", "yes"], 1, "Error: This cannot be set; correct it:\n- mode: Expected 'default' |"),
+    (["modes", "yolo"], 1, "Error: There is no setting 'modes'; did you mean 'mode'?"),
+    (["model", "sk-abc123"], 1, "Error: Looks like a secret key; keys belong in the environment"),
+    (
+        ["mode", "yolo", "default"],
+        2,
+        "Error: 'mode' takes one VALUE, not 2; put quotes around it if it has spaces.",
+    ),
+    (["model", "scripted:my", "file.json"], 2, "Error: 'model' takes one VALUE, not 2; put quotes around it"),
+    (["max_cost", "-1"], 1, "- max_cost: Must be more than 0, received -1"),
+    (["max_cost", "-0.5", "--user"], 1, "- max_cost: Must be more than 0, received -0.5"),
+    (["parallel", "-3", "--json"], 1, "parallel: Must be at least 1, received -3"),
+    (["limits.results", "--", "-1"], 1, "- limits.results: Must be at least 1, received -1"),
+    (["allow", "bash", "--usr"], 2, "No such option"),
+    ([], 2, "Missing argument 'KEY'"),
+]
+
+
+def test_a_mistake_is_one_sentence_and_changes_nothing(headway: Headway) -> None:
+    def check(words: list[str], code: int, what: str) -> None:
+        said = headway("config", "set", *words, code=code).stderr
+        assert what in said
+        assert "abc123" not in said
+        assert os.listdir(".") == [".git"]
+
+    check_rows(MISTAKES, check)
 
 
 def test_a_bad_file_is_named_and_data_has_every_fault(headway: Headway) -> None:
@@ -242,25 +237,6 @@ def test_hostile_text_is_harmless_on_the_terminal(headway: Headway) -> None:
         said = headway("config", "show", *words).stdout
         assert "\x1b" not in said
         assert "\u202e" not in said
-
-
-@pytest.mark.parametrize(
-    ("line", "offered"),
-    [
-        ("headway config set mo", ["plain,model", "plain,mode"]),
-        ("headway config set limits.bash", ["plain,limits.bash_seconds", "plain,limits.bash_seconds_max"]),
-        ("headway config set mode ", ["plain,default", "plain,auto_edit", "plain,yolo"]),
-        ("headway config set todo_tools l", ["plain,light"]),
-        ("headway config set model ", []),
-        ("headway config set nothing ", []),
-    ],
-)
-def test_the_shell_completes_keys_and_closed_sets(line: str, offered: list[str]) -> None:
-    words = line.split()
-    env = {"_HEADWAY_COMPLETE": "bash_complete", "COMP_WORDS": line, "COMP_CWORD": str(len(words) - (line[-1] != " "))}
-    program = str(Path(sys.executable).with_name("headway"))
-    done = subprocess.run([program], env={**os.environ, **env}, capture_output=True, text=True, timeout=60, check=True)
-    assert done.stdout.split() == offered
 
 
 LOADED = """

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from tests.support.processes import PROGRAM, WAIT, environment
+from tests.support.processes import run
 from tests.support.scripts import bash, call, script, turn, write
 
 import headway as api
@@ -18,7 +17,7 @@ from headway.core.events import Event
 from headway.core.model import MAIN_AGENT
 from headway.core.run_events import RunData, RunFinished, RunStarted, ToolFinished, Usage
 
-from .conftest import Headway, data
+from .commands import Headway, data
 
 AT = "2026-01-02T03:04:05.000Z"
 
@@ -203,14 +202,7 @@ def test_a_real_run_can_be_looked_at_afterwards(headway: Headway, project: Path)
     Path("x.py").write_text("old\n", encoding="utf-8")
     edit = call("edit", path="x.py", old_string="old", new_string="新的")
     model = script(turn("", call("read_file", path="x.py")), turn("", edit, write("n.txt"), bash("true")), "Done.")
-    subprocess.run(
-        [PROGRAM, "run", "Change it", "--model", model, "--mode", "yolo"],
-        env=environment(),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        timeout=WAIT,
-        check=True,
-    )
+    assert run("run", "Change it", "--model", model, "--mode", "yolo").code == 0
     shown = headway("diff").stdout
     assert "-old\n+新的\n" in shown
     assert "+++ b/n.txt\n@@ -0,0 +1 @@\n+new\n" in shown

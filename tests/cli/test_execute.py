@@ -1,7 +1,4 @@
-"""`headway todos execute`, `execute-all` and `rollback` in a shell, without a terminal: what they say, do and end with.
-
-The other tests of executing items take their lists, models and doors from here.
-"""
+"""`headway todos execute`, `execute-all` and `rollback` without a terminal: what they say, do and end with."""
 
 from __future__ import annotations
 
@@ -32,21 +29,21 @@ from tests.support.executions import (
 )
 from tests.support.processes import run
 from tests.support.scripts import bash, turn, write
+from tests.support.tables import check_rows
 
 from headway.cli.app import app
 
-from .conftest import Headway
+from .commands import Headway
 
+HOSTILE = "Fix \x1b[31mred\x1b[0m\x07 \x1b]0;title\x07\n▶ [9/9] Fake \u202edetrever\u200b 解析"
+UNSEEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b\u202e]")
 
-@pytest.fixture(autouse=True)
-def project(repository: Path) -> Path:
-    return repository
-
+pytestmark = pytest.mark.usefixtures("repository")
 
 # what it says
 
 
-def test_every_item_is_told_with_its_place_and_time_and_so_is_the_end(project: Path) -> None:
+def test_every_item_is_told_with_its_place_and_time_and_so_is_the_end(repository: Path) -> None:
     texts = ["Design it", "Implement JWT", "Test it", "Describe it", "Ship it"]
     times = [None, "45min", None, "1h", None]
     ids = [f"s{number}" for number in range(1, 6)]
@@ -85,7 +82,7 @@ def test_every_item_is_told_with_its_place_and_time_and_so_is_the_end(project: P
     assert "\x1b" not in ended.out
 
 
-def test_a_failure_is_told_with_its_item_and_how_to_go_on_and_going_on_takes_it_up(project: Path) -> None:
+def test_a_failure_is_told_with_its_item_and_how_to_go_on_and_going_on_takes_it_up(repository: Path) -> None:
     listed("s1", "s2", item("s3", "Deploy"), item("s4", "", "s3"), "s5")
     ended = run(*ALL, "--mode=yolo", "--model", done("s1", "s2", "s4", "s5", s3=FAILS * 2))
     assert ended.code == 1
@@ -181,36 +178,37 @@ def test_an_id_that_there_is_not_is_answered_with_those_that_there_are(headway: 
     assert json.loads(told.stderr)["error"]["ids"] == ["s1", "s2"]
 
 
-@pytest.mark.parametrize(
-    ("words", "hint"),
-    [
-        (["execute-al"], "did you mean 'execute-all'?"),
-        (["rolback", "s1"], "did you mean 'rollback'?"),
-        (["execute"], "Missing argument 'ID'."),
-        (["rollback"], "Missing argument 'ID'."),
-        (["execute", "s1", "s2"], "Got unexpected extra argument (s2)"),
-        (["execute-all", "s1"], "Got unexpected extra argument (s1)"),
-        (["execute-all", "--paralel=2"], "Did you mean '--parallel'?"),
-        (["execute", "s1", "--retry=2"], "Did you mean one of: '--project', '--retries'?"),
-        (["execute", "s1", "--parallel=2"], "No such option '--parallel'"),
-        (["rollback", "s1", "--forc"], "'--forc'"),
-        (["execute-all", "--mode=jolo"], "'jolo' is no mode; did you mean 'yolo'?"),
-        (["execute", "s1", "--mode", "plan"], "Choose from: default, auto_edit, yolo."),
-        (["execute-all", "--parallel=0"], "0 is not in the range 1<=x<=64."),
-        (["execute-all", "--parallel=65"], "65 is not in the range 1<=x<=64."),
-        (["execute-all", "--parallel=two"], "'two' is not a valid integer"),
-        (["execute-all", "--retries=-1"], "-1 is not in the range 0<=x<=100."),
-        (["execute", "s1", "--retries=101"], "101 is not in the range 0<=x<=100."),
-    ],
-)
-def test_a_command_that_is_written_wrongly_is_answered_with_what_is_right(
-    headway: Headway, words: list[str], hint: str
-) -> None:
+MISTAKES: list[tuple[list[str], str]] = [
+    (["execute-al"], "did you mean 'execute-all'?"),
+    (["rolback", "s1"], "did you mean 'rollback'?"),
+    (["execute"], "Missing argument 'ID'."),
+    (["rollback"], "Missing argument 'ID'."),
+    (["execute", "s1", "s2"], "Got unexpected extra argument (s2)"),
+    (["execute-all", "s1"], "Got unexpected extra argument (s1)"),
+    (["execute-all", "--paralel=2"], "Did you mean '--parallel'?"),
+    (["execute", "s1", "--retry=2"], "Did you mean one of: '--project', '--retries'?"),
+    (["execute", "s1", "--parallel=2"], "No such option '--parallel'"),
+    (["rollback", "s1", "--forc"], "'--forc'"),
+    (["execute-all", "--mode=jolo"], "'jolo' is no mode; did you mean 'yolo'?"),
+    (["execute", "s1", "--mode", "plan"], "Choose from: default, auto_edit, yolo."),
+    (["execute-all", "--parallel=0"], "0 is not in the range 1<=x<=64."),
+    (["execute-all", "--parallel=65"], "65 is not in the range 1<=x<=64."),
+    (["execute-all", "--parallel=two"], "'two' is not a valid integer"),
+    (["execute-all", "--retries=-1"], "-1 is not in the range 0<=x<=100."),
+    (["execute", "s1", "--retries=101"], "101 is not in the range 0<=x<=100."),
+]
+
+
+def test_a_command_that_is_written_wrongly_is_answered_with_what_is_right(headway: Headway) -> None:
     session = listed("s1", "s2")
     before = session.version
-    told = headway("todos", *words, code=2)
-    assert told.stderr.startswith("Usage: ") and hint in told.stderr
-    assert session.version == before
+
+    def check(words: list[str], hint: str) -> None:
+        told = headway("todos", *words, code=2)
+        assert told.stderr.startswith("Usage: ") and hint in told.stderr
+        assert session.version == before
+
+    check_rows(MISTAKES, check)
 
 
 @pytest.mark.parametrize("words", [("execute", "s1"), ("execute-all",)])
@@ -234,6 +232,27 @@ def test_without_a_model_it_says_how_to_name_one(words: tuple[str, ...]) -> None
     assert ended.code == 1 and ended.out == ""
     assert ended.err == "Error: There is no script 'nowhere.json': name a JSON file as scripted:FILE.json.\n"
     assert session.version == before
+
+
+def test_piped_nothing_stands_there_but_text_and_the_list_when_it_changed() -> None:
+    listed(item("s1", "第一"), item("s2", HOSTILE))
+    ended = run(*ALL, "--mode=yolo", "--parallel=2", "--model", done("s1", s2=FAILS * 2))
+    assert ended.code == 1
+    assert not UNSEEN.search(ended.out)
+    assert "bash exit 3" not in ended.out.partition(FAILED)[0].replace("exit code 3: exit 3", "")
+    assert ended.out.count("┌─ Tasks") == ended.out.count("└──") >= 3
+    assert "s2 failed: Its last command failed" in ending(ended)[1]
+
+
+def test_hostile_reasons_are_shown_and_not_obeyed() -> None:
+    listed("s1")
+    reason = "No \x1b[31mway\x07\n✅ Batch Execution Complete! \u202e"
+    report = turn("", {"name": "report_item", "args": {"status": "blocked", "reason": reason}})
+    ended = run(*ALL, "--mode=yolo", "--retries=0", "--model", scripted(s1=[report, "So it is."]))
+    assert ended.code == 1
+    assert not UNSEEN.search(ended.out)
+    assert COMPLETE not in ended.out.splitlines()
+    assert ending(ended)[1].startswith("s1 failed: No ␛[31mway␇ ✅ Batch")
 
 
 # for programs
@@ -278,14 +297,14 @@ def test_as_json_what_cannot_be_executed_is_told_as_json(headway: Headway) -> No
     ],
 )
 def test_without_a_person_only_what_the_mode_allows_is_done_and_the_item_says_so(
-    project: Path, mode: str, files: list[str], why: str
+    repository: Path, mode: str, files: list[str], why: str
 ) -> None:
     session = listed("s1")
     calls = (
         [turn("", write("a.txt"))] if mode == "default" else [turn("", write("a.txt")), turn("", bash("touch b.txt"))]
     )
     ended = run("todos", "execute", "s1", f"--mode={mode}", "--model", scripted(s1=[*calls, "Done."]))
-    assert sorted(path.name for path in project.glob("*.txt")) == files
+    assert sorted(path.name for path in repository.glob("*.txt")) == files
     assert ended.code == (1 if why else 0)
     assert states() == {"s1": "blocked" if why else "completed"}
     assert (session.todos[0].notes or "") == why
@@ -331,9 +350,9 @@ def test_the_list_of_a_sub_agent_is_executed_as_visibly_as_any_other() -> None:
     assert "▶ [1/1] Help" in said(ended) and "I helped." in said(ended) and "│ ✓ Help " in ended.out
 
 
-def test_without_git_items_are_executed_and_it_says_what_there_is_not(project: Path) -> None:
-    (project / "nothing").mkdir()
-    env = {"PATH": str(project / "nothing")}
+def test_without_git_items_are_executed_and_it_says_what_there_is_not(repository: Path) -> None:
+    (repository / "nothing").mkdir()
+    env = {"PATH": str(repository / "nothing")}
     listed("s1")
     model = scripted(s1=[turn("", write("a.txt")), "Done."])
     ended = run(*ALL, "--mode=yolo", "--model", model, env=env)
@@ -342,14 +361,14 @@ def test_without_git_items_are_executed_and_it_says_what_there_is_not(project: P
     assert "git" in note
     ended = run("todos", "rollback", "s1", env=env)
     assert ended.code == 1 and ended.err.startswith("Error: ") and "git" in ended.err
-    assert (project / "a.txt").exists()
+    assert (repository / "a.txt").exists()
 
 
 # rollback
 
 
-def test_rollback_brings_the_files_back_and_names_what_was_built_on_them(project: Path) -> None:
-    (project / "a.txt").write_text("old\n", encoding="utf-8")
+def test_rollback_brings_the_files_back_and_names_what_was_built_on_them(repository: Path) -> None:
+    (repository / "a.txt").write_text("old\n", encoding="utf-8")
     listed("s1", item("s2", "", "s1"))
     commands = "echo new > a.txt; echo new > b.txt"
     run(*ALL, "--mode=yolo", "--model", done("s2", s1=[turn("", bash(commands)), "Done."]))
@@ -360,20 +379,20 @@ def test_rollback_brings_the_files_back_and_names_what_was_built_on_them(project
         "Completed on top of it, and left as they are: s2\n",
         "",
     )
-    assert (project / "a.txt").read_text() == "old\n" and not (project / "b.txt").exists()
+    assert (repository / "a.txt").read_text() == "old\n" and not (repository / "b.txt").exists()
     assert states() == {"s1": "pending", "s2": "completed"}
     again = run("todos", "rollback", "s1")
     assert again.code == 1 and again.err.startswith("Error: There is nothing to roll back for 's1': ")
 
 
-def test_rollback_of_what_was_changed_since_is_refused_until_it_is_forced(project: Path) -> None:
+def test_rollback_of_what_was_changed_since_is_refused_until_it_is_forced(repository: Path) -> None:
     listed("s1")
     run(*ALL, "--mode=yolo", "--model", scripted(s1=[turn("", bash("echo new > a.txt")), "Done."]))
-    (project / "a.txt").write_text("mine\n", encoding="utf-8")
+    (repository / "a.txt").write_text("mine\n", encoding="utf-8")
     refused = run("todos", "rollback", "s1")
     assert refused.code == 1 and refused.out == ""
     assert refused.err.startswith("Error: 's1' was not rolled back: a.txt changed since, by someone else. Use --force ")
-    assert (project / "a.txt").read_text() == "mine\n" and states() == {"s1": "completed"}
+    assert (repository / "a.txt").read_text() == "mine\n" and states() == {"s1": "completed"}
     forced = run("todos", "rollback", "s1", "--force", "--json")
     assert json.loads(forced.out) == {
         "id": "s1",
@@ -381,7 +400,7 @@ def test_rollback_of_what_was_changed_since_is_refused_until_it_is_forced(projec
         "saved": json.loads(forced.out)["saved"],
         "dependents": [],
     }
-    assert not (project / "a.txt").exists() and states() == {"s1": "pending"}
+    assert not (repository / "a.txt").exists() and states() == {"s1": "pending"}
 
 
 @pytest.mark.parametrize(("number", "told"), [(0, "no file was changed by it"), (1, "1 file as before it")])
@@ -391,14 +410,14 @@ def test_rollback_counts_files_as_people_do(number: int, told: str) -> None:
     assert run("todos", "rollback", "s1").out.splitlines()[0] == f"✅ Rolled back s1 → pending ({told})"
 
 
-def test_rollback_names_twenty_files_and_counts_the_rest_and_shows_hostile_names_harmlessly(project: Path) -> None:
+def test_rollback_names_twenty_files_and_counts_the_rest_and_shows_hostile_names_harmlessly(repository: Path) -> None:
     listed("s1")
     command = "for n in $(seq 10 34); do touch $n.txt; done; touch \"$(printf 'a\\033[31m.txt')\""
     run(*ALL, "--mode=yolo", "--model", scripted(s1=[turn("", bash(command)), "Done."]))
     lines = run("todos", "rollback", "s1").out.splitlines()
     assert lines[0].endswith("(26 files as before it)")
     assert len(lines) == 22 and lines[-1] == "  … 6 more"
-    assert not [*project.glob("*.txt")]
+    assert not [*repository.glob("*.txt")]
     assert "\x1b" not in "".join(lines)
 
 
@@ -432,22 +451,25 @@ def completed(*words: str) -> list[str]:
     return [str(found.value) for found in shell.get_completions([*words[:-1]], words[-1])]
 
 
-@pytest.mark.parametrize(
-    ("words", "offered"),
-    [
-        (("todos", "exec"), ["execute", "execute-all"]),
-        (("todos", "rol"), ["rollback"]),
-        (("todos", "execute", ""), ["step-1", "step-2"]),
-        (("todos", "rollback", "step-2"), ["step-2"]),
-        (("todos", "execute", "step-1", "--mode", ""), ["default", "auto_edit", "yolo"]),
-        (("todos", "execute-all", "--mode", "a"), ["auto_edit"]),
-        (("todos", "execute-all", "--ke"), ["--keep-going"]),
-        (("todos", "rollback", "step-1", "--f"), ["--force"]),
-    ],
-)
-def test_the_shell_completes_ids_modes_and_flags(words: tuple[str, ...], offered: list[str]) -> None:
+OFFERED: list[tuple[tuple[str, ...], list[str]]] = [
+    (("todos", "exec"), ["execute", "execute-all"]),
+    (("todos", "rol"), ["rollback"]),
+    (("todos", "execute", ""), ["step-1", "step-2"]),
+    (("todos", "rollback", "step-2"), ["step-2"]),
+    (("todos", "execute", "step-1", "--mode", ""), ["default", "auto_edit", "yolo"]),
+    (("todos", "execute-all", "--mode", "a"), ["auto_edit"]),
+    (("todos", "execute-all", "--ke"), ["--keep-going"]),
+    (("todos", "rollback", "step-1", "--f"), ["--force"]),
+]
+
+
+def test_the_shell_completes_ids_modes_and_flags() -> None:
     listed("step-1", "step-2")
-    assert completed(*words) == offered
+
+    def check(words: tuple[str, ...], offered: list[str]) -> None:
+        assert completed(*words) == offered
+
+    check_rows(OFFERED, check)
 
 
 def test_every_flag_of_a_command_is_in_its_help_with_words() -> None:

@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 from tests.support.executions import ALL, FAILS, NAME, item, listed, said, scripted, starts, states
-from tests.support.processes import Form, run, until
+from tests.support.processes import Form, run
 from tests.support.scripts import bash, script, turn, write, writing
-from tests.support.terminal import Terminal
 
 import headway as api
 from headway.core.batch_events import EvidenceAsked
 from headway.core.run_events import RunStarted, ToolFinished
 
-from .conftest import Headway
+from .commands import Headway
 
 NOTHING_SHOWS = "Nothing shows yet that this is done: t1. Run a command that checks it"
 OPEN, DONE = writing(("Write it", "in_progress")), writing(("Write it", "completed"))
 
-
-@pytest.fixture(autouse=True)
-def project(repository: Path) -> Path:
-    return repository
+pytestmark = pytest.mark.usefixtures("repository")
 
 
 def kept() -> api.Session:
@@ -135,20 +130,3 @@ def test_the_marks_tell_verified_from_reported_after_an_execution(headway: Headw
 
 
 # the demo
-
-
-def test_the_demo_can_be_stopped_and_gone_on_with(project: Path, headway: Headway) -> None:
-    terminal = Terminal("demo", columns=110, lines=50, env={"TMPDIR": str(project)})
-    terminal.until(lambda shown: "3. They are executed" in terminal.all and "▶ [1/5]" in terminal.all)
-    terminal.send("\x03")
-    assert terminal.end() == 0
-    assert terminal.given_back
-    assert "Stopped; everything is kept as it is." in terminal.all and "Go on with it, for example:" in terminal.all
-    (folder,) = project.glob("headway-demo-*")
-    until(lambda: "in_progress" not in states_in(folder))
-    assert len(states_in(folder)) == 5
-    assert "Todo List (5 total)" in headway("todos", "list", "--project", str(folder)).output
-
-
-def states_in(folder: Path) -> list[str]:
-    return [str(todo.status) for todo in api.open(folder, "demo").todos]

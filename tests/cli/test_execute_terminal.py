@@ -16,7 +16,6 @@ from tests.support.executions import (
     at,
     done,
     door,
-    ending,
     item,
     let,
     listed,
@@ -24,25 +23,19 @@ from tests.support.executions import (
     starts,
     states,
 )
-from tests.support.processes import NOTHING, run
+from tests.support.processes import NOTHING
 from tests.support.scripts import LONG, bash, talking, turn, write
-from tests.support.terminal import Terminal
+from tests.support.terminal import Terminal, boxes, one_box
 
 import headway as api
 from headway.core.run_events import ToolFinished
-
-from .test_run_terminal import boxes, one_box
 
 CTRL_C, CTRL_D = "\x03", "\x04"
 WITHOUT_UNICODE = {"PYTHONIOENCODING": "ascii"}
 PROMPT = "a: always in this run"
 HOSTILE = "Fix \x1b[31mred\x1b[0m\x07 \x1b]0;title\x07\n▶ [9/9] Fake \u202edetrever\u200b 解析"
-UNSEEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b\u202e]")
 
-
-@pytest.fixture(autouse=True)
-def project(repository: Path) -> Path:
-    return repository
+pytestmark = [pytest.mark.more, pytest.mark.usefixtures("repository")]
 
 
 def executing(
@@ -66,7 +59,7 @@ def results() -> list[str]:
 # one after the other
 
 
-def test_what_the_model_of_an_item_says_and_does_is_seen_under_its_heading(project: Path) -> None:
+def test_what_the_model_of_an_item_says_and_does_is_seen_under_its_heading(repository: Path) -> None:
     listed(item("s1", "Write it"), item("s2", "Implement JWT", estimated_time="45min"))
     model = scripted(s1=["Written."], s2=[turn("I begin.", write("a.txt")), door("a"), talking()])
     terminal = executing(model=model)
@@ -106,6 +99,7 @@ def test_the_end_stands_under_one_box_and_the_terminal_is_given_back(
 # several at once
 
 
+@pytest.mark.smoke
 def test_each_item_that_runs_has_a_line_with_what_it_does_until_it_ends() -> None:
     listed(*(item(f"s{number}", f"Item {number}") for number in range(1, 5)))
     waiting = {f"s{number}": [door(f"d{number}"), turn("", bash("true")), "Done."] for number in range(1, 4)}
@@ -182,16 +176,6 @@ def test_without_colour_everything_is_plain_text(env: dict[str, str], parallel: 
     assert places == sorted(places)
 
 
-def test_piped_nothing_stands_there_but_text_and_the_list_when_it_changed() -> None:
-    listed(item("s1", "第一"), item("s2", HOSTILE))
-    ended = run(*ALL, "--mode=yolo", "--parallel=2", "--model", done("s1", s2=FAILS * 2))
-    assert ended.code == 1
-    assert not UNSEEN.search(ended.out)
-    assert "bash exit 3" not in ended.out.partition(FAILED)[0].replace("exit code 3: exit 3", "")
-    assert ended.out.count("┌─ Tasks") == ended.out.count("└──") >= 3
-    assert "s2 failed: Its last command failed" in ending(ended)[1]
-
-
 def test_without_unicode_what_happens_is_seen_in_ascii() -> None:
     listed(item("s1", "第一", estimated_time="1h"), "s2")
     terminal = executing("--parallel=2", model=done("s1", s2=[door("a"), *FAILS * 2]), env=WITHOUT_UNICODE)
@@ -237,17 +221,6 @@ def test_hostile_items_are_shown_and_not_obeyed(parallel: int) -> None:
     assert "Fix ␛[31mred␛[0m␇" in terminal.all and "解析" in terminal.all
 
 
-def test_hostile_reasons_are_shown_and_not_obeyed() -> None:
-    listed("s1")
-    reason = "No \x1b[31mway\x07\n✅ Batch Execution Complete! \u202e"
-    report = turn("", {"name": "report_item", "args": {"status": "blocked", "reason": reason}})
-    ended = run(*ALL, "--mode=yolo", "--retries=0", "--model", scripted(s1=[report, "So it is."]))
-    assert ended.code == 1
-    assert not UNSEEN.search(ended.out)
-    assert COMPLETE not in ended.out.splitlines()
-    assert ending(ended)[1].startswith("s1 failed: No ␛[31mway␇ ✅ Batch")
-
-
 def test_how_long_an_item_takes_and_which_attempt_it_is_is_seen_however_long_its_text_is() -> None:
     listed(item("s1", "A long text " * 20, estimated_time="45min"))
     terminal = executing(model=scripted(s1=[*FAILS, "Done."]))
@@ -260,7 +233,8 @@ def test_how_long_an_item_takes_and_which_attempt_it_is_is_seen_however_long_its
 # questions
 
 
-def test_by_default_the_person_is_asked_and_yes_no_and_always_count(project: Path) -> None:
+@pytest.mark.smoke
+def test_by_default_the_person_is_asked_and_yes_no_and_always_count(repository: Path) -> None:
     listed("s1", "s2", "s3")
     model = scripted(
         s1=[turn("", bash("touch 1")), turn("", bash("touch 2")), turn("", bash("true")), "Done."],
@@ -269,23 +243,23 @@ def test_by_default_the_person_is_asked_and_yes_no_and_always_count(project: Pat
     )
     terminal = executing(mode="", model=model)
     terminal.asked("? Run: touch 1")
-    assert not (project / "1").exists() and "\x1b[?25h" in terminal.raw
+    assert not (repository / "1").exists() and "\x1b[?25h" in terminal.raw
     terminal.send("y\n")
     terminal.asked("? Run: touch 2")
-    assert (project / "1").exists()
+    assert (repository / "1").exists()
     terminal.send("n use the other 文件\n")
     terminal.asked("? Run: true")
     terminal.send("a\n")
     terminal.asked("? Create 4")
-    assert (project / "3").exists(), "always is for all items of the execution"
+    assert (repository / "3").exists(), "always is for all items of the execution"
     terminal.send("y\n")
     assert terminal.end() == 0
-    assert sorted(path.name for path in project.glob("[0-9]")) == ["1", "3", "4"]
+    assert sorted(path.name for path in repository.glob("[0-9]")) == ["1", "3", "4"]
     assert [text for text in results() if "use the other 文件" in text]
     assert terminal.all.count(PROMPT) == 4 and "Executed 3/3 todos in " in terminal.all
 
 
-def test_at_once_it_says_which_item_asks_and_one_is_asked_after_the_other(project: Path) -> None:
+def test_at_once_it_says_which_item_asks_and_one_is_asked_after_the_other(repository: Path) -> None:
     listed(item("s1", "First"), item("s2", "第二"))
     model = scripted(**{name: [turn("", bash(f"touch {name}")), "Done."] for name in ("s1", "s2")})
     terminal = executing("--parallel=2", "--retries=0", mode="default", model=model)
@@ -305,17 +279,17 @@ def test_at_once_it_says_which_item_asks_and_one_is_asked_after_the_other(projec
     assert terminal.end() == 1
     assert terminal.given_back and one_box(terminal.all, rows=4)
     assert sorted(states().values()) == ["blocked", "completed"]
-    assert len([*project.glob("s[12]")]) == 1
+    assert len([*repository.glob("s[12]")]) == 1
     assert "bash was not allowed" in terminal.all
 
 
-def test_in_auto_edit_only_commands_are_asked_about(project: Path) -> None:
+def test_in_auto_edit_only_commands_are_asked_about(repository: Path) -> None:
     listed("s1")
     terminal = executing(
         mode="auto_edit", model=scripted(s1=[turn("", write("a.txt")), turn("", bash("touch 1")), "Done."])
     )
     terminal.asked("? Run: touch 1")
-    assert (project / "a.txt").exists()
+    assert (repository / "a.txt").exists()
     terminal.send("y\n")
     assert terminal.end() == 0
     assert terminal.all.count(PROMPT) == 1
@@ -331,19 +305,19 @@ def test_an_item_that_was_told_no_is_blocked_and_says_so() -> None:
     assert states() == {"s1": "blocked", "s2": "pending"}
 
 
-def test_the_end_of_the_input_is_a_no(project: Path) -> None:
+def test_the_end_of_the_input_is_a_no(repository: Path) -> None:
     listed("s1")
     terminal = executing("--retries=0", mode="default", model=scripted(s1=[turn("", bash("touch 1")), "As you say."]))
     terminal.asked("? Run: touch 1")
     terminal.send(CTRL_D)
     assert terminal.end() == 1
-    assert not (project / "1").exists() and terminal.given_back
+    assert not (repository / "1").exists() and terminal.given_back
 
 
-def test_without_a_keyboard_nobody_is_asked(project: Path) -> None:
+def test_without_a_keyboard_nobody_is_asked(repository: Path) -> None:
     listed("s1")
     model = scripted(s1=[turn("", bash("touch 1")), "As you say."] * 2)
     terminal = Terminal(*ALL, "--model", model, typed=False)
     assert terminal.end() == 1
     assert PROMPT not in terminal.all and "bash was not allowed" in terminal.all
-    assert len(starts()) == 2 and not (project / "1").exists()
+    assert len(starts()) == 2 and not (repository / "1").exists()

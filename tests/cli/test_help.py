@@ -2,13 +2,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from headway.cli.app import COMMANDS
 
-from .conftest import Headway
+from .commands import Headway
 
 
 def test_help_lists_every_command_with_its_own(headway: Headway) -> None:
@@ -59,26 +58,3 @@ def test_the_help_loads_none_of_the_commands() -> None:
     command = [sys.executable, "-c", LOADED, "--help"]
     done = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=60, check=True)
     assert done.stdout == "[]\n"
-
-
-@pytest.mark.parametrize(
-    ("line", "offered"),
-    [
-        ("headway mo", ["plain,mode", "plain,model"]),
-        ("headway qu", []),
-        ("headway mode y", ["plain,yolo"]),
-        ("headway --mode y", ["plain,yolo"]),
-        ("headway nope t", []),
-        ("headway todos nope u", []),
-        ("headway help todos und", ["plain,undo"]),
-        ("headway session n", ["plain,new"]),
-        ("headway --session s todos drop ", ["plain,t1"]),
-    ],
-)
-def test_the_shell_completes_them(headway: Headway, line: str, offered: list[str]) -> None:
-    headway("todos", "add", "A", "--session", "s")
-    words = line.split()
-    env = {"_HEADWAY_COMPLETE": "bash_complete", "COMP_WORDS": line, "COMP_CWORD": str(len(words) - (line[-1] != " "))}
-    program = str(Path(sys.executable).with_name("headway"))
-    done = subprocess.run([program], env=env, capture_output=True, text=True, timeout=60, check=True)
-    assert (done.stdout.split(), done.stderr) == (offered, "")

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,7 +11,7 @@ import headway as api
 from headway.core.errors import HeadwayError
 from headway.project import IN_MEMORY, find_project, project_of, project_of_list
 
-from .conftest import Headway, data
+from .commands import Headway, data
 
 SENTENCE = "The agent keeps this list in memory; call TodoWrite on a line of its own, not within a command."
 
@@ -92,12 +90,3 @@ def test_a_list_that_is_there_already_is_left_alone(
     headway("todos", "add", "B", code=1)
     monkeypatch.delenv(IN_MEMORY)
     assert [todo["content"] for todo in data(headway("todos", "list", "--json"))["todos"]] == ["A"]
-
-
-def test_the_shell_completes_nothing_and_says_nothing(project: Path) -> None:
-    line = "headway todos update "
-    env = {"_HEADWAY_COMPLETE": "bash_complete", "COMP_WORDS": line, "COMP_CWORD": "3", IN_MEMORY: "1"}
-    program = str(Path(sys.executable).with_name("headway"))
-    done = subprocess.run([program], env={**os.environ, **env}, capture_output=True, timeout=60, check=True)
-    assert (done.stdout.strip(), done.stderr) == (b"", b"")
-    assert os.listdir(project) == [".git"]

@@ -7,22 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from headway.agent import PROVIDERS
 from headway.cli.options import MODES
 from headway.tools.effects import Mode
 
-from .conftest import Headway, data
+from .commands import Headway, data
 
 OWN = "config/headway/config.toml"
-
-
-@pytest.fixture(autouse=True)
-def nothing_set(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    models = {name for row in PROVIDERS.values() for name in (*row.keys, row.url_variable) if name}
-    for name in list(os.environ):
-        if name in models or name.startswith(("HEADWAY_", "GIT_")):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(project / "config"))
 
 
 def test_every_mode_is_explained() -> None:

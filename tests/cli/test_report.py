@@ -7,18 +7,12 @@ import stat
 from pathlib import Path
 
 import pytest
-from tests.support.processes import discard_all, run
+from tests.support.processes import run
 from tests.support.scripts import call, creating, script, turn, write
 
 import headway as api
 
-from .conftest import Headway, data
-
-
-@pytest.fixture(autouse=True)
-def nothing_left_running() -> object:
-    yield
-    discard_all()
+from .commands import Headway, data
 
 
 def test_an_empty_session_says_so(headway: Headway) -> None:

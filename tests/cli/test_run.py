@@ -11,28 +11,21 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
-from tests.support.processes import PROGRAM, WAIT, Form, Running, discard_all, environment, run, until
+from tests.support.processes import PROGRAM, WAIT, Form, Running, environment, run, until
 from tests.support.scripts import LONG, bash, call, creating, script, talking, turn, write, writing
 
 import headway as api
 from headway.core.events import Event
 from headway.core.run_events import MessageAdded, RunStarted, ToolFinished
 
-from .conftest import Headway
+from .commands import Headway
 
 GO_ON = "Go on with: headway run --continue"
 PLAN_MODE_IS_ON = "Note: Plan mode is on, so nothing will be changed; 'headway plan off' ends it.\n"
-
-
-@pytest.fixture(autouse=True)
-def nothing_left_running() -> Iterator[None]:
-    yield
-    discard_all()
 
 
 def current(project: Path) -> api.Session:
@@ -120,7 +113,7 @@ def test_with_json_and_with_debug_the_same_error_is_an_object_and_a_traceback() 
 def test_a_run_that_cannot_begin_leaves_the_current_session_alone(project: Path, headway: Headway) -> None:
     headway("todos", "add", "Mine")
     headway("sessions", "resume", "default")
-    headway("run", "x", "--model", "scripted:nope.json", code=1)
+    assert run("run", "x", "--model", "scripted:nope.json").code == 1
     assert "Mine" in headway("todos", "list").stdout
 
 

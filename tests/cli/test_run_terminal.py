@@ -5,29 +5,24 @@ from __future__ import annotations
 import re
 import signal
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.support.processes import Form, discard_all, until
+from tests.support.processes import Form, until
 from tests.support.scripts import LONG, bash, call, creating, script, talking, turn, write, writing
-from tests.support.terminal import Terminal
+from tests.support.terminal import Terminal, boxes, one_box
 
 import headway as api
 from headway.core.run_events import ToolFinished
 
-from .conftest import Headway
+from .commands import Headway
 
 CTRL_C, CTRL_D = "\x03", "\x04"
 HIDE = "\x1b[?25l"
 """What takes the cursor away."""
 PROMPT = "a: always in this run"
 
-
-@pytest.fixture(autouse=True)
-def nothing_left_running() -> Iterator[None]:
-    yield
-    discard_all()
+pytestmark = pytest.mark.more
 
 
 def current(project: Path) -> api.Session:
@@ -47,24 +42,10 @@ def ran(*calls: Form, **more: object) -> str:
     return script(*(turn("", one) for one in calls), turn("That is all.", **more))
 
 
-def boxes(shown: str) -> list[list[str]]:
-    """The whole boxes on the screen, each as its rows; what is left of others is a box of its own."""
-    found: list[list[str]] = []
-    for line in shown.splitlines():
-        if line.startswith("┌") or (line.startswith(("│", "└")) and not found):
-            found.append([])
-        if line.startswith(("┌", "│", "└")):
-            found[-1].append(line)
-    return found
-
-
-def one_box(shown: str, rows: int) -> bool:
-    return [len(box) for box in boxes(shown)] == [rows] and boxes(shown)[0][-1].endswith("┘")
-
-
 # questions
 
 
+@pytest.mark.smoke
 def test_yes_is_for_one_call_and_always_for_all_that_follow(project: Path) -> None:
     terminal = Terminal("run", "x", "--model", ran(bash("touch 1"), bash("touch 2"), bash("touch 3")))
     terminal.asked("? Run: touch 1")
@@ -243,7 +224,7 @@ def test_without_a_keyboard_nobody_is_asked(project: Path) -> None:
 # what is seen
 
 
-@pytest.mark.parametrize(("columns", "lines"), [(80, 24), (40, 24), (40, 9)])
+@pytest.mark.parametrize(("columns", "lines"), [pytest.param(80, 24, marks=pytest.mark.smoke), (40, 24), (40, 9)])
 def test_the_box_is_redrawn_in_place_under_the_lines_of_the_calls(project: Path, columns: int, lines: int) -> None:
     items = ("Read the parser 解析器 and find out why it keeps the spaces", "Fix the parser", "Run the tests")
     steps = [turn("I look first.", creating(*items), call("ls")), turn("", bash("exit 3")), turn("", bash("true"))]
@@ -262,11 +243,13 @@ def test_the_box_is_redrawn_in_place_under_the_lines_of_the_calls(project: Path,
     assert "Round" not in terminal.all and "waiting" not in terminal.all
 
 
+@pytest.mark.smoke
 def test_ctrl_c_leaves_no_remains_where_the_box_is_as_wide_as_the_terminal(project: Path) -> None:
     terminal = Terminal("run", "x", "--model", script(turn("", creating("Run it")), talking()), columns=40)
     terminal.until(lambda shown: "So on" in shown and one_box(shown, rows=3))
     terminal.send(CTRL_C)
     assert terminal.end() == 130
+    assert terminal.given_back
     assert terminal.all.count("So on") == 1
 
 
@@ -281,6 +264,7 @@ def test_while_it_waits_or_works_the_line_above_the_box_says_for_what(project: P
     assert terminal.end() == 130
 
 
+@pytest.mark.smoke
 def test_streamed_words_are_seen_as_they_come_and_stand_there_once_in_the_end(project: Path) -> None:
     text = (
         "The first line.\n\nThe second one, 第二行 has wide characters and goes on until it is longer than that.\n- a\n"
@@ -411,6 +395,7 @@ def test_a_small_screen_keeps_the_active_item_in_sight(project: Path) -> None:
     assert len([line for line in terminal.all.splitlines() if line.startswith("┌─ Tasks")]) == 1
 
 
+@pytest.mark.smoke
 def test_the_box_follows_the_size_of_the_terminal(project: Path) -> None:
     model = script(turn("", creating("A long item " * 9)), turn("word " * 300, delay=LONG))
     terminal = Terminal("run", "x", "--model", model, columns=100)

@@ -9,7 +9,7 @@ import pytest
 
 import headway as api
 
-from .conftest import Headway, data
+from .commands import Headway, data
 
 
 def test_session_is_sessions_in_one_word(headway: Headway) -> None:

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from .conftest import Headway, data
+from .commands import Headway, data
 
 
 def test_no_sessions_yet_says_how_to_begin(headway: Headway) -> None:

@@ -1,16 +1,15 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from tests.support.processes import run
 
 import headway as api
 from headway.core.model import Status
 
-from .conftest import Headway, data
+from .commands import Headway, data
 
 
 @pytest.fixture
@@ -247,14 +246,11 @@ def test_a_link_that_leads_out_of_the_project_is_not_followed(headway: Headway, 
     assert list(outside.iterdir()) == []
 
 
-def test_debug_shows_the_traceback_of_a_damaged_store(headway: Headway, project: Path) -> None:
+def test_debug_shows_the_traceback_of_a_damaged_store(project: Path) -> None:
     (project / ".headway").mkdir()
     (project / ".headway" / "headway.db").write_text("no database", encoding="utf-8")
-    program = Path(sys.executable).with_name("headway")
-    done = subprocess.run(
-        [program, "todos", "list", "--debug"], cwd=project, capture_output=True, text=True, timeout=60
-    )
-    assert "Traceback" in done.stderr and "StoreCorrupt" in done.stderr
+    done = run("todos", "list", "--debug")
+    assert "Traceback" in done.err and "StoreCorrupt" in done.err
 
 
 def test_ids_in_a_json_error_have_nothing_that_a_terminal_obeys(headway: Headway, project: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 import headway as api
 
-from .conftest import Headway, data
+from .commands import Headway, data
 
 
 @pytest.fixture

@@ -3,64 +3,28 @@
 from __future__ import annotations
 
 from itertools import count
-from typing import Any
 
 import pytest
 
-from headway import Event, Session, Status
-from headway.core.batch_changes import FinishItem, RollBack, StartItem
-from headway.core.batch_events import BatchStarted, ItemFinished, ItemRolledBack, ItemStarted
+from headway import Session, Status
 from headway.core.batches import Executed, read_executed
 from headway.core.errors import HeadwayError, NotRunnable, RunRefused, TodoNotFound
-from headway.core.evidence import Evidence, EvidenceLevel
 from headway.core.evolve import fold
 from headway.core.log import Log
-from headway.core.model import EXECUTOR, PERSON, State, Todo
+from headway.core.model import EXECUTOR, State, Todo
 from headway.core.run_changes import EndRun
 from headway.core.run_events import RunFinished
 from headway.core.runs import CUT_OFF
 from headway.store.memory import MemoryStore
 
+from .executing import SHOWN, Executing
 from .running import Running, statuses, until
 from .samples import Ticking, in_memory
 
-SHOWN = Evidence(EvidenceLevel.VERIFIED, "make test", 0, ("a.py",))
-
-
-class Executing(Running):
-    """An execution of items that a test takes step by step."""
-
-    def begin(self, *, rounds: int = 0, lease: float = 600) -> Executing:
-        super().begin(rounds=rounds, lease=lease)
-        self.numbers = count(1)
-        self.record(BatchStarted("yolo", 2, len(self.session.todos)))
-        return self
-
-    def start(self, todo_id: str, **more: Any) -> str:
-        """The sub-agent that works on the item from now on."""
-        agent = f"{todo_id} #{next(self.numbers)}"
-        facts: dict[str, Any] = {"attempt": 1, "index": 1, "total": 2, "checkpoint": "c0", **more}
-        started = ItemStarted(todo_id, "Do it", agent, **facts)
-        self.session.log.change(lambda state: StartItem(self.agent, EXECUTOR, self.clock(), self.id, started))
-        return agent
-
-    def finish_item(
-        self, todo_id: str, outcome: str = "completed", *, by: str = "", evidence: Evidence | None = None, **more: Any
-    ) -> list[Event]:
-        batch = self.run.batch
-        assert batch is not None
-        who = by or batch.executing.get(todo_id, "nobody")
-        finished = ItemFinished(todo_id, who, 1, outcome, **more)
-        change = FinishItem(self.agent, EXECUTOR, self.clock(), self.id, finished, evidence)
-        return self.session.log.change(lambda state: change)[0]
-
-    def roll_back(self, todo_id: str) -> None:
-        rolled = ItemRolledBack(todo_id, ("a.py",), False, "c1")
-        self.session.log.change(lambda state: RollBack(self.agent, PERSON, self.clock(), rolled))
-
 
 @pytest.fixture
-def session() -> Session:
+def listed() -> Session:
+    """A session with three items, of which one needs another."""
     session = in_memory(Ticking())
     session.write(
         [
@@ -74,8 +38,8 @@ def session() -> Session:
 
 
 @pytest.fixture
-def batch(session: Session) -> Executing:
-    return Executing(session).begin()
+def batch(listed: Session) -> Executing:
+    return Executing(listed).begin()
 
 
 def item(session: Session, todo_id: str) -> Todo:
@@ -91,41 +55,41 @@ def of(session: Session, todo_id: str) -> Executed:
 
 
 def test_an_item_that_begins_is_in_progress_and_the_run_knows_who_works_on_it(
-    session: Session, batch: Executing
+    listed: Session, batch: Executing
 ) -> None:
-    session.update("a", interrupted=True)
+    listed.update("a", interrupted=True)
     agent = batch.start("a", index=1, total=3)
-    assert (item(session, "a").status, item(session, "a").interrupted) == (Status.IN_PROGRESS, False)
+    assert (item(listed, "a").status, item(listed, "a").interrupted) == (Status.IN_PROGRESS, False)
     assert batch.run.batch is not None
     assert (batch.run.batch.executing, batch.run.batch.index, batch.run.batch.total) == ({"a": agent}, 1, 3)
     assert batch.run.begun == 1
 
 
 @pytest.mark.parametrize("status", ["in_progress", "completed", "cancelled"])
-def test_an_item_in_the_wrong_state_does_not_begin(session: Session, batch: Executing, status: str) -> None:
-    session.update("a", status=status)
-    before = session.version
+def test_an_item_in_the_wrong_state_does_not_begin(listed: Session, batch: Executing, status: str) -> None:
+    listed.update("a", status=status)
+    before = listed.version
     with pytest.raises(NotRunnable):
         batch.start("a")
-    assert session.version == before
+    assert listed.version == before
 
 
 @pytest.mark.parametrize("status", ["pending", "in_progress", "blocked", "cancelled"])
 def test_an_item_does_not_begin_before_what_it_needs_is_completed(
-    session: Session, batch: Executing, status: str
+    listed: Session, batch: Executing, status: str
 ) -> None:
-    session.update("a", status=status)
+    listed.update("a", status=status)
     with pytest.raises(NotRunnable, match=r"Cannot execute b\. Dependencies not completed:\n  - a"):
         batch.start("b")
-    session.update("a", status="completed")
+    listed.update("a", status="completed")
     batch.start("b")
 
 
-def test_an_item_does_not_begin_twice_at_once(session: Session, batch: Executing) -> None:
+def test_an_item_does_not_begin_twice_at_once(listed: Session, batch: Executing) -> None:
     batch.start("a")
     with pytest.raises(NotRunnable, match="'a' is being executed already"):
         batch.start("a")
-    session.update("a", status="pending")  # by a person, while it is still worked on
+    listed.update("a", status="pending")  # by a person, while it is still worked on
     with pytest.raises(NotRunnable, match="'a' is being executed already"):
         batch.start("a")
 
@@ -135,8 +99,8 @@ def test_an_unknown_item_does_not_begin(batch: Executing) -> None:
         batch.start("x")
 
 
-def test_nothing_begins_in_a_run_that_executes_none_or_is_over(session: Session) -> None:
-    run = Executing(session)
+def test_nothing_begins_in_a_run_that_executes_none_or_is_over(listed: Session) -> None:
+    run = Executing(listed)
     Running.begin(run, rounds=0)
     run.numbers = count(1)
     with pytest.raises(NotRunnable):
@@ -149,63 +113,63 @@ def test_nothing_begins_in_a_run_that_executes_none_or_is_over(session: Session)
 # ending
 
 
-def test_a_completed_item_has_its_time_its_evidence_and_its_calls(session: Session, batch: Executing) -> None:
+def test_a_completed_item_has_its_time_its_evidence_and_its_calls(listed: Session, batch: Executing) -> None:
     batch.start("a")
     batch.finish_item("a", evidence=SHOWN, tool_calls=3, failed_calls=1)
-    done = item(session, "a")
+    done = item(listed, "a")
     assert (done.status, done.evidence, done.tool_calls, done.failed_calls) == (Status.COMPLETED, SHOWN, 3, 1)
     assert done.completed_at is not None
-    assert (of(session, "a").failed, of(session, "a").began) == (False, 0)
+    assert (of(listed, "a").failed, of(listed, "a").began) == (False, 0)
     assert batch.run.batch is not None
     assert batch.run.batch.executing == {}
 
 
 @pytest.mark.parametrize("outcome", ["blocked", "cancelled"])
-def test_an_item_that_was_not_done_says_why(session: Session, batch: Executing, outcome: str) -> None:
+def test_an_item_that_was_not_done_says_why(listed: Session, batch: Executing, outcome: str) -> None:
     batch.start("a")
     batch.finish_item("a", outcome, reason="No network.", evidence=SHOWN)
-    done = item(session, "a")
+    done = item(listed, "a")
     assert (str(done.status), done.notes, done.evidence) == (outcome, "No network.", None)
-    assert of(session, "a").failed == (outcome == "blocked")
+    assert of(listed, "a").failed == (outcome == "blocked")
 
 
 @pytest.mark.parametrize(
     ("outcome", "again", "marked"), [("interrupted", False, True), ("conflict", True, False), ("blocked", True, False)]
 )
 def test_an_item_that_is_to_run_again_is_pending(
-    session: Session, batch: Executing, outcome: str, again: bool, marked: bool
+    listed: Session, batch: Executing, outcome: str, again: bool, marked: bool
 ) -> None:
     batch.start("a")
     batch.finish_item("a", outcome, again=again, reason="For now.")
-    assert (item(session, "a").status, item(session, "a").interrupted) == (Status.PENDING, marked)
-    assert item(session, "a").notes is None
-    assert not of(session, "a").failed
+    assert (item(listed, "a").status, item(listed, "a").interrupted) == (Status.PENDING, marked)
+    assert item(listed, "a").notes is None
+    assert not of(listed, "a").failed
 
 
 @pytest.mark.parametrize("status", ["pending", "completed", "cancelled", "blocked"])
 @pytest.mark.parametrize("outcome", ["completed", "blocked", "cancelled", "interrupted", "conflict"])
 def test_the_end_never_overrides_what_a_person_set(
-    session: Session, batch: Executing, status: str, outcome: str
+    listed: Session, batch: Executing, status: str, outcome: str
 ) -> None:
     batch.start("a")
-    session.update("a", status=status, notes="by hand")
+    listed.update("a", status=status, notes="by hand")
     batch.finish_item("a", outcome, reason="No.", evidence=SHOWN, tool_calls=2)
-    after = item(session, "a")
+    after = item(listed, "a")
     assert (str(after.status), after.notes, after.evidence, after.interrupted) == (status, "by hand", None, False)
     assert after.tool_calls == 2, "its calls count all the same"
     assert batch.run.batch is not None
     assert batch.run.batch.executing == {}
 
 
-def test_the_end_of_an_item_that_was_dropped_is_recorded(session: Session, batch: Executing) -> None:
+def test_the_end_of_an_item_that_was_dropped_is_recorded(listed: Session, batch: Executing) -> None:
     batch.start("a")
-    session.drop("a")
+    listed.drop("a")
     made = batch.finish_item("a")
     assert [event.type for event in made] == ["ItemFinished"]
-    assert "a" not in session.todo_list.items
+    assert "a" not in listed.todo_list.items
 
 
-def test_only_who_works_on_an_item_can_end_it(session: Session, batch: Executing) -> None:
+def test_only_who_works_on_an_item_can_end_it(listed: Session, batch: Executing) -> None:
     batch.start("a")
     for todo_id, agent in (("a", "someone"), ("c", "c #1")):
         with pytest.raises(NotRunnable, match="is not being executed by"):
@@ -213,53 +177,53 @@ def test_only_who_works_on_an_item_can_end_it(session: Session, batch: Executing
     batch.finish_item("a")
     with pytest.raises(NotRunnable):
         batch.finish_item("a", by="a #1")
-    assert statuses(session) == ["completed", "pending", "pending"]
+    assert statuses(listed) == ["completed", "pending", "pending"]
 
 
-def test_the_note_of_a_failure_goes_with_the_next_start_and_a_persons_stays(session: Session, batch: Executing) -> None:
+def test_the_note_of_a_failure_goes_with_the_next_start_and_a_persons_stays(listed: Session, batch: Executing) -> None:
     batch.start("a")
     batch.finish_item("a", "blocked", reason="No network.")
     batch.start("a")
-    assert item(session, "a").notes is None
+    assert item(listed, "a").notes is None
     batch.finish_item("a", "blocked", reason="No network.")
-    session.update("a", status="pending")
-    session.update("a", status="blocked", notes="Ask Ada.")
-    assert not of(session, "a").failed
+    listed.update("a", status="pending")
+    listed.update("a", status="blocked", notes="Ask Ada.")
+    assert not of(listed, "a").failed
     batch.start("a")
-    assert item(session, "a").notes == "Ask Ada."
+    assert item(listed, "a").notes == "Ask Ada."
 
 
-def test_a_note_that_a_person_adds_does_not_make_the_block_theirs(session: Session, batch: Executing) -> None:
+def test_a_note_that_a_person_adds_does_not_make_the_block_theirs(listed: Session, batch: Executing) -> None:
     batch.start("a")
     batch.finish_item("a", "blocked", reason="No network.")
-    session.update("a", priority="high")
-    assert of(session, "a").failed
+    listed.update("a", priority="high")
+    assert of(listed, "a").failed
 
 
-def test_the_run_of_a_sub_agent_is_forgotten_with_its_item(session: Session, batch: Executing) -> None:
+def test_the_run_of_a_sub_agent_is_forgotten_with_its_item(listed: Session, batch: Executing) -> None:
     agent = batch.start("a")
-    Running(session.agent(agent)).begin().end()
-    assert agent in session.state.runs
+    Running(listed.agent(agent)).begin().end()
+    assert agent in listed.state.runs
     batch.finish_item("a")
-    assert set(session.state.runs) == {"main"}
+    assert set(listed.state.runs) == {"main"}
 
 
 # the end of the run
 
 
-def test_the_end_of_an_execution_sets_back_only_what_it_executes(session: Session, batch: Executing) -> None:
+def test_the_end_of_an_execution_sets_back_only_what_it_executes(listed: Session, batch: Executing) -> None:
     batch.start("a")
-    session.update("c", status="in_progress")  # by a person, for themselves
+    listed.update("c", status="in_progress")  # by a person, for themselves
     batch.end("cancelled")
-    assert statuses(session) == ["pending", "pending", "in_progress"]
-    assert [todo.interrupted for todo in session.todos] == [True, False, False]
+    assert statuses(listed) == ["pending", "pending", "in_progress"]
+    assert [todo.interrupted for todo in listed.todos] == [True, False, False]
 
 
-def test_what_a_person_set_meanwhile_stays_at_the_end_of_the_run(session: Session, batch: Executing) -> None:
+def test_what_a_person_set_meanwhile_stays_at_the_end_of_the_run(listed: Session, batch: Executing) -> None:
     batch.start("a")
-    session.update("a", status="completed")
+    listed.update("a", status="completed")
     batch.end("cancelled")
-    assert (item(session, "a").status, item(session, "a").interrupted) == (Status.COMPLETED, False)
+    assert (item(listed, "a").status, item(listed, "a").interrupted) == (Status.COMPLETED, False)
 
 
 def test_an_execution_whose_process_is_gone_leaves_nothing_in_progress() -> None:
@@ -279,31 +243,31 @@ def test_an_execution_whose_process_is_gone_leaves_nothing_in_progress() -> None
     assert of(other, "a").began > 0
 
 
-def test_what_came_of_executions_goes_on_into_the_next_run(session: Session, batch: Executing) -> None:
+def test_what_came_of_executions_goes_on_into_the_next_run(listed: Session, batch: Executing) -> None:
     batch.start("a")
     batch.finish_item("a", "blocked", reason="No.")
     batch.end()
-    other = Executing(session).begin()
-    assert of(session, "a").failed
+    other = Executing(listed).begin()
+    assert of(listed, "a").failed
     assert (other.run.begun, other.run.batch is not None) == (1, True)
-    Running(session).session.log.change(lambda state: EndRun("main", "loop", other.clock(), other.id, "finished"))
-    assert of(session, "a").failed
+    Running(listed).session.log.change(lambda state: EndRun("main", "loop", other.clock(), other.id, "finished"))
+    assert of(listed, "a").failed
 
 
 # rolling back
 
 
-def test_a_rolled_back_item_is_pending_without_what_showed_it(session: Session, batch: Executing) -> None:
+def test_a_rolled_back_item_is_pending_without_what_showed_it(listed: Session, batch: Executing) -> None:
     batch.start("a")
     batch.finish_item("a", evidence=SHOWN)
     batch.end()
     batch.roll_back("a")
-    after = item(session, "a")
+    after = item(listed, "a")
     assert (after.status, after.evidence, after.completed_at) == (Status.PENDING, None, None)
-    assert of(session, "a") == Executed(0)
+    assert of(listed, "a") == Executed(0)
 
 
-def test_nothing_is_rolled_back_while_a_run_goes_on_or_that_is_not_there(session: Session, batch: Executing) -> None:
+def test_nothing_is_rolled_back_while_a_run_goes_on_or_that_is_not_there(listed: Session, batch: Executing) -> None:
     batch.start("a")
     batch.finish_item("a")
     with pytest.raises(NotRunnable, match="A run is going on"):
@@ -316,28 +280,28 @@ def test_nothing_is_rolled_back_while_a_run_goes_on_or_that_is_not_there(session
 # undo
 
 
-def test_what_an_execution_did_to_the_list_can_be_undone_and_done_again(session: Session, batch: Executing) -> None:
+def test_what_an_execution_did_to_the_list_can_be_undone_and_done_again(listed: Session, batch: Executing) -> None:
     batch.start("a")
     batch.finish_item("a", evidence=SHOWN, tool_calls=2)
     batch.end()
-    done = session.todos
-    session.undo()
-    assert item(session, "a").status is Status.PENDING
-    session.undo()
-    assert (item(session, "a").status, item(session, "a").tool_calls) == (Status.PENDING, 0)
-    session.redo(2)
-    assert session.todos == done
-    assert fold(State(), session.events()) == session.state
+    done = listed.todos
+    listed.undo()
+    assert item(listed, "a").status is Status.PENDING
+    listed.undo()
+    assert (item(listed, "a").status, item(listed, "a").tool_calls) == (Status.PENDING, 0)
+    listed.redo(2)
+    assert listed.todos == done
+    assert fold(State(), listed.events()) == listed.state
 
 
-def test_an_undone_failure_is_a_persons_word(session: Session, batch: Executing) -> None:
+def test_an_undone_failure_is_a_persons_word(listed: Session, batch: Executing) -> None:
     batch.start("a")
     batch.finish_item("a", "blocked", reason="No.")
     batch.end()
-    session.undo(2)
-    session.redo(2)
-    assert item(session, "a").status is Status.BLOCKED
-    assert not of(session, "a").failed
+    listed.undo(2)
+    listed.redo(2)
+    assert item(listed, "a").status is Status.BLOCKED
+    assert not of(listed, "a").failed
 
 
 def test_what_is_kept_of_executions_is_read_back() -> None:

@@ -15,8 +15,8 @@ from headway.core.events import ListDelta
 from headway.core.evolve import fold
 from headway.core.model import EXECUTOR, LOOP, MODEL, State
 
+from .executing import SHOWN, Executing
 from .samples import Ticking, in_memory, visible
-from .test_batches import SHOWN, Executing
 
 IDS = ("a", "b", "c", "d")
 ITEMS = [

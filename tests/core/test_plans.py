@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.support.tables import check_rows
 
 from headway import InvalidPlan, NoPlan, Plan, PlanStep, Session
 from headway.core.json_text import read_json
@@ -28,40 +29,42 @@ def step(step_id: str, *needed: str, **fields: object) -> dict[str, object]:
     return {"id": step_id, "description": f"Do {step_id}", "dependencies": list(needed), **fields}
 
 
-@pytest.mark.parametrize(
-    ("raw", "expected"),
-    [
-        (None, ["(root): Expected object, received null"]),
-        ([], ["(root): Expected object, received array"]),
-        ({}, ["title: Required", "overview: Required", "steps: Required"]),
-        (plan(title=" "), ["title: Required", "steps: Must have at least one step"]),
-        (plan(overview=4), ["overview: Expected string, received number", "steps: Must have at least one step"]),
-        (plan(steps="x"), ["steps: Expected array, received string"]),
-        (plan(step("a"), title=None), ["title: Expected string, received null"]),
-        (plan("x"), ["steps[0]: Expected object, received string"]),
-        (plan({}), ["steps[0].id: Required", "steps[0].description: Required"]),
-        (plan({"id": " ", "description": "\t"}), ["steps[0].id: Required", "steps[0].description: Required"]),
-        (plan(step("a"), step("a")), ["steps[1].id: Duplicate id 'a'"]),
-        (plan(step("a", "b")), ["steps[0].dependencies: Unknown id 'b'"]),
-        (plan(step("a", "a")), ["steps[0].dependencies: 'a' depends on itself"]),
-        (plan(step("a"), risks="x"), ["risks: Expected array, received string"]),
-        (plan(step("a"), testingStrategy=1), ["testingStrategy: Expected string, received number"]),
-        (plan(step("a"), estimatedDuration=[]), ["estimatedDuration: Expected string, received array"]),
-        (plan(step("a"), nope=1), ["nope: Unknown field"]),
-        (plan(step("a", module=1, risks=[1], estimatedTime={}, nope=1)), [
-            "steps[0].module: Expected string, received number",
-            "steps[0].risks: Expected strings, received number",
-            "steps[0].estimatedTime: Expected string, received object",
-            "steps[0].nope: Unknown field",
-        ]),
-        (plan(step("a", depends_on=["b"])), ["steps[0].depends_on: Given twice, also under another name"]),
-        (plan(step("a"), testingStrategy="x", testing_strategy="y"), [
-            "testing_strategy: Given twice, also under another name"
-        ]),
-    ],
-)  # fmt: skip
-def test_each_fault_of_a_plan_has_its_text(raw: object, expected: list[str]) -> None:
-    assert faults(raw) == expected
+FAULTS: list[tuple[object, list[str]]] = [
+    (None, ["(root): Expected object, received null"]),
+    ([], ["(root): Expected object, received array"]),
+    ({}, ["title: Required", "overview: Required", "steps: Required"]),
+    (plan(title=" "), ["title: Required", "steps: Must have at least one step"]),
+    (plan(overview=4), ["overview: Expected string, received number", "steps: Must have at least one step"]),
+    (plan(steps="x"), ["steps: Expected array, received string"]),
+    (plan(step("a"), title=None), ["title: Expected string, received null"]),
+    (plan("x"), ["steps[0]: Expected object, received string"]),
+    (plan({}), ["steps[0].id: Required", "steps[0].description: Required"]),
+    (plan({"id": " ", "description": "\t"}), ["steps[0].id: Required", "steps[0].description: Required"]),
+    (plan(step("a"), step("a")), ["steps[1].id: Duplicate id 'a'"]),
+    (plan(step("a", "b")), ["steps[0].dependencies: Unknown id 'b'"]),
+    (plan(step("a", "a")), ["steps[0].dependencies: 'a' depends on itself"]),
+    (plan(step("a"), risks="x"), ["risks: Expected array, received string"]),
+    (plan(step("a"), testingStrategy=1), ["testingStrategy: Expected string, received number"]),
+    (plan(step("a"), estimatedDuration=[]), ["estimatedDuration: Expected string, received array"]),
+    (plan(step("a"), nope=1), ["nope: Unknown field"]),
+    (plan(step("a", module=1, risks=[1], estimatedTime={}, nope=1)), [
+        "steps[0].module: Expected string, received number",
+        "steps[0].risks: Expected strings, received number",
+        "steps[0].estimatedTime: Expected string, received object",
+        "steps[0].nope: Unknown field",
+    ]),
+    (plan(step("a", depends_on=["b"])), ["steps[0].depends_on: Given twice, also under another name"]),
+    (plan(step("a"), testingStrategy="x", testing_strategy="y"), [
+        "testing_strategy: Given twice, also under another name"
+    ]),
+]  # fmt: skip
+
+
+def test_each_fault_of_a_plan_has_its_text() -> None:
+    def check(raw: object, expected: list[str]) -> None:
+        assert faults(raw) == expected
+
+    check_rows(FAULTS, check)
 
 
 def test_all_faults_are_named_at_once() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.support.tables import check_rows
 
 from headway import Evidence, EvidenceLevel, InvalidTodos, Session
 from headway.core.fields import FIELDS
@@ -38,41 +39,43 @@ def violations(todos: object, shape: Shape = MODEL, **more: object) -> list[str]
     return [str(violation) for violation in caught.value.violations]
 
 
-@pytest.mark.parametrize(
-    ("todos", "expected"),
-    [
-        ("x", ["todos: Expected array, received string"]),
-        (None, ["todos: Expected array, received null"]),
-        ({"content": "x"}, ["todos: Expected array, received object"]),
-        ([7], ["todos[0]: Expected object, received number"]),
-        ([item(), [1]], ["todos[1]: Expected object, received array"]),
-        ([item(content=7)], ["todos[0].content: Expected string, received number"]),
-        ([item(content=True)], ["todos[0].content: Expected string, received boolean"]),
-        ([item(content=None)], ["todos[0].content: Expected string, received null"]),
-        ([item(content="  \n\t")], ["todos[0].content: Required"]),
-        ([item(activeForm="")], ["todos[0].activeForm: Required"]),
-        ([{"content": "a", "status": "pending"}], ["todos[0].activeForm: Required"]),
-        (
-            [item(status="done")],
-            ["todos[0].status: Expected 'pending' | 'in_progress' | 'completed', received 'done'"],
-        ),
-        (
-            [item(status="cancelled")],
-            ["todos[0].status: Expected 'pending' | 'in_progress' | 'completed', received 'cancelled'"],
-        ),
-        (
-            [item(status=3)],
-            ["todos[0].status: Expected 'pending' | 'in_progress' | 'completed', received number"],
-        ),
-        ([item(content="x" * 11)], ["todos[0].content: Must be at most 10 characters, received 11"]),
-        ([item(activeForm="修" * 12)], ["todos[0].activeForm: Must be at most 10 characters, received 12"]),
-        ([item(priority="high")], ["todos[0].priority: Unknown field"]),
-        ([item(content=str(n)) for n in range(4)], ["todos: Must have at most 3 items, received 4"]),
-        ([item(status="in_progress")] * 2, ["todos: At most one item may be in_progress, received 2"]),
-    ],
-)
-def test_each_violation_of_a_contract_has_its_text(todos: object, expected: list[str]) -> None:
-    assert violations(todos) == expected
+VIOLATIONS = [
+    ("x", ["todos: Expected array, received string"]),
+    (None, ["todos: Expected array, received null"]),
+    ({"content": "x"}, ["todos: Expected array, received object"]),
+    ([7], ["todos[0]: Expected object, received number"]),
+    ([item(), [1]], ["todos[1]: Expected object, received array"]),
+    ([item(content=7)], ["todos[0].content: Expected string, received number"]),
+    ([item(content=True)], ["todos[0].content: Expected string, received boolean"]),
+    ([item(content=None)], ["todos[0].content: Expected string, received null"]),
+    ([item(content="  \n\t")], ["todos[0].content: Required"]),
+    ([item(activeForm="")], ["todos[0].activeForm: Required"]),
+    ([{"content": "a", "status": "pending"}], ["todos[0].activeForm: Required"]),
+    (
+        [item(status="done")],
+        ["todos[0].status: Expected 'pending' | 'in_progress' | 'completed', received 'done'"],
+    ),
+    (
+        [item(status="cancelled")],
+        ["todos[0].status: Expected 'pending' | 'in_progress' | 'completed', received 'cancelled'"],
+    ),
+    (
+        [item(status=3)],
+        ["todos[0].status: Expected 'pending' | 'in_progress' | 'completed', received number"],
+    ),
+    ([item(content="x" * 11)], ["todos[0].content: Must be at most 10 characters, received 11"]),
+    ([item(activeForm="修" * 12)], ["todos[0].activeForm: Must be at most 10 characters, received 12"]),
+    ([item(priority="high")], ["todos[0].priority: Unknown field"]),
+    ([item(content=str(n)) for n in range(4)], ["todos: Must have at most 3 items, received 4"]),
+    ([item(status="in_progress")] * 2, ["todos: At most one item may be in_progress, received 2"]),
+]
+
+
+def test_each_violation_of_a_contract_has_its_text() -> None:
+    def check(todos: object, expected: list[str]) -> None:
+        assert violations(todos) == expected
+
+    check_rows(VIOLATIONS, check)
 
 
 @pytest.mark.parametrize(
@@ -219,21 +222,31 @@ def test_the_tables_below_name_every_field() -> None:
     assert list(GOOD) == list(BAD) == [field.name for field in FIELDS] == list(Todo.__dataclass_fields__)
 
 
-@pytest.mark.parametrize(("name", "value", "kept"), [(name, *pair) for name, pairs in GOOD.items() for pair in pairs])
-def test_a_field_is_kept_as_it_should_be_under_each_of_its_names(name: str, value: object, kept: object) -> None:
-    aliases = [wire for wire, field in FULL.names.items() if field.name == name]
-    for wire in aliases:
-        session = in_memory()
-        content = {} if name == "content" else {"content": "a"}
-        (todo,) = session.write([{**content, wire: value}]).todos
-        assert getattr(todo, name) == kept
+KEPT = [(name, *pair) for name, pairs in GOOD.items() for pair in pairs]
 
 
-@pytest.mark.parametrize(("name", "value", "fault"), [(name, *pair) for name, pairs in BAD.items() for pair in pairs])
-def test_a_field_that_breaks_its_rule_is_refused_under_each_of_its_names(name: str, value: object, fault: str) -> None:
-    for wire in [wire for wire, field in FULL.names.items() if field.name == name]:
-        content = {} if name == "content" else {"content": "a"}
-        assert violations([{**content, wire: value}], FULL) == [f"todos[0].{wire}: {fault}"]
+def test_a_field_is_kept_as_it_should_be_under_each_of_its_names() -> None:
+    def check(name: str, value: object, kept: object) -> None:
+        aliases = [wire for wire, field in FULL.names.items() if field.name == name]
+        for wire in aliases:
+            session = in_memory()
+            content = {} if name == "content" else {"content": "a"}
+            (todo,) = session.write([{**content, wire: value}]).todos
+            assert getattr(todo, name) == kept
+
+    check_rows(KEPT, check)
+
+
+REFUSED = [(name, *pair) for name, pairs in BAD.items() for pair in pairs]
+
+
+def test_a_field_that_breaks_its_rule_is_refused_under_each_of_its_names() -> None:
+    def check(name: str, value: object, fault: str) -> None:
+        for wire in [wire for wire, field in FULL.names.items() if field.name == name]:
+            content = {} if name == "content" else {"content": "a"}
+            assert violations([{**content, wire: value}], FULL) == [f"todos[0].{wire}: {fault}"]
+
+    check_rows(REFUSED, check)
 
 
 def test_an_update_names_the_item_in_its_violations(session: Session) -> None:

@@ -40,16 +40,6 @@ TEST, READ = "Run the tests", "Read the parser"
 QUESTION = ApprovalAsked("q1", "bash", "execute", "make test", command="make test", call_id="call-1")
 
 
-@pytest.fixture
-def session() -> Session:
-    return in_memory()
-
-
-@pytest.fixture
-def running(session: Session) -> Running:
-    return Running(session).begin()
-
-
 def over_file(folder: Path, name: str = "default") -> Session:
     return Session(Log(SqliteStore(str(folder / ".headway" / "headway.db")), name), clock=Ticking())
 

@@ -12,20 +12,9 @@ from headway.core.run_events import ToolStarted
 from headway.core.tracking import AUTO, JUDGED, MANUAL, Policy
 
 from .running import Running, create, progress, recorded_on, status, statuses
-from .samples import in_memory
 
 TEST, READ, WRITE = "Run the tests", "Read the parser", "Fix the parser"
 POLICIES = [Policy(MANUAL), Policy(AUTO), Policy(JUDGED)]
-
-
-@pytest.fixture
-def session() -> Session:
-    return in_memory()
-
-
-@pytest.fixture
-def running(session: Session) -> Running:
-    return Running(session).begin()
 
 
 # activating

@@ -16,16 +16,6 @@ TEST, READ, WRITE = "Run the tests", "Read the parser", "Fix the parser"
 POLICIES = [Policy(MANUAL), Policy(AUTO), Policy(JUDGED)]
 
 
-@pytest.fixture
-def session() -> Session:
-    return in_memory()
-
-
-@pytest.fixture
-def running(session: Session) -> Running:
-    return Running(session).begin()
-
-
 # policies
 
 

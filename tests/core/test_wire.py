@@ -7,7 +7,7 @@ import re
 from dataclasses import asdict
 from typing import Any
 
-import pytest
+from tests.support.tables import check_rows
 
 from headway import Event, Session, Todo
 from headway.core.codec import event_dict
@@ -30,19 +30,21 @@ def test_there_is_a_sample_of_every_event_of_a_run() -> None:
     assert {type(sample).__name__ for sample in SAMPLES} == set(RUN_EVENT_NAMES)
 
 
-@pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: type(sample).__name__)
-def test_an_event_of_a_run_is_one_flat_object_in_snake_case(sample: RunData) -> None:
-    name = type(sample).__name__
-    live_only = name == LIVE_ONLY
-    event = Event(0 if live_only else 7, "2025-01-02T03:04:05.000Z", "sub-1", LOOP, name, sample)
-    record = wire(event)
-    head: dict[str, object] = {"type": name, "session_id": "test", "agent_id": "sub-1", "actor": LOOP}
-    head |= {"timestamp": event.at} if live_only else {"timestamp": event.at, "version": 7}
-    data: dict[str, object] = json.loads(json.dumps(asdict(sample)))
-    assert record == data | head
-    assert not head.keys() & data.keys()
-    assert all(re.fullmatch("[a-z][a-z_]*", key) for key in record)
-    assert (event.agent_id, event.timestamp) == (record["agent_id"], record["timestamp"])
+def test_an_event_of_a_run_is_one_flat_object_in_snake_case() -> None:
+    def check(sample: RunData) -> None:
+        name = type(sample).__name__
+        live_only = name == LIVE_ONLY
+        event = Event(0 if live_only else 7, "2025-01-02T03:04:05.000Z", "sub-1", LOOP, name, sample)
+        record = wire(event)
+        head: dict[str, object] = {"type": name, "session_id": "test", "agent_id": "sub-1", "actor": LOOP}
+        head |= {"timestamp": event.at} if live_only else {"timestamp": event.at, "version": 7}
+        data: dict[str, object] = json.loads(json.dumps(asdict(sample)))
+        assert record == data | head
+        assert not head.keys() & data.keys()
+        assert all(re.fullmatch("[a-z][a-z_]*", key) for key in record)
+        assert (event.agent_id, event.timestamp) == (record["agent_id"], record["timestamp"])
+
+    check_rows(SAMPLES, check)
 
 
 def test_the_events_of_the_list_have_the_fields_that_pages_rely_on() -> None:

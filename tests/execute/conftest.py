@@ -4,15 +4,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.support.processes import discard_all
 
-from .dags import Killer
-from .executing import Doors, project
+from .executing import Doors, commit_files
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A project in a repository of the user's own."""
-    return project(tmp_path / "project")
+    return commit_files(tmp_path / "project", {"readme.txt": "read me\n"})
 
 
 @pytest.fixture
@@ -20,8 +20,7 @@ def doors() -> Doors:
     return Doors()
 
 
-@pytest.fixture(scope="session")
-def kill() -> Iterator[Killer]:
-    made = Killer()
-    yield made
-    made.close()
+@pytest.fixture(autouse=True)
+def no_process_is_left() -> Iterator[None]:
+    yield
+    discard_all()

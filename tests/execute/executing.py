@@ -8,10 +8,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic_ai.messages import ModelMessage, ToolReturnPart, UserPromptPart
+from tests.support.projects import temporary_folder
 
 import headway
 from headway import Event, Session
@@ -36,14 +38,34 @@ Items = Iterable[str | dict[str, object]]
 # projects and lists
 
 
-def project(folder: Path, files: Mapping[str, str] | None = None) -> Path:
+def commit_files(folder: Path, files: Mapping[str, str]) -> Path:
     """A repository of the user's own, with these files committed."""
-    folder.mkdir(exist_ok=True)
-    git(folder, "init", "-q", "-b", "trunk")
-    put(folder, files if files is not None else {"readme.txt": "read me\n"})
-    git(folder, "add", "-A")
-    git(folder, "commit", "-q", "-m", "first")
+    lay_out(folder, _committed(tuple(files.items())))
     return folder
+
+
+@cache
+def _committed(files: tuple[tuple[str, str], ...]) -> dict[str, bytes]:
+    """All the files of such a repository, which git makes once."""
+    with temporary_folder() as folder:
+        git(folder, "init", "-q", "-b", "trunk", "--template=")
+        put(folder, dict(files))
+        git(folder, "add", "-A")
+        git(folder, "commit", "-q", "-m", "first")
+        (folder / ".git" / "info").mkdir()
+        return all_files(folder)
+
+
+def all_files(folder: Path) -> dict[str, bytes]:
+    """Every file of a project, also of the repository and of Headway."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def lay_out(folder: Path, files: Mapping[str, bytes]) -> None:
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
 
 
 def put(folder: Path, files: Mapping[str, str]) -> None:
@@ -65,6 +87,13 @@ def texts(folder: Path) -> dict[str, str]:
 def opened(folder: Path, items: Items, name: str = "default") -> Session:
     """A session with a list; an item as a text has that for its id."""
     session = headway.open(folder, name)
+    listed(session, items)
+    return session
+
+
+def in_memory(items: Items) -> Session:
+    """A session with a list whose items change the working folder, of which nothing is saved."""
+    session = headway.open(memory=True)
     listed(session, items)
     return session
 

@@ -25,6 +25,7 @@ from .executing import (
     does,
     facts,
     go,
+    in_memory,
     item,
     listed,
     model,
@@ -48,16 +49,16 @@ from .executing import (
 # order
 
 
-async def test_one_after_the_other_they_run_in_the_order_of_the_list(folder: Path) -> None:
+async def test_one_after_the_other_they_run_in_the_order_of_the_list(project: Path) -> None:
     items = [item("c", "a"), item("b", priority="low"), item("a"), item("d", priority="high")]
-    session = opened(folder, items)
+    session = in_memory(items)
     result = await go(session, scripted({name: ["Done."] for name in "abcd"}))
     assert starts(session) == ["b", "a", "c", "d"]
     assert (result.outcome, result.completed, result.total) == (Ending.COMPLETE, ("b", "a", "c", "d"), 4)
     sound(session)
 
 
-async def test_several_at_once_begin_with_the_most_urgent_and_then_the_longest_way(folder: Path, doors: Doors) -> None:
+async def test_several_at_once_begin_with_the_most_urgent_and_then_the_longest_way(project: Path, doors: Doors) -> None:
     items = [
         item("short"),
         item("long"),
@@ -66,7 +67,7 @@ async def test_several_at_once_begin_with_the_most_urgent_and_then_the_longest_w
         item("urgent", priority="high"),
         item("idle", priority="low"),
     ]
-    session = opened(folder, items)
+    session = in_memory(items)
     names = [str(one["id"]) for one in items]
     task = begun(session, scripted({name: [waits(name), "Done."] for name in names}), parallel=2, tools=doors.tools)
     await doors.until("urgent", "long")
@@ -86,14 +87,14 @@ async def test_with_a_time_on_every_item_the_longest_time_goes_first(folder: Pat
     assert starts(session)[:2] == ["long", "x"]
 
 
-async def test_where_one_has_no_time_the_longest_chain_goes_first(folder: Path) -> None:
-    session = opened(folder, [item("long", estimated_time="2h"), item("x"), item("y", "x")])
+async def test_where_one_has_no_time_the_longest_chain_goes_first(project: Path) -> None:
+    session = in_memory([item("long", estimated_time="2h"), item("x"), item("y", "x")])
     await go(session, scripted({name: ["Done."] for name in ("x", "y", "long")}), parallel=2)
     assert starts(session)[:2] == ["x", "long"]
 
 
-async def test_without_an_item_to_execute_nothing_is_recorded(folder: Path) -> None:
-    session = opened(folder, ["a"])
+async def test_without_an_item_to_execute_nothing_is_recorded(project: Path) -> None:
+    session = in_memory(["a"])
     session.update("a", status="completed")
     before = session.version
     result = await go(session, model(a=["Done."]))
@@ -104,8 +105,8 @@ async def test_without_an_item_to_execute_nothing_is_recorded(folder: Path) -> N
 
 
 @pytest.mark.parametrize("parallel", [1, 2])
-async def test_items_that_cannot_run_end_it_as_waiting(folder: Path, parallel: int) -> None:
-    session = opened(folder, [item("a"), item("b", "a"), item("c", "b")])
+async def test_items_that_cannot_run_end_it_as_waiting(project: Path, parallel: int) -> None:
+    session = in_memory([item("a"), item("b", "a"), item("c", "b")])
     session.update("a", status="cancelled")
     result = await go(session, model(a=["Done."]), parallel=parallel)
     assert (result.outcome, result.ok, result.total) == (Ending.WAITING, False, 2)
@@ -115,16 +116,16 @@ async def test_items_that_cannot_run_end_it_as_waiting(folder: Path, parallel: i
     sound(session)
 
 
-async def test_items_that_a_cancelled_one_would_be_needed_for_are_never_begun(folder: Path) -> None:
-    session = opened(folder, [item("a"), item("b", "a"), item("c")])
+async def test_items_that_a_cancelled_one_would_be_needed_for_are_never_begun(project: Path) -> None:
+    session = in_memory([item("a"), item("b", "a"), item("c")])
     result = await go(session, model(a=[report("cancelled", "Not needed."), "So."], b=["Done."], c=["Done."]))
     assert (result.outcome, starts(session)) == (Ending.WAITING, ["a", "c"])
     assert states(session) == {"a": "cancelled", "b": "pending", "c": "completed"}
 
 
 @pytest.mark.parametrize("wrong", [{"parallel": 0}, {"parallel": 65}, {"parallel": "2"}, {"retries": -1}])
-async def test_numbers_that_cannot_be_meant_are_refused(folder: Path, wrong: dict[str, object]) -> None:
-    session = opened(folder, ["a"])
+async def test_numbers_that_cannot_be_meant_are_refused(project: Path, wrong: dict[str, object]) -> None:
+    session = in_memory(["a"])
     with pytest.raises(HeadwayError, match="must be a whole number from"):
         await go(session, model(a=["Done."]), **wrong)
     assert starts(session) == []
@@ -134,8 +135,8 @@ async def test_numbers_that_cannot_be_meant_are_refused(folder: Path, wrong: dic
 
 
 @pytest.mark.parametrize("retries", [0, 1, 2])
-async def test_an_item_that_fails_is_tried_again_as_often_as_is_wanted(folder: Path, retries: int) -> None:
-    session = opened(folder, ["a"])
+async def test_an_item_that_fails_is_tried_again_as_often_as_is_wanted(project: Path, retries: int) -> None:
+    session = in_memory(["a"])
     result = await go(session, model(a=always(bash("false"))), retries=retries)
     assert [fact.attempt for fact in facts(session, ItemStarted)] == list(range(1, retries + 2))
     assert [fact.again for fact in facts(session, ItemFinished)] == [True] * retries + [False]
@@ -146,8 +147,8 @@ async def test_an_item_that_fails_is_tried_again_as_often_as_is_wanted(folder: P
     sound(session)
 
 
-async def test_one_item_is_not_tried_again_unless_that_is_wanted(folder: Path) -> None:
-    session = opened(folder, ["a"])
+async def test_one_item_is_not_tried_again_unless_that_is_wanted(project: Path) -> None:
+    session = in_memory(["a"])
     await one(session, "a", model(a=always(bash("false"))))
     assert starts(session) == ["a"]
     result = await one(session, "a", model(a=[bash("false"), "Hm.", bash("true"), "Done."]), retries=1)
@@ -190,8 +191,8 @@ async def test_what_a_person_changed_after_a_failed_attempt_is_kept_and_the_mode
     assert "What it had changed may still be in the files." in prompts(asked, "a")[1]
 
 
-async def test_an_item_that_fails_for_good_leaves_its_reason_and_can_be_taken_up_again(folder: Path) -> None:
-    session = opened(folder, [item("a"), item("b", "a")])
+async def test_an_item_that_fails_for_good_leaves_its_reason_and_can_be_taken_up_again(project: Path) -> None:
+    session = in_memory([item("a"), item("b", "a")])
     await go(session, model(a=always(bash("false")), b=["Done."]), retries=0)
     assert states(session) == {"a": "blocked", "b": "pending"}
     result = await go(session, model(a=["Done."], b=["Done."]))
@@ -199,8 +200,8 @@ async def test_an_item_that_fails_for_good_leaves_its_reason_and_can_be_taken_up
     assert todo(session, "a").notes is None
 
 
-async def test_an_item_that_a_person_blocked_is_left_alone(folder: Path) -> None:
-    session = opened(folder, ["a", "b", "c"])
+async def test_an_item_that_a_person_blocked_is_left_alone(project: Path) -> None:
+    session = in_memory(["a", "b", "c"])
     await go(session, model(a=always(bash("false")), b=["Done."], c=["Done."]), retries=0, keep_going=True)
     session.update("b", status="blocked", notes="Wait for Ada.")
     session.update("a", status="pending")
@@ -222,8 +223,8 @@ async def test_a_new_process_knows_which_items_an_execution_left_blocked(folder:
 # failures
 
 
-async def test_a_failure_stops_what_has_not_begun(folder: Path) -> None:
-    session = opened(folder, ["a", "b"])
+async def test_a_failure_stops_what_has_not_begun(project: Path) -> None:
+    session = in_memory(["a", "b"])
     result = await go(session, model(a=always(bash("false")), b=["Done."]), retries=0)
     assert (result.outcome, starts(session)) == (Ending.FAILED, ["a"])
     assert result.error == "a failed: Its last command failed (exit code 1: false)."
@@ -284,8 +285,8 @@ def used(tokens: int) -> Turn:
     return Turn(text="Done.", usage={"input_tokens": tokens - 100, "output_tokens": 100})
 
 
-async def test_tokens_are_shared_by_all_items(folder: Path) -> None:
-    session = opened(folder, ["a", "b", "c"])
+async def test_tokens_are_shared_by_all_items(project: Path) -> None:
+    session = in_memory(["a", "b", "c"])
     config = LoopConfig(instructions="Work.", max_tokens=100_000, reply_tokens=16)
     result = await go(session, scripted({name: [used(50_000)] for name in "abc"}), config=config)
     assert result.completed == ("a", "b")
@@ -294,8 +295,8 @@ async def test_tokens_are_shared_by_all_items(folder: Path) -> None:
     sound(session)
 
 
-async def test_each_item_may_use_what_is_left(folder: Path) -> None:
-    session = opened(folder, ["a", "b"])
+async def test_each_item_may_use_what_is_left(project: Path) -> None:
+    session = in_memory(["a", "b"])
     config = LoopConfig(instructions="Work.", max_tokens=100_000, reply_tokens=16)
     result = await go(session, model(a=[used(99_950)], b=["Done."]), config=config, retries=0)
     assert result.completed == ("a",)
@@ -315,8 +316,8 @@ class Priced(ScriptedModel):
         return "anthropic"
 
 
-async def test_dollars_are_shared_by_all_items(folder: Path) -> None:
-    session = opened(folder, ["a", "b", "c"])
+async def test_dollars_are_shared_by_all_items(project: Path) -> None:
+    session = in_memory(["a", "b", "c"])
     asked = Priced(conversations={f"Execute todo: {name}\n": [used(1_000_000)] for name in "abc"})
     config = LoopConfig(instructions="Work.", max_cost=4.0, context_window=128_000)
     result = await go(session, asked, config=config, retries=0)
@@ -358,8 +359,8 @@ async def test_the_log_says_what_is_executed_now_and_how_far_it_is(folder: Path)
     assert session.run.reason == "finished"
 
 
-async def test_an_execution_is_a_run_of_its_session_and_each_item_one_of_a_sub_agent(folder: Path) -> None:
-    session = opened(folder, ["a", "b"])
+async def test_an_execution_is_a_run_of_its_session_and_each_item_one_of_a_sub_agent(project: Path) -> None:
+    session = in_memory(["a", "b"])
     await go(session, model(a=["Done."], b=["Done."]))
     began = [(event.agent, event.data.task) for event in session.events() if isinstance(event.data, RunStarted)]
     assert began[0] == ("main", "Execute all: 2 todos")
@@ -367,8 +368,8 @@ async def test_an_execution_is_a_run_of_its_session_and_each_item_one_of_a_sub_a
     assert set(session.state.runs) == {"main"}, "nobody goes on with the runs of the items"
 
 
-async def test_the_next_item_is_told_what_those_it_builds_on_came_to(folder: Path) -> None:
-    session = opened(folder, [item("a"), item("b", "a"), item("c", "a")])
+async def test_the_next_item_is_told_what_those_it_builds_on_came_to(project: Path) -> None:
+    session = in_memory([item("a"), item("b", "a"), item("c", "a")])
     session.update("c", notes="Mind the gap.")
     asked = model(a=[write("a.py", "x = 1\n"), "I wrote a.py with <x>."], b=["Done."], c=["Done."])
     await go(session, asked)
@@ -390,8 +391,8 @@ async def test_listeners_hear_of_the_whole_execution_in_order(folder: Path) -> N
     assert kinds[-1] == "RunFinished"
 
 
-async def test_a_listener_may_be_a_coroutine_as_in_a_run(folder: Path) -> None:
-    session = opened(folder, ["a"])
+async def test_a_listener_may_be_a_coroutine_as_in_a_run(project: Path) -> None:
+    session = in_memory(["a"])
     heard: list[str] = []
     made: list[Coroutine[object, object, None]] = []
 

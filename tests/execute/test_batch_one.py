@@ -24,6 +24,7 @@ from .executing import (
     begun,
     does,
     facts,
+    in_memory,
     item,
     listed,
     model,
@@ -44,8 +45,8 @@ from .executing import (
 # what refuses it
 
 
-def test_dependencies_are_satisfied_when_all_of_them_are_completed(folder: Path) -> None:
-    session = opened(folder, [item("a"), item("b"), item("c", "a", "b"), item("d")])
+def test_dependencies_are_satisfied_when_all_of_them_are_completed(project: Path) -> None:
+    session = in_memory([item("a"), item("b"), item("c", "a", "b"), item("d")])
     items = session.todo_list.items
     assert check_dependencies(items["d"], items).satisfied
     check = check_dependencies(items["c"], items)
@@ -59,15 +60,15 @@ def test_dependencies_are_satisfied_when_all_of_them_are_completed(folder: Path)
     assert (check.satisfied, check.missing, check.lines) == (True, [], [])
 
 
-def test_a_dependency_that_is_not_in_the_list_is_missing(folder: Path) -> None:
-    session = opened(folder, [item("a"), item("b", "a")])
+def test_a_dependency_that_is_not_in_the_list_is_missing(project: Path) -> None:
+    session = in_memory([item("a"), item("b", "a")])
     items = session.todo_list.items
     check = check_dependencies(items["b"], {"b": items["b"]})
     assert (check.missing, check.lines) == (["a"], ["a (not in the list)"])
 
 
-async def test_an_item_with_open_dependencies_is_refused_with_their_list(folder: Path) -> None:
-    session = opened(folder, [item("step-1"), item("step-2"), item("step-3", "step-1", "step-2")])
+async def test_an_item_with_open_dependencies_is_refused_with_their_list(project: Path) -> None:
+    session = in_memory([item("step-1"), item("step-2"), item("step-3", "step-1", "step-2")])
     session.update("step-1", status="in_progress")
     before = session.version
     with pytest.raises(NotRunnable) as refused:
@@ -78,8 +79,8 @@ async def test_an_item_with_open_dependencies_is_refused_with_their_list(folder:
     assert session.version == before, "nothing is recorded of what was refused"
 
 
-async def test_a_cancelled_dependency_is_named_as_such_with_how_to_go_on(folder: Path) -> None:
-    session = opened(folder, [item("a"), item("b", "a")])
+async def test_a_cancelled_dependency_is_named_as_such_with_how_to_go_on(project: Path) -> None:
+    session = in_memory([item("a"), item("b", "a")])
     session.update("a", status="cancelled")
     with pytest.raises(NotRunnable, match=r"- a \(cancelled: reopen it, or remove the dependency\)"):
         await one(session, "b", model(b=["Done."]))
@@ -93,8 +94,8 @@ async def test_a_cancelled_dependency_is_named_as_such_with_how_to_go_on(folder:
         ("in_progress", "it is in progress already. Wait, or set it to pending"),
     ],
 )
-async def test_an_item_that_is_not_to_be_done_is_refused(folder: Path, status: str, told: str) -> None:
-    session = opened(folder, ["a"])
+async def test_an_item_that_is_not_to_be_done_is_refused(project: Path, status: str, told: str) -> None:
+    session = in_memory(["a"])
     session.update("a", status=status)
     before = session.version
     with pytest.raises(NotRunnable, match=f"Cannot execute a: {told}"):
@@ -102,29 +103,29 @@ async def test_an_item_that_is_not_to_be_done_is_refused(folder: Path, status: s
     assert session.version == before
 
 
-async def test_an_item_that_someone_claimed_is_refused_with_who_has_it(folder: Path) -> None:
-    session = opened(folder, ["a"])
+async def test_an_item_that_someone_claimed_is_refused_with_who_has_it(project: Path) -> None:
+    session = in_memory(["a"])
     session.claim("ada")
     with pytest.raises(NotRunnable, match="in progress by ada already"):
         await one(session, "a", model(a=["Done."]))
 
 
-async def test_an_unknown_id_is_refused_with_those_there_are(folder: Path) -> None:
-    session = opened(folder, ["a", "b"])
+async def test_an_unknown_id_is_refused_with_those_there_are(project: Path) -> None:
+    session = in_memory(["a", "b"])
     with pytest.raises(TodoNotFound, match="No todo has the id 'x'; the ids are: a, b"):
         await one(session, "x", model(a=["Done."]))
 
 
-async def test_a_blocked_item_may_be_executed_when_it_is_named(folder: Path) -> None:
-    session = opened(folder, ["a"])
+async def test_a_blocked_item_may_be_executed_when_it_is_named(project: Path) -> None:
+    session = in_memory(["a"])
     session.update("a", status="blocked", notes="Ask Ada first.")
     result = await one(session, "a", model(a=runs("true")))
     assert (result.outcome, result.completed) == (Ending.COMPLETE, ("a",))
     assert todo(session, "a").notes == "Ask Ada first.", "what a person noted stays"
 
 
-async def test_a_model_that_does_not_exist_is_told_of_before_anything_begins(folder: Path) -> None:
-    session = opened(folder, ["a"])
+async def test_a_model_that_does_not_exist_is_told_of_before_anything_begins(project: Path) -> None:
+    session = in_memory(["a"])
     before = session.version
     with pytest.raises(HeadwayError):
         await one(session, "a", "nobody:nothing")  # type: ignore[arg-type]
@@ -132,8 +133,8 @@ async def test_a_model_that_does_not_exist_is_told_of_before_anything_begins(fol
 
 
 @pytest.mark.parametrize("wrong", [{"retries": -1}, {"retries": 1.5}, {"retries": True}, {"retries": 101}])
-async def test_a_number_of_retries_that_cannot_be_meant_is_refused(folder: Path, wrong: dict[str, object]) -> None:
-    session = opened(folder, ["a"])
+async def test_a_number_of_retries_that_cannot_be_meant_is_refused(project: Path, wrong: dict[str, object]) -> None:
+    session = in_memory(["a"])
     with pytest.raises(HeadwayError, match="`retries` must be a whole number from 0 to 100"):
         await one(session, "a", model(a=["Done."]), **wrong)
     assert starts(session) == []
@@ -142,6 +143,7 @@ async def test_a_number_of_retries_that_cannot_be_meant_is_refused(folder: Path,
 # what becomes of it
 
 
+@pytest.mark.disk
 async def test_an_item_that_is_done_is_completed_with_its_time_its_calls_and_what_shows_it(folder: Path) -> None:
     session = opened(folder, ["a", "b"])
     turns = [write("a.txt", "a\n"), bash("false"), bash("cat a.txt"), "I wrote a.txt."]
@@ -160,8 +162,8 @@ async def test_an_item_that_is_done_is_completed_with_its_time_its_calls_and_wha
     sound(session)
 
 
-async def test_an_item_whose_model_cannot_be_asked_is_blocked_with_the_reason(folder: Path) -> None:
-    session = opened(folder, ["a"])
+async def test_an_item_whose_model_cannot_be_asked_is_blocked_with_the_reason(project: Path) -> None:
+    session = in_memory(["a"])
     failing = Turn(error=Failure(status=401, message="bad key"))
     result = await one(session, "a", model(a=[failing]))
     assert (result.outcome, result.failed) == (Ending.FAILED, ("a",))
@@ -172,8 +174,8 @@ async def test_an_item_whose_model_cannot_be_asked_is_blocked_with_the_reason(fo
     sound(session)
 
 
-async def test_an_item_that_is_not_done_after_all_rounds_is_blocked(folder: Path) -> None:
-    session = opened(folder, ["a"])
+async def test_an_item_that_is_not_done_after_all_rounds_is_blocked(project: Path) -> None:
+    session = in_memory(["a"])
     config = LoopConfig(instructions="Work.", max_rounds=2)
     await one(session, "a", model(a=[bash("true")] * 5), config=config)
     assert states(session) == {"a": "blocked"}
@@ -182,21 +184,21 @@ async def test_an_item_that_is_not_done_after_all_rounds_is_blocked(folder: Path
     )
 
 
-async def test_an_item_whose_last_command_failed_is_blocked_whatever_the_model_says(folder: Path) -> None:
-    session = opened(folder, ["a"])
+async def test_an_item_whose_last_command_failed_is_blocked_whatever_the_model_says(project: Path) -> None:
+    session = in_memory(["a"])
     await one(session, "a", model(a=[bash("exit 3"), report("completed"), "All is well."]))
     assert states(session) == {"a": "blocked"}
     assert todo(session, "a").notes == "Its last command failed (exit code 3: exit 3)."
 
 
-async def test_a_command_that_failed_does_not_count_once_a_later_one_succeeded(folder: Path) -> None:
-    session = opened(folder, ["a"])
+async def test_a_command_that_failed_does_not_count_once_a_later_one_succeeded(project: Path) -> None:
+    session = in_memory(["a"])
     await one(session, "a", model(a=runs("false", "true")))
     assert states(session) == {"a": "completed"}
 
 
-async def test_an_item_whose_agent_left_its_own_list_open_is_blocked_with_what_is_left(folder: Path) -> None:
-    session = opened(folder, ["a"])
+async def test_an_item_whose_agent_left_its_own_list_open_is_blocked_with_what_is_left(project: Path) -> None:
+    session = in_memory(["a"])
     own = [
         {"content": "First part", "activeForm": "x", "status": "completed"},
         {"content": "Second part", "activeForm": "x", "status": "pending"},
@@ -207,8 +209,8 @@ async def test_an_item_whose_agent_left_its_own_list_open_is_blocked_with_what_i
 
 
 @pytest.mark.parametrize("status", ["blocked", "cancelled"])
-async def test_what_the_model_reports_of_the_item_is_its_state_with_the_reason(folder: Path, status: str) -> None:
-    session = opened(folder, ["a"])
+async def test_what_the_model_reports_of_the_item_is_its_state_with_the_reason(project: Path, status: str) -> None:
+    session = in_memory(["a"])
     result = await one(session, "a", model(a=[bash("true"), report(status, "There is no parser."), "So it is."]))
     assert states(session) == {"a": status}
     assert todo(session, "a").notes == "There is no parser."
@@ -217,22 +219,22 @@ async def test_what_the_model_reports_of_the_item_is_its_state_with_the_reason(f
     assert result.completed == ()
 
 
-async def test_a_report_without_a_reason_is_refused_and_changes_nothing(folder: Path) -> None:
-    session = opened(folder, ["a"])
+async def test_a_report_without_a_reason_is_refused_and_changes_nothing(project: Path) -> None:
+    session = in_memory(["a"])
     asked = model(a=[report("blocked"), "Never mind, it is done."])
     await one(session, "a", asked)
     assert states(session) == {"a": "completed"}
     assert "say in `reason` why the item is blocked" in str(asked.requests[-1].messages[-1])
 
 
-async def test_the_last_report_counts(folder: Path) -> None:
-    session = opened(folder, ["a"])
+async def test_the_last_report_counts(project: Path) -> None:
+    session = in_memory(["a"])
     await one(session, "a", model(a=[report("blocked", "No network."), report("completed"), "It came back."]))
     assert states(session) == {"a": "completed"}
 
 
-async def test_an_exception_in_a_tool_factory_blocks_the_item_and_ends_the_run(folder: Path) -> None:
-    session = opened(folder, ["a"])
+async def test_an_exception_in_a_tool_factory_blocks_the_item_and_ends_the_run(project: Path) -> None:
+    session = in_memory(["a"])
 
     def tools(folder: str) -> list[object]:
         raise RuntimeError("no tools today")
@@ -244,9 +246,9 @@ async def test_an_exception_in_a_tool_factory_blocks_the_item_and_ends_the_run(f
 
 
 async def test_an_item_that_is_stopped_is_pending_with_a_mark_that_goes_with_the_next_start(
-    folder: Path, doors: Doors
+    project: Path, doors: Doors
 ) -> None:
-    session = opened(folder, ["a"])
+    session = in_memory(["a"])
     task = begun(session, model(a=[waits("in a")]), tools=doors.tools)
     await doors.until("in a")
     session.stop_run()
@@ -262,8 +264,8 @@ async def test_an_item_that_is_stopped_is_pending_with_a_mark_that_goes_with_the
     assert (states(session), todo(session, "a").interrupted) == ({"a": "completed"}, False)
 
 
-async def test_stopping_only_the_items_own_run_leaves_it_pending(folder: Path, doors: Doors) -> None:
-    session = opened(folder, ["a"])
+async def test_stopping_only_the_items_own_run_leaves_it_pending(project: Path, doors: Doors) -> None:
+    session = in_memory(["a"])
     task = begun(session, model(a=[waits("in a")]), tools=doors.tools)
     await doors.until("in a")
     session.agent(facts(session, ItemStarted)[0].agent).stop_run()
@@ -273,8 +275,8 @@ async def test_stopping_only_the_items_own_run_leaves_it_pending(folder: Path, d
     sound(session)
 
 
-async def test_the_calls_of_an_attempt_that_was_stopped_are_counted(folder: Path, doors: Doors) -> None:
-    session = opened(folder, ["a"])
+async def test_the_calls_of_an_attempt_that_was_stopped_are_counted(project: Path, doors: Doors) -> None:
+    session = in_memory(["a"])
     task = begun(session, model(a=[bash("true"), bash("false"), waits("in a")]), tools=doors.tools)
     await doors.until("in a")
     session.stop_run()
@@ -289,7 +291,7 @@ async def test_the_calls_of_an_attempt_that_was_stopped_are_counted(folder: Path
 
 @pytest.mark.parametrize(
     "status",
-    ["cancelled", "completed", "blocked", "pending"],
+    ["cancelled", "pending", *(pytest.param(status, marks=pytest.mark.more) for status in ("completed", "blocked"))],
 )
 async def test_what_a_person_sets_while_the_item_runs_counts(folder: Path, doors: Doors, status: str) -> None:
     session = opened(folder, ["a"])
@@ -305,8 +307,8 @@ async def test_what_a_person_sets_while_the_item_runs_counts(folder: Path, doors
     sound(session)
 
 
-async def test_an_item_that_a_person_drops_while_it_runs_is_gone_and_its_run_over(folder: Path, doors: Doors) -> None:
-    session = opened(folder, ["a", "b"])
+async def test_an_item_that_a_person_drops_while_it_runs_is_gone_and_its_run_over(project: Path, doors: Doors) -> None:
+    session = in_memory(["a", "b"])
     task = begun(session, model(a=[waits("in a")], b=["Done."]), tools=doors.tools)
     await doors.until("in a")
     session.drop("a")
@@ -315,8 +317,8 @@ async def test_an_item_that_a_person_drops_while_it_runs_is_gone_and_its_run_ove
     sound(session)
 
 
-async def test_what_a_person_writes_into_the_item_while_it_runs_stays(folder: Path, doors: Doors) -> None:
-    session = opened(folder, ["a"])
+async def test_what_a_person_writes_into_the_item_while_it_runs_stays(project: Path, doors: Doors) -> None:
+    session = in_memory(["a"])
     task = begun(session, model(a=[waits("in a"), "Done."]), tools=doors.tools)
     await doors.until("in a")
     session.update("a", content="Do a well", notes="by hand", priority="high")
@@ -332,11 +334,11 @@ async def test_what_a_person_writes_into_the_item_while_it_runs_stays(folder: Pa
 
 
 async def test_an_item_that_a_person_cancels_at_its_very_end_is_not_among_the_completed(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
+    project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # nobody looks at the list between the person's word and the end of the item
     monkeypatch.setattr("headway.execute.batch.LOOK_EVERY", 30.0)
-    session = opened(folder, ["a"])
+    session = in_memory(["a"])
     last = does(lambda: session.update("a", status="cancelled"), "Done.")
     result = await one(session, "a", model(a=[last]))
     assert states(session) == {"a": "cancelled"}
@@ -398,7 +400,7 @@ async def test_when_a_cancelled_execution_is_over_nothing_of_it_is_at_work_any_m
 
     def slowly(self: Workplace) -> None:
         loop.call_soon_threadsafe(task.cancel)
-        over.wait(1.5)
+        over.wait(0.5)
         close(self)
         closed.append(True)
 

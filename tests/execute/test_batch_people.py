@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from tests.support.processes import run_python
 
 import headway
 from headway.core.batch_events import BatchFinished
@@ -16,7 +15,6 @@ from headway.execute import Ending
 from headway.tools import Answer, Approvals, Question
 
 from .executing import (
-    BOUND,
     Doors,
     bash,
     begun,
@@ -24,6 +22,7 @@ from .executing import (
     does,
     facts,
     go,
+    in_memory,
     item,
     model,
     one,
@@ -45,9 +44,9 @@ from .executing import (
 
 @pytest.mark.parametrize("ends", ["success", "failure", "exception", "cancellation", "refusal"])
 async def test_the_mode_is_as_it_was_before_however_it_ends(
-    folder: Path, doors: Doors, monkeypatch: pytest.MonkeyPatch, ends: str
+    project: Path, doors: Doors, monkeypatch: pytest.MonkeyPatch, ends: str
 ) -> None:
-    session = opened(folder, ["a"])
+    session = in_memory(["a"])
     approvals = Approvals(mode="auto_edit")
     seen: list[str] = []
     look = does(lambda: seen.append(str(approvals.mode)), waits("a") if ends == "cancellation" else bash("true"))
@@ -74,8 +73,8 @@ async def test_the_mode_is_as_it_was_before_however_it_ends(
     sound(session)
 
 
-async def test_a_mode_that_is_none_is_refused_and_leaves_no_run(folder: Path) -> None:
-    session = opened(folder, ["a"])
+async def test_a_mode_that_is_none_is_refused_and_leaves_no_run(project: Path) -> None:
+    session = in_memory(["a"])
     approvals = Approvals()
     with pytest.raises(HeadwayError, match="is no mode"):
         await one(session, "a", model(a=["Done."]), approvals=approvals, mode="reckless")
@@ -83,27 +82,27 @@ async def test_a_mode_that_is_none_is_refused_and_leaves_no_run(folder: Path) ->
     sound(session)
 
 
-async def test_with_nobody_to_ask_what_needs_approval_blocks_the_item_and_says_so(folder: Path) -> None:
-    session = opened(folder, ["a", "b"])
+async def test_with_nobody_to_ask_what_needs_approval_blocks_the_item_and_says_so(project: Path) -> None:
+    session = in_memory(["a", "b"])
     turns = {"a": [bash("echo a > a.txt"), "It is done, trust me."] * 2, "b": ["Done."]}
     result = await go(session, scripted(turns), mode="default")
     assert states(session) == {"a": "blocked", "b": "pending"}
     assert todo(session, "a").notes == "bash was not allowed; allow it, or choose another mode with --mode."
     assert result.outcome is Ending.FAILED
-    assert "a.txt" not in texts(folder)
+    assert "a.txt" not in texts(project)
     assert todo(session, "a").failed_calls == 0, "what was not allowed did not fail"
 
 
-async def test_in_auto_edit_files_are_written_and_commands_are_not_run(folder: Path) -> None:
-    session = opened(folder, ["a", "b"])
+async def test_in_auto_edit_files_are_written_and_commands_are_not_run(project: Path) -> None:
+    session = in_memory(["a", "b"])
     turns = {"a": [write("a.txt", "a\n"), "Done."], "b": [write("b.txt", "b\n"), bash("touch c"), "Done."]}
     await go(session, scripted(turns), mode="auto_edit", retries=0)
     assert states(session) == {"a": "completed", "b": "blocked"}
-    assert "c" not in texts(folder)
+    assert "c" not in texts(project)
 
 
-async def test_an_answer_of_always_lasts_for_all_items_of_the_execution(folder: Path) -> None:
-    session = opened(folder, ["a", "b"])
+async def test_an_answer_of_always_lasts_for_all_items_of_the_execution(project: Path) -> None:
+    session = in_memory(["a", "b"])
     asked: list[str] = []
 
     async def ask(question: Question) -> Answer:
@@ -155,8 +154,8 @@ async def test_a_question_of_an_item_can_be_answered_from_elsewhere(folder: Path
     assert (states(session), texts(folder)["a.txt"]) == ({"a": "completed"}, "a\n")
 
 
-async def test_in_plan_mode_nothing_is_executed(folder: Path) -> None:
-    session = opened(folder, ["a"])
+async def test_in_plan_mode_nothing_is_executed(project: Path) -> None:
+    session = in_memory(["a"])
     session.set_plan_mode(True)
     before = session.version
     for attempt in (go(session, model(a=["Done."])), one(session, "a", model(a=["Done."]))):
@@ -165,14 +164,14 @@ async def test_in_plan_mode_nothing_is_executed(folder: Path) -> None:
     assert session.version == before
 
 
-async def test_plan_mode_that_is_switched_on_in_the_middle_denies_and_the_item_is_blocked(folder: Path) -> None:
-    session = opened(folder, ["a", "b"])
+async def test_plan_mode_that_is_switched_on_in_the_middle_denies_and_the_item_is_blocked(project: Path) -> None:
+    session = in_memory(["a", "b"])
     planning = does(lambda: session.set_plan_mode(True), bash("echo a > a.txt"))
     turns = {"a": [bash("true"), planning, "Done."], "b": ["Done."]}
     await go(session, scripted(turns), retries=0)
     assert states(session) == {"a": "blocked", "b": "pending"}
     assert "bash was not allowed" in (todo(session, "a").notes or "")
-    assert "a.txt" not in texts(folder)
+    assert "a.txt" not in texts(project)
     sound(session)
 
 
@@ -186,15 +185,15 @@ async def test_items_that_are_added_meanwhile_are_executed_too(folder: Path) -> 
     assert (result.outcome, result.completed, result.total) == (Ending.COMPLETE, ("a", "b"), 2)
 
 
-async def test_items_that_are_moved_meanwhile_run_in_the_new_order(folder: Path) -> None:
-    session = opened(folder, ["a", "b", "c"])
+async def test_items_that_are_moved_meanwhile_run_in_the_new_order(project: Path) -> None:
+    session = in_memory(["a", "b", "c"])
     moving = does(lambda: session.move("c", 1), "Done.")
     await go(session, model(a=[moving], b=["Done."], c=["Done."]))
     assert starts(session) == ["a", "c", "b"]
 
 
-async def test_items_that_are_edited_meanwhile_are_executed_as_they_then_are(folder: Path) -> None:
-    session = opened(folder, [item("a"), item("b"), item("c")])
+async def test_items_that_are_edited_meanwhile_are_executed_as_they_then_are(project: Path) -> None:
+    session = in_memory([item("a"), item("b"), item("c")])
 
     def edit() -> None:
         session.update("b", content="Do b well", depends_on=["c"])
@@ -207,8 +206,8 @@ async def test_items_that_are_edited_meanwhile_are_executed_as_they_then_are(fol
 
 
 @pytest.mark.parametrize("status", ["cancelled", "completed", "blocked"])
-async def test_items_that_are_set_meanwhile_are_not_begun(folder: Path, status: str) -> None:
-    session = opened(folder, [item("a"), item("b"), item("c", "b")])
+async def test_items_that_are_set_meanwhile_are_not_begun(project: Path, status: str) -> None:
+    session = in_memory([item("a"), item("b"), item("c", "b")])
     result = await go(
         session, model(a=[does(lambda: session.update("b", status=status), "Done.")], b=["No."], c=["Done."])
     )
@@ -218,14 +217,14 @@ async def test_items_that_are_set_meanwhile_are_not_begun(folder: Path, status: 
     assert states(session)["b"] == status
 
 
-async def test_items_that_are_dropped_meanwhile_are_not_begun(folder: Path) -> None:
-    session = opened(folder, [item("a"), item("b"), item("c", "b")])
+async def test_items_that_are_dropped_meanwhile_are_not_begun(project: Path) -> None:
+    session = in_memory([item("a"), item("b"), item("c", "b")])
     await go(session, model(a=[does(lambda: session.drop("b"), "Done.")], b=["No."], c=["Done."]))
     assert (starts(session), states(session)) == (["a", "c"], {"a": "completed", "c": "completed"})
 
 
-async def test_an_item_that_is_done_again_meanwhile_holds_up_what_needs_it(folder: Path) -> None:
-    session = opened(folder, [item("a"), item("b"), item("c", "a")])
+async def test_an_item_that_is_done_again_meanwhile_holds_up_what_needs_it(project: Path) -> None:
+    session = in_memory([item("a"), item("b"), item("c", "a")])
     reopen = does(lambda: session.update("a", status="blocked", notes="Wrong."), "Done.")
     result = await go(session, model(a=["Done."], b=[reopen], c=["No."]))
     assert (result.outcome, starts(session)) == (Ending.WAITING, ["a", "b"])
@@ -235,8 +234,8 @@ async def test_an_item_that_is_done_again_meanwhile_holds_up_what_needs_it(folde
 
 
 def elsewhere(folder: Path, code: str) -> None:
-    text = f"import headway, sys; session = headway.open(sys.argv[1]); {code}"
-    subprocess.run([sys.executable, "-c", text, str(folder)], check=True, timeout=BOUND, capture_output=True)
+    done = run_python(f"import headway, sys; session = headway.open(sys.argv[1]); {code}", folder)
+    assert done.code == 0, done.err
 
 
 @pytest.mark.parametrize("parallel", [1, 2])
@@ -272,8 +271,8 @@ async def test_a_paused_execution_begins_nothing_until_it_is_resumed(folder: Pat
     assert result.completed == ("a", "b")
 
 
-async def test_a_paused_execution_can_be_stopped(folder: Path, doors: Doors) -> None:
-    session = opened(folder, ["a", "b"])
+async def test_a_paused_execution_can_be_stopped(project: Path, doors: Doors) -> None:
+    session = in_memory(["a", "b"])
     task = begun(session, scripted({"a": [waits("a")], "b": ["Done."]}), tools=doors.tools)
     await doors.until("a")
     session.pause_run()
@@ -293,9 +292,6 @@ async def test_a_second_execution_of_the_session_is_refused_and_disturbs_nothing
     doors.open("a")
     assert (await task).completed == ("a", "b")
     assert texts(folder)["a.txt"] == "a\n"
-
-
-SAME = "Workplace.place names folders by process: two executions in one process have the same, and remove each other's"
 
 
 @pytest.mark.parametrize(

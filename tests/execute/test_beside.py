@@ -26,6 +26,7 @@ from .executing import (
     does,
     facts,
     go,
+    in_memory,
     model,
     one,
     opened,
@@ -130,8 +131,8 @@ async def test_stopped_before_their_folders_are_there_items_are_pending_and_not_
 
 
 @pytest.mark.parametrize("parallel", [1, 4])
-async def test_a_limit_on_tokens_holds_for_all_items_together(folder: Path, parallel: int) -> None:
-    session = opened(folder, [f"i{number}" for number in range(6)])
+async def test_a_limit_on_tokens_holds_for_all_items_together(project: Path, parallel: int) -> None:
+    session = in_memory([f"i{number}" for number in range(6)])
     usage = {"input_tokens": 900, "output_tokens": 100}
     answers = {f"i{number}": [Turn(text="Done.", usage=usage)] for number in range(6)}  # pyright: ignore[reportArgumentType]
     await go(

@@ -22,6 +22,7 @@ from .executing import (
     bash,
     facts,
     go,
+    in_memory,
     listed,
     model,
     one,
@@ -63,9 +64,9 @@ def level(session: Session, todo_id: str) -> str | None:
     ],
 )
 async def test_an_item_is_verified_if_a_command_succeeded_after_the_last_edit(
-    folder: Path, turns: list[Turn], expected: str
+    project: Path, turns: list[Turn], expected: str
 ) -> None:
-    session = opened(folder, ["a"])
+    session = in_memory(["a"])
     await one(session, "a", model(a=[*turns, "Done."]))
     assert states(session) == {"a": "completed"}
     assert level(session, "a") == expected
@@ -91,23 +92,23 @@ async def test_an_item_is_asked_once_for_a_command_and_then_verified(folder: Pat
     sound(session)
 
 
-async def test_an_item_that_nothing_can_check_is_completed_as_reported(folder: Path) -> None:
-    session = opened(folder, ["a"])
+async def test_an_item_that_nothing_can_check_is_completed_as_reported(project: Path) -> None:
+    session = in_memory(["a"])
     asked = model(a=[write("a.txt", "a"), "Done.", "Nothing can check it."])
     result = await one(session, "a", asked, require_evidence=True)
     assert (result.outcome, level(session, "a")) == (Ending.COMPLETE, "reported")
     assert len(asked.requests) == 3, "it is asked once"
 
 
-async def test_an_item_that_was_verified_is_not_asked(folder: Path) -> None:
-    session = opened(folder, ["a"])
+async def test_an_item_that_was_verified_is_not_asked(project: Path) -> None:
+    session = in_memory(["a"])
     asked = model(a=[write("a.txt", "a"), bash("true"), "Done."])
     await one(session, "a", asked, require_evidence=True)
     assert (len(asked.requests), level(session, "a")) == (3, "verified")
 
 
-async def test_a_report_of_completion_is_refused_once_and_the_item_not_asked_again(folder: Path) -> None:
-    session = opened(folder, ["a"])
+async def test_a_report_of_completion_is_refused_once_and_the_item_not_asked_again(project: Path) -> None:
+    session = in_memory(["a"])
     asked = model(a=[write("a.txt", "a"), report("completed"), report("completed"), "Done."])
     await one(session, "a", asked, require_evidence=True)
     assert "Nothing shows yet" in str(asked.requests[2].messages[-1])
@@ -115,15 +116,15 @@ async def test_a_report_of_completion_is_refused_once_and_the_item_not_asked_aga
     assert (len(asked.requests), states(session), level(session, "a")) == (4, {"a": "completed"}, "reported")
 
 
-async def test_a_check_that_then_fails_blocks_the_item(folder: Path) -> None:
-    session = opened(folder, ["a"])
+async def test_a_check_that_then_fails_blocks_the_item(project: Path) -> None:
+    session = in_memory(["a"])
     await one(session, "a", model(a=[write("a.txt", "a"), "Done.", bash("exit 2"), "Hm."]), require_evidence=True)
     assert (states(session), level(session, "a")) == ({"a": "blocked"}, None)
     assert "exit code 2" in (todo(session, "a").notes or "")
 
 
-async def test_every_item_of_an_execution_is_asked(folder: Path) -> None:
-    session = opened(folder, ["a", "b"])
+async def test_every_item_of_an_execution_is_asked(project: Path) -> None:
+    session = in_memory(["a", "b"])
     turns: dict[str, list[Answer]] = {"a": ["Done.", *runs("true")], "b": ["Done.", "Really."]}
     await go(session, scripted(turns), parallel=2, require_evidence=True)
     assert (level(session, "a"), level(session, "b")) == ("verified", "reported")
@@ -179,8 +180,8 @@ def config_for(way: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("way", WAYS, indirect=True)
-async def test_in_any_run_a_command_that_succeeded_verifies_what_the_model_completes(folder: Path, way: str) -> None:
-    session = opened(folder, ["a"])
+async def test_in_any_run_a_command_that_succeeded_verifies_what_the_model_completes(project: Path, way: str) -> None:
+    session = in_memory(["a"])
     begin(session)
     turns = [write("x.py", "x = 1\n"), bash("cat x.py"), completions("a")[way], "Done."]
     await run(session, turns, **config_for(way))
@@ -196,8 +197,8 @@ async def test_in_any_run_a_command_that_succeeded_verifies_what_the_model_compl
 
 
 @pytest.mark.parametrize("way", WAYS, indirect=True)
-async def test_in_any_run_an_edit_after_the_command_leaves_it_reported(folder: Path, way: str) -> None:
-    session = opened(folder, ["a"])
+async def test_in_any_run_an_edit_after_the_command_leaves_it_reported(project: Path, way: str) -> None:
+    session = in_memory(["a"])
     begin(session)
     turns = [bash("true"), write("x.py", "x = 1\n"), completions("a")[way], "Done."]
     await run(session, turns, **config_for(way))
@@ -206,15 +207,15 @@ async def test_in_any_run_an_edit_after_the_command_leaves_it_reported(folder: P
     assert (str(evidence.level), evidence.command, evidence.files) == ("reported", None, ("x.py",))
 
 
-async def test_a_command_that_failed_shows_nothing(folder: Path) -> None:
-    session = opened(folder, ["a"])
+async def test_a_command_that_failed_shows_nothing(project: Path) -> None:
+    session = in_memory(["a"])
     begin(session)
     await run(session, [bash("false"), completions("a")["TodoWrite"], "Done."])
     assert level(session, "a") == "reported"
 
 
-async def test_work_on_one_item_does_not_show_another(folder: Path) -> None:
-    session = opened(folder, ["a", "b"])
+async def test_work_on_one_item_does_not_show_another(project: Path) -> None:
+    session = in_memory(["a", "b"])
     begin(session)
     turns = [
         bash("true"),
@@ -232,8 +233,8 @@ async def test_work_on_one_item_does_not_show_another(folder: Path) -> None:
     assert (first.files, second.files) == ((), ("b.txt",))
 
 
-async def test_an_item_that_is_begun_anew_needs_new_evidence(folder: Path) -> None:
-    session = opened(folder, ["a"])
+async def test_an_item_that_is_begun_anew_needs_new_evidence(project: Path) -> None:
+    session = in_memory(["a"])
     begin(session)
     await run(session, [bash("true"), completions("a")["update_todo_item"], "Done."])
     session.update("a", status="pending")
@@ -242,8 +243,8 @@ async def test_an_item_that_is_begun_anew_needs_new_evidence(folder: Path) -> No
     assert level(session, "a") == "reported"
 
 
-async def test_what_the_tracker_completes_is_only_reported(folder: Path) -> None:
-    session = headway.open(folder)
+async def test_what_the_tracker_completes_is_only_reported(project: Path) -> None:
+    session = headway.open(memory=True)
     create = Call("create_todo_list", {"items": [{"description": "Run the tests"}]})
     start = Call("update_todo_item", {"item_id": "t1", "status": "in_progress"})
     turns = [Turn(calls=[create, start]), *[bash(f"true {n}") for n in range(3)], "Done."]
@@ -251,14 +252,14 @@ async def test_what_the_tracker_completes_is_only_reported(folder: Path) -> None
     assert (states(session), level(session, "t1")) == ({"t1": "completed"}, "reported")
 
 
-async def test_what_a_person_completes_gets_no_evidence(folder: Path) -> None:
-    session = opened(folder, ["a"])
+async def test_what_a_person_completes_gets_no_evidence(project: Path) -> None:
+    session = in_memory(["a"])
     session.update("a", status="completed")
     assert todo(session, "a").evidence is None
 
 
-async def test_evidence_that_came_with_a_write_is_not_replaced(folder: Path) -> None:
-    session = opened(folder, ["a"])
+async def test_evidence_that_came_with_a_write_is_not_replaced(project: Path) -> None:
+    session = in_memory(["a"])
     shown = {"level": "verified", "command": "make", "exit_code": 0}
     session.update("a", status="completed", evidence=shown)
     evidence = todo(session, "a").evidence
@@ -270,8 +271,8 @@ async def test_evidence_that_came_with_a_write_is_not_replaced(folder: Path) -> 
 
 
 @pytest.mark.parametrize("way", WAYS, indirect=True)
-async def test_a_completion_that_nothing_shows_is_refused_once_and_then_goes_through(folder: Path, way: str) -> None:
-    session = opened(folder, ["a"])
+async def test_a_completion_that_nothing_shows_is_refused_once_and_then_goes_through(project: Path, way: str) -> None:
+    session = in_memory(["a"])
     begin(session)
     done = completions("a")[way]
     _, asked = await run(session, [done, done, "Done."], require_evidence=True, **config_for(way))
@@ -282,8 +283,8 @@ async def test_a_completion_that_nothing_shows_is_refused_once_and_then_goes_thr
 
 
 @pytest.mark.parametrize("way", WAYS, indirect=True)
-async def test_a_command_after_the_refusal_verifies_it(folder: Path, way: str) -> None:
-    session = opened(folder, ["a"])
+async def test_a_command_after_the_refusal_verifies_it(project: Path, way: str) -> None:
+    session = in_memory(["a"])
     begin(session)
     done = completions("a")[way]
     await run(session, [done, bash("true"), done, "Done."], require_evidence=True, **config_for(way))
@@ -291,8 +292,8 @@ async def test_a_command_after_the_refusal_verifies_it(folder: Path, way: str) -
 
 
 @pytest.mark.parametrize("way", WAYS, indirect=True)
-async def test_several_items_in_one_write_are_refused_together_once(folder: Path, way: str) -> None:
-    session = opened(folder, ["a", "b"])
+async def test_several_items_in_one_write_are_refused_together_once(project: Path, way: str) -> None:
+    session = in_memory(["a", "b"])
     begin(session)
     begin(session, "b")
     done = completions("a", "b")[way]
@@ -302,8 +303,8 @@ async def test_several_items_in_one_write_are_refused_together_once(folder: Path
     assert sorted(name for fact in facts(session, EvidenceAsked) for name in fact.item_ids) == ["a", "b"]
 
 
-async def test_a_write_of_which_one_item_is_shown_is_refused_as_a_whole(folder: Path) -> None:
-    session = opened(folder, ["a", "b"])
+async def test_a_write_of_which_one_item_is_shown_is_refused_as_a_whole(project: Path) -> None:
+    session = in_memory(["a", "b"])
     begin(session)
     done = completions("a", "b")["TodoWrite"]
     _, asked = await run(session, [bash("true"), done, "Enough."], require_evidence=True)
@@ -311,8 +312,8 @@ async def test_a_write_of_which_one_item_is_shown_is_refused_as_a_whole(folder: 
     assert states(session) == {"a": "in_progress", "b": "pending"} or states(session)["b"] == "pending"
 
 
-async def test_each_item_is_asked_about_once_even_as_others_come_in(folder: Path) -> None:
-    session = opened(folder, ["a", "b"])
+async def test_each_item_is_asked_about_once_even_as_others_come_in(project: Path) -> None:
+    session = in_memory(["a", "b"])
     first = Turn(calls=[Call("TodoWrite", todo_write(("Do a", "completed"), ("Do b", "pending")))])
     both = completions("a", "b")["TodoWrite"]
     await run(session, [first, both, both, "Done."], require_evidence=True)
@@ -320,15 +321,15 @@ async def test_each_item_is_asked_about_once_even_as_others_come_in(folder: Path
     assert states(session) == {"a": "completed", "b": "completed"}
 
 
-async def test_what_is_verified_is_never_refused(folder: Path) -> None:
-    session = opened(folder, ["a"])
+async def test_what_is_verified_is_never_refused(project: Path) -> None:
+    session = in_memory(["a"])
     begin(session)
     await run(session, [bash("true"), completions("a")["TodoWrite"], "Done."], require_evidence=True)
     assert (facts(session, EvidenceAsked), level(session, "a")) == ([], "verified")
 
 
-async def test_people_are_never_asked(folder: Path) -> None:
-    session = opened(folder, ["a", "b"])
+async def test_people_are_never_asked(project: Path) -> None:
+    session = in_memory(["a", "b"])
     begin(session)
     asked = ScriptedModel([lambda messages, request: (session.update("a", status="completed"), "Done.")[1]])
     config = LoopConfig(instructions="Work.", require_evidence=True, max_nudges=0)
@@ -336,17 +337,17 @@ async def test_people_are_never_asked(folder: Path) -> None:
     assert (states(session)["a"], facts(session, EvidenceAsked)) == ("completed", [])
 
 
-async def test_a_new_run_asks_again(folder: Path) -> None:
-    session = opened(folder, ["a"])
+async def test_a_new_run_asks_again(project: Path) -> None:
+    session = in_memory(["a"])
     done = completions("a")["TodoWrite"]
     await run(session, [done, "Enough."], require_evidence=True)
     await run(session, [done, "Enough."], require_evidence=True)
     assert (len(facts(session, EvidenceAsked)), states(session)["a"]) == (2, "pending")
 
 
-async def test_without_the_setting_nothing_is_refused(folder: Path) -> None:
-    session = opened(folder, ["a"])
+async def test_without_the_setting_nothing_is_refused(project: Path) -> None:
+    session = in_memory(["a"])
     await run(session, [completions("a")["TodoWrite"], "Done."])
     assert (states(session), facts(session, EvidenceAsked)) == ({"a": "completed"}, [])
     listed(session, [])
-    assert "a.txt" not in texts(folder)
+    assert "a.txt" not in texts(project)

@@ -22,15 +22,16 @@ from .executing import (
     always,
     bash,
     begun,
+    commit_files,
     does,
     facts,
     go,
+    in_memory,
     item,
     model,
     one,
     opened,
     outcomes,
-    project,
     put,
     runs,
     scripted,
@@ -79,12 +80,13 @@ async def met(folder: Path, doors: Doors, turns: dict[str, list[Answer]], **how:
 
 @pytest.fixture
 def lines(tmp_path: Path) -> Path:
-    return project(tmp_path / "lines", {"lines.txt": LINES, "other.txt": "other\n"})
+    return commit_files(tmp_path / "lines", {"lines.txt": LINES, "other.txt": "other\n"})
 
 
 # merging
 
 
+@pytest.mark.disk
 async def test_edits_of_different_places_in_a_file_are_merged(lines: Path, doors: Doors) -> None:
     session = await met(lines, doors, meeting([edit(2, "by a")], [edit(18, "by b")]))
     assert texts(lines)["lines.txt"] == LINES.replace("line 2\n", "by a\n").replace("line 18\n", "by b\n")
@@ -215,8 +217,8 @@ async def test_each_item_has_a_folder_of_its_own_with_all_that_is_there(folder: 
     sound(session)
 
 
-async def test_each_item_has_a_conversation_of_its_own(folder: Path, doors: Doors) -> None:
-    session = opened(folder, ["a", "b"])
+async def test_each_item_has_a_conversation_of_its_own(project: Path, doors: Doors) -> None:
+    session = in_memory(["a", "b"])
     asked = scripted({name: [waits("here"), bash(f"echo said by {name}"), "Done."] for name in "ab"})
     task = begun(session, asked, parallel=2, tools=doors.tools)
     await until(lambda: doors.reached["here"] == 2)
@@ -272,9 +274,9 @@ async def test_the_users_repository_is_untouched(folder: Path, parallel: int) ->
 
 
 @pytest.mark.parametrize("most", [1, 2, 3])
-async def test_no_more_run_at_once_than_is_wanted(folder: Path, doors: Doors, most: int) -> None:
+async def test_no_more_run_at_once_than_is_wanted(project: Path, doors: Doors, most: int) -> None:
     names = [f"i{number}" for number in range(6)]
-    session = opened(folder, names)
+    session = in_memory(names)
     task = begun(session, scripted({name: [waits(name), "Done."] for name in names}), parallel=most, tools=doors.tools)
     for number in range(0, 6, most):
         await until(lambda number=number: len(doors.reached) >= min(number + most, 6))

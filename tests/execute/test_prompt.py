@@ -7,7 +7,7 @@ from pathlib import Path
 from headway.core.model import Todo
 from headway.execute.prompt import MAX_CONTENT, MAX_NAMED, MAX_RESULT, Result, item_prompt
 
-from .executing import go, opened, prompts, scripted
+from .executing import go, in_memory, prompts, scripted
 
 PLAN = {
     "title": "Parser",
@@ -69,8 +69,8 @@ def test_long_texts_are_cut_and_many_are_counted() -> None:
     assert "x" * (MAX_CONTENT + 1) not in text
 
 
-async def test_a_step_of_a_plan_is_told_the_plan(folder: Path) -> None:
-    session = opened(folder, [])
+async def test_a_step_of_a_plan_is_told_the_plan(project: Path) -> None:
+    session = in_memory([])
     session.set_plan(PLAN)
     session.plan_to_todos()
     session.add("Something else", id="else")

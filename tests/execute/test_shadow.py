@@ -95,11 +95,9 @@ def test_a_change_that_keeps_size_and_time_is_seen(tmp_path: Path, shadow: Shado
         ({"x/a": b"1", "x/b/c": b"2"}, {"x": Link("moved"), "moved/a": b"1", "moved/b/c": b"2"}),
         ({"x/a": b"1"}, {"x": Link("."), "a": b"1"}),
         ({"x/a": b"1"}, {"x": Link("nowhere")}),
-        ({"x": b"same"}, {"x": Program(b"same")}),
-        ({"x": Link("same")}, {"x": b"same"}),
+        ({"x": b"same", "deep/er/est": b"1", "deep/b": b""}, {"x": Program(b"same"), "deep/b": b""}),
+        ({"x": Link("same"), "y": b"a\n"}, {"x": b"same", "y": b"a\r\n"}),
         ({"only": b"1"}, {}),
-        ({"deep/er/est": b"1", "deep/b": b""}, {"deep/b": b""}),
-        ({"x": b"a\n"}, {"x": b"a\r\n"}),
     ],
 )
 def test_files_folders_and_links_take_each_others_places(
@@ -172,7 +170,7 @@ def test_edits_elsewhere_stay_and_are_no_obstacle(tmp_path: Path, shadow: Shadow
         ({"f/.git/HEAD": b"ref: refs/heads/main\n"}, "f"),
     ],
 )
-@pytest.mark.parametrize("ignored", [False, True])
+@pytest.mark.parametrize("ignored", [False, pytest.param(True, marks=pytest.mark.more)])
 def test_what_came_into_the_way_is_not_overwritten(
     tmp_path: Path, shadow: Shadow, obstacle: dict[str, Content], named: str, ignored: bool
 ) -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.support.counts import some
+from tests.support.processes import Done, Started, python, start, until
 
 from headway.execute.shadow import NoCheckpoints, Shadow
 
@@ -27,19 +27,20 @@ def in_front_of_git(folder: Path, script: str) -> dict[str, str]:
     return {**os.environ, "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
 
 
-def python(project: Path, body: str, environ: dict[str, str] | None = None) -> subprocess.Popen[str]:
+def start_python(project: Path, body: str, environ: dict[str, str] | None = None) -> Started:
     code = f"from headway.execute.shadow import Shadow\nshadow = Shadow({os.fspath(project)!r})\n{body}"
-    return subprocess.Popen([sys.executable, "-c", code], env=environ, text=True, stdout=subprocess.PIPE)
+    return start(python(code, env=environ))
 
 
-def wait_for(path: Path) -> None:
-    deadline = time.monotonic() + 20
-    while not path.exists():
-        assert time.monotonic() < deadline, f"{path} did not come"
-        time.sleep(0.005)
+def kill(process: Started) -> None:
+    process.signal(signal.SIGKILL)
+    process.wait()
 
 
-@pytest.mark.parametrize("when", ["read-tree", "update-index", "write-tree", "status"])
+@pytest.mark.parametrize(
+    "when",
+    ["read-tree", "update-index", *(pytest.param(name, marks=pytest.mark.more) for name in ("write-tree", "status"))],
+)
 def test_killed_while_git_is_at_work_leaves_nothing_that_the_next_one_stumbles_over(tmp_path: Path, when: str) -> None:
     project = tmp_path / "project"
     write(project, ONE)
@@ -48,14 +49,13 @@ def test_killed_while_git_is_at_work_leaves_nothing_that_the_next_one_stumbles_o
     become(project, TWO)
     two = shadow.snapshot()
     write(project, {"more": b"1"})
-    environ = in_front_of_git(tmp_path / "bin", f'[ "$1" = {when} ] && touch {tmp_path}/at-it && sleep 0.5')
-    process = python(project, f"now = shadow.snapshot()\nshadow.apply(now, {one!r})", environ)
-    wait_for(tmp_path / "at-it")
-    process.send_signal(signal.SIGKILL)
-    process.communicate()
+    environ = in_front_of_git(tmp_path / "bin", f'[ "$1" = {when} ] && touch {tmp_path}/at-it && sleep 0.3')
+    process = start_python(project, f"now = shadow.snapshot()\nshadow.apply(now, {one!r})", environ)
+    until((tmp_path / "at-it").exists)
+    kill(process)
     now = shadow.snapshot()  # waits for the git that is still at work
     here = files(project)
-    time.sleep(0.6)
+    time.sleep(0.4)
     assert files(project) == here
     shadow.apply(now, two)
     assert files(project) == TWO
@@ -63,22 +63,21 @@ def test_killed_while_git_is_at_work_leaves_nothing_that_the_next_one_stumbles_o
     assert files(project) == ONE
 
 
+@pytest.mark.full
 def test_killed_at_any_moment_of_going_back_and_forth_the_next_one_works(tmp_path: Path) -> None:
     write(tmp_path, ONE)
     shadow = Shadow(tmp_path)
     one = shadow.snapshot()
     become(tmp_path, TWO)
     two = shadow.snapshot()
-    for pause in (0.0, 0.004, 0.011, 0.017, 0.03):
-        process = python(
+    for pause in (0.004, 0.017, 0.0, 0.011, 0.03)[: some(5, 2)]:
+        process = start_python(
             tmp_path,
             f"print(flush=True)\nwhile True:\n for to in ({one!r}, {two!r}):\n  shadow.apply(shadow.snapshot(), to)",
         )
-        assert process.stdout is not None
-        process.stdout.readline()
+        process.out.line()
         time.sleep(0.1 + pause)
-        process.kill()
-        process.communicate()
+        kill(process)
         shadow.apply(shadow.snapshot(), one)
         assert files(tmp_path) == ONE
     git(tmp_path, "--git-dir", os.fspath(tmp_path / ".headway/checkpoints"), "fsck", "--strict", "--no-dangling")
@@ -97,9 +96,10 @@ def test_locks_left_behind_are_cleared_away(tmp_path: Path) -> None:
     assert shadow.apply(second, first) == ["a"]
 
 
+@pytest.mark.full
 def test_many_processes_at_once_do_not_get_into_each_others_way(tmp_path: Path) -> None:
     body = (
-        "import os\nfor n in range(6):\n"
+        "import os\nfor n in range({times}):\n"
         " open(os.path.join({project!r}, '{name}'), 'w').write(str(n))\n"
         " before = shadow.snapshot()\n"
         " folder = shadow.worktree('{name}', before)\n"
@@ -107,13 +107,14 @@ def test_many_processes_at_once_do_not_get_into_each_others_way(tmp_path: Path) 
         " assert shadow.changed(before, shadow.snapshot_of('{name}', before)) == ['from-{name}']\n"
     )
     names = [f"p{number}" for number in range(4)]
-    started = [python(tmp_path, body.format(project=os.fspath(tmp_path), name=name)) for name in names]
-    for process in started:
-        process.communicate()
-    assert [process.returncode for process in started] == [0] * 4
+    times = some(6, 3)
+    started = [
+        start_python(tmp_path, body.format(project=os.fspath(tmp_path), name=name, times=times)) for name in names
+    ]
+    assert [process.end() for process in started] == [Done(0, "", "")] * 4
     shadow = Shadow(tmp_path)
     last = shadow.snapshot()
-    assert files(shadow.worktree("look", last)) == dict.fromkeys(names, b"5")
+    assert files(shadow.worktree("look", last)) == dict.fromkeys(names, str(times - 1).encode())
     git(tmp_path, "--git-dir", os.fspath(tmp_path / ".headway/checkpoints"), "fsck", "--strict", "--no-dangling")
 
 
@@ -121,16 +122,12 @@ def test_one_that_keeps_the_lock_for_too_long_is_told_of(tmp_path: Path, monkeyp
     shadow = Shadow(tmp_path)
     shadow.snapshot()
     body = "import time\nwith shadow._project_tree():\n print(flush=True)\n time.sleep(30)"
-    process = python(tmp_path, body)
-    assert process.stdout is not None
-    process.stdout.readline()
+    process = start_python(tmp_path, body)
+    process.out.line()
     monkeypatch.setattr("headway.execute.git.PATIENCE", 0.1)
-    try:
-        with pytest.raises(NoCheckpoints, match="Another process keeps"):
-            shadow.snapshot()
-    finally:
-        process.kill()
-        process.communicate()
+    with pytest.raises(NoCheckpoints, match="Another process keeps"):
+        shadow.snapshot()
+    kill(process)
     shadow.snapshot()
 
 
@@ -188,8 +185,11 @@ def only_the_folder(store: Path) -> None:
 @pytest.mark.parametrize(
     "damage",
     [
-        *(empty_index, broken_index, no_head, empty_head, unknown_head, no_refs, no_objects, strange_config),
-        *(empty_objects, last_object_broken, only_the_folder),
+        *(broken_index, unknown_head, no_refs, no_objects, strange_config, last_object_broken),
+        *(
+            pytest.param(damage, marks=pytest.mark.more)
+            for damage in (empty_index, no_head, empty_head, empty_objects, only_the_folder)
+        ),
     ],
 )
 def test_damage_is_noticed_and_saving_goes_on(tmp_path: Path, damage: Callable[[Path], None]) -> None:
@@ -303,6 +303,7 @@ def test_a_file_that_vanishes_while_it_is_saved_takes_no_other_with_it(
     assert sorted(files(shadow.worktree("w", saved))) == ["a", "b", "d", "e"]
 
 
+@pytest.mark.full
 def test_files_that_come_and_go_all_the_time_do_not_make_it_fail(tmp_path: Path) -> None:
     write(tmp_path, ONE)
     body = (
@@ -311,15 +312,11 @@ def test_files_that_come_and_go_all_the_time_do_not_make_it_fail(tmp_path: Path)
         " name = 'tmp%d' % (n % 50)\n open(name, 'w').write('x' * n)\n os.rename(name, 'd1/' + name)\n"
         " os.unlink('d1/' + name)\n"
     )
-    process = python(tmp_path, body.format(os.fspath(tmp_path)))
-    assert process.stdout is not None
-    process.stdout.readline()
+    process = start_python(tmp_path, body.format(os.fspath(tmp_path)))
+    process.out.line()
     shadow = Shadow(tmp_path)
-    try:
-        saved = [shadow.snapshot() for _ in range(15)]
-    finally:
-        process.kill()
-        process.communicate()
+    saved = [shadow.snapshot() for _ in range(some(15, 3))]
+    kill(process)
     for path in tmp_path.glob("**/tmp*"):
         path.unlink()
     assert not [path for path in shadow.changed(saved[-1], shadow.snapshot()) if path in ONE]

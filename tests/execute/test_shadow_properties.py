@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import tempfile
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.counts import some
+from tests.support.projects import temporary_folder
 
 from headway.execute.shadow import Shadow
 
@@ -29,10 +29,10 @@ _PATHS = st.lists(_NAMES, min_size=1, max_size=3).map("/".join)
 _TREES = st.dictionaries(_PATHS, _CONTENTS, max_size=8).map(_without_overlaps)
 
 
-@settings(max_examples=25)
+@settings(max_examples=some(30))
 @given(one=_TREES, two=_TREES)
 def test_any_tree_comes_back_from_any_other(one: dict[str, Content], two: dict[str, Content]) -> None:
-    with tempfile.TemporaryDirectory() as project:
+    with temporary_folder() as project:
         shadow = Shadow(project)
         write(project, one)
         first = shadow.snapshot()
@@ -47,7 +47,7 @@ def test_any_tree_comes_back_from_any_other(one: dict[str, Content], two: dict[s
         assert files(project) == two
 
 
-@settings(max_examples=20)
+@settings(max_examples=some(30, 5))
 @given(base=_TREES, data=st.data())
 def test_items_that_share_no_file_are_merged_to_what_both_did(base: dict[str, Content], data: st.DataObject) -> None:
     sides: list[dict[str, Content | None]] = [{}, {}]
@@ -58,7 +58,7 @@ def test_items_that_share_no_file_are_merged_to_what_both_did(base: dict[str, Co
     for number, side in enumerate(sides):  # new ones in folders of their own, so that none is in the other's way
         for path, content in data.draw(st.dictionaries(_PATHS, _CONTENTS, max_size=3).map(_without_overlaps)).items():
             side[f"new{number}/{path}"] = content
-    with tempfile.TemporaryDirectory() as project:
+    with temporary_folder() as project:
         shadow = Shadow(project)
         write(project, base)
         first = shadow.snapshot()

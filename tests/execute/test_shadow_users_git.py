@@ -159,7 +159,7 @@ def test_no_setting_of_the_user_applies(tmp_path: Path, monkeypatch: pytest.Monk
         b"* export-subst export-ignore -diff -merge\n",
     ],
 )
-@pytest.mark.parametrize("where", [".gitattributes", "d/.gitattributes"])
+@pytest.mark.parametrize("where", [".gitattributes", pytest.param("d/.gitattributes", marks=pytest.mark.more)])
 def test_the_projects_attributes_change_no_byte(tmp_path: Path, attributes: bytes, where: str) -> None:
     tree: dict[str, Content] = {
         where: attributes,

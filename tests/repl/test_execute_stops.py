@@ -9,17 +9,14 @@ import pytest
 from tests.support.executions import ALL, NAME, Turns, at, done, door, item, let, listed, scripted, starts, states
 from tests.support.processes import Running, run, until
 from tests.support.scripts import bash, talking, turn
-from tests.support.terminal import Terminal
+from tests.support.terminal import Terminal, one_box
 
-from .conftest import CTRL_C, CTRL_D, Repl, bottom, kept, one_box, prompt, reasons, talk, typed
+from .screens import CTRL_C, CTRL_D, Repl, bottom, kept, prompt, reasons, talk, typed
 
 INTERRUPTED = "⏸ Batch Execution Interrupted"
 ITEMS = ("s1", "s2", "s3", "s4", "s5")
 
-
-@pytest.fixture(autouse=True)
-def project(repository: Path) -> Path:
-    return repository
+pytestmark = [pytest.mark.more, pytest.mark.usefixtures("repository")]
 
 
 def stopping_at_two(**more: Turns) -> str:
@@ -35,7 +32,7 @@ def until_told(terminal: Repl, *texts: str) -> str:
 # Ctrl+C
 
 
-@pytest.mark.parametrize("parallel", [1, 2])
+@pytest.mark.parametrize("parallel", [pytest.param(1, marks=pytest.mark.smoke), 2])
 def test_ctrl_c_stops_the_execution_keeps_the_session_and_resuming_completes_it(parallel: int) -> None:
     session = listed(*ITEMS)
     turns: Turns = [door("three"), "Done."] if parallel == 2 else ["Done."]
@@ -62,7 +59,7 @@ def test_ctrl_c_stops_the_execution_keeps_the_session_and_resuming_completes_it(
     assert terminal.leave() == 0 and terminal.given_back
 
 
-def test_after_ctrl_c_the_mode_is_as_before_and_what_waited_is_given_back(project: Path) -> None:
+def test_after_ctrl_c_the_mode_is_as_before_and_what_waited_is_given_back(repository: Path) -> None:
     listed("s1")
     model = scripted(s1=[turn("", bash("touch 1")), talking()], said=[turn("", bash("touch 2")), "Heard you."])
     terminal = Repl("--session", NAME, "--model", model)
@@ -73,16 +70,16 @@ def test_after_ctrl_c_the_mode_is_as_before_and_what_waited_is_given_back(projec
     terminal.busy("queued: said later")
     terminal.send(CTRL_C)
     seen = until_told(terminal, "Resume with: /todos execute-all --mode=yolo")
-    assert typed(seen) == "said later" and (project / "1").exists()
+    assert typed(seen) == "said later" and (repository / "1").exists()
     terminal.send("\r")
     terminal.until_there("? Run: touch 2", "no >")
     terminal.say("n")
     terminal.idle("Heard you.")
-    assert not (project / "2").exists()
+    assert not (repository / "2").exists()
 
 
 @pytest.mark.parametrize("parallel", [1, 2])
-def test_ctrl_c_during_a_question_ends_it_and_the_question_comes_again(project: Path, parallel: int) -> None:
+def test_ctrl_c_during_a_question_ends_it_and_the_question_comes_again(repository: Path, parallel: int) -> None:
     listed("s1", "s2")
     model = done("s2", s1=[turn("", bash("touch 1")), "Done."])
     terminal = Repl("--session", NAME, "--model", model)
@@ -91,12 +88,12 @@ def test_ctrl_c_during_a_question_ends_it_and_the_question_comes_again(project: 
     terminal.until_there("? Run: touch 1", "no >")
     terminal.send(CTRL_C)
     seen = until_told(terminal)
-    assert prompt(seen) == ">" and states()["s1"] == "pending" and not (project / "1").exists()
+    assert prompt(seen) == ">" and states()["s1"] == "pending" and not (repository / "1").exists()
     terminal.say("/todos execute-all")
     terminal.until(lambda seen: seen.count("? Run: touch 1") == 2 and "no >" in seen)
     terminal.say("y")
     terminal.idle("✅ Batch Execution Complete!")
-    assert (project / "1").exists()
+    assert (repository / "1").exists()
 
 
 def test_ctrl_c_twice_stops_too_and_the_session_goes_on() -> None:

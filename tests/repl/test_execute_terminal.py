@@ -23,16 +23,14 @@ from tests.support.executions import (
 )
 from tests.support.processes import Form, until
 from tests.support.scripts import bash, call, talking, turn, write
+from tests.support.terminal import one_box
 
-from .conftest import CTRL_C, Repl, bottom, kept, one_box, prompt, said, talk, typed
+from .screens import CTRL_C, Repl, bottom, kept, prompt, said, talk, typed
 
 NO_MODEL = "No model is set yet. Everything else works: /help lists the commands."
 HOSTILE = "Fix \x1b[31mred\x1b[0m\x07 \x1b]0;title\x07\n▶ [9/9] Fake \u202edetrever 解析"
 
-
-@pytest.fixture(autouse=True)
-def project(repository: Path) -> Path:
-    return repository
+pytestmark = [pytest.mark.more, pytest.mark.usefixtures("repository")]
 
 
 def asking(*words: str, model: str, columns: int = 100, lines: int = 30) -> Repl:
@@ -51,6 +49,7 @@ def doing(seen: str) -> list[str]:
 # what is seen
 
 
+@pytest.mark.smoke
 def test_items_are_executed_under_the_eyes_of_the_person_and_the_session_goes_on() -> None:
     listed(item("s1", "Write it"), item("s2", "Implement JWT", "s1", estimated_time="45min"))
     model = scripted(s1=["Written."], s2=[door("two"), "Done, **too**."], said=["Heard you."])
@@ -200,7 +199,7 @@ def test_after_a_failure_messages_that_waited_are_given_back() -> None:
     assert said_to_main() == ["Execute all: 1 todo"]
 
 
-def test_commands_on_the_list_apply_at_once(project: Path) -> None:
+def test_commands_on_the_list_apply_at_once(repository: Path) -> None:
     listed("s1", "s2")
     terminal = talk(model=scripted(s1=[door("one", "touch after"), "Done."], s2=[door("two"), "Done."], t1=["Done."]))
     terminal.say("/todos execute-all")
@@ -213,7 +212,7 @@ def test_commands_on_the_list_apply_at_once(project: Path) -> None:
     seen = terminal.idle("▶ [3/3] One more", "Executed 2/3 todos in ")
     assert "⏸ s1: Do s1: interrupted" in seen
     assert states() == {"s1": "cancelled", "s2": "completed", "t1": "completed"}
-    assert not (project / "after").exists()
+    assert not (repository / "after").exists()
 
 
 def test_what_cannot_be_done_meanwhile_is_refused_and_it_goes_on() -> None:
@@ -238,23 +237,23 @@ def test_what_cannot_be_done_meanwhile_is_refused_and_it_goes_on() -> None:
 # how much is asked
 
 
-def test_the_mode_of_an_execution_lasts_as_long_as_it_does(project: Path) -> None:
+def test_the_mode_of_an_execution_lasts_as_long_as_it_does(repository: Path) -> None:
     listed("s1")
     model = scripted(s1=[turn("", bash("touch 1")), "Done."], said=[turn("", bash("touch 2")), "Heard you."])
     terminal = asking(model=model)
     terminal.say("/todos execute-all --mode=yolo")
     terminal.idle("Executed 1/1 todos in ")
-    assert (project / "1").exists()
+    assert (repository / "1").exists()
     terminal.say("/mode")
     terminal.idle("The mode is default.")
     terminal.say("said now")
     terminal.until_there("? Run: touch 2", "no >")
     terminal.say("n")
     terminal.idle("Heard you.")
-    assert not (project / "2").exists()
+    assert not (repository / "2").exists()
 
 
-def test_a_command_typed_meanwhile_leaves_the_mode_of_the_execution_as_it_is(project: Path) -> None:
+def test_a_command_typed_meanwhile_leaves_the_mode_of_the_execution_as_it_is(repository: Path) -> None:
     listed("s1")
     terminal = asking(model=scripted(s1=[door("one"), turn("", bash("touch 1")), "Done."]))
     terminal.say("/todos execute-all --mode=yolo")
@@ -267,21 +266,21 @@ def test_a_command_typed_meanwhile_leaves_the_mode_of_the_execution_as_it_is(pro
     assert "? Run: touch 1" not in seen
 
 
-def test_a_mode_that_is_set_meanwhile_holds_at_once_and_afterwards(project: Path) -> None:
+def test_a_mode_that_is_set_meanwhile_holds_at_once_and_afterwards(repository: Path) -> None:
     listed("s1", "s2")
     terminal = asking(model=scripted(s1=[talking()], s2=[turn("", bash("touch 1")), "Done."]))
     terminal.say("/todos execute-all")
     terminal.busy("So on")
     terminal.say("/mode yolo")
     terminal.until(lambda seen: " · yolo · " in bottom(seen))
-    kept(project).update("s1", status="completed")
+    kept(repository).update("s1", status="completed")
     seen = terminal.until(lambda seen: "no >" in seen or "Executed 1/2 todos in " in seen)
-    assert "? Run: touch 1" not in seen and (project / "1").exists()
+    assert "? Run: touch 1" not in seen and (repository / "1").exists()
     terminal.say("/mode")
     terminal.idle("The mode is yolo.")
 
 
-def test_questions_are_answered_with_yes_no_and_always_for_all_items(project: Path) -> None:
+def test_questions_are_answered_with_yes_no_and_always_for_all_items(repository: Path) -> None:
     listed("s1", "s2")
     calls = [turn("", bash("touch 1")), turn("", bash("touch 2")), turn("", bash("touch 3")), "Done."]
     terminal = asking(model=scripted(s1=calls, s2=[turn("", bash("touch 4")), "Done."]))
@@ -291,11 +290,11 @@ def test_questions_are_answered_with_yes_no_and_always_for_all_items(project: Pa
         assert bottom(terminal.seen) == "a allows every call of bash in this run"
         terminal.say(answer)
     seen = terminal.idle("Executed 2/2 todos in ")
-    assert sorted(path.name for path in project.glob("[0-9]")) == ["1", "3", "4"]
+    assert sorted(path.name for path in repository.glob("[0-9]")) == ["1", "3", "4"]
     assert "⊘ no: not 那个" in seen
 
 
-def test_at_once_it_says_which_item_asks(project: Path) -> None:
+def test_at_once_it_says_which_item_asks(repository: Path) -> None:
     listed(item("s1", "First"), item("s2", "第二"))
     model = scripted(**{name: [turn("", bash(f"touch {name}")), "Done."] for name in ("s1", "s2")})
     terminal = asking(model=model)
@@ -309,23 +308,23 @@ def test_at_once_it_says_which_item_asks(project: Path) -> None:
         left.discard(name)
         terminal.say("y")
     terminal.idle("Executed 2/2 todos in ")
-    assert len([*project.glob("s[12]")]) == 2
+    assert len([*repository.glob("s[12]")]) == 2
 
 
-def test_a_command_works_while_a_question_waits_and_ends_the_item_that_asks(project: Path) -> None:
+def test_a_command_works_while_a_question_waits_and_ends_the_item_that_asks(repository: Path) -> None:
     listed("s1", "s2")
     terminal = asking(model=done("s2", s1=[turn("", bash("touch 1")), "Done."]))
     terminal.say("/todos execute-all")
     terminal.until_there("? Run: touch 1", "no >")
     terminal.say("/todos update s1 cancelled")
     terminal.idle("Executed 1/2 todos in ")
-    assert states() == {"s1": "cancelled", "s2": "completed"} and not (project / "1").exists()
+    assert states() == {"s1": "cancelled", "s2": "completed"} and not (repository / "1").exists()
 
 
 # afterwards
 
 
-def test_rollback_and_report_are_there_afterwards(project: Path) -> None:
+def test_rollback_and_report_are_there_afterwards(repository: Path) -> None:
     listed(item("s1", "Write it"), "s2")
     terminal = talk(model=done("s2", s1=[turn("", write("a.txt")), turn("", bash("cat a.txt")), "Written."]), lines=80)
     terminal.say("/todos execute-all")
@@ -335,7 +334,7 @@ def test_rollback_and_report_are_there_afterwards(project: Path) -> None:
     assert "Done: 2 of 2 (1 verified ✓, 1 reported ✓?)" in seen and "a.txt" in seen
     terminal.say("/todos rollback s1")
     terminal.idle("✅ Rolled back s1 → pending (1 file as before it)\n  a.txt")
-    assert not (project / "a.txt").exists() and one_box(terminal.seen, "○ Write it", "✓ Do s2")
+    assert not (repository / "a.txt").exists() and one_box(terminal.seen, "○ Write it", "✓ Do s2")
     terminal.say("/todos rollback s1")
     terminal.idle("Error: There is nothing to roll back for 's1'")
     done("s1")
@@ -357,7 +356,7 @@ def test_tab_completes_ids_and_modes() -> None:
     assert terminal.leave() == 0
 
 
-def test_the_whole_story_from_a_plan_to_an_export(project: Path) -> None:
+def test_the_whole_story_from_a_plan_to_an_export(repository: Path) -> None:
     steps = [
         {"id": "step-1", "description": "Write the parser", "estimated_time": "20min"},
         {"id": "step-2", "description": "Test it", "dependencies": ["step-1"], "estimated_time": "45min"},
@@ -381,10 +380,10 @@ def test_the_whole_story_from_a_plan_to_an_export(project: Path) -> None:
     seen = terminal.idle("Executed 2/2 todos in ")
     assert "▶ [1/2] Write the parser ⏱ 20min" in seen and "▶ [2/2] Test it ⏱ 45min" in seen
     terminal.say("/todos export todos.md")
-    until(lambda: (project / "todos.md").exists() and (project / "todos.md").read_text().endswith("\n"))
-    exported = (project / "todos.md").read_text(encoding="utf-8")
+    until(lambda: (repository / "todos.md").exists() and (repository / "todos.md").read_text().endswith("\n"))
+    exported = (repository / "todos.md").read_text(encoding="utf-8")
     assert exported.count("[x]") == 2 and "Write the parser" in exported
     terminal.say("/report")
     terminal.idle("Execution 1: complete")
     assert terminal.leave() == 0 and terminal.given_back
-    assert [todo.created_from for todo in kept(project).todos] == ["plan", "plan"]
+    assert [todo.created_from for todo in kept(repository).todos] == ["plan", "plan"]

@@ -10,24 +10,22 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from tests.support.processes import NOTHING, Done, Pipe, Process, run, until
+from tests.support.processes import NOTHING, until
 from tests.support.scripts import bash, creating, script, turn, writing
 from tests.support.terminal import Terminal
 
 import headway as api
 from headway.core.run_events import RunStarted
 
-CTRL_C, CTRL_D, ESCAPE, UP = "\x03", "\x04", "\x1b", "\x1b[A"
+from .screens import CTRL_C, CTRL_D, WITHOUT_UNICODE
+
+ESCAPE, UP = "\x1b", "\x1b[A"
 NAME = "m"
 COLOURS = re.compile(r"\x1b\[(?:[0-9;]*;)?(?:3[0-8]|4[0-8]|9[0-7]|10[0-7])[;m]")
 NO_MODEL = "No model is set"
 STATE = "home/state/headway/history"
-WITHOUT_UNICODE = {"PYTHONIOENCODING": "ascii"}
 
-
-@pytest.fixture(autouse=True)
-def in_project(project: Path) -> None:
-    """All tests are in an empty project."""
+pytestmark = [pytest.mark.more, pytest.mark.usefixtures("project")]
 
 
 class Talk(Terminal):
@@ -77,22 +75,6 @@ class Talk(Terminal):
         return self.end()
 
 
-def piped(stdin: bytes | Path, *words: str, env: Mapping[str, str] = NOTHING) -> Done:
-    """`headway` with that much from a pipe, or with a file, as standard input; to its end."""
-    out, err = Pipe(), Pipe()
-    if isinstance(stdin, Path):
-        given = os.open(stdin, os.O_RDONLY)
-    else:
-        given, give = os.pipe()
-        os.write(give, stdin)
-        os.close(give)
-    process = Process((given, out.other, err.other), words, env)
-    for descriptor in (given, out.other, err.other):
-        os.close(descriptor)
-    said, errors = out.rest(), err.rest()
-    return Done(process.wait(), said, errors)
-
-
 def tasks(name: str = NAME) -> list[str]:
     return [event.data.task for event in api.open(".", name).events() if isinstance(event.data, RunStarted)]
 
@@ -105,7 +87,7 @@ def files(project: Path) -> list[str]:
 # sizes
 
 
-@pytest.mark.parametrize(("columns", "lines"), [(80, 24), (40, 12)])
+@pytest.mark.parametrize(("columns", "lines"), [(80, 24), pytest.param(40, 12, marks=pytest.mark.smoke)])
 def test_everything_fits_on_the_screen(columns: int, lines: int) -> None:
     answer = f"我先看一下 the parser.\n\n| a | 中文 |\n|---|---|\n| 1 | {'long ' * 20} |\n\n```\n{'x' * 200}\n```\n"
     items = creating("读取解析器 and find out why it keeps the spaces at the end", "Fix it", "Run the tests")
@@ -133,13 +115,7 @@ def test_of_fifty_items_the_active_one_is_in_sight(active: int, columns: int, li
     assert "more" in shown and shown.count("┌─ Tasks") == 1
 
 
-@pytest.mark.parametrize(
-    "active",
-    [
-        0,
-        49,
-    ],
-)
+@pytest.mark.parametrize("active", [0, 49])
 def test_of_fifty_items_the_active_one_is_in_sight_while_much_is_typed(active: int) -> None:
     session = api.open(".", NAME)
     session.write([{"content": f"Item {n}", "status": "in_progress" if n == active else "pending"} for n in range(50)])
@@ -197,6 +173,7 @@ def everything_at_once() -> str:
     return script(*steps, turn("", bash("exit 3"), bash("echo 中文")), turn("End.", error={"status": 401}))
 
 
+@pytest.mark.smoke
 def test_without_unicode_only_ascii_is_printed() -> None:
     terminal = Talk(model=everything_at_once(), env=WITHOUT_UNICODE)
     terminal.until(lambda shown: "Headway. Say" in shown and "tokens" in terminal.bottom)
@@ -228,6 +205,7 @@ def test_in_the_c_locale_only_ascii_is_printed() -> None:
 # without a screen
 
 
+@pytest.mark.smoke
 def test_a_dumb_terminal_has_a_plain_prompt_and_questions_in_words(project: Path) -> None:
     model = script(turn("Let me 看.", creating("Run it"), bash("touch 1\ntouch 2")), turn("", error={"status": 401}))
     terminal = Terminal("--model", model, "--session", NAME, env={"TERM": "dumb"})
@@ -292,91 +270,6 @@ def test_ctrl_c_on_a_dumb_terminal_stops_the_run_and_then_leaves() -> None:
     terminal.until(lambda shown: "Stopped after" in shown and shown.rstrip().endswith("\n>"))
     terminal.send(CTRL_C)
     assert terminal.end() == 130
-
-
-def test_lines_from_a_pipe_are_messages_and_commands_one_after_the_other() -> None:
-    lines = "First 第一\n\n/todos add 'An item'\r\n/todos list\n/todos clear\nSecond"
-    done = piped(lines.encode(), "--model", script("Hello 你好."), "--session", NAME)
-    assert (done.code, done.err) == (0, "")
-    assert tasks() == ["First 第一", "Second"]
-    places = [done.out.index(text) for text in ("Hello 你好.", "Finished after 1 round", "Added t1", "○ t1")]
-    assert places == sorted(places) and done.out.count("Hello 你好.") == 2
-    assert "\x1b" not in done.out and "\n> " not in done.out
-
-
-def test_lines_from_a_file_are_taken_too(project: Path) -> None:
-    (project / "lines.txt").write_text("Hi\n/todos add x\n", encoding="utf-8")
-    done = piped(project / "lines.txt", "--model", script("Hello."), "--session", NAME)
-    assert (done.code, done.err) == (0, "")
-    assert "Hello." in done.out and "Added t1" in done.out
-
-
-@pytest.mark.parametrize("nothing", [b"", b"\n \n\n"])
-def test_no_lines_at_all_are_no_mistake(project: Path, nothing: bytes) -> None:
-    done = piped(nothing, "--model", script("Hello."))
-    assert done == (0, "", "")
-    assert api.open(project).store.current() is None
-
-
-def test_quit_leaves_the_lines_after_it_unread() -> None:
-    done = piped(b"/quit\nHi\n", "--model", script("Hello."))
-    assert done.code == 0 and "Hello." not in done.out
-
-
-@pytest.mark.parametrize(
-    ("lines", "turns", "code"),
-    [
-        ("Hi\n", ["Hello."], 0),
-        ("Hi\n", [turn("", error={"status": 401, "message": "no"})], 1),
-        ("Hi\n/todos add x\n", [turn("", error={"status": 401, "message": "no"})], 1),
-        ("/nonsense\nHi\n", ["Hello."], 0),
-    ],
-)
-def test_without_a_terminal_the_exit_code_is_that_of_the_last_run(lines: str, turns: list[str], code: int) -> None:
-    done = piped(lines.encode(), "--model", script(*turns))
-    assert done.code == code, done.out
-
-
-def test_without_a_person_nothing_that_needs_one_is_run(project: Path) -> None:
-    done = piped(b"Go\ny\n", "--model", script(turn("", bash("touch 1")), "End."), "--session", NAME)
-    assert "⊘ bash touch 1: not allowed" in done.out
-    assert not (project / "1").exists()
-
-
-def test_without_a_screen_and_unicode_outcomes_can_be_told_apart() -> None:
-    model = script(turn("", bash("true"), bash("exit 3")), "End.")
-    done = piped(b"Go\n", "--model", model, "--mode", "yolo", env=WITHOUT_UNICODE)
-    marks = [line[0] for line in done.out.splitlines() if " bash " in line]
-    assert len({*marks}) == 2 and "?" not in marks
-
-
-def test_the_demo_that_is_offered_can_be_seen_without_a_screen(project: Path) -> None:
-    done = piped(b"demo\n", env={"TMPDIR": str(project)})
-    assert "The model is scripted" in done.out
-
-
-def test_a_closed_standard_input_is_an_empty_one() -> None:
-    import subprocess
-
-    from tests.support.processes import PROGRAM, environment
-
-    done = subprocess.run(
-        ["sh", "-c", f"{PROGRAM} <&-"], env=environment(), capture_output=True, text=True, timeout=60, check=False
-    )
-    assert "Traceback" not in done.stderr
-
-
-def test_output_that_is_piped_is_plain(project: Path) -> None:
-    out = Pipe()
-    terminal, other = os.openpty()
-    process = Process((other, out.other, other), ("--model", script("Hello **you**."), "--memory"), NOTHING)
-    os.close(out.other)
-    os.close(other)
-    os.write(terminal, b"Hi\n\x04")
-    said = out.rest()
-    assert process.wait() == 0
-    os.close(terminal)
-    assert "Hello **you**." in said and "\x1b" not in said
 
 
 # what is typed
@@ -470,18 +363,10 @@ def test_the_demo_is_shown_until_it_is_stopped_and_the_session_goes_on(project: 
     terminal.until(lambda shown: "● Give each language" in shown)
     assert "The model is scripted" in terminal.shown
     terminal.send(CTRL_C)
-    terminal.idle("Stopped; everything is kept", "todos history --project")
+    shown = terminal.idle("Stopped; everything is kept", "todos history --project")
+    assert "    headway todos history --project" in shown, "what can be typed, as it is typed"
     terminal.say("/todos add x", "Added t1")
     assert terminal.leave() == 0 and terminal.given_back
-
-
-def test_what_the_demo_says_to_type_can_be_typed(project: Path) -> None:
-    terminal = Talk(lines=60, env={"TMPDIR": str(project)})
-    terminal.idle("Type demo", "no model ·")
-    terminal.send("demo\r")
-    terminal.until(lambda shown: "● Give each language" in shown)
-    terminal.send(CTRL_C)
-    assert "    headway todos history --project" in terminal.idle("todos history --project")
 
 
 def test_a_bad_settings_file_is_named_in_one_sentence_and_the_session_goes_on(project: Path) -> None:
@@ -547,13 +432,6 @@ def test_a_session_can_be_named_and_gone_on_with(project: Path) -> None:
     terminal.say("Once more", "Again.")
     assert terminal.leave() == 0
     assert tasks("mine") == ["Hi 你", "Once more"]
-
-
-@pytest.mark.parametrize("words", [["--continue"], ["--continue", "--session", "nowhere"]])
-def test_where_there_is_nothing_to_continue_it_says_so_in_one_sentence(words: list[str]) -> None:
-    done = run(*words)
-    assert (done.code, done.out) == (1, "")
-    assert done.err.startswith("Error: There is nothing to continue") and done.err.count("\n") == 1
 
 
 def test_a_session_in_which_nothing_was_done_is_not_kept(project: Path) -> None:

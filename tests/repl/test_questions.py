@@ -13,15 +13,13 @@ from tests.support.terminal import Terminal
 import headway as api
 from headway.core.run_events import RunFinished, RunStarted, ToolFinished
 
-CTRL_C, CTRL_D = "\x03", "\x04"
+from .screens import CTRL_C, CTRL_D
+
 NAME = "q"
 PROMPT = "  y yes · a always · n no >"
 HINT = "Answer with y (yes), a (always in this run) or n (no; a reason may follow)."
 
-
-@pytest.fixture(autouse=True)
-def in_project(project: Path) -> None:
-    """All tests are in an empty project."""
+pytestmark = [pytest.mark.more, pytest.mark.usefixtures("project")]
 
 
 class Talk(Terminal):
@@ -240,7 +238,7 @@ OBEYED = ("\x1b[2J", "\x1b[1A", "\x1b[8m", "\x08", "\u202e", "\x9b", "\x1b]", "\
 @pytest.mark.parametrize(
     ("hostile", "about"),
     [
-        (bash(f"touch 1 # {HOSTILE}\n{HOSTILE} rm 中文"), "? Run: touch 1 # ␛[2J"),
+        pytest.param(bash(f"touch 1 # {HOSTILE}\n{HOSTILE} rm 中文"), "? Run: touch 1 # ␛[2J", marks=pytest.mark.smoke),
         (write(f"{HOSTILE}.txt", f"one\n{HOSTILE}two\n\x1b[31mrm 中文\n"), "? Create ␛[2J"),
     ],
 )

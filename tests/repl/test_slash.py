@@ -11,6 +11,7 @@ import click
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.tables import check_rows
 
 import headway as api
 from headway.cli import help as help_module
@@ -19,10 +20,7 @@ from headway.repl.slash import quoted, split
 
 from .at_terminal import AtTerminal
 
-
-@pytest.fixture(autouse=True)
-def in_project(project: Path) -> None:
-    """All tests are in an empty project."""
+pytestmark = pytest.mark.usefixtures("project")
 
 
 @pytest.fixture
@@ -105,57 +103,60 @@ def test_quit_and_exit_leave(say: AtTerminal, line: str) -> None:
 # mistakes
 
 
-@pytest.mark.parametrize(
-    ("line", "sentence"),
-    [
-        ("/todos ad x", "No command '/todos ad'; did you mean '/todos add'?"),
-        ("/todo list", "No command '/todo'; did you mean '/todos'?"),
-        ("/undo", "No command '/undo'; did you mean '/todos undo'?"),
-        ("/xyzzy", "No command '/xyzzy'; see /help."),
-        ("/todos xyzzyxyzzy", "No command '/todos xyzzyxyzzy'; see /help todos."),
-        ("/help todos ad", "No command '/todos ad'; did you mean '/todos add'?"),
-        ("/help xyzzy", "No command '/xyzzy'; see /help."),
-        ("/help mode more", "'mode' has no commands of its own; leave out 'more'."),
-        ("/help run", "'/run' works only in a shell; here you type the task itself, without a slash."),
-        ("/run Fix it", "'/run' works only in a shell; here you type the task itself, without a slash."),
-        ("/demo", "'/demo' works only in a shell; leave with /quit, then type headway demo."),
-        ("/completion", "'/completion' works only in a shell; here Tab completes without it."),
-        (
-            "/watch",
-            "'/watch' works only in a shell; here Ctrl+T shows the list, and headway watch does in another terminal.",
-        ),
-        ("/todos add", "Missing argument 'TEXT'; see /help todos add."),
-        (
-            "/todos add Write it now",
-            "Got unexpected extra arguments (it now); put quotes around a text with spaces, or see /help todos add.",
-        ),
-        ("/todos update t1", "Missing argument 'STATUS'; see /help todos update."),
-        (
-            "/todos update t1 complete",
-            "Invalid value for 'STATUS': 'complete' is no status; did you mean 'completed'? "
-            "Choose from: pending, in_progress, completed, cancelled, blocked.",
-        ),
-        ("/todos update t9 completed", "No todo has the id 't9'; the ids are: t1."),
-        ("/todos add x --after t9", "No todo has the id 't9'; the ids are: t1."),
-        ("/todos undo 5", "Only 1 of the last 5 changes can be taken back by undo; ask for fewer."),
-        ("/todos redo", "There is nothing to redo in this list."),
-        ("/todos import nope.json", "'nope.json' does not exist; name a JSON or Markdown file."),
-        ("/todos import -", "- is empty; expected a JSON export or a Markdown checklist."),
-        ("/sessions resume nope", "There is no session 'nope' in this project; the sessions are: mine."),
-        ("/sessions delete mine --yes", "You are in 'mine'; go to another session before you delete it."),
-        ("/config set modes x", "There is no setting 'modes'; did you mean 'mode'?"),
-        ("/--plan", "This is the terminal session already; name a command, or type / to see what there is."),
-        (
-            "/--plan todos list",
-            "--plan before a command has no effect; leave it out, or write it after a command that takes it.",
-        ),
-    ],
-)
-def test_a_mistake_is_answered_with_one_sentence_and_changes_nothing(say: AtTerminal, line: str, sentence: str) -> None:
+MISTAKES: list[tuple[str, str]] = [
+    ("/todos ad x", "No command '/todos ad'; did you mean '/todos add'?"),
+    ("/todo list", "No command '/todo'; did you mean '/todos'?"),
+    ("/undo", "No command '/undo'; did you mean '/todos undo'?"),
+    ("/xyzzy", "No command '/xyzzy'; see /help."),
+    ("/todos xyzzyxyzzy", "No command '/todos xyzzyxyzzy'; see /help todos."),
+    ("/help todos ad", "No command '/todos ad'; did you mean '/todos add'?"),
+    ("/help xyzzy", "No command '/xyzzy'; see /help."),
+    ("/help mode more", "'mode' has no commands of its own; leave out 'more'."),
+    ("/help run", "'/run' works only in a shell; here you type the task itself, without a slash."),
+    ("/run Fix it", "'/run' works only in a shell; here you type the task itself, without a slash."),
+    ("/demo", "'/demo' works only in a shell; leave with /quit, then type headway demo."),
+    ("/completion", "'/completion' works only in a shell; here Tab completes without it."),
+    (
+        "/watch",
+        "'/watch' works only in a shell; here Ctrl+T shows the list, and headway watch does in another terminal.",
+    ),
+    ("/todos add", "Missing argument 'TEXT'; see /help todos add."),
+    (
+        "/todos add Write it now",
+        "Got unexpected extra arguments (it now); put quotes around a text with spaces, or see /help todos add.",
+    ),
+    ("/todos update t1", "Missing argument 'STATUS'; see /help todos update."),
+    (
+        "/todos update t1 complete",
+        "Invalid value for 'STATUS': 'complete' is no status; did you mean 'completed'? "
+        "Choose from: pending, in_progress, completed, cancelled, blocked.",
+    ),
+    ("/todos update t9 completed", "No todo has the id 't9'; the ids are: t1."),
+    ("/todos add x --after t9", "No todo has the id 't9'; the ids are: t1."),
+    ("/todos undo 5", "Only 1 of the last 5 changes can be taken back by undo; ask for fewer."),
+    ("/todos redo", "There is nothing to redo in this list."),
+    ("/todos import nope.json", "'nope.json' does not exist; name a JSON or Markdown file."),
+    ("/todos import -", "- is empty; expected a JSON export or a Markdown checklist."),
+    ("/sessions resume nope", "There is no session 'nope' in this project; the sessions are: mine."),
+    ("/sessions delete mine --yes", "You are in 'mine'; go to another session before you delete it."),
+    ("/config set modes x", "There is no setting 'modes'; did you mean 'mode'?"),
+    ("/--plan", "This is the terminal session already; name a command, or type / to see what there is."),
+    (
+        "/--plan todos list",
+        "--plan before a command has no effect; leave it out, or write it after a command that takes it.",
+    ),
+]
+
+
+def test_a_mistake_is_answered_with_one_sentence_and_changes_nothing(say: AtTerminal) -> None:
     say("/todos add First")
-    assert say(line) == f"Error: {sentence}"
-    assert contents(say) == ["First"]
-    assert not say.has_left
+
+    def check(line: str, sentence: str) -> None:
+        assert say(line) == f"Error: {sentence}"
+        assert contents(say) == ["First"]
+        assert not say.has_left
+
+    check_rows(MISTAKES, check)
 
 
 def test_an_unknown_option_names_the_nearest(say: AtTerminal) -> None:

@@ -12,10 +12,7 @@ from headway.cli.options import MODES
 
 from .at_terminal import AtTerminal
 
-
-@pytest.fixture(autouse=True)
-def in_project(project: Path) -> None:
-    """All tests are in an empty project."""
+pytestmark = pytest.mark.usefixtures("project")
 
 
 @pytest.fixture

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from tests.support.processes import Form, run, until
 from tests.support.scripts import bash, call, creating, script, talking, turn, write, writing
+from tests.support.terminal import boxes, one_box
 
 from headway.core.run_events import TodoListContextInjected
 
-from .conftest import (
+from .screens import (
     CTRL_C,
     CTRL_P,
     CTRL_T,
@@ -18,10 +20,8 @@ from .conftest import (
     Repl,
     answers,
     bottom,
-    boxes,
     events,
     kept,
-    one_box,
     prompt,
     reasons,
     said,
@@ -29,6 +29,8 @@ from .conftest import (
     typed,
     words,
 )
+
+pytestmark = pytest.mark.more
 
 
 def waiting(sign: str = "go") -> Form:
@@ -102,6 +104,7 @@ def test_plan_mode_in_the_middle_of_a_run_counts_from_the_next_call_on(project: 
     assert (project / "c.txt").exists()
 
 
+@pytest.mark.smoke
 def test_a_plan_becomes_the_list_which_is_seen_changed_and_exported(project: Path) -> None:
     terminal = talk("--plan", model=script(turn("I planned it.", PLAN), "It has two steps."), lines=60)
     terminal.say("plan a parser")
@@ -151,6 +154,7 @@ def test_a_plan_with_faults_is_not_shown_and_the_commands_say_that_there_is_none
 # the list
 
 
+@pytest.mark.smoke
 def test_there_is_one_box_at_every_moment_and_it_changes_in_place(project: Path) -> None:
     items = ("Read the parser 解析器", "Fix it")
     steps = [
@@ -216,6 +220,7 @@ def test_a_list_command_during_a_run_counts_at_once_and_the_model_is_told(projec
 # what is typed meanwhile
 
 
+@pytest.mark.smoke
 def test_messages_typed_during_a_run_wait_and_are_sent_in_order(project: Path) -> None:
     terminal = talk(model=script(turn("", waiting()), "Done."))
     terminal.say("first")
@@ -278,6 +283,7 @@ def test_what_was_typed_is_there_the_next_time(project: Path) -> None:
 # questions
 
 
+@pytest.mark.smoke
 def test_a_question_is_answered_at_the_prompt_and_what_was_being_typed_is_kept(project: Path) -> None:
     model = script(turn("", waiting()), turn("", write("a.txt", "new 新\n"), write("b.txt")), "Done.")
     terminal = talk("--mode", "default", model=model)

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from tests.support.processes import Running, until
 from tests.support.scripts import bash, script, talking, turn, write, writing
+from tests.support.terminal import boxes, one_box
 
-from .conftest import (
+from .screens import (
     CTRL_C,
     CTRL_D,
     ENTER,
@@ -17,9 +18,7 @@ from .conftest import (
     SO_LONG,
     Repl,
     bottom,
-    boxes,
     kept,
-    one_box,
     prompt,
     reasons,
     said,
@@ -27,6 +26,8 @@ from .conftest import (
     talk,
     typed,
 )
+
+pytestmark = pytest.mark.more
 
 
 def working() -> str:
@@ -41,6 +42,7 @@ def is_begun(project: Path) -> None:
 # Ctrl+C
 
 
+@pytest.mark.smoke
 def test_ctrl_c_stops_an_answer_and_the_session_goes_on(project: Path) -> None:
     terminal = talk(model=script(turn("", writing(("One", "in_progress"))), talking()))
     terminal.say("first")
@@ -168,7 +170,7 @@ def test_ctrl_c_before_anything_is_loaded_stops_too(project: Path) -> None:
 # leaving
 
 
-@pytest.mark.parametrize("how", [CTRL_D, f"/quit{ENTER}", f"/exit{ENTER}"])
+@pytest.mark.parametrize("how", [pytest.param(CTRL_D, marks=pytest.mark.smoke), f"/quit{ENTER}", f"/exit{ENTER}"])
 def test_leaving_gives_the_terminal_back_and_says_how_to_go_on(project: Path, how: str) -> None:
     terminal = talk(model=script(turn("Hello.", writing(("One", "completed"))), "Bye."))
     terminal.say("first")
@@ -180,6 +182,7 @@ def test_leaving_gives_the_terminal_back_and_says_how_to_go_on(project: Path, ho
     assert not boxes(terminal.all) and "Hello." in terminal.shown
 
 
+@pytest.mark.smoke
 def test_leaving_from_a_cold_start_gives_the_terminal_back(project: Path) -> None:
     terminal = Repl("--model", script("Hello."), loaded=False)
     terminal.until(lambda seen: prompt(seen) == ">")
@@ -245,7 +248,7 @@ def test_a_terminal_that_goes_away_ends_the_session_in_order(project: Path, duri
 # going on
 
 
-@pytest.mark.parametrize("during", ["an answer", "a command"])
+@pytest.mark.parametrize("during", ["an answer", pytest.param("a command", marks=pytest.mark.smoke)])
 def test_a_killed_session_goes_on_where_it_was(project: Path, during: str) -> None:
     last = talking() if during == "an answer" else turn("", bash(SO_LONG))
     model = script(turn("I begin **now**.", writing(("One", "in_progress"), ("Two", "pending"))), last)
@@ -356,7 +359,7 @@ def test_another_size_while_nothing_goes_on(project: Path, size: tuple[int, int]
     assert not boxes(terminal.all)
 
 
-@pytest.mark.parametrize("size", SIZES, ids=str)
+@pytest.mark.parametrize("size", [*SIZES[:-1], pytest.param(SIZES[-1], marks=pytest.mark.smoke)], ids=str)
 def test_another_size_while_an_answer_comes(project: Path, size: tuple[int, int]) -> None:
     items = writing(("A long item " * 6, "in_progress"), ("第二个项目", "pending"))
     terminal = talk(model=script(turn("", items), turn("一些 words " * 300, delay=60)))

@@ -7,8 +7,11 @@ from pathlib import Path
 
 import pytest
 from tests.support.scripts import bash, call, script, turn, write
+from tests.support.terminal import one_box
 
-from .conftest import CTRL_O, CTRL_U, ENTER, TAB, bottom, kept, one_box, prompt, talk, typed, words
+from .screens import CTRL_O, CTRL_U, ENTER, TAB, bottom, kept, prompt, talk, typed, words
+
+pytestmark = pytest.mark.more
 
 # completion
 
@@ -117,7 +120,7 @@ def answered(everything: str) -> str:
     return re.split("^✓ Finished after", after, flags=re.MULTILINE)[0]
 
 
-@pytest.mark.parametrize("columns", [100, 76])
+@pytest.mark.parametrize("columns", [100, pytest.param(76, marks=pytest.mark.smoke)])
 def test_an_answer_is_seen_while_it_comes_and_drawn_when_its_blocks_are_whole(project: Path, columns: int) -> None:
     terminal = talk(model=script(turn(ANSWER, delay=1)), columns=columns, lines=40)
     terminal.looks = []

@@ -13,9 +13,11 @@ import pytest
 from tests.support.processes import WAIT, run, until
 from tests.support.scripts import bash, script, turn
 
-from .conftest import NAME, Repl, kept, talk
+from .screens import NAME, Repl, kept, talk
 
 SESSION = f"/api/sessions/{NAME}"
+
+pytestmark = pytest.mark.more
 
 
 class Page:
@@ -38,6 +40,7 @@ class Page:
             connection.close()
 
 
+@pytest.mark.smoke
 def test_the_page_is_served_as_long_as_the_terminal_session_lasts(project: Path) -> None:
     terminal = talk(model=script("Hello."))
     terminal.say("/web")

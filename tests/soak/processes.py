@@ -2,62 +2,48 @@
 
 from __future__ import annotations
 
+import signal
 import sqlite3
-import subprocess
-import sys
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+
+from tests.support.processes import Started, function, start
 
 import headway
 from headway.core.events import ListDelta
 from headway.project import FILE, FOLDER
 
-WORKER = Path(__file__).with_name("worker.py")
-LONGEST_RUN = 120.0
 
-
-def start(role: str, project: Path, name: str, number: float = 0) -> subprocess.Popen[str]:
+def start_worker(role: str, project: Path, name: str, number: float = 0) -> Started:
     """A worker that has opened the session and waits for `go`."""
-    worker = subprocess.Popen(
-        [sys.executable, WORKER, role, project, name, str(number)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert worker.stdout is not None
-    assert worker.stdout.readline() == "ready\n"
+    worker = start(function("tests.soak.worker:work", role, project, name, number), given=None)
+    assert worker.out.line() == "ready"
     return worker
 
 
-def go(worker: subprocess.Popen[str]) -> None:
-    assert worker.stdin is not None
-    worker.stdin.write("go\n")
-    worker.stdin.flush()
+def go(worker: Started) -> None:
+    worker.write("go\n")
 
 
-def finish(worker: subprocess.Popen[str]) -> list[str]:
+def finish(worker: Started) -> list[str]:
     """The lines it printed; the worker must end by itself and without an error."""
-    with worker:
-        try:
-            printed, _ = worker.communicate(timeout=LONGEST_RUN)
-        finally:
-            worker.kill()
-    assert worker.returncode == 0
-    return printed.splitlines()
+    done = worker.end()
+    assert done.code == 0, done.err
+    return done.out.splitlines()
 
 
-def kill(worker: subprocess.Popen[str]) -> list[str]:
+def kill(worker: Started) -> list[str]:
     """SIGKILL, then the whole lines it printed."""
-    worker.kill()
-    with worker:
-        printed, _ = worker.communicate(timeout=LONGEST_RUN)
-    return [line.strip() for line in printed.splitlines(keepends=True) if line.endswith("\n")]
+    worker.signal(signal.SIGKILL)
+    done = worker.end()
+    assert done.code == -signal.SIGKILL, done.err
+    return [line.strip() for line in done.out.splitlines(keepends=True) if line.endswith("\n")]
 
 
 def run_together(role: str, project: Path, names: list[str], number: float = 0) -> dict[str, list[str]]:
     """Runs one worker per name, all at once: name → lines it printed."""
-    workers = [start(role, project, name, number) for name in names]
+    workers = [start_worker(role, project, name, number) for name in names]
     for worker in workers:
         go(worker)
     with ThreadPoolExecutor(len(workers)) as readers:

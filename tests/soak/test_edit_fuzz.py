@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given, settings
-from tests.tools.files.test_edit_fuzz import Case, cases, check
+from tests.tools.files.edit_cases import Case, cases, check
 
 
 @pytest.mark.slow

@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.execute.dags import Dag, Killer, dags
-from tests.execute.test_resume import cut_and_resumed, killed_and_resumed
+from tests.execute.dags import Dag, dags
+from tests.execute.resuming import cut_and_resumed, killed_and_resumed
 
 MANY = settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 CUTS = st.lists(st.integers(1, 90), min_size=1, max_size=4)
-
-
-@pytest.fixture(scope="module")
-def kill() -> Iterator[Killer]:
-    made = Killer()
-    yield made
-    made.close()
 
 
 @pytest.mark.slow
@@ -34,7 +26,5 @@ def test_cut_off_again_and_again_it_ends_as_if_undisturbed(parallel: int, dag: D
 @pytest.mark.parametrize("parallel", [1, 3])
 @MANY
 @given(dag=dags(most=6), cuts=CUTS)
-def test_killed_again_and_again_it_ends_as_if_undisturbed(
-    kill: Killer, parallel: int, dag: Dag, cuts: list[int]
-) -> None:
-    killed_and_resumed(kill, dag, cuts, parallel)
+def test_killed_again_and_again_it_ends_as_if_undisturbed(parallel: int, dag: Dag, cuts: list[int]) -> None:
+    killed_and_resumed(dag, cuts, parallel)

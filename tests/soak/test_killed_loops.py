@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import signal
 import time
@@ -11,7 +10,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from tests.agent.test_killed_runs import KILLED, Nursery, assert_accepted, checked, gone_on, heard_in
+from tests.agent.killed_runs import assert_accepted, assert_killed, checked, gone_on, heard_in, kill, start_victim
 
 import headway
 from headway.core.events import ListDelta
@@ -24,24 +23,20 @@ LONGEST_LIFE = 1.5
 async def kill_again_and_again(project: Path, times: int) -> None:
     chance = random.Random(times)
     project.mkdir()
-    runs, people = Nursery(), Nursery(longest=10 * times + 60)
-    editor = people.start(project, "edit")
+    editor = start_victim(project, "edit")
     began = 0
     try:
         for number in range(times):
             place = chance.choice(["wander", *STEPS] if number % 2 else ["wander"])
             task = f"Task {number}" if began == 0 or chance.random() < 0.3 else None
-            pid = runs.start(project, place, task=task, number=number)
+            run = start_victim(project, place, task=task, number=number)
             if place == "wander":
                 time.sleep(chance.uniform(0, LONGEST_LIFE))
-                os.kill(pid, signal.SIGKILL)
-            assert runs.ended() == KILLED, f"run {number} ended by itself at {place}"
+                run.signal(signal.SIGKILL)
+            assert_killed(run)
             began = Counter(event.type for event in checked_if_begun(project).events())["RunStarted"]
     finally:
-        os.kill(editor, signal.SIGKILL)
-        assert people.ended() == KILLED
-        people.close()
-        runs.close()
+        kill(editor)
     session = checked(project)
     result, request = await gone_on(project, session, task="Bring it to an end.")
     assert result.ok
@@ -60,6 +55,7 @@ def checked_if_begun(project: Path) -> headway.Session:
     return session if session.run is None else checked(project)
 
 
+@pytest.mark.more
 async def test_a_session_outlives_runs_that_are_killed_at_any_moment(tmp_path: Path) -> None:
     await kill_again_and_again(tmp_path / "project", 6)
 

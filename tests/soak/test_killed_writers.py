@@ -10,7 +10,7 @@ import pytest
 
 import headway
 
-from .processes import assert_intact, go, kill, noted, repeated, start
+from .processes import assert_intact, go, kill, noted, repeated, start_worker
 from .worker import LIST_SIZE
 
 LONGEST_WAIT = 2.0
@@ -18,7 +18,7 @@ LONGEST_WAIT = 2.0
 
 def killed_after(project: Path, name: str, seconds: float) -> list[str]:
     """The changes that a writer had acknowledged when it was killed."""
-    worker = start("change_all", project, name)
+    worker = start_worker("change_all", project, name)
     go(worker)
     time.sleep(seconds)
     return kill(worker)
@@ -53,7 +53,7 @@ def kill_again_and_again(project: Path, times: int, longest_life: float) -> floa
 
 
 def test_what_a_killed_writer_was_told_is_kept(tmp_path: Path) -> None:
-    kill_again_and_again(tmp_path, 8, 0.2)
+    kill_again_and_again(tmp_path, 4, 0.1)
 
 
 @pytest.mark.slow
@@ -78,7 +78,7 @@ def kill_at_the_beginning(folder: Path, times: int) -> None:
 
 
 def test_a_writer_killed_while_it_creates_the_file_leaves_it_usable(tmp_path: Path) -> None:
-    kill_at_the_beginning(tmp_path, 8)
+    kill_at_the_beginning(tmp_path, 4)
 
 
 @pytest.mark.slow

@@ -35,6 +35,7 @@ def change_together(project: Path, seconds: float) -> tuple[int, float]:
     return len(acknowledged), longest
 
 
+@pytest.mark.more
 def test_every_change_of_eight_writers_is_in_the_log_once(tmp_path: Path) -> None:
     made, longest = change_together(tmp_path, 1.5)
     print(f"\n{made} changes in 1.5 s, longest wait {longest * 1000:.0f} ms")
@@ -61,7 +62,7 @@ def add_together(project: Path, each: int) -> None:
 
 
 def test_every_item_that_eight_writers_add_is_kept(tmp_path: Path) -> None:
-    add_together(tmp_path, 25)
+    add_together(tmp_path, 15)
 
 
 @pytest.mark.slow
@@ -91,7 +92,7 @@ def claim_together(project: Path, items: int) -> None:
 
 
 def test_each_item_is_claimed_by_one_of_eight_workers(tmp_path: Path) -> None:
-    claim_together(tmp_path, 200)
+    claim_together(tmp_path, 80)
 
 
 @pytest.mark.slow

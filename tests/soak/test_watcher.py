@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import select
 import statistics
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -12,7 +11,7 @@ import pytest
 
 import headway
 
-from .processes import finish, go, start
+from .processes import finish, go, start_worker
 
 PAUSE = 0.003
 
@@ -26,14 +25,14 @@ def watch_from_outside(project: Path, changes: int) -> None:
         made.append(f"{len(made)}@{time.monotonic()}")
         session.update("i0", notes=made[-1])
 
-    watcher = start("watch", project, "watcher")
-    assert watcher.stdout is not None
+    watcher = start_worker("watch", project, "watcher")
     go(watcher)
     # A watcher sees what comes after it began to look, so it counts from the first change that it reports.
     deadline = time.monotonic() + 30
-    while not select.select([watcher.stdout], [], [], 0.1)[0]:
+    while not watcher.out.has_line():
         assert time.monotonic() < deadline, "the watcher sees nothing"
         change()
+        time.sleep(0.02)
     with ThreadPoolExecutor(1) as reader:
         printed = reader.submit(finish, watcher)
         for number in range(changes):

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import statistics
-import subprocess
-import sys
 import time
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack
@@ -12,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from tests.support.processes import run_python
 from tests.web.serving import Form, Server, Stream, applied, environment, item
 
 import headway
@@ -78,11 +77,11 @@ def watch(project: Path, pages: int, changes: int) -> Watched:
             state = server.state(_NAME)
             streams = [opened.enter_context(server.stream(_NAME, after=first)) for _ in range(pages)]
             hearing = [pool.submit(heard, stream, state, first + changes) for stream in streams]
-            words = [sys.executable, "-c", _CHANGES, str(project), _NAME, str(changes), str(A_SECOND)]
-            writing = pool.submit(subprocess.check_output, words, env=environment(project), text=True)
+            words = (_CHANGES, project, _NAME, changes, A_SECOND)
+            writing = pool.submit(run_python, *words, env=environment(project))
             while wait([writing], timeout=1).not_done:
                 sizes.append(size_of(server.pid))
-            made = {int(version): float(at) for version, at in map(str.split, writing.result().splitlines())}
+            made = {int(version): float(at) for version, at in map(str.split, writing.result().out.splitlines())}
             ends = [page.result() for page in hearing]
         sizes.append(size_of(server.pid))
         end = server.state(_NAME)

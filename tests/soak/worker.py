@@ -1,4 +1,4 @@
-"""One process among several on the same session: `worker.py ROLE PROJECT NAME NUMBER`.
+"""One process among several on the same session.
 
 Prints `ready`, waits for a line on stdin, then does its work and prints one line for each change, after the call that
 made it has returned. What it prints last, `longest SECONDS`, is the longest time that one call took.
@@ -68,14 +68,9 @@ def watch(session: headway.Session, name: str, number: float) -> None:
 ROLES = {"change": change, "change_all": change_all, "add": add, "claim": claim, "watch": watch}
 
 
-def main() -> None:
-    role, project, name, number = sys.argv[1:]
+def work(role: str, project: str, name: str, number: str) -> None:
     session = headway.open(project)
     say("ready")
     if sys.stdin.readline():
         ROLES[role](session, name, float(number))
     session.close()
-
-
-if __name__ == "__main__":
-    main()

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Generator, Iterator
@@ -18,6 +16,8 @@ from pathlib import Path
 
 import pytest
 from tests.core.running import Running, create, status, statuses, until
+from tests.support.processes import Started, python, run_python, start
+from tests.support.projects import temporary_folder
 
 import headway
 from headway import RunRefused, Session, Status
@@ -39,11 +39,9 @@ LONG, SHORT = 600.0, 0.05
 
 
 def run(script: str, *arguments: object) -> str:
-    done = subprocess.run(
-        [sys.executable, "-c", script, *map(str, arguments)], capture_output=True, text=True, timeout=60, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    done = run_python(script, *arguments)
+    assert done.code == 0, done.err
+    return done.out
 
 
 # what every store promises
@@ -159,27 +157,18 @@ sys.stdin.readline()
 
 
 def test_of_several_processes_that_want_it_at_once_one_gets_it(tmp_path: Path) -> None:
-    workers = [
-        subprocess.Popen(
-            [sys.executable, "-c", TAKE, str(tmp_path), f"worker-{n}"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        for n in range(3)
-    ]
+    workers = [start(python(TAKE, tmp_path, f"worker-{n}"), given=None) for n in range(3)]
     for worker in workers:
-        assert worker.stdin is not None
-        worker.stdin.write("go\n")
-        worker.stdin.flush()
-    said = [worker.stdout.readline().strip() for worker in workers if worker.stdout]
+        worker.write("go\n")
+    said = [worker.out.line().strip() for worker in workers]
     for worker in workers:
-        worker.communicate("\n", timeout=20)
+        worker.write("\n")
+        assert worker.end().code == 0
     winner = said.index("mine")
     assert said.count("mine") == 1
     for answer in said[:winner] + said[winner + 1 :]:
         assert answer.endswith(f"worker-{winner}")
-        assert f"process {workers[winner].pid} on" in answer
+        assert f"process {workers[winner].id} on" in answer
 
 
 # gone with its process
@@ -197,8 +186,23 @@ sys.stdin.read()
 
 
 @contextmanager
-def child(script: str, *arguments: object) -> Generator[tuple[subprocess.Popen[str], str]]:
+def process_with(script: str, *arguments: object) -> Generator[tuple[Started, str]]:
     """A process that runs until it is killed, and the first line that it says."""
+    process = start(python(script, *arguments), given=None)
+    try:
+        yield process, process.out.line().strip()
+    finally:
+        process.discard()
+
+
+def kill(process: Started) -> None:
+    process.signal(signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL
+
+
+@contextmanager
+def child(script: str, *arguments: object) -> Generator[tuple[subprocess.Popen[str], str]]:
+    """The same, with a process that stays until its parent, which is this one, has waited for it."""
     with subprocess.Popen(
         [sys.executable, "-c", script, *map(str, arguments)],
         stdin=subprocess.PIPE,
@@ -214,11 +218,10 @@ def child(script: str, *arguments: object) -> Generator[tuple[subprocess.Popen[s
 
 def test_the_lease_of_a_killed_process_counts_no_longer(tmp_path: Path, opened: Opener) -> None:
     store = opened()
-    with child(HOLD, tmp_path) as (process, holder):
-        assert holder.startswith(f"process {process.pid} on ")
+    with process_with(HOLD, tmp_path) as (process, holder):
+        assert holder.startswith(f"process {process.id} on ")
         assert store.holder("s", KEY) == store.hold("s", KEY, "bob", LONG) == holder
-        process.kill()
-        process.wait(20)
+        kill(process)
         assert store.holder("s", KEY) is None
         assert store.hold("s", KEY, "bob", LONG) is None
 
@@ -242,9 +245,9 @@ def test_a_process_that_is_only_stopped_keeps_its_lease(tmp_path: Path, opened: 
 
 
 def dead_pid() -> int:
-    done = subprocess.Popen([sys.executable, "-c", ""])
-    done.wait(20)
-    return done.pid
+    process = subprocess.Popen(["true"])
+    process.wait(20)
+    return process.pid
 
 
 def holder_with(pid: object, place: str | None = None) -> str:
@@ -335,12 +338,18 @@ sys.stdin.read()
 
 
 @contextmanager
-def project(folder: Path) -> Generator[Session]:
+def session_of(folder: Path) -> Generator[Session]:
     session = headway.open(folder)
     try:
         yield session
     finally:
         session.close()
+
+
+@pytest.fixture
+def attentive(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is looked often whether the process of a run is still there."""
+    monkeypatch.setattr("headway.core.log._ATTEND_EVERY", 0.05)
 
 
 def ended(session: Session) -> bool:
@@ -350,42 +359,41 @@ def ended(session: Session) -> bool:
 
 
 def test_a_killed_run_is_over_when_its_session_is_opened(tmp_path: Path) -> None:
-    with child(RUN, tmp_path) as (process, _):
-        with project(tmp_path) as session:
+    with process_with(RUN, tmp_path) as (process, _):
+        with session_of(tmp_path) as session:
             assert not ended(session)
             assert status(session) is Status.IN_PROGRESS
-        process.kill()
-        process.wait(20)
-        with project(tmp_path) as session:
+        kill(process)
+        with session_of(tmp_path) as session:
             todo = session.todos[0]
             assert (todo.status, todo.interrupted) == (Status.PENDING, True)
             assert ended(session)
             assert list(session.events())[-1].data == RunFinished("r1", "error", 0, 0, CUT_OFF)
 
 
+@pytest.mark.usefixtures("attentive")
 def test_a_session_that_was_open_all_the_time_notices_that_a_run_was_killed(tmp_path: Path) -> None:
-    with child(RUN, tmp_path) as (process, _), project(tmp_path) as session:
+    with process_with(RUN, tmp_path) as (process, _), session_of(tmp_path) as session:
         heard: list[str] = []
         session.subscribe(lambda event: heard.append(event.type))
         assert not ended(session)
-        process.kill()
-        process.wait(20)
+        kill(process)
         until(lambda: ended(session))
         assert heard == ["TodoListUpdated", "RunFinished"]
         assert Running(session).begin().run.goes_on
 
 
 def test_a_change_comes_after_the_end_of_a_killed_run(tmp_path: Path) -> None:
-    with child(RUN, tmp_path) as (process, _):
-        process.kill()
-        process.wait(20)
-        with project(tmp_path) as session:
+    with process_with(RUN, tmp_path) as (process, _):
+        kill(process)
+        with session_of(tmp_path) as session:
             session.update("t1", status="completed")
             todo = session.todos[0]
             assert (todo.status, todo.completed_at_round) == (Status.COMPLETED, None)
             assert ended(session)
 
 
+@pytest.mark.usefixtures("attentive")
 def test_a_run_whose_lease_ran_out_is_over(store: Store) -> None:
     session = Session(Log(store, "s"))
     create(session, "Run the tests")
@@ -418,6 +426,7 @@ def test_of_several_that_find_a_dead_run_one_ends_it_and_live_ones_go_on(opened:
     assert not ended(sessions[0].agent("sub-1"))
 
 
+@pytest.mark.usefixtures("attentive")
 def test_a_watcher_sees_the_end_of_a_run_whose_process_is_gone(store: Store) -> None:
     session = Session(Log(store, "s"))
     create(session, "Run the tests")
@@ -434,11 +443,10 @@ def test_a_watcher_sees_the_end_of_a_run_whose_process_is_gone(store: Store) -> 
 @pytest.fixture
 def folder() -> Iterator[Path]:
     """A project that everybody may enter."""
-    folder = Path(tempfile.mkdtemp(prefix="headway-"))
-    folder.chmod(0o755)
-    yield folder
-    (folder / ".headway").chmod(0o755)
-    shutil.rmtree(folder)
+    with temporary_folder() as folder:
+        folder.chmod(0o755)
+        yield folder
+        (folder / ".headway").chmod(0o755)
 
 
 READ_TWICE = (
@@ -457,14 +465,14 @@ print(json.dumps(found))
 
 
 def test_a_dead_run_in_a_project_that_may_not_be_written_is_read_as_it_is(folder: Path) -> None:
-    with project(folder) as session:
+    with session_of(folder) as session:
         create(session, "Run the tests")
         running = Running(session).begin()
         running.call()
         running.let_go()
     (folder / ".headway").chmod(0o555)
     assert json.loads(run(READ_TWICE, folder)) == [["in_progress"], True, "refused", ["in_progress"]]
-    with project(folder) as session:
+    with session_of(folder) as session:
         assert statuses(session) == ["pending"]
 
 

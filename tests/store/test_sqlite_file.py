@@ -73,6 +73,7 @@ def test_a_closed_store_opens_again_when_it_is_used(opened: Opener) -> None:
     assert contents(session) == ["A", "B"]
 
 
+@pytest.mark.disk
 @pytest.mark.parametrize("again", [False, True])
 def test_appends_are_durable_and_rows_stay_linked(opened: Opener, again: bool) -> None:
     store = opened()
@@ -100,6 +101,7 @@ def test_deleting_a_session_leaves_none_of_its_rows(opened: Opener, path: Path) 
         assert look(path, f"SELECT count(*) FROM {table}") == [(0,)]
 
 
+@pytest.mark.disk
 def test_opening_again_gives_an_equal_state(tmp_path: Path) -> None:
     session = headway.open(tmp_path, "work")
     session.write(

@@ -6,15 +6,14 @@ import json
 import os
 import shutil
 import sqlite3
-import subprocess
-import sys
-import tempfile
 import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.support.processes import python, run_python, start
+from tests.support.projects import temporary_folder
 
 import headway
 from headway import StoreBusy, StoreError, StoreFull
@@ -120,11 +119,9 @@ session.close()
 
 def run(script: str, *arguments: object) -> dict[str, list[str] | int | str]:
     """Runs a script in a process of its own; it prints one JSON object."""
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", script, *map(str, arguments)], capture_output=True, text=True, timeout=60
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    done = run_python(f"import warnings; warnings.simplefilter('error')\n{script}", *arguments)
+    assert done.code == 0, done.err
+    return json.loads(done.out)
 
 
 def test_a_limit_on_the_size_of_files_is_survived(tmp_path: Path) -> None:
@@ -169,18 +166,17 @@ print(json.dumps(found))
 
 
 @pytest.fixture
-def project() -> Iterator[Path]:
+def readable_project() -> Iterator[Path]:
     """A project with one todo, in a folder that everybody may enter."""
-    folder = Path(tempfile.mkdtemp(prefix="headway-"))
-    folder.chmod(0o755)
-    session = headway.open(folder)
-    session.add("A")
-    session.close()
-    yield folder
-    for entry in (folder, folder / ".headway"):
-        if entry.exists():
-            entry.chmod(0o755)
-    shutil.rmtree(folder)
+    with temporary_folder() as folder:
+        folder.chmod(0o755)
+        session = headway.open(folder)
+        session.add("A")
+        session.close()
+        yield folder
+        for entry in (folder, folder / ".headway"):
+            if entry.exists():
+                entry.chmod(0o755)
 
 
 def refused_writes(found: dict[str, list[str] | int | str]) -> bool:
@@ -189,12 +185,14 @@ def refused_writes(found: dict[str, list[str] | int | str]) -> bool:
 
 
 @pytest.mark.parametrize(("folder_mode", "file_mode"), [(0o777, 0o444), (0o555, 0o444), (0o555, 0o666)])
-def test_a_file_or_folder_that_may_only_be_read_is_read(project: Path, folder_mode: int, file_mode: int) -> None:
-    path = file_of(project)
+def test_a_file_or_folder_that_may_only_be_read_is_read(
+    readable_project: Path, folder_mode: int, file_mode: int
+) -> None:
+    path = file_of(readable_project)
     before = path.read_bytes()
     path.chmod(file_mode)
     path.parent.chmod(folder_mode)
-    found = run(AS_NOBODY, project)
+    found = run(AS_NOBODY, readable_project)
     assert (found["read"], found["again"], found["sessions"]) == (["A"], ["A"], ["default"])
     assert refused_writes(found)
     assert isinstance(found["write"], list)
@@ -202,31 +200,31 @@ def test_a_file_or_folder_that_may_only_be_read_is_read(project: Path, folder_mo
     assert path.read_bytes() == before
 
 
-def test_a_project_where_nothing_may_be_made_reads_as_empty(project: Path) -> None:
-    shutil.rmtree(project / ".headway")
-    project.chmod(0o555)
-    found = run(AS_NOBODY, project)
+def test_a_project_where_nothing_may_be_made_reads_as_empty(readable_project: Path) -> None:
+    shutil.rmtree(readable_project / ".headway")
+    readable_project.chmod(0o555)
+    found = run(AS_NOBODY, readable_project)
     assert (found["read"], found["again"], found["sessions"]) == ([], [], [])
     assert refused_writes(found)
-    assert os.listdir(project) == []
+    assert os.listdir(readable_project) == []
 
 
-def test_a_folder_that_may_not_be_looked_into_is_an_error_and_not_an_empty_list(project: Path) -> None:
-    (project / ".headway").chmod(0o000)
-    found = run(AS_NOBODY, project)
+def test_a_folder_that_may_not_be_looked_into_is_an_error_and_not_an_empty_list(readable_project: Path) -> None:
+    (readable_project / ".headway").chmod(0o000)
+    found = run(AS_NOBODY, readable_project)
     for name in ("read", "write", "again", "sessions"):
         outcome = found[name]
         assert isinstance(outcome, list)
         assert outcome[0] == "StoreReadOnly"
 
 
-def test_changes_that_wait_beside_a_read_only_file_are_not_passed_over(project: Path) -> None:
-    keeper = sqlite3.connect(file_of(project))
+def test_changes_that_wait_beside_a_read_only_file_are_not_passed_over(readable_project: Path) -> None:
+    keeper = sqlite3.connect(file_of(readable_project))
     keeper.execute("SELECT count(*) FROM events").fetchone()
-    session = headway.open(project)
+    session = headway.open(readable_project)
     session.add("not yet in the main file")
-    copy = project / "copy"
-    shutil.copytree(project / ".headway", copy / ".headway")
+    copy = readable_project / "copy"
+    shutil.copytree(readable_project / ".headway", copy / ".headway")
     session.close()
     keeper.close()
     (copy / ".headway" / "headway.db-shm").unlink()
@@ -238,7 +236,7 @@ def test_changes_that_wait_beside_a_read_only_file_are_not_passed_over(project: 
     assert read[0] == "StoreReadOnly" or "not yet in the main file" in read
 
 
-def test_a_read_only_project_shows_what_others_write_and_is_written_once_it_may_be(project: Path) -> None:
+def test_a_read_only_project_shows_what_others_write_and_is_written_once_it_may_be(readable_project: Path) -> None:
     script = AS_NOBODY.split("def outcome")[0] + (
         "session = headway.open(sys.argv[1])\n"
         "def say(): print(json.dumps([todo.content for todo in session.todos]), flush=True)\n"
@@ -248,24 +246,20 @@ def test_a_read_only_project_shows_what_others_write_and_is_written_once_it_may_
         "    say()\n"
         "session.close()\n"
     )
-    folder = project / ".headway"
+    folder = readable_project / ".headway"
     folder.chmod(0o555)
-    with subprocess.Popen(
-        [sys.executable, "-c", script, str(project)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as reader:
-        assert reader.stdin is not None
-        assert reader.stdout is not None
-        assert json.loads(reader.stdout.readline()) == ["A"]
-        folder.chmod(0o777)
-        session = headway.open(project)
-        session.add("B")
-        session.close()
-        file_of(project).chmod(0o666)
-        reader.stdin.write("\n")
-        reader.stdin.flush()
-        assert json.loads(reader.stdout.readline()) == ["A", "B"]
-        said, _ = reader.communicate("C\n", timeout=30)
-        assert json.loads(said) == ["A", "B", "C"]
+    reader = start(python(script, readable_project), given=None)
+    assert json.loads(reader.out.line()) == ["A"]
+    folder.chmod(0o777)
+    session = headway.open(readable_project)
+    session.add("B")
+    session.close()
+    file_of(readable_project).chmod(0o666)
+    reader.write("\n")
+    assert json.loads(reader.out.line()) == ["A", "B"]
+    reader.write("C\n")
+    reader.close_stdin()
+    assert json.loads(reader.end().out) == ["A", "B", "C"]
 
 
 def test_an_error_of_the_store_is_also_an_os_error() -> None:
@@ -290,9 +284,9 @@ def test_a_list_can_be_read_where_there_is_no_room_even_for_the_files_beside_it(
     session = headway.open(tmp_path)
     session.add("A")
     session.close()
-    done = subprocess.run([sys.executable, "-c", NO_ROOM, str(tmp_path)], capture_output=True, text=True, timeout=60)
-    assert done.stderr == ""
-    before, said, after = done.stdout.splitlines()
+    done = run_python(NO_ROOM, tmp_path)
+    assert done.err == ""
+    before, said, after = done.out.splitlines()
     assert before == after == "['A']"
     assert said.startswith("There is no room left to write")
     session.add("B")

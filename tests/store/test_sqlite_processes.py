@@ -9,6 +9,9 @@ import sys
 import threading
 from pathlib import Path
 
+import pytest
+from tests.support.processes import python, run_python, start
+
 import headway
 from headway import Session, Todo
 from headway.store.sqlite import SqliteStore
@@ -37,9 +40,9 @@ session.close()
 
 
 def test_after_a_fork_parent_and_child_both_write_and_nothing_is_lost(tmp_path: Path) -> None:
-    done = subprocess.run([sys.executable, "-c", FORK, str(tmp_path)], capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
+    done = run_python(FORK, tmp_path)
+    assert done.code == 0, done.err
+    found = json.loads(done.out)
     assert (found["status"], found["version"]) == (0, 42)
     expected = ["before", "after", *(f"{name} {n}" for name in ("parent", "child") for n in range(20))]
     assert sorted(found["todos"]) == sorted(expected)
@@ -68,10 +71,7 @@ session.close()
 
 
 def test_a_child_that_closes_what_it_inherited_does_not_harm_its_parent(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", CHILD_THAT_ONLY_CLOSES, str(tmp_path)], capture_output=True, text=True, timeout=60
-    )
-    assert (done.stdout, done.stderr) == ("0 3 True\n", "")
+    assert run_python(CHILD_THAT_ONLY_CLOSES, tmp_path) == (0, "0 3 True\n", "")
 
 
 def test_two_sessions_see_each_others_changes_and_listeners_hear_of_them(tmp_path: Path) -> None:
@@ -125,6 +125,7 @@ def test_two_threads_on_one_session_lose_nothing(opened: Opener) -> None:
     assert len(over(opened()).todos) == 50
 
 
+@pytest.mark.disk
 def test_many_that_make_the_file_at_once_all_succeed(tmp_path: Path) -> None:
     failures: list[BaseException] = []
     for attempt in range(10):
@@ -159,27 +160,18 @@ session.close()
 """
 
 
+@pytest.mark.disk
 def test_of_several_processes_that_claim_at_once_each_item_goes_to_exactly_one(tmp_path: Path) -> None:
     session = headway.open(tmp_path)
     session.write([{"content": f"item {n}"} for n in range(30)])
-    workers = [
-        subprocess.Popen(
-            [sys.executable, "-c", CLAIM, str(tmp_path), f"worker-{n}"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        for n in range(3)
-    ]
+    workers = [start(python(CLAIM, tmp_path, f"worker-{n}"), given=None) for n in range(3)]
     claimed: list[str] = []
     for worker in workers:
-        assert worker.stdin is not None
-        worker.stdin.write("go\n")
-        worker.stdin.flush()
+        worker.write("go\n")
     for worker in workers:
-        said, _ = worker.communicate(timeout=60)
-        assert worker.returncode == 0
-        claimed += said.split()
+        done = worker.end()
+        assert done.code == 0, done.err
+        claimed += done.out.split()
     assert sorted(claimed) == sorted(todo.id for todo in session.todos)
     assert {todo.status for todo in session.todos} == {"completed"}
     session.close()
@@ -200,16 +192,14 @@ session.close()
 
 
 def test_a_watcher_in_another_process_sees_changes_from_the_first_on(tmp_path: Path) -> None:
-    with subprocess.Popen([sys.executable, "-c", WATCH, str(tmp_path)], stdout=subprocess.PIPE, text=True) as watcher:
-        assert watcher.stdout is not None
-        assert watcher.stdout.readline() == "ready\n"
-        session = headway.open(tmp_path)
-        session.add("first")
-        assert watcher.stdout.readline() == "first\n"
-        session.add("last")
-        said, _ = watcher.communicate(timeout=30)
-        assert said == "last\n"
-        session.close()
+    watcher = start(python(WATCH, tmp_path))
+    assert watcher.out.line() == "ready"
+    session = headway.open(tmp_path)
+    session.add("first")
+    assert watcher.out.line() == "first"
+    session.add("last")
+    assert watcher.end() == (0, "last\n", "")
+    session.close()
 
 
 KILLED = """
@@ -221,9 +211,9 @@ os.kill(os.getpid(), 9)
 """
 
 
+@pytest.mark.disk
 def test_what_a_killed_process_wrote_is_there(tmp_path: Path) -> None:
-    done = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path)], timeout=60)
-    assert done.returncode == -9
+    assert run_python(KILLED, tmp_path).code == -9
     session: Session = headway.open(tmp_path)
     assert (contents(session), session.version) == (["A"], 2)
     session.add("B")
@@ -262,11 +252,9 @@ print(interrupts, written)
 
 
 def test_an_interrupted_write_leaves_the_session_usable_and_the_file_free(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", INTERRUPTED, str(tmp_path)], capture_output=True, text=True, timeout=120, check=False
-    )
-    assert done.stderr == ""
-    assert int(done.stdout.split()[0]) > 10
+    done = run_python(INTERRUPTED, tmp_path)
+    assert done.err == ""
+    assert int(done.out.split()[0]) > 10
 
 
 FORKED = """

@@ -31,6 +31,12 @@ def session() -> headway.Session:
 
 
 @pytest.fixture
+def kept_session(tmp_path: Path) -> headway.Session:
+    """A session that is kept on disk, of the project `tmp_path`."""
+    return headway.open(tmp_path)
+
+
+@pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """An empty project that is the working folder, of a person who has set nothing. Nothing is left running in it."""
     yield projects.empty_project(tmp_path, monkeypatch)

@@ -76,6 +76,10 @@ class Process:
         self._reported.close()
         return code
 
+    def keep(self) -> None:
+        """It outlives the test: whoever started it ends it."""
+        self.started.remove(self)
+
     def discard(self) -> None:
         """Nothing is left of it, wherever a test stopped."""
         if not self._reported.closed:

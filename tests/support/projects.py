@@ -4,13 +4,29 @@ from __future__ import annotations
 
 import os
 import subprocess
+import tempfile
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 IGNORED = "*.json\nhome/\nconfig/\ndoors/\n"
 """What belongs to the tests and not to the project."""
-_SET_BY_PEOPLE = ("HEADWAY_", "GIT_", "OPENAI_", "ANTHROPIC_", "GOOGLE_", "GEMINI_", "OLLAMA_", "NO_COLOR")
+_SET_BY_PEOPLE = (
+    "HEADWAY_",
+    "GIT_",
+    "OPENAI_",
+    "ANTHROPIC_",
+    "GOOGLE_",
+    "GEMINI_",
+    "OLLAMA_",
+    "LLAMACPP_",
+    "VLLM_",
+    "NO_COLOR",
+    "EDITOR",
+    "VISUAL",
+)
 _KEPT = ("HEADWAY_TESTS",)
 
 
@@ -37,3 +53,10 @@ def repository(folder: Path) -> Path:
     (folder / ".gitignore").write_text(IGNORED, encoding="utf-8")
     (folder / "doors").mkdir()
     return folder
+
+
+@contextmanager
+def temporary_folder() -> Generator[Path]:
+    """A folder for one example of many in a test; in memory, as `tmp_path` is."""
+    with tempfile.TemporaryDirectory(dir=os.environ.get("PYTEST_DEBUG_TEMPROOT"), prefix="headway-") as name:
+        yield Path(name).resolve()

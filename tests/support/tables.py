@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import cast
 
 import pytest
 
@@ -12,7 +13,7 @@ def check_rows(rows: Iterable[object], check: Callable[..., object]) -> None:
     failures: list[str] = []
     count = 0
     for count, row in enumerate(rows, start=1):
-        arguments: tuple[object, ...] = row if isinstance(row, tuple) else (row,)
+        arguments = cast("tuple[object, ...]", row) if isinstance(row, tuple) else (row,)
         try:
             check(*arguments)
         except (Exception, pytest.fail.Exception) as error:

@@ -107,3 +107,29 @@ class Terminal(Process):
             return
         self.raw += text
         self._stream.feed(text)
+
+
+# what is on a screen
+
+
+def boxes(shown: str) -> list[list[str]]:
+    """The boxes on the screen, each as its rows; what is left of another is one of its own."""
+    found: list[list[str]] = []
+    for line in shown.splitlines():
+        if line.startswith("┌") or (line.startswith(("│", "└")) and (not found or found[-1][-1].startswith("└"))):
+            found.append([])
+        if line.startswith(("┌", "│", "└")):
+            found[-1].append(line)
+    return found
+
+
+def one_box(shown: str, *items: str, rows: int | None = None) -> bool:
+    """Whether there is one box, which is whole: with these items, or with that many rows."""
+    found = boxes(shown)
+    if len(found) != 1:
+        return False
+    first, inner, last = found[0][0], found[0][1:-1], found[0][-1]
+    is_whole = first.startswith("┌─ Tasks ") and first.endswith("┐") and last.startswith("└") and last.endswith("┘")
+    if not is_whole or not all(row.endswith("│") for row in inner):
+        return False
+    return len(found[0]) == rows if rows is not None else [row.strip("│ ") for row in inner] == [*items]

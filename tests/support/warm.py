@@ -87,24 +87,26 @@ def _connection() -> socket.socket:
 def _serve(listener: socket.socket) -> None:
     _load()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    connections: list[socket.socket] = []
+    connections = [listener]
     while True:
-        for ready in select.select([0, listener, *connections], [], [])[0]:
-            if ready == 0:
-                return None
-            if ready is listener:
+        readable = select.select([sys.stdin, *connections], [], [])[0]
+        if sys.stdin in readable:
+            return
+        for connection in [one for one in connections if one in readable]:
+            if connection is listener:
                 connections.append(listener.accept()[0])
                 continue
-            message, descriptors, _, _ = socket.recv_fds(ready, 1_000_000, 4)
+            message, descriptors, _, _ = socket.recv_fds(connection, 1_000_000, 4)
             if not message:
-                connections.remove(ready)
-                ready.close()
+                connections.remove(connection)
+                connection.close()
                 continue
             if not os.fork():
-                for connection in (listener, *connections):
-                    connection.close()
+                for inherited in connections:
+                    inherited.close()
                 signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-                return _keep(json.loads(message), *descriptors)
+                _keep(json.loads(message), *descriptors)
+                return
             for descriptor in descriptors:
                 os.close(descriptor)
 
@@ -116,7 +118,7 @@ def _load() -> None:
 
     for module in pkgutil.walk_packages(headway.__path__, "headway."):
         importlib.import_module(module.name)
-    for name in ("rich.live", "rich.console", "rich.cells", "rich.text", "pydantic_ai.models"):
+    for name in ("rich.live", "rich.console", "rich.cells", "rich.text", "pydantic_ai.models", "platformdirs.unix"):
         importlib.import_module(name)
     session = headway.open(memory=True)  # what is built when it is first used
     asyncio.run(headway.agent.run_loop(session, "Hello", model=headway.testing.ScriptedModel(["Hello."])))
@@ -166,8 +168,25 @@ def _become(wanted: Order, streams: tuple[int, int, int]) -> None:
     sys.stdin = os.fdopen(0, encoding=encoding, closefd=False)
     sys.stdout = os.fdopen(1, "w", encoding=encoding, closefd=False)
     sys.stderr = os.fdopen(2, "w", encoding=encoding, errors="backslashreplace", buffering=1, closefd=False)
-    _run(wanted)
-    sys.exit(0)
+    code = 0
+    try:
+        _run(wanted)
+    except SystemExit as end:
+        if not isinstance(end.code, int | None):
+            raise
+        code = end.code or 0
+    _leave(code)
+    sys.exit(code)
+
+
+def _leave(code: int) -> None:
+    """Ends as the interpreter does, but takes nothing apart: that would copy all that was loaded, only to free it."""
+    vars(threading)["_shutdown"]()
+    vars(atexit)["_run_exitfuncs"]()
+    with suppress(OSError, ValueError):  # what cannot be printed is for the interpreter to tell
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code & 0xFF)
 
 
 def _run(wanted: Order) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 from inline_snapshot import snapshot
+from tests.support.tables import check_rows
 
 import headway
 from headway import Session
@@ -28,11 +30,6 @@ FULL: dict[str, Any] = {
     "testingStrategy": "pytest",
     "estimatedDuration": "1 day",
 }
-
-
-@pytest.fixture
-def session() -> Session:
-    return headway.open(memory=True)
 
 
 @pytest.fixture
@@ -113,55 +110,56 @@ async def test_it_runs_in_plan_mode_and_nobody_is_asked(session: Session, tmp_pa
     assert [tool.name for tool in executor.offered()] == ["create_plan"]
 
 
-@pytest.mark.parametrize(
-    ("sent", "expected"),
-    [
-        ({}, ["title: Required", "overview: Required", "steps: Required"]),
-        (None, ["title: Required", "overview: Required", "steps: Required"]),
-        ("", ["title: Required", "overview: Required", "steps: Required"]),
-        ("null", ["(root): Expected object, received null"]),
-        ([1], ["(root): Expected object, received array"]),
-        (3, ["(root): Expected object, received number"]),
-        (plan(STEP, title=" "), ["title: Required"]),
-        (plan(STEP, title=None), ["title: Expected string, received null"]),
-        (plan(STEP, overview="\n\t"), ["overview: Required"]),
-        (plan(STEP, overview=["O"]), ["overview: Expected string, received array"]),
-        (plan(), ["steps: Must have at least one step"]),
-        (plan(steps={}), ["steps: Expected array, received object"]),
-        (plan("Do it"), ["steps[0]: Expected object, received string"]),
-        (plan({}), ["steps[0].id: Required", "steps[0].description: Required"]),
-        (plan({"id": "", "description": " "}), ["steps[0].id: Required", "steps[0].description: Required"]),
-        (plan({"id": 1, "description": True}), [
-            "steps[0].id: Expected string, received number",
-            "steps[0].description: Expected string, received boolean"]),
-        (plan(step("a"), step("a")), ["steps[1].id: Duplicate id 'a'"]),
-        (plan(step("a"), step(" a ")), ["steps[1].id: Duplicate id 'a'"]),
-        (plan(step("a", "b")), ["steps[0].dependencies: Unknown id 'b'"]),
-        (plan(step("a", "a")), ["steps[0].dependencies: 'a' depends on itself"]),
-        (plan(step("step-1", "step-3"), step("step-2"), step("step-3", "step-1")), [
-            "steps: Dependency cycle step-1 → step-3 → step-1"]),
-        (plan(step("甲", "乙"), step("乙", "甲")), ["steps: Dependency cycle 甲 → 乙 → 甲"]),
-        (plan(step("a", dependencies="b")), ["steps[0].dependencies: Expected array, received string"]),
-        (plan(step("a", module=1, risks="r", estimatedTime=45)), [
-            "steps[0].module: Expected string, received number",
-            "steps[0].risks: Expected array, received string",
-            "steps[0].estimatedTime: Expected string, received number"]),
-        (plan(STEP, risks=[1], testingStrategy={}, estimatedDuration=2), [
-            "risks: Expected strings, received number",
-            "testingStrategy: Expected string, received object",
-            "estimatedDuration: Expected string, received number"]),
-        (plan({**STEP, "status": "pending"}, mode="x"), ["mode: Unknown field", "steps[0].status: Unknown field"]),
-        ('{"title":"T","title":"U","overview":"O","steps":[{"id":"a","description":"b","id":"a"}]}', [
-            "title: Duplicate field", "steps[0].id: Duplicate field"]),
-        (plan({**STEP, "\x1b[2J": 1}), ["steps[0].␛[2J: Unknown field"]),
-    ],
-)  # fmt: skip
-async def test_each_fault_has_its_text_and_nothing_changes(
-    executor: Executor, session: Session, sent: object, expected: list[str]
-):
-    assert await faults(executor, sent) == expected
-    assert await faults(executor, sent if isinstance(sent, str) else json.dumps(sent)) == expected or sent is None
-    assert (session.version, session.plan) == (0, None)
+FAULTY: list[tuple[object, list[str]]] = [
+    ({}, ["title: Required", "overview: Required", "steps: Required"]),
+    (None, ["title: Required", "overview: Required", "steps: Required"]),
+    ("", ["title: Required", "overview: Required", "steps: Required"]),
+    ("null", ["(root): Expected object, received null"]),
+    ([1], ["(root): Expected object, received array"]),
+    (3, ["(root): Expected object, received number"]),
+    (plan(STEP, title=" "), ["title: Required"]),
+    (plan(STEP, title=None), ["title: Expected string, received null"]),
+    (plan(STEP, overview="\n\t"), ["overview: Required"]),
+    (plan(STEP, overview=["O"]), ["overview: Expected string, received array"]),
+    (plan(), ["steps: Must have at least one step"]),
+    (plan(steps={}), ["steps: Expected array, received object"]),
+    (plan("Do it"), ["steps[0]: Expected object, received string"]),
+    (plan({}), ["steps[0].id: Required", "steps[0].description: Required"]),
+    (plan({"id": "", "description": " "}), ["steps[0].id: Required", "steps[0].description: Required"]),
+    (plan({"id": 1, "description": True}), [
+        "steps[0].id: Expected string, received number",
+        "steps[0].description: Expected string, received boolean"]),
+    (plan(step("a"), step("a")), ["steps[1].id: Duplicate id 'a'"]),
+    (plan(step("a"), step(" a ")), ["steps[1].id: Duplicate id 'a'"]),
+    (plan(step("a", "b")), ["steps[0].dependencies: Unknown id 'b'"]),
+    (plan(step("a", "a")), ["steps[0].dependencies: 'a' depends on itself"]),
+    (plan(step("step-1", "step-3"), step("step-2"), step("step-3", "step-1")), [
+        "steps: Dependency cycle step-1 → step-3 → step-1"]),
+    (plan(step("甲", "乙"), step("乙", "甲")), ["steps: Dependency cycle 甲 → 乙 → 甲"]),
+    (plan(step("a", dependencies="b")), ["steps[0].dependencies: Expected array, received string"]),
+    (plan(step("a", module=1, risks="r", estimatedTime=45)), [
+        "steps[0].module: Expected string, received number",
+        "steps[0].risks: Expected array, received string",
+        "steps[0].estimatedTime: Expected string, received number"]),
+    (plan(STEP, risks=[1], testingStrategy={}, estimatedDuration=2), [
+        "risks: Expected strings, received number",
+        "testingStrategy: Expected string, received object",
+        "estimatedDuration: Expected string, received number"]),
+    (plan({**STEP, "status": "pending"}, mode="x"), ["mode: Unknown field", "steps[0].status: Unknown field"]),
+    ('{"title":"T","title":"U","overview":"O","steps":[{"id":"a","description":"b","id":"a"}]}', [
+        "title: Duplicate field", "steps[0].id: Duplicate field"]),
+    (plan({**STEP, "\x1b[2J": 1}), ["steps[0].␛[2J: Unknown field"]),
+]  # fmt: skip
+
+
+def test_each_fault_has_its_text_and_nothing_changes(executor: Executor, session: Session):
+    def check(sent: object, expected: list[str]) -> None:
+        assert asyncio.run(faults(executor, sent)) == expected
+        as_text = sent if isinstance(sent, str) else json.dumps(sent)
+        assert sent is None or asyncio.run(faults(executor, as_text)) == expected
+        assert (session.version, session.plan) == (0, None)
+
+    check_rows(FAULTY, check)
 
 
 async def test_all_faults_are_named_in_one_answer(executor: Executor):

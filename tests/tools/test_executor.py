@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
-import subprocess
-import sys
 import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.processes import run_python
 
 import headway
 from headway import HeadwayError
@@ -152,7 +151,8 @@ async def test_a_tools_own_time_out_is_told_as_its_failure(tmp_path: Path):
     assert result.text.startswith("wait failed: TimeoutError")
 
 
-async def test_a_tool_that_ignores_being_stopped_is_left_behind(tmp_path: Path):
+async def test_a_tool_that_ignores_being_stopped_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("headway.tools.running._GRACE", 0.2)
     release = asyncio.Event()
 
     async def stubborn() -> None:
@@ -192,8 +192,7 @@ def hang() -> None:
 
 print(asyncio.run(Executor([hang], project=sys.argv[1]).call("hang", {})).ok)
 """
-    done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, timeout=60)
-    assert (done.stdout, done.stderr, done.returncode) == ("False\n", "", 0)
+    assert run_python(code, tmp_path) == (0, "False\n", "")
 
 
 async def test_being_cancelled_goes_through_and_stops_the_tool(tmp_path: Path):

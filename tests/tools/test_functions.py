@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal, Optional, cast
 import pytest
 from inline_snapshot import snapshot
 from pydantic import BaseModel, Field
+from tests.support.tables import check_rows
 from typing_extensions import TypedDict
 
 from headway import HeadwayError
@@ -347,19 +348,23 @@ UNFIT: list[tuple[Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("function", "words"), UNFIT)
-def test_what_cannot_be_a_tool_is_refused_in_a_sentence(function: Any, words: str):
-    assert words in refusal(function)
+def test_what_cannot_be_a_tool_is_refused_in_a_sentence():
+    def check(function: Any, words: str) -> None:
+        assert words in refusal(function)
+
+    check_rows(UNFIT, check)
 
 
-@pytest.mark.parametrize("name", ["", " ", "a b", "1st", "-x", "搜索", "a" * 65, "a\n", "a.b"])
-def test_a_bad_name_is_refused(name: str):
-    def fine() -> None: ...
+def test_a_bad_name_is_refused():
+    def check(name: str) -> None:
+        def fine() -> None: ...
 
-    fine.__name__ = name
-    assert "A tool cannot be called" in refusal(fine)
-    with pytest.raises(HeadwayError, match="A tool cannot be called"):
-        as_tools([Marking(Effect.READ, "fine", aliases=(name,))])
+        fine.__name__ = name
+        assert "A tool cannot be called" in refusal(fine)
+        with pytest.raises(HeadwayError, match="A tool cannot be called"):
+            as_tools([Marking(Effect.READ, "fine", aliases=(name,))])
+
+    check_rows(["", " ", "a b", "1st", "-x", "搜索", "a" * 65, "a\n", "a.b"], check)
 
 
 def test_a_bad_effect_is_refused():

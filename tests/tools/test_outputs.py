@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import resource
 import stat
-import tempfile
 import tracemalloc
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.counts import FULL, some
+from tests.support.projects import temporary_folder
 
 from headway.tools.outputs import MOST_FILES, Outputs
 from headway.tools.secrets import redacted
@@ -72,13 +73,12 @@ PARTS = [
 ]
 
 
-@settings(max_examples=20)
+@settings(max_examples=some(20))
 @given(st.lists(st.integers(0, len(PARTS) - 1), min_size=1, max_size=10), st.integers(300, 70_000))
 def test_pieces_of_any_size_give_the_same_as_one(parts: list[int], size: int):
     text = "begin " + "".join(PARTS[part] for part in parts) + "x" * 1_000
     pieces = [text[at : at + size] for at in range(0, len(text), size)]
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+    with temporary_folder() as folder:
         (one, kept_one), (many, kept_many) = spooled(folder, [text]), spooled(folder, pieces)
         assert kept_one and kept_many
         assert one.replace(kept_one, "") == many.replace(kept_many, "")
@@ -90,9 +90,10 @@ def test_single_characters_are_taken_too(tmp_path: Path):
     assert kept_text(tmp_path, [*text]) == text
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("secret", [KEY, f"password: '{'hunter2x' * 3}'", PEM], ids=["key", "named", "block"])
 def test_no_secret_slips_through_where_text_is_parted(tmp_path: Path, secret: str):
-    for before in range(103_000, 106_000, 371):
+    for before in [*range(103_000, 106_000, 371)][:: 1 if FULL else 4]:
         for filling in ("x" * 79 + "\n", "x" * 80 + " "):
             text = (filling * (before // 80))[: before - 1] + " " + secret + " " + filling * 700
             kept = kept_text(tmp_path, [text])

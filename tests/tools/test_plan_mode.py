@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.processes import run_python
+from tests.support.tables import check_rows
 
 import headway
 from headway.tools import Answer, Effect, Executor, Question, ToolInput, WriteTodos, builtin_tools, tool
@@ -120,36 +120,39 @@ async def test_of_the_built_in_tools_exactly_those_that_read_and_create_plan_are
         assert "a.txt:1: needle" in (await runner.call(name, {"pattern": "needle"})).text
 
 
+COMMANDS = [
+    "echo new > a.txt",
+    "cat > a.txt",
+    "cat > a.txt <<'END'\nnew\nEND",
+    "tee a.txt < b.txt",
+    "sed -i s/old/new/ a.txt",
+    "python3 -c \"open('a.txt', 'w')\"",
+    "git status",
+    "ls",
+    "cat a.txt",
+    "true",
+    "TodoWrite '{\"todos\": []}'",
+    "echo '{\"todos\": []}' | TodoWrite",
+    "cat <<'END' | TodoWrite\n{\"todos\": []}\nEND",
+]
+
+
 @pytest.mark.parametrize("kind", ["full", "light", "off"])
-@pytest.mark.parametrize(
-    "command",
-    [
-        "echo new > a.txt",
-        "cat > a.txt",
-        "cat > a.txt <<'END'\nnew\nEND",
-        "tee a.txt < b.txt",
-        "sed -i s/old/new/ a.txt",
-        "python3 -c \"open('a.txt', 'w')\"",
-        "git status",
-        "ls",
-        "cat a.txt",
-        "true",
-        "TodoWrite '{\"todos\": []}'",
-        "echo '{\"todos\": []}' | TodoWrite",
-        "cat <<'END' | TodoWrite\n{\"todos\": []}\nEND",
-    ],
-)
-async def test_no_command_is_run_also_none_that_looks_harmless(tmp_path: Path, command: str, kind: Any):
+def test_no_command_is_run_also_none_that_looks_harmless(tmp_path: Path, kind: Any):
     (tmp_path / "a.txt").write_text("old")
     session = headway.open(tmp_path)
     session.add("Mine")
     session.set_plan_mode(True)
     runner = executor(tmp_path, *builtin_tools(tmp_path, todo_tools=kind), session=session, mode="yolo")
-    result = await runner.call("bash", {"command": command})
-    assert (result.ok, result.denied, result.effect) == (False, True, None)
-    assert result.text.startswith("bash was not run: in plan mode")
-    assert (tmp_path / "a.txt").read_text() == "old"
-    assert [todo.content for todo in session.todos] == ["Mine"]
+
+    def check(command: str) -> None:
+        result = asyncio.run(runner.call("bash", {"command": command}))
+        assert (result.ok, result.denied, result.effect) == (False, True, None)
+        assert result.text.startswith("bash was not run: in plan mode")
+        assert (tmp_path / "a.txt").read_text() == "old"
+        assert [todo.content for todo in session.todos] == ["Mine"]
+
+    check_rows(COMMANDS, check)
 
 
 @pytest.mark.parametrize(
@@ -262,7 +265,7 @@ async def test_another_process_switches_plan_mode_in_the_middle_of_a_run(tmp_pat
     runner = Executor([marking], session, project=tmp_path, approvals=Approvals(mode="yolo"))
     seen: list[bool] = []
     for switch in ("off", "on", "off"):
-        subprocess.run([sys.executable, "-c", SWITCH, str(tmp_path), switch], check=True, timeout=60)
+        assert run_python(SWITCH, tmp_path, switch).code == 0
         seen.append((await runner.call("marking", {})).ok)
     assert seen == [True, False, True]
 

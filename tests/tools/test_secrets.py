@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.tables import check_rows
 
 from headway.tools.secrets import HIDDEN, is_secret_name, redacted
 
@@ -52,87 +54,92 @@ AROUND = [
 ]
 
 
-@pytest.mark.parametrize("secret", SHAPES, ids=lambda secret: secret[:14])
-@pytest.mark.parametrize("around", AROUND)
-def test_a_key_is_known_by_its_shape_wherever_it_stands(secret: str, around: str):
-    assert redacted(around.format(secret), {}) == around.format(HIDDEN)
+def test_a_key_is_known_by_its_shape_wherever_it_stands():
+    def check(secret: str, around: str) -> None:
+        assert redacted(around.format(secret), {}) == around.format(HIDDEN)
+
+    check_rows(product(SHAPES, AROUND), check)
 
 
-@pytest.mark.parametrize(
-    ("text", "hidden"),
-    [
-        ("password=hunter2x", "password=[redacted]"),
-        ("password: 12345678", "password: [redacted]"),
-        ("PASSWORD = 'p@ss;w0rd,&x'", "PASSWORD = '[redacted]'"),
-        ('{"api_key": "abcd1234", "n": 1}', '{"api_key": "[redacted]", "n": 1}'),
-        (r'"{\"token\": \"abcd1234\"}"', r'"{\"token\": \"[redacted]\"}"'),
-        ("db:\n  password: hunter2x\n  host: a", "db:\n  password: [redacted]\n  host: a"),
-        ("client_secret=abcd1234&code=1", "client_secret=[redacted]&code=1"),
-        ("AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG", "AWS_SECRET_ACCESS_KEY=[redacted]"),
-        ("export DB_PASS=abc12345", "export DB_PASS=[redacted]"),
-        ("curl -H 'Authorization: Bearer abcd1234efgh' x", "curl -H 'Authorization: Bearer [redacted]' x"),
-        ("Authorization: Basic dXNlcjpwYXNz", "Authorization: Basic dXNlcjpwYXNz"),
-        ("Authorization: Basic dXNlcjpwYXNzd29yZDE=", "Authorization: Basic [redacted]"),
-        ("tool --token abcd1234 --password=hunter2x y", "tool --token [redacted] --password=[redacted] y"),
-        (
-            "postgres://me:pw@db/x and redis://:s3cret@h:6379",
-            "postgres://me:[redacted]@db/x and redis://:[redacted]@h:6379",
-        ),
-        ("token=abcd1234 token=efgh5678", "token=[redacted] token=[redacted]"),
-        ("fetch(password=abcd1234)", "fetch(password=[redacted])"),
-        ("call(f(token=abcd1234))", "call(f(token=[redacted]))"),
-        ("passphrase: correct-Horse+battery/staple", "passphrase: [redacted]"),
-        (f"-----BEGIN RSA PRIVATE KEY-----\n{BODY}MIIE", "[redacted]"),
-        (
-            "key " + f"-----BEGIN PRIVATE KEY-----\n{BODY}".replace("\n", "\\n") + "-----END PRIVATE KEY-----.",
-            "key [redacted].",
-        ),
-    ],
-)
-def test_what_a_name_says_is_secret_is_hidden_and_the_rest_stays(text: str, hidden: str):
-    assert redacted(text, {}) == hidden
+def test_what_a_name_says_is_secret_is_hidden_and_the_rest_stays():
+    def check(text: str, hidden: str) -> None:
+        assert redacted(text, {}) == hidden
+
+    check_rows(
+        [
+            ("password=hunter2x", "password=[redacted]"),
+            ("password: 12345678", "password: [redacted]"),
+            ("PASSWORD = 'p@ss;w0rd,&x'", "PASSWORD = '[redacted]'"),
+            ('{"api_key": "abcd1234", "n": 1}', '{"api_key": "[redacted]", "n": 1}'),
+            (r'"{\"token\": \"abcd1234\"}"', r'"{\"token\": \"[redacted]\"}"'),
+            ("db:\n  password: hunter2x\n  host: a", "db:\n  password: [redacted]\n  host: a"),
+            ("client_secret=abcd1234&code=1", "client_secret=[redacted]&code=1"),
+            ("AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG", "AWS_SECRET_ACCESS_KEY=[redacted]"),
+            ("export DB_PASS=abc12345", "export DB_PASS=[redacted]"),
+            ("curl -H 'Authorization: Bearer abcd1234efgh' x", "curl -H 'Authorization: Bearer [redacted]' x"),
+            ("Authorization: Basic dXNlcjpwYXNz", "Authorization: Basic dXNlcjpwYXNz"),
+            ("Authorization: Basic dXNlcjpwYXNzd29yZDE=", "Authorization: Basic [redacted]"),
+            ("tool --token abcd1234 --password=hunter2x y", "tool --token [redacted] --password=[redacted] y"),
+            (
+                "postgres://me:pw@db/x and redis://:s3cret@h:6379",
+                "postgres://me:[redacted]@db/x and redis://:[redacted]@h:6379",
+            ),
+            ("token=abcd1234 token=efgh5678", "token=[redacted] token=[redacted]"),
+            ("fetch(password=abcd1234)", "fetch(password=[redacted])"),
+            ("call(f(token=abcd1234))", "call(f(token=[redacted]))"),
+            ("passphrase: correct-Horse+battery/staple", "passphrase: [redacted]"),
+            (f"-----BEGIN RSA PRIVATE KEY-----\n{BODY}MIIE", "[redacted]"),
+            (
+                "key " + f"-----BEGIN PRIVATE KEY-----\n{BODY}".replace("\n", "\\n") + "-----END PRIVATE KEY-----.",
+                "key [redacted].",
+            ),
+        ],
+        check,
+    )
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "The token is checked before the password: then the secret, if there is one.",
-        "A bearer of good news; basic authorization: required",
-        "token = get_token()",
-        "token = get_a_token_that_is_rather_long(now)",
-        "token: str",
-        "password: str | None = None",
-        "password: SecretStr = Field(default=None)",
-        "const token: AuthenticationTokenProvider = provide();",
-        "token = settings.auth.access_token",
-        "token = tokens[0].value",
-        "secret = some_long_variable_name_in_snake_case",
-        "api_key = os.environ['OPENAI_API_KEY']",
-        "api_key: ${OPENAI_API_KEY_1}",
-        "password: <your password here 123>",
-        "password=$PASSWORD1",
-        "password: ********",
-        "max_tokens=4096000, tokens: 123456789",
-        "token: 128000",
-        "commit d16bf79c0ffee1234567890abcdef1234567890ab",
-        "id 123e4567-e89b-12d3-a456-426614174000",
-        "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
-        "http://localhost:8080/index.html?x=12345678",
-        "https://example.com:443/a@b and ssh://git@github.com:22/x and http://[::1]:8000/abc12345",
-        "git@github.com:org/repo-12345678.git",
-        "class sk-folding-cube-container-of-things and task-1234567890123456789",
-        "npm_config_registry_of_the_project npm-run-all-and-everything-else",
-        "test_authentication_token_is_refreshed_after_3600_seconds",
-        "eyJ is how JSON begins in base64",
-        'if line.startswith("-----BEGIN PRIVATE KEY-----"): return read(line, 12345678)',
-        "-----BEGIN CERTIFICATE-----\nMIIC\n-----END CERTIFICATE-----",
-        "PWD=/home/someone/project12345",
-        "密码：这里没有",
-    ],
-)
-def test_ordinary_text_and_code_stay_as_they_are(text: str):
-    assert redacted(text, {}) == text
+def test_ordinary_text_and_code_stay_as_they_are():
+    def check(text: str) -> None:
+        assert redacted(text, {}) == text
+
+    check_rows(
+        [
+            "",
+            "The token is checked before the password: then the secret, if there is one.",
+            "A bearer of good news; basic authorization: required",
+            "token = get_token()",
+            "token = get_a_token_that_is_rather_long(now)",
+            "token: str",
+            "password: str | None = None",
+            "password: SecretStr = Field(default=None)",
+            "const token: AuthenticationTokenProvider = provide();",
+            "token = settings.auth.access_token",
+            "token = tokens[0].value",
+            "secret = some_long_variable_name_in_snake_case",
+            "api_key = os.environ['OPENAI_API_KEY']",
+            "api_key: ${OPENAI_API_KEY_1}",
+            "password: <your password here 123>",
+            "password=$PASSWORD1",
+            "password: ********",
+            "max_tokens=4096000, tokens: 123456789",
+            "token: 128000",
+            "commit d16bf79c0ffee1234567890abcdef1234567890ab",
+            "id 123e4567-e89b-12d3-a456-426614174000",
+            "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+            "http://localhost:8080/index.html?x=12345678",
+            "https://example.com:443/a@b and ssh://git@github.com:22/x and http://[::1]:8000/abc12345",
+            "git@github.com:org/repo-12345678.git",
+            "class sk-folding-cube-container-of-things and task-1234567890123456789",
+            "npm_config_registry_of_the_project npm-run-all-and-everything-else",
+            "test_authentication_token_is_refreshed_after_3600_seconds",
+            "eyJ is how JSON begins in base64",
+            'if line.startswith("-----BEGIN PRIVATE KEY-----"): return read(line, 12345678)',
+            "-----BEGIN CERTIFICATE-----\nMIIC\n-----END CERTIFICATE-----",
+            "PWD=/home/someone/project12345",
+            "密码：这里没有",
+        ],
+        check,
+    )
 
 
 ENVIRON = {
@@ -237,7 +244,7 @@ def test_redacting_never_fails_and_doing_it_twice_changes_nothing(text: str):
 )
 def test_hostile_text_is_read_to_its_end(hostile: str):
     # A pattern that takes quadratic time would not come back from this.
-    assert redacted(hostile * (300_000 // len(hostile)), {}) is not None
+    assert redacted(hostile * (100_000 // len(hostile)), {}) is not None
 
 
 NAMES: list[Any] = [

@@ -1,18 +1,18 @@
 from __future__ import annotations
 
-import json
-import subprocess
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from pathlib import Path
 
 import pytest
+from tests.support import executions, projects
+from tests.support.processes import Form, discard_all
 
 import headway
 
 from .running import Door, Scripted
-from .serving import Form, Server, item
+from .serving import Server, item
 
 SCRIPT = "script.json"
 Begun = Callable[..., headway.Session]
@@ -22,12 +22,17 @@ Begun = Callable[..., headway.Session]
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """One server for all tests that need nothing of their own; each has sessions of its own in it."""
     folder = tmp_path_factory.mktemp("served") / "project"
-    subprocess.run(["git", "init", "-q", "--template=", folder], check=True)
-    (folder / ".gitignore").write_text("*.json\n", encoding="utf-8")
-    made = Server(folder, HEADWAY_MODEL=f"scripted:{SCRIPT}")
+    made = Server(projects.repository(folder), HEADWAY_MODEL=f"scripted:{SCRIPT}")
     yield made
     written = made.stop()
     assert "Traceback" not in written, written
+
+
+@pytest.fixture(autouse=True)
+def nothing_left_running() -> Iterator[None]:
+    """Of what a test itself starts."""
+    yield
+    discard_all()
 
 
 _number = count(1)
@@ -68,9 +73,7 @@ def scripted(server: Server) -> Scripted:
     """A model that says these turns for each item; `said`: to a message with that word."""
 
     def write(**turns: list[str | Form]) -> str:
-        texts = {name: "said" if name == "said" else f"Execute todo: {name}\n" for name in turns}
-        form = {"conversations": [{"match": texts[name], "turns": given} for name, given in turns.items()]}
-        (server.folder / SCRIPT).write_text(json.dumps(form), encoding="utf-8")
+        executions.scripted(str(server.folder / SCRIPT), **turns)
         return f"scripted:{SCRIPT}"
 
     return write
@@ -81,6 +84,7 @@ def door(tmp_path: Path) -> Door:
     return Door(tmp_path)
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Those that share a server run in one worker; of those in the browser, their own folder says so."""
     here = Path(__file__).parent

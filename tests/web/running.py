@@ -6,13 +6,17 @@ import shlex
 from collections.abc import Callable
 from pathlib import Path
 
-from .serving import Form, Server, at, until
+from tests.support import scripts
+from tests.support.processes import Form, until
+
+from .serving import Server, at
 
 Scripted = Callable[..., str]
 
 
 def turn(*commands: str) -> Form:
-    return {"text": "", "calls": [{"name": "bash", "args": {"command": command}} for command in commands]}
+    """The model runs these commands."""
+    return scripts.turn("", *map(scripts.bash, commands))
 
 
 class Door:

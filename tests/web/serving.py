@@ -5,26 +5,25 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import signal
 import socket
-import subprocess
-import sys
-import time
-from collections.abc import Callable, Generator, Mapping
-from contextlib import closing, contextmanager
+from collections.abc import Generator, Mapping
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote, urlencode
 
-WAIT = 30.0
-"""Seconds after which something that was waited for does not come any more. Nothing here takes a tenth of it."""
-Form = dict[str, Any]
+from tests.support import processes, warm
+from tests.support.processes import WAIT, Form, Pipe, Process, Started
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from headway.web.app import Site
+
 Headers = Mapping[str, str] | list[tuple[str, str]]
 JSON = {"Content-Type": "application/json"}
-_SERVE = """
-import sys
-from headway.web.server import serve
-serve(sys.argv[1], ready=lambda place: print(place.port, place.token, flush=True))
-"""
 
 WRITER = """
 import sys, time, headway
@@ -40,19 +39,21 @@ for number in range(int(sys.argv[3])):
 """Changes a session, named with its folder, so many times, with so many seconds after each."""
 
 
-def until(holds: Callable[[], object]) -> None:
-    deadline = time.monotonic() + WAIT
-    while not holds():
-        assert time.monotonic() < deadline, "it did not come to that"
-        time.sleep(0.02)
-
-
 def environment(folder: Path, **more: str) -> dict[str, str]:
-    """Without what the machine's user has set."""
-    own = {name: value for name, value in os.environ.items() if not name.startswith("HEADWAY_")}
+    """The environment of a person who has set nothing, at home beside the folder."""
     home = folder.parent / f"{folder.name}-home"
-    home.mkdir(exist_ok=True)
-    return own | {"HOME": str(home), "XDG_CONFIG_HOME": str(home / "config")} | more
+    return processes.environment(HOME=str(home), XDG_CONFIG_HOME=str(home / "config"), **more)
+
+
+def program(folder: Path, name: str, *words: str, **environ: str) -> warm.Order:
+    """`headway` or `TodoWrite` as in a shell in the folder."""
+    env = environment(folder, **environ)
+    return warm.Order(kind=warm.PROGRAM, name=name, words=[*words], folder=str(folder), env=env)
+
+
+def writer(folder: Path, name: str, number: int, pause: float = 0) -> Started:
+    """A process that makes that many changes of several kinds, one after the other."""
+    return Started(processes.python(WRITER, folder, name, number, pause, env=environment(folder)))
 
 
 class Answer(NamedTuple):
@@ -129,41 +130,68 @@ class Stream:
         self._sock.close()
 
 
+def serve(folder: str) -> None:
+    """What a server does, in its process."""
+    from headway.web.server import serve
+
+    serve(folder, ready=lambda place: print(place.port, place.token, flush=True))
+
+
+def serve_files_to_keep(folder: str) -> None:
+    """As `serve`, but a browser may keep what comes with the page: to load it takes longer than most tests."""
+    from headway.web.app import Site
+
+    send = Site.static
+
+    async def send_to_keep(self: Site, request: Request) -> Response:
+        answer = await send(self, request)
+        answer.headers["cache-control"] = "private, max-age=3600"
+        return answer
+
+    Site.static = send_to_keep
+    serve(folder)
+
+
 class Server:
-    def __init__(self, folder: Path, **environ: str) -> None:
+    def __init__(self, folder: Path, function: str = "serve", **environ: str) -> None:
+        """`function`: what its process does, one of those above."""
         self.folder = folder
         self._environ = environment(folder, **environ)
         self._errors = folder.parent / f"{folder.name}.err"
+        self._function = f"tests.web.serving:{function}"
         self.start()
 
     def start(self) -> None:
-        with self._errors.open("w", encoding="utf-8") as errors:
-            self._process = subprocess.Popen(
-                [sys.executable, "-c", _SERVE, str(self.folder)],
-                stdout=subprocess.PIPE,
-                stderr=errors,
-                cwd=self.folder,
-                env=self._environ,
-                text=True,
-            )
-        assert self._process.stdout is not None
-        words = self._process.stdout.readline().split()
-        assert words, self._errors.read_text(encoding="utf-8")
-        self.port, self.token = int(words[0]), words[1]
+        order = processes.function(self._function, self.folder, folder=self.folder, env=self._environ)
+        self._out = Pipe()
+        with self._errors.open("wb") as errors, open(os.devnull, "rb") as nothing:
+            self._process = Process((nothing.fileno(), self._out.other, errors.fileno()), order)
+        os.close(self._out.other)
+        self._process.keep()
+        self._is_stopped = False
+        try:
+            port, self.token = self._out.line().split()
+        except AssertionError:
+            raise AssertionError(self._errors.read_text(encoding="utf-8")) from None
+        self.port = int(port)
 
     def stop(self) -> str:
-        """Ends it as Ctrl+C does; what it wrote to standard error."""
-        self._process.terminate()
-        self._process.communicate(timeout=WAIT)
+        """Ends it as Ctrl+C does, if it goes on; what it wrote to standard error."""
+        if not self._is_stopped:
+            with suppress(ProcessLookupError):
+                self._process.signal(signal.SIGTERM)
+            self._process.wait()
+            self._out.close()
+            self._is_stopped = True
         return self._errors.read_text(encoding="utf-8")
 
     @property
     def pid(self) -> int:
-        return self._process.pid
+        return self._process.id
 
     @property
     def is_alive(self) -> bool:
-        return self._process.poll() is None
+        return not self._process.has_ended
 
     @property
     def host(self) -> str:

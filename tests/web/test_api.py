@@ -7,11 +7,12 @@ from collections.abc import Callable
 from contextlib import closing
 
 import pytest
+from tests.support.processes import Form
 
 import headway
 
 from .conftest import Begun
-from .serving import JSON, Form, Server, at, item
+from .serving import JSON, Server, at, item
 
 STEPS = [{"id": "s1", "description": "First"}, {"id": "s2", "description": "Second", "dependencies": ["s1"]}]
 PLAN = {"title": "A plan", "overview": "All of it", "steps": STEPS}

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import sqlite3
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from tests.support.processes import Form, start, until
 
 import headway
 from headway.project import open_store
@@ -19,7 +17,7 @@ from headway.web.board import Board
 
 from .conftest import Begun
 from .running import Door, Scripted, answer, asked, ended, started, turn
-from .serving import Form, Server, Stream, at, environment, item, until
+from .serving import Server, Stream, at, item, program
 
 NAMES = ["feature/login", "a/events", "../up", "a b", "50%", "%2F", "what?", "a#b", "c++", "发布 1.0", "🚀"]
 
@@ -117,19 +115,13 @@ def test_a_run_whose_process_was_killed_is_seen_to_be_over(
 ) -> None:
     begun("a")
     model = scripted(a=[turn(door.command), "Done."])
-    command = [sys.executable, "-m", "headway", "todos", "execute-all", "--mode", "yolo", "--session", name]
-    killed = subprocess.Popen(
-        [*command, "--model", model],
-        cwd=server.folder,
-        env=environment(server.folder),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-    )
+    words = ("todos", "execute-all", "--mode", "yolo", "--session", name, "--model", model)
+    killed = start(program(server.folder, "headway", *words))
     door.reached()
     with server.stream(name) as stream:
         run: Form = stream.next().data["run"]
         assert run["goes_on"]
-        os.kill(killed.pid, signal.SIGKILL)
+        killed.signal(signal.SIGKILL)
         killed.wait()
         door.let()
         while run["goes_on"]:

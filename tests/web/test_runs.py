@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.support.processes import Form, until
 
 import headway
 
 from .conftest import SCRIPT, Begun
 from .running import Door, Scripted, answer, asked, ended, started, states, turn
-from .serving import Form, Server, at, item, until
+from .serving import Server, at, item
 
 # executing
 

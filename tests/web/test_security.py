@@ -10,10 +10,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.support.counts import some
+from tests.support.processes import Form
 
 import headway
 
-from .serving import JSON, Answer, Form, Headers, Server, at
+from .serving import JSON, Answer, Headers, Server, at
 
 HEADERS = {
     "x-content-type-options": "nosniff",

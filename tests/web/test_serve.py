@@ -10,22 +10,23 @@ import socket
 import sqlite3
 import stat
 import subprocess
-import sys
 import time
-from collections.abc import Generator, Iterator
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+from tests.support import projects, warm
+from tests.support.processes import PROGRAM, WAIT, Form, Started, start
+from tests.support.tables import check_rows
 
 from headway.core.errors import HeadwayError
 from headway.web.security import TICKET_LASTS, Tickets
 from headway.web.server import kept_place, listening
 
-from .serving import JSON, WAIT, Form, Server, at, environment
+from .serving import JSON, Server, at, environment, program
 
 SESSIONS = "/api/sessions"
-PROGRAM = str(Path(sys.executable).with_name("headway"))
 
 
 @pytest.fixture
@@ -35,22 +36,8 @@ def folder(tmp_path: Path) -> Path:
     return made
 
 
-@contextmanager
-def web(folder: Path, *words: str) -> Generator[subprocess.Popen[str]]:
-    """`headway web`, until it is no longer needed."""
-    process = subprocess.Popen(
-        [PROGRAM, "web", *words],
-        cwd=folder,
-        env=environment(folder),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.communicate(timeout=WAIT)
+def web(folder: Path, *words: str) -> Started:
+    return start(program(folder, "headway", "web", *words))
 
 
 def kept(folder: Path) -> Form:
@@ -58,45 +45,43 @@ def kept(folder: Path) -> Form:
 
 
 def test_the_command_prints_the_link_and_ends_with_ctrl_c(folder: Path) -> None:
-    with web(folder, "--json") as process:
-        assert process.stdout is not None
-        told = json.loads(process.stdout.readline())
-        assert told["link"] == f"http://127.0.0.1:{told['port']}/?token={kept(folder)['token']}"
-        with socket.create_connection(("127.0.0.1", told["port"]), timeout=WAIT) as sock:
-            sock.sendall(f"GET / HTTP/1.1\r\nHost: 127.0.0.1:{told['port']}\r\nConnection: close\r\n\r\n".encode())
-            assert sock.recv(100).startswith(b"HTTP/1.1 401 ")
-        process.send_signal(signal.SIGINT)
-        rest, errors = process.communicate(timeout=WAIT)
-    assert (rest, "Traceback" in errors) == ("", False)
+    """The program as a shell executes it, with all that it loads."""
+    executed = warm.Order(
+        kind=warm.EXEC, name=PROGRAM, words=["web", "--json"], folder=str(folder), env=environment(folder)
+    )
+    process = start(executed)
+    told = json.loads(process.out.line())
+    assert told["link"] == f"http://127.0.0.1:{told['port']}/?token={kept(folder)['token']}"
+    with socket.create_connection(("127.0.0.1", told["port"]), timeout=WAIT) as sock:
+        sock.sendall(f"GET / HTTP/1.1\r\nHost: 127.0.0.1:{told['port']}\r\nConnection: close\r\n\r\n".encode())
+        assert sock.recv(100).startswith(b"HTTP/1.1 401 ")
+    process.signal(signal.SIGINT)
+    done = process.end()
+    assert (done.out, "Traceback" in done.err) == ("", False)
 
 
 def test_where_it_is_served_already_the_link_is_told_again(folder: Path) -> None:
-    with web(folder, "--json") as first:
-        assert first.stdout is not None
-        told = json.loads(first.stdout.readline())
-        with web(folder, "--port", "1") as refused:
-            out, errors = refused.communicate(timeout=WAIT)
-        assert (refused.returncode, out) == (1, "")
-        assert errors.startswith("Error: The page of this project is served already, on http://127.0.0.1:")
-        for more in ([], ["--port", str(told["port"])]):
-            with web(folder, *more) as second:
-                out, errors = second.communicate(timeout=WAIT)
-            assert (second.returncode, errors) == (0, "")
-            assert out.startswith(f"Headway is already on http://127.0.0.1:{told['port']}. ") and told["link"] in out
-        assert kept(folder)["port"] == told["port"]
+    told = json.loads(web(folder, "--json").out.line())
+    refused = web(folder, "--port", "1").end()
+    assert (refused.code, refused.out) == (1, "")
+    assert refused.err.startswith("Error: The page of this project is served already, on http://127.0.0.1:")
+    for more in ([], ["--port", str(told["port"])]):
+        code, out, errors = web(folder, *more).end()
+        assert (code, errors) == (0, "")
+        assert out.startswith(f"Headway is already on http://127.0.0.1:{told['port']}. ") and told["link"] in out
+    assert kept(folder)["port"] == told["port"]
 
 
 def test_where_someone_else_has_the_port_the_key_is_another_one(folder: Path) -> None:
     """Pages that are still open have sent theirs there."""
     other, place = listening(str(folder), None)
-    heard: list[bytes] = []
-    other.settimeout(1)
+    other.setblocking(False)
     with closing(other):
         found, second = listening(str(folder), None)
         found.close()
-        with suppress(TimeoutError):
-            heard.append(other.accept()[0].recv(1_000))
-    assert (second.port != place.port, second.token != place.token, heard) == (True, True, [])
+        with pytest.raises(BlockingIOError):  # nobody has come
+            other.accept()
+    assert (second.port != place.port, second.token != place.token) == (True, True)
     assert kept(folder) == {"port": second.port, "token": second.token}
 
 
@@ -125,18 +110,15 @@ def test_a_port_that_is_taken_is_one_sentence(folder: Path) -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        with web(folder, "--port", str(port)) as process:
-            out, errors = process.communicate(timeout=WAIT)
-    assert (process.returncode, out) == (1, "")
+        code, out, errors = web(folder, "--port", str(port)).end()
+    assert (code, out) == (1, "")
     assert errors == f"Error: Port {port} is taken; choose another one with --port, or leave it out.\n"
     assert not (folder / ".headway" / "web.json").exists()
 
 
 def test_a_port_that_cannot_be_is_refused(folder: Path) -> None:
     for odd in ("0", "65536"):
-        with web(folder, "--port", odd) as process:
-            process.communicate(timeout=WAIT)
-        assert process.returncode == 2
+        assert web(folder, "--port", odd).end().code == 2
 
 
 def test_port_and_token_are_kept_for_the_owner_alone(folder: Path) -> None:
@@ -177,44 +159,43 @@ def test_a_port_that_is_asked_for_is_the_one(folder: Path) -> None:
     bound.close()
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "{",
-        "[]",
-        "null",
-        "{}",
-        '{"port": 8000}',
-        '{"port": "8000", "token": "%s"}' % ("x" * 40),
-        '{"port": true, "token": "%s"}' % ("x" * 40),
-        '{"port": 0, "token": "%s"}' % ("x" * 40),
-        '{"port": 70000, "token": "%s"}' % ("x" * 40),
-        '{"port": 8000, "token": "short"}',
-        '{"port": 8000, "token": ""}',
-        '{"port": 8000, "token": ["x"]}',
-        '{"port": 8000, "token": "%s"}' % ("é" * 40),
-        "\x00",
-    ],
+SENSELESS = (
+    "",
+    "{",
+    "[]",
+    "null",
+    "{}",
+    '{"port": 8000}',
+    '{"port": "8000", "token": "%s"}' % ("x" * 40),
+    '{"port": true, "token": "%s"}' % ("x" * 40),
+    '{"port": 0, "token": "%s"}' % ("x" * 40),
+    '{"port": 70000, "token": "%s"}' % ("x" * 40),
+    '{"port": 8000, "token": "short"}',
+    '{"port": 8000, "token": ""}',
+    '{"port": 8000, "token": ["x"]}',
+    '{"port": 8000, "token": "%s"}' % ("é" * 40),
+    "\x00",
+    "[" * 100_000,
 )
-def test_a_file_that_makes_no_sense_is_replaced(folder: Path, text: str) -> None:
-    (folder / ".headway").mkdir()
-    (folder / ".headway" / "web.json").write_text(text, encoding="utf-8")
-    assert kept_place(str(folder)) is None
-    bound, place = listening(str(folder), None)
-    bound.close()
-    assert kept(folder) == {"port": place.port, "token": place.token}
-    assert len(place.token) >= 32
 
 
-def test_a_file_that_is_nested_too_deeply_is_replaced(folder: Path) -> None:
-    (folder / ".headway").mkdir()
-    (folder / ".headway" / "web.json").write_text("[" * 100_000, encoding="utf-8")
-    assert kept_place(str(folder)) is None
+def test_a_file_that_makes_no_sense_is_replaced(folder: Path) -> None:
+    file = folder / ".headway" / "web.json"
+    file.parent.mkdir()
+
+    def replaces(text: str) -> None:
+        file.write_text(text, encoding="utf-8")
+        assert kept_place(str(folder)) is None
+        bound, place = listening(str(folder), None)
+        bound.close()
+        assert kept(folder) == {"port": place.port, "token": place.token}
+        assert len(place.token) >= 32
+
+    check_rows(SENSELESS, replaces)
 
 
 def test_a_token_that_came_with_the_project_is_not_used(folder: Path) -> None:
-    subprocess.run(["git", "init", "-q", "--template=", folder], check=True)
+    projects.repository(folder)
     (folder / ".headway").mkdir()
     (folder / ".headway" / "web.json").write_text(json.dumps({"port": 8000, "token": "t" * 40}), encoding="utf-8")
     subprocess.run(["git", "-C", folder, "add", "-f", ".headway/web.json"], check=True)
@@ -234,9 +215,8 @@ def test_a_token_that_others_could_read_is_not_used_again(folder: Path) -> None:
 def test_a_folder_that_leads_out_of_the_project_is_refused(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "outside").mkdir()
     (folder / ".headway").symlink_to(tmp_path / "outside")
-    with web(folder) as process:
-        out, errors = process.communicate(timeout=WAIT)
-    assert (process.returncode, out) == (1, "")
+    code, out, errors = web(folder).end()
+    assert (code, out) == (1, "")
     assert "is a link that leads out of the project" in errors and "Traceback" not in errors
     assert not [*(tmp_path / "outside").iterdir()]
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import subprocess
-import sys
 import threading
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import ExitStack, suppress
@@ -14,6 +12,7 @@ from pathlib import Path
 from typing import cast
 
 import pytest
+from tests.support.processes import WAIT, Form, run_to_end, until
 
 import headway
 from headway.core.events import Event
@@ -22,19 +21,7 @@ from headway.store.sqlite import SqliteStore
 from headway.web.hub import Change, Gone, Hub
 
 from .conftest import Begun
-from .serving import WAIT, WRITER, Form, Server, Told, applied, at, environment, until
-
-PROGRAM = str(Path(sys.executable).with_name("headway"))
-
-
-def made_elsewhere(server: Server, name: str, number: int) -> subprocess.Popen[str]:
-    """A process that makes changes of several kinds."""
-    words = [sys.executable, "-c", WRITER, str(server.folder), name, str(number), "0"]
-    return subprocess.Popen(words, env=environment(server.folder), text=True)
-
-
-def finished(process: subprocess.Popen[str]) -> None:
-    assert process.wait(WAIT) == 0
+from .serving import Server, Told, applied, at, program, writer
 
 
 def known(state: Form, heard: list[Told]) -> Form:
@@ -68,7 +55,7 @@ def test_changes_of_other_processes_arrive_once_and_in_order(server: Server, nam
     begun("a", "b")
     before = server.state(name)
     with server.stream(name, after=1) as stream:
-        finished(made_elsewhere(server, name, 40))
+        assert writer(server.folder, name, 40).wait() == 0
         heard = stream.until(41)
     assert versions(heard) == [*range(2, 42)]
     assert known(before, heard) == server.state(name)
@@ -77,9 +64,9 @@ def test_changes_of_other_processes_arrive_once_and_in_order(server: Server, nam
 def test_a_command_in_a_shell_is_seen_on_the_page(server: Server, name: str, begun: Begun) -> None:
     begun("a")
     before = server.state(name)
-    own = environment(server.folder, HEADWAY_SESSION=name)
     with server.stream(name, after=1) as stream:
-        subprocess.run([PROGRAM, "todos", "add", "From a shell"], cwd=server.folder, env=own, check=True, stdout=-3)
+        adding = program(server.folder, "headway", "todos", "add", "From a shell", HEADWAY_SESSION=name)
+        assert run_to_end(adding).code == 0
         heard = stream.until(2)
     assert [todo["content"] for todo in known(before, heard)["todos"]] == ["Do a", "From a shell"]
 
@@ -144,11 +131,11 @@ def test_what_a_page_heard_last_counts_more_than_its_address(server: Server, nam
 def test_a_page_that_breaks_off_again_and_again_misses_nothing(server: Server, name: str, begun: Begun) -> None:
     begun("a", "b")
     state = server.state(name)
-    process = made_elsewhere(server, name, 120)
+    process = writer(server.folder, name, 120)
     while state["version"] < 121:
         with server.stream(name, last=str(state["version"])) as stream:
             state = known(state, [stream.next()])
-    finished(process)
+    assert process.wait() == 0
     assert state == server.state(name)
 
 
@@ -158,9 +145,9 @@ def test_many_pages_hear_everything(server: Server, name: str, begun: Begun, in_
     heard: list[list[Told]] = []
     with ExitStack() as open_pages:
         pages = [open_pages.enter_context(server.stream(name, after=1)) for _ in range(20)]
-        process = made_elsewhere(server, name, 200)
+        process = writer(server.folder, name, 200)
         in_threads(*(lambda page=page: heard.append(page.until(201)) for page in pages))
-        finished(process)
+        assert process.wait() == 0
     after = server.state(name)
     assert len(heard) == 20
     for one in heard:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from headway.tools.approvals import Approvals, Ask
 from headway.tools.base import Context, Preview, Tool, ToolFault, ToolResult
 from headway.tools.effects import Mode
@@ -64,9 +62,11 @@ class Desk:
 
     async def fault(self, name: str, **arguments: Any) -> str:
         """What a call that cannot be done answers."""
-        with pytest.raises(ToolFault) as caught:
-            await self.call(name, **arguments)
-        return str(caught.value)
+        try:
+            result = await self.call(name, **arguments)
+        except ToolFault as fault:
+            return str(fault)
+        raise AssertionError(result)
 
     async def edit_fault(self, path: str, old: str, new: str, *, every: bool = False) -> str:
         return await self.fault("edit", path=path, old_string=old, new_string=new, replace_all=every)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import tempfile
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.projects import temporary_folder
 from tests.tools.files.desk import Desk
 
 from headway.tools.base import ToolFault
@@ -117,8 +117,7 @@ async def answers(desk: Desk, name: str, sent: list[str]) -> list[str]:
 
 
 def check(name: str, tree: list[tuple[str, str]], sent: list[str]) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        base = Path(os.path.realpath(folder))
+    with temporary_folder() as base:
         project = build(base, tree)
         before = closed(base)
         desk = Desk(project)

@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import socket
 import stat
-import subprocess
-import sys
-import tempfile
 import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.support.processes import run_python
+from tests.support.projects import temporary_folder
 from tests.tools.files.desk import Desk
 
 MEGABYTE = 1_000_000
@@ -185,8 +184,7 @@ asyncio.run(main())
 
 @pytest.mark.skipif(os.getuid() != 0, reason="needs files of another user")
 def test_what_may_not_be_touched_is_told_and_left_alone() -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        project = Path(folder)
+    with temporary_folder() as project:
         project.chmod(0o755)
         for name in ("secret.txt", "theirs.txt", "closed/a.txt", "open/theirs.txt"):
             (project / name).parent.mkdir(exist_ok=True)
@@ -194,11 +192,10 @@ def test_what_may_not_be_touched_is_told_and_left_alone() -> None:
         (project / "secret.txt").chmod(0o600)
         (project / "closed").chmod(0o700)
         (project / "open").chmod(0o777)
-        answer = subprocess.run(
-            [sys.executable, "-c", _AS_NOBODY, folder], capture_output=True, text=True, check=True, timeout=60
-        )
+        answer = run_python(_AS_NOBODY, project)
+        assert answer.code == 0, answer.err
         names = ("secret.txt", "closed/a.txt", "new.txt", "new/a.txt", "theirs.txt", "open/theirs.txt")
-        assert answer.stdout.splitlines() == [
+        assert answer.out.splitlines() == [
             f"'{name}' may not be touched: no permission; leave it, or ask the user to allow it." for name in names
         ]
         assert sorted(os.listdir(project)) == ["closed", "open", "secret.txt", "theirs.txt"]

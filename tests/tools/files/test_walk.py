@@ -7,11 +7,11 @@ import socket
 import subprocess
 from contextlib import closing
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from tests.support.projects import temporary_folder
 from tests.tools.files.finding import write
 
 from headway.tools.base import ToolFault
@@ -177,16 +177,15 @@ NAMES = ["a", "b", "ab", "aab", "#a", "!b", "a b", "a ", "[", ".a", "-"]
     st.sets(st.lists(st.sampled_from(NAMES), min_size=1, max_size=3).map("/".join), min_size=1, max_size=6),
 )
 def test_git_leaves_out_the_same_files(rules: list[str], inner: list[str], paths: set[str]):
-    with TemporaryDirectory() as folder:
-        project = Path(folder)
+    with temporary_folder() as project:
         for path in sorted(paths, key=len, reverse=True):
             if not (project / path).exists():
                 write(project, {path: ""})
         (project / ".gitignore").write_text("\n".join(rules))
         if (project / "a").is_dir():
             (project / "a" / ".gitignore").write_text("\r\n".join(inner))
-        git = ["git", "-c", "init.defaultBranch=main", "-c", "core.excludesFile="]
-        subprocess.run([*git, "init", "-q"], cwd=project, check=True)
-        listing = [*git, "ls-files", "-z", "--others", "--exclude-per-directory=.gitignore"]
+        write(project, {".git/HEAD": "ref: refs/heads/main\n", ".git/objects/x": "", ".git/refs/x": ""})
+        listing = ["git", "-c", "core.excludesFile=", "ls-files", "-z", "--others"]
+        listing.append("--exclude-per-directory=.gitignore")
         others = subprocess.run(listing, cwd=project, check=True, capture_output=True).stdout
         assert walked(project) == sorted(os.fsdecode(name) for name in others.split(b"\0") if name)

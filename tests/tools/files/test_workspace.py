@@ -17,7 +17,8 @@ CLOSED = "is closed to file tools, since Headway or git keeps records there; use
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Path:
+def inner_project(tmp_path: Path) -> Path:
+    """A project beside a folder that it must not reach."""
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside/secret.txt").write_text("SECRET")
     (tmp_path / "project/src").mkdir(parents=True)
@@ -40,123 +41,125 @@ def refused(project: Path, path: str, *, write: bool = False, make_folders: bool
     "path",
     ["src/a.txt", "./src//a.txt", "src/../src/./a.txt", "src/a.txt/", "in/a.txt", "deep/../src/a.txt", "abs/a.txt"],
 )
-def test_ways_inside_lead_to_the_same_place(project: Path, path: str) -> None:
-    (project / "in").symlink_to("src")
-    (project / "deep").symlink_to("src/../src")
-    (project / "abs").symlink_to(project / "src")
-    assert reached(project, path) == "src/a.txt"
-    assert reached(project, f"{project}/{path}") == "src/a.txt"
-    assert Workspace(project).relative(path) == "src/a.txt"
+def test_ways_inside_lead_to_the_same_place(inner_project: Path, path: str) -> None:
+    (inner_project / "in").symlink_to("src")
+    (inner_project / "deep").symlink_to("src/../src")
+    (inner_project / "abs").symlink_to(inner_project / "src")
+    assert reached(inner_project, path) == "src/a.txt"
+    assert reached(inner_project, f"{inner_project}/{path}") == "src/a.txt"
+    assert Workspace(inner_project).relative(path) == "src/a.txt"
 
 
-def test_a_project_reached_through_a_link_knows_both_of_its_names(project: Path) -> None:
-    link = project.parent / "link"
+def test_a_project_reached_through_a_link_knows_both_of_its_names(inner_project: Path) -> None:
+    link = inner_project.parent / "link"
     link.symlink_to("project")
-    for root in (link, project):
+    for root in (link, inner_project):
         assert reached(link, f"{root}/src/a.txt") == "src/a.txt"
-    assert reached(project, str(project)) == "."
+    assert reached(inner_project, str(inner_project)) == "."
 
 
 @pytest.mark.parametrize(
     "path",
     ["..", "../outside/secret.txt", "src/../../outside/secret.txt", "/etc/passwd", "//etc", "out/secret.txt", "up/x"],
 )
-def test_ways_out_are_refused(project: Path, path: str) -> None:
-    (project / "out").symlink_to("../outside")
-    (project / "up").symlink_to("..")
+def test_ways_out_are_refused(inner_project: Path, path: str) -> None:
+    (inner_project / "out").symlink_to("../outside")
+    (inner_project / "up").symlink_to("..")
     for write in (False, True):
-        assert refused(project, path, write=write, make_folders=write) == f"'{path}' {OUT}"
+        assert refused(inner_project, path, write=write, make_folders=write) == f"'{path}' {OUT}"
 
 
-def test_absolute_links_and_look_alike_folders_lead_out(project: Path) -> None:
-    (project.parent / "project2").mkdir()
-    (project / "abs").symlink_to(project.parent / "outside/secret.txt")
-    (project / "back").symlink_to(f"{project}/../outside/secret.txt")
-    for path in ("abs", "back", f"{project}2/x", f"{project}/../outside/secret.txt"):
-        assert refused(project, path).endswith(OUT)
+def test_absolute_links_and_look_alike_folders_lead_out(inner_project: Path) -> None:
+    (inner_project.parent / "project2").mkdir()
+    (inner_project / "abs").symlink_to(inner_project.parent / "outside/secret.txt")
+    (inner_project / "back").symlink_to(f"{inner_project}/../outside/secret.txt")
+    for path in ("abs", "back", f"{inner_project}2/x", f"{inner_project}/../outside/secret.txt"):
+        assert refused(inner_project, path).endswith(OUT)
 
 
-def test_circles_of_links_end(project: Path) -> None:
-    (project / "a").symlink_to("b")
-    (project / "b").symlink_to("a")
-    (project / "self").symlink_to("self/x")
+def test_circles_of_links_end(inner_project: Path) -> None:
+    (inner_project / "a").symlink_to("b")
+    (inner_project / "b").symlink_to("a")
+    (inner_project / "self").symlink_to("self/x")
     for path in ("a", "b/x", "self"):
-        assert refused(project, path) == f"'{path}' goes round in circles of links; use the real path."
+        assert refused(inner_project, path) == f"'{path}' goes round in circles of links; use the real path."
 
 
-async def test_a_dangling_link_inside_can_be_written_through(project: Path) -> None:
-    (project / "link").symlink_to("new/file.txt")
-    desk = Desk(project)
+async def test_a_dangling_link_inside_can_be_written_through(inner_project: Path) -> None:
+    (inner_project / "link").symlink_to("new/file.txt")
+    desk = Desk(inner_project)
     assert await desk.fault("read_file", path="link") == "There is no 'link'; look with ls or glob what there is."
     assert (await desk.preview("write_file", path="link", content="x")).line == "Create new/file.txt"
     assert await desk.write("link", "x") == "Created new/file.txt (1 line)."
-    assert (project / "link").is_symlink()
+    assert (inner_project / "link").is_symlink()
 
 
 @pytest.mark.parametrize("path", ["a\0b", "x" * 4_001])
-def test_paths_that_can_be_none_are_refused(project: Path, path: str) -> None:
-    assert refused(project, path).endswith("is no usable path; give one inside the project, relative to its folder.")
-    assert Workspace(project).relative(path) == path
+def test_paths_that_can_be_none_are_refused(inner_project: Path, path: str) -> None:
+    assert refused(inner_project, path).endswith(
+        "is no usable path; give one inside the project, relative to its folder."
+    )
+    assert Workspace(inner_project).relative(path) == path
 
 
 @pytest.mark.parametrize("path", ["a\ud800", "a\udcff", "src/\udc80/x"])
-def test_names_that_are_not_utf8_are_left_to_bash(project: Path, path: str) -> None:
-    assert refused(project, path).endswith("has a name that is not UTF-8; use bash for it.")
+def test_names_that_are_not_utf8_are_left_to_bash(inner_project: Path, path: str) -> None:
+    assert refused(inner_project, path).endswith("has a name that is not UTF-8; use bash for it.")
 
 
-def test_a_link_to_a_name_that_is_not_utf8_is_refused(project: Path) -> None:
-    os.symlink(b"\xff.txt", os.fsencode(project / "link"))
-    assert refused(project, "link") == "'link' has a name that is not UTF-8; use bash for it."
+def test_a_link_to_a_name_that_is_not_utf8_is_refused(inner_project: Path) -> None:
+    os.symlink(b"\xff.txt", os.fsencode(inner_project / "link"))
+    assert refused(inner_project, "link") == "'link' has a name that is not UTF-8; use bash for it."
 
 
-def test_names_and_ways_that_are_too_long_are_refused(project: Path) -> None:
-    assert refused(project, "n" * 300).endswith("is too long for a path; use a shorter one.")
+def test_names_and_ways_that_are_too_long_are_refused(inner_project: Path) -> None:
+    assert refused(inner_project, "n" * 300).endswith("is too long for a path; use a shorter one.")
     deep = "d/" * 101 + "f"
-    (project / deep).parent.mkdir(parents=True)
-    assert refused(project, deep).endswith("is too deep; use a path of at most 100 folders.")
-    assert reached(project, "d/" * 100 + "f") == "d/" * 100 + "f"
+    (inner_project / deep).parent.mkdir(parents=True)
+    assert refused(inner_project, deep).endswith("is too deep; use a path of at most 100 folders.")
+    assert reached(inner_project, "d/" * 100 + "f") == "d/" * 100 + "f"
 
 
 @pytest.mark.parametrize(
     "path",
     [".headway/headway.db", ".headway", ".HeadWay/x", "src/../.headway/x", "own/x", ".headway/outputs/../x"],
 )
-def test_headways_own_folder_is_closed(project: Path, path: str) -> None:
-    (project / ".headway/outputs").mkdir(parents=True)
-    (project / ".headway/x").touch()
-    (project / ".HeadWay").mkdir(exist_ok=True)
-    (project / "own").symlink_to(".headway")
+def test_headways_own_folder_is_closed(inner_project: Path, path: str) -> None:
+    (inner_project / ".headway/outputs").mkdir(parents=True)
+    (inner_project / ".headway/x").touch()
+    (inner_project / ".HeadWay").mkdir(exist_ok=True)
+    (inner_project / "own").symlink_to(".headway")
     for write in (False, True):
-        assert refused(project, path, write=write) == f"'{path}' {CLOSED}"
+        assert refused(inner_project, path, write=write) == f"'{path}' {CLOSED}"
 
 
-def test_kept_answers_are_open_for_reading_only(project: Path) -> None:
-    (project / ".headway/outputs").mkdir(parents=True)
-    assert reached(project, ".headway/outputs/x.txt") == ".headway/outputs/x.txt"
-    assert refused(project, ".headway/outputs/x.txt", write=True).endswith(CLOSED)
-    assert refused(project, ".headway/outputs/../headway.db").endswith(CLOSED)
+def test_kept_answers_are_open_for_reading_only(inner_project: Path) -> None:
+    (inner_project / ".headway/outputs").mkdir(parents=True)
+    assert reached(inner_project, ".headway/outputs/x.txt") == ".headway/outputs/x.txt"
+    assert refused(inner_project, ".headway/outputs/x.txt", write=True).endswith(CLOSED)
+    assert refused(inner_project, ".headway/outputs/../headway.db").endswith(CLOSED)
 
 
 @pytest.mark.parametrize(
     "path", [".git/config", ".GIT/config", ".git", "src/.git", "sub/.Git/x", ".g\u200cit/config", "git/config"]
 )
-def test_git_folders_are_closed_for_writing(project: Path, path: str) -> None:
-    (project / ".git").mkdir()
-    (project / "git").symlink_to(".git")
-    assert refused(project, path, write=True) == f"'{path}' {CLOSED}"
-    assert refused(project, path, write=True, make_folders=True).endswith(CLOSED)
-    assert reached(project, ".git/config") == ".git/config"
+def test_git_folders_are_closed_for_writing(inner_project: Path, path: str) -> None:
+    (inner_project / ".git").mkdir()
+    (inner_project / "git").symlink_to(".git")
+    assert refused(inner_project, path, write=True) == f"'{path}' {CLOSED}"
+    assert refused(inner_project, path, write=True, make_folders=True).endswith(CLOSED)
+    assert reached(inner_project, ".git/config") == ".git/config"
 
 
-def test_names_that_only_begin_alike_are_open(project: Path) -> None:
+def test_names_that_only_begin_alike_are_open(inner_project: Path) -> None:
     for path in (".gitignore", ".github/x", ".headwayrc", "src/headway", "src/.headway.toml"):
-        with Workspace(project).place(path, write=True, make_folders=True) as place:
+        with Workspace(inner_project).place(path, write=True, make_folders=True) as place:
             assert place.path == path
 
 
-def test_a_way_that_is_missing_is_not_made_on_the_way_back_up(project: Path) -> None:
-    assert refused(project, "new/../src/b.txt", write=True, make_folders=True).startswith("There is no ")
-    assert os.listdir(project) == ["src"]
+def test_a_way_that_is_missing_is_not_made_on_the_way_back_up(inner_project: Path) -> None:
+    assert refused(inner_project, "new/../src/b.txt", write=True, make_folders=True).startswith("There is no ")
+    assert os.listdir(inner_project) == ["src"]
 
 
 async def test_a_project_that_is_gone_is_told(tmp_path: Path) -> None:
@@ -169,14 +172,14 @@ async def test_a_project_that_is_gone_is_told(tmp_path: Path) -> None:
     assert Workspace(tmp_path / "project").relative("a") == "a"
 
 
-def test_patterns_are_compared_with_where_a_path_leads(project: Path) -> None:
-    (project / "docs").mkdir()
-    (project / "docs/link").symlink_to("../src")
-    workspace = Workspace(project)
+def test_patterns_are_compared_with_where_a_path_leads(inner_project: Path) -> None:
+    (inner_project / "docs").mkdir()
+    (inner_project / "docs/link").symlink_to("../src")
+    workspace = Workspace(inner_project)
     assert workspace.relative("docs/link/a.txt") == "src/a.txt"
     assert workspace.relative("docs/link/new/b.txt") == "src/new/b.txt"
     assert workspace.relative("docs/../src/./a.txt") == "src/a.txt"
-    assert workspace.relative(f"{project}/src/a.txt") == "src/a.txt"
+    assert workspace.relative(f"{inner_project}/src/a.txt") == "src/a.txt"
     assert workspace.relative("docs/missing/../../x") == "x"
     assert workspace.relative("../x") == "../x"
 
@@ -204,21 +207,21 @@ def test_every_fault_of_the_system_is_a_sentence(tmp_path: Path, code: int, sent
     assert isinstance(caught.value, NotThere) == (code == errno.ENOENT)
 
 
-def test_no_descriptor_is_left_open(project: Path) -> None:
+def test_no_descriptor_is_left_open(inner_project: Path) -> None:
     before = len(os.listdir("/dev/fd"))
-    (project / "loop").symlink_to("loop")
+    (inner_project / "loop").symlink_to("loop")
     for path in ("src/a.txt", "src/../src/a.txt", "..", "loop", "missing/x", ".headway/x", "src/a.txt/x"):
         for _ in range(5):
             try:
-                with Workspace(project).place(path, write=True, make_folders=True):
+                with Workspace(inner_project).place(path, write=True, make_folders=True):
                     pass
             except ToolFault:
                 pass
     assert len(os.listdir("/dev/fd")) == before
 
 
-def test_kinds_of_files_have_names(project: Path) -> None:
-    (project / "link").symlink_to("src")
-    assert kind_of((project / "src").stat()) == "a folder"
-    assert kind_of((project / "link").lstat()) == "a link"
-    assert kind_of((project / "src/a.txt").stat()) == ""
+def test_kinds_of_files_have_names(inner_project: Path) -> None:
+    (inner_project / "link").symlink_to("src")
+    assert kind_of((inner_project / "src").stat()) == "a folder"
+    assert kind_of((inner_project / "link").lstat()) == "a link"
+    assert kind_of((inner_project / "src/a.txt").stat()) == ""

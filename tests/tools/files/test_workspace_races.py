@@ -7,7 +7,6 @@ import fcntl
 import os
 import shutil
 import signal
-import subprocess
 import sys
 import threading
 from collections.abc import Callable, Generator
@@ -15,6 +14,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
+from tests.support.counts import some
+from tests.support.processes import run_python
 from tests.tools.files.desk import Desk
 
 from headway.tools.base import ToolFault
@@ -64,7 +65,8 @@ def swapper(folder: Path, outside: Path) -> Callable[[], None]:
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Path:
+def inner_project(tmp_path: Path) -> Path:
+    """A project beside a folder that it must not reach."""
     (tmp_path / "outside/sub").mkdir(parents=True)
     (tmp_path / "project/folder/sub").mkdir(parents=True)
     for name in ("a.txt", "sub/a.txt"):
@@ -77,13 +79,14 @@ def everything(folder: Path) -> dict[str, str]:
     return {str(path.relative_to(folder)): path.read_text() for path in folder.rglob("*") if path.is_file()}
 
 
-async def test_a_folder_swapped_for_a_link_to_outside_leaks_nothing(project: Path) -> None:
-    outside = project.parent / "outside"
+@pytest.mark.full
+async def test_a_folder_swapped_for_a_link_to_outside_leaks_nothing(inner_project: Path) -> None:
+    outside = inner_project.parent / "outside"
     before = everything(outside)
-    desk = Desk(project)
+    desk = Desk(inner_project)
     hits = 0
-    with meanwhile(swapper(project / "folder", outside)):
-        for number in range(300):
+    with meanwhile(swapper(inner_project / "folder", outside)):
+        for number in range(some(300, 3)):
             for name, arguments in (
                 ("read_file", {"path": "folder/a.txt"}),
                 ("read_many_files", {"paths": ["folder/a.txt", "folder/sub/a.txt"]}),
@@ -101,11 +104,12 @@ async def test_a_folder_swapped_for_a_link_to_outside_leaks_nothing(project: Pat
     assert everything(outside) == before
 
 
-async def test_a_file_swapped_for_a_link_to_outside_leaks_nothing(project: Path) -> None:
-    outside = project.parent / "outside"
-    desk = Desk(project)
-    with meanwhile(swapper(project / "folder/a.txt", outside / "a.txt")):
-        for number in range(300):
+@pytest.mark.full
+async def test_a_file_swapped_for_a_link_to_outside_leaks_nothing(inner_project: Path) -> None:
+    outside = inner_project.parent / "outside"
+    desk = Desk(inner_project)
+    with meanwhile(swapper(inner_project / "folder/a.txt", outside / "a.txt")):
+        for number in range(some(300, 3)):
             with suppress(ToolFault):
                 assert "SECRET" not in await desk.read("folder/a.txt")
             with suppress(ToolFault):
@@ -130,28 +134,29 @@ def at_the_worst_moment(monkeypatch: pytest.MonkeyPatch, name: str, act: Callabl
 @pytest.mark.parametrize("name", ["read_file", "write_file", "edit"])
 @pytest.mark.parametrize("swapped", ["folder", "folder/a.txt"])
 async def test_a_swap_between_looking_and_opening_leads_nowhere(
-    project: Path, monkeypatch: pytest.MonkeyPatch, name: str, swapped: str
+    inner_project: Path, monkeypatch: pytest.MonkeyPatch, name: str, swapped: str
 ) -> None:
-    outside = project.parent / "outside"
+    outside = inner_project.parent / "outside"
     arguments = {"write_file": {"content": "x"}, "edit": {"old_string": "S", "new_string": "x"}}.get(name, {})
-    desk = Desk(project)
+    desk = Desk(inner_project)
     desk.context.seen.note("folder/a.txt", b"SECRET")
 
     def swap() -> None:
-        (project / swapped).rename(project / "parked")
-        (project / swapped).symlink_to(outside / swapped.removeprefix("folder").removeprefix("/"))
+        (inner_project / swapped).rename(inner_project / "parked")
+        (inner_project / swapped).symlink_to(outside / swapped.removeprefix("folder").removeprefix("/"))
 
     at_the_worst_moment(monkeypatch, Path(swapped).name, swap)
     assert await desk.fault(name, path="folder/a.txt", **arguments) in (
         "'folder/a.txt' goes through something that is no folder; look with ls what there is.",
         "'folder/a.txt' was replaced by a link meanwhile; try again.",
     )
-    assert (project / swapped).is_symlink()
+    assert (inner_project / swapped).is_symlink()
     assert everything(outside) == {"a.txt": "SECRET", "sub/a.txt": "SECRET"}
 
 
+@pytest.mark.full
 async def test_of_many_writers_of_a_new_file_one_wins_and_the_others_are_told(tmp_path: Path) -> None:
-    for round in range(20):
+    for round in range(some(20, 2)):
         desks = [Desk(tmp_path) for _ in range(8)]
         results = await asyncio.gather(
             *(desk.write(f"new{round}/a.txt", f"writer {number}") for number, desk in enumerate(desks)),
@@ -231,14 +236,15 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.disk
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("name", ["write", "fchmod", "fsync", "rename", "exchange"])
 def test_a_writer_killed_at_any_step_leaves_the_old_or_the_new_content_whole(
     tmp_path: Path, name: str, when: str
 ) -> None:
     (tmp_path / "a.txt").write_text("old\n")
-    killed = subprocess.run([sys.executable, "-c", _KILLED, str(tmp_path), name, when], timeout=60)
-    assert killed.returncode == -signal.SIGKILL
+    killed = run_python(_KILLED, tmp_path, name, when)
+    assert killed.code == -signal.SIGKILL, killed.err
     is_done = when == "after" and name in ("rename", "exchange")
     assert (tmp_path / "a.txt").read_text() == ("new\n" * 100_000 if is_done else "old\n")
     left = [file for file in os.listdir(tmp_path) if file != "a.txt"]
@@ -304,10 +310,9 @@ asyncio.run(main())
 
 def test_a_write_that_breaks_off_leaves_nothing_behind(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("old")
-    answer = subprocess.run(
-        [sys.executable, "-c", _FULL, str(tmp_path)], capture_output=True, text=True, check=True, timeout=60
-    )
-    assert answer.stdout.splitlines() == [
+    answer = run_python(_FULL, tmp_path)
+    assert answer.code == 0, answer.err
+    assert answer.out.splitlines() == [
         "'a.txt' cannot be used: File too large.",
         "'new/b.txt' cannot be used: File too large.",
     ]

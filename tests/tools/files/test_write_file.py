@@ -15,6 +15,7 @@ from headway.tools.files.workspace import Workspace
 from headway.tools.files.writing import write_bytes
 
 
+@pytest.mark.disk
 async def test_a_new_file_comes_with_its_folders(tmp_path: Path) -> None:
     result = await Desk(tmp_path).call("write_file", path="src/new/a.py", content="one\ntwo\n")
     assert (result.text, result.files) == ("Created src/new/a.py (2 lines).", ("src/new/a.py",))

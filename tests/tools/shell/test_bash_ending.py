@@ -6,10 +6,12 @@ import asyncio
 import os
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from tests.support.counts import some
+from tests.support.processes import python as python_process
+from tests.support.processes import start
 
 from headway.tools.files.workspace import Workspace
 from headway.tools.shell.bash import Bash, BashInput
@@ -52,12 +54,14 @@ async def test_a_command_may_tidy_up_when_it_is_ended(tmp_path: Path):
     assert "tidied\n[timed out" in result.text
 
 
+@pytest.mark.usefixtures("short_grace")
 async def test_a_command_that_ignores_being_asked_is_forced(tmp_path: Path):
     result = await bash(tmp_path, "trap '' TERM INT HUP; while :; do sleep 1; done", timeout=0.5)
     assert result.exit_code == 124
     assert running(tmp_path) == []
 
 
+@pytest.mark.usefixtures("short_grace")
 @pytest.mark.parametrize(
     "command",
     [
@@ -82,6 +86,7 @@ async def test_how_many_were_left_is_said(tmp_path: Path):
     assert result.text == "(no output)\n[exit code 4]\n[2 processes were still running and were ended]"
 
 
+@pytest.mark.usefixtures("short_grace")
 async def test_a_daemon_that_gave_up_its_environment_and_output_is_found_too(tmp_path: Path):
     result = await bash(tmp_path, f"{python(DAEMON)} {tmp_path}; echo started")
     assert result.text.startswith("started\n")
@@ -89,17 +94,21 @@ async def test_a_daemon_that_gave_up_its_environment_and_output_is_found_too(tmp
     assert running(tmp_path) == []
 
 
+@pytest.mark.usefixtures("short_grace")
+@pytest.mark.full
 async def test_a_daemon_that_is_just_about_to_leave_is_not_missed(tmp_path: Path):
-    await asyncio.gather(*(bash(tmp_path, f"{python(DAEMON)} {tmp_path}") for _ in range(20)))
+    await asyncio.gather(*(bash(tmp_path, f"{python(DAEMON)} {tmp_path}") for _ in range(some(24, 3))))
     assert running(tmp_path) == []
 
 
+@pytest.mark.usefixtures("short_grace")
 async def test_a_daemon_ends_with_a_command_that_timed_out(tmp_path: Path):
     result = await bash(tmp_path, f"{python(DAEMON)} {tmp_path}; sleep 1000", timeout=1)
     assert result.exit_code == 124
     assert running(tmp_path) == []
 
 
+@pytest.mark.usefixtures("short_grace")
 async def test_a_process_that_never_stops_forking_is_ended(tmp_path: Path):
     result = await bash(tmp_path, f"trap '' TERM; {python(FORKING)} & sleep 1000", timeout=1)
     assert result.text.startswith("started\n[timed out")
@@ -149,6 +158,7 @@ async def test_being_cancelled_while_it_starts_leaves_nothing(tmp_path: Path, tu
     assert running(tmp_path) == []
 
 
+@pytest.mark.usefixtures("short_grace")
 async def test_one_call_does_not_end_what_another_has_started(tmp_path: Path):
     said: list[str] = []
     waiting = "sleep 1000 & echo started; while [ ! -e go ]; do sleep 0.05; done; kill -0 $! && echo alive"
@@ -162,6 +172,7 @@ async def test_one_call_does_not_end_what_another_has_started(tmp_path: Path):
     assert running(tmp_path) == []
 
 
+@pytest.mark.usefixtures("short_grace")
 async def test_a_command_that_kills_what_watches_over_it_is_ended_as_well(tmp_path: Path):
     result = await bash(tmp_path, "setsid sleep 1000 & echo started; kill -9 $PPID; sleep 1000")
     assert result.text == "started\n[ended early: the process that watched over the command was killed]"
@@ -182,9 +193,10 @@ from tests.tools.shell.calls import bash
 asyncio.run(bash(Path({str(tmp_path)!r}), "trap '' TERM; setsid sleep 1000 & touch started; sleep 1000"))
 """
     started = tmp_path / "started"
-    with subprocess.Popen([sys.executable, "-c", agent], cwd=Path(__file__).parents[3]) as process:
-        await until(lambda: started.exists() or process.poll() is not None)
-        process.kill()
+    process = start(python_process(agent))
+    await until(lambda: started.exists() or process.has_ended)
+    process.signal(signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL
     assert started.exists()
     await until(lambda: running(tmp_path) == [])
 
@@ -204,6 +216,7 @@ def test_only_what_has_the_very_mark_is_ended():
         other.wait(60)
 
 
+@pytest.mark.usefixtures("short_grace")
 @pytest.mark.parametrize("report", ["0 0 0", "0 0 0\\n", "0", "0 0 0\\n0 0 0\\n"])
 async def test_a_report_that_a_command_forged_is_not_believed(tmp_path: Path, report: str):
     forged = f"printf '{report}' > /proc/$PPID/fd/2; kill -9 $PPID"

@@ -16,9 +16,16 @@ from headway.tools.outputs import Outputs
 Call = Callable[..., Awaitable[ToolResult]]
 
 
-@pytest.fixture(params=["memory", "file"])
-def session(request: pytest.FixtureRequest, tmp_path: Path) -> Session:
-    opened = headway.open(memory=True) if request.param == "memory" else headway.open(tmp_path)
+in_memory_and_on_disk = pytest.mark.parametrize("session", ["memory", "disk"], indirect=True)
+"""For a test that is run with both kinds of session."""
+
+
+@pytest.fixture
+def session(request: pytest.FixtureRequest, tmp_path: Path, session: Session) -> Session:
+    """The one in memory, unless the test is `in_memory_and_on_disk`."""
+    if getattr(request, "param", "memory") == "memory":
+        return session
+    opened = headway.open(tmp_path)
     request.addfinalizer(opened.close)
     return opened
 

@@ -12,7 +12,7 @@ from headway import ClaimRefused, Session
 from headway.tools.base import ToolFault
 from headway.tools.todos import CreateTodoList, TodoTool
 
-from .conftest import Call
+from .conftest import Call, in_memory_and_on_disk
 
 
 def write(session: Session, *contents: str) -> None:
@@ -77,6 +77,7 @@ async def test_text_in_the_answer_is_short_and_harmless(session: Session, call: 
     assert text.endswith("…")
 
 
+@in_memory_and_on_disk
 async def test_one_call_is_one_change_and_one_undo_takes_it_back(session: Session, call: Call):
     write(session, "A", "B", "C", "D")
     before = session.todos

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 from inline_snapshot import snapshot
+from tests.support.tables import check_rows
 
 from headway import Session
 from headway.core.events import ListDelta
@@ -18,7 +20,7 @@ from headway.tools.effects import Effect
 from headway.tools.todo_kinds import TodoToolsName
 from headway.tools.todos import TodoWrite, UpdateTodoItem, given_tools, todo_tools
 
-from .conftest import Call, context_of
+from .conftest import Call, context_of, in_memory_and_on_disk
 
 TIME = "2025-01-02T17:42:33.123Z"
 FULL: dict[str, Any] = {
@@ -52,6 +54,7 @@ async def faults(session: Session, tmp_path: Path, sent: object) -> list[str]:
     return lines
 
 
+@in_memory_and_on_disk
 async def test_every_field_is_kept(session: Session, call: Call):
     result = await call(WriteTodos(), todos=[item("step-1", status="completed", completedAt=TIME), FULL])
     assert (result.text, result.ok) == ("Todo list updated: 1 completed, 1 in_progress", True)
@@ -157,11 +160,11 @@ FAULTY: list[tuple[object, list[str]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("sent", "expected"), FAULTY)
-async def test_each_fault_has_its_text_and_nothing_changes(
-    session: Session, tmp_path: Path, sent: object, expected: list[str]
-):
-    assert await faults(session, tmp_path, sent) == expected
+def test_each_fault_has_its_text_and_nothing_changes(session: Session, tmp_path: Path):
+    def check(sent: object, expected: list[str]) -> None:
+        assert asyncio.run(faults(session, tmp_path, sent)) == expected
+
+    check_rows(FAULTY, check)
 
 
 async def test_all_faults_are_named_in_one_answer(session: Session, tmp_path: Path):

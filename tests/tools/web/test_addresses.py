@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 from ipaddress import ip_address
 from pathlib import Path
@@ -9,6 +10,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.projects import temporary_folder
+from tests.support.tables import check_rows
 
 from headway.core.errors import HeadwayError
 from headway.tools import Answer, Approvals, Executor, Question
@@ -20,67 +23,71 @@ from headway.tools.web.web_fetch import WebFetch
 from .servers import Names, context, fetched, serving
 
 
-@pytest.mark.parametrize(
-    ("text", "url"),
-    [
-        ("HTTP://Example.COM", "http://example.com/"),
-        ("https://example.com:443/a?b=c#d", "https://example.com/a?b=c"),
-        ("http://example.com:8080", "http://example.com:8080/"),
-        ("http://example.com./", "http://example.com/"),
-        ("http://bücher.de/ü b", "http://xn--bcher-kva.de/%C3%BC%20b"),
-        ("https://例え.jp/中文?q=文", "https://xn--r8jz45g.jp/%E4%B8%AD%E6%96%87?q=%E6%96%87"),
-        ("http://faß.de/", "http://xn--fa-hia.de/"),
-        ("http://a_b.example.com/%20", "http://a_b.example.com/%20"),
-        ("http://2130706433/", "http://127.0.0.1/"),
-        ("http://0x7f.1/", "http://127.0.0.1/"),
-        ("http://0177.0.0.1/", "http://127.0.0.1/"),
-        ("http://127.1/", "http://127.0.0.1/"),
-        ("http://１２７。0。0。1/", "http://127.0.0.1/"),
-        ("http://[0:0::1]/", "http://[::1]/"),
-        ("http://[::ffff:127.0.0.1]:81/", "http://127.0.0.1:81/"),
-    ],
-)
-def test_every_address_has_one_way_of_writing(text: str, url: str):
-    assert read_address(text).url == url
-    assert read_address(url).url == url
+def test_every_address_has_one_way_of_writing():
+    def check(text: str, url: str) -> None:
+        assert read_address(text).url == url
+        assert read_address(url).url == url
+
+    check_rows(
+        [
+            ("HTTP://Example.COM", "http://example.com/"),
+            ("https://example.com:443/a?b=c#d", "https://example.com/a?b=c"),
+            ("http://example.com:8080", "http://example.com:8080/"),
+            ("http://example.com./", "http://example.com/"),
+            ("http://bücher.de/ü b", "http://xn--bcher-kva.de/%C3%BC%20b"),
+            ("https://例え.jp/中文?q=文", "https://xn--r8jz45g.jp/%E4%B8%AD%E6%96%87?q=%E6%96%87"),
+            ("http://faß.de/", "http://xn--fa-hia.de/"),
+            ("http://a_b.example.com/%20", "http://a_b.example.com/%20"),
+            ("http://2130706433/", "http://127.0.0.1/"),
+            ("http://0x7f.1/", "http://127.0.0.1/"),
+            ("http://0177.0.0.1/", "http://127.0.0.1/"),
+            ("http://127.1/", "http://127.0.0.1/"),
+            ("http://１２７。0。0。1/", "http://127.0.0.1/"),
+            ("http://[0:0::1]/", "http://[::1]/"),
+            ("http://[::ffff:127.0.0.1]:81/", "http://127.0.0.1:81/"),
+        ],
+        check,
+    )
 
 
-@pytest.mark.parametrize(
-    ("url", "why"),
-    [
-        ("ftp://example.com/", "begin with http:// or https://"),
-        ("file:///etc/passwd", "begin with http:// or https://"),
-        ("javascript:alert(1)", "begin with http:// or https://"),
-        ("example.com", "begin with http:// or https://"),
-        ("", "begin with http:// or https://"),
-        ("http://", "name a host"),
-        ("http://:80/", "name a host"),
-        ("http://example.com:0/", "name a host"),
-        ("http://example.com:99999/", "valid address"),
-        ("http://me:secret@example.com/", "user name or password"),
-        ("http://example.com@127.0.0.1/", "user name or password"),
-        ("http://exa\nmple.com/", "control or invisible"),
-        ("http://example.com/\x00", "control or invisible"),
-        ("http://example.com/\u202e", "control or invisible"),
-        ("http://[::1", "valid address"),
-        ("http://[fe80::1%25eth0]/", "no valid host"),
-        ("http://[fe80::1%eth0]/", "no valid host"),
-        ("http://127.0.0.%31/", "no valid host"),
-        ("http://a\\b/", "no valid host"),
-        ("http://exa mple.com/", "no valid host"),
-        ("http://a..b/", "no valid host"),
-        ("http://example.com../", "no valid host"),
-        ("http://256.256.256.256/", "no valid host"),
-        ("http://1.2.3.4.5/", "no valid host"),
-        (f"http://{'a' * 64}.com/", "no valid host"),
-        (f"http://example.com/{'a' * 2_000}", "at most 2000 characters"),
-    ],
-)
-def test_what_is_no_web_address_is_refused_before_anyone_is_asked(url: str, why: str):
-    with pytest.raises(ToolFault, match="web_fetch was not run") as refused:
-        WebFetch().read({"url": url})
-    assert f"- url: {why}" in str(refused.value) or why in str(refused.value)
-    assert "secret" not in str(refused.value)
+def test_what_is_no_web_address_is_refused_before_anyone_is_asked():
+    def check(url: str, why: str) -> None:
+        with pytest.raises(ToolFault, match="web_fetch was not run") as refused:
+            WebFetch().read({"url": url})
+        assert f"- url: {why}" in str(refused.value) or why in str(refused.value)
+        assert "secret" not in str(refused.value)
+
+    check_rows(
+        [
+            ("ftp://example.com/", "begin with http:// or https://"),
+            ("file:///etc/passwd", "begin with http:// or https://"),
+            ("javascript:alert(1)", "begin with http:// or https://"),
+            ("example.com", "begin with http:// or https://"),
+            ("", "begin with http:// or https://"),
+            ("http://", "name a host"),
+            ("http://:80/", "name a host"),
+            ("http://example.com:0/", "name a host"),
+            ("http://example.com:99999/", "valid address"),
+            ("http://me:secret@example.com/", "user name or password"),
+            ("http://example.com@127.0.0.1/", "user name or password"),
+            ("http://exa\nmple.com/", "control or invisible"),
+            ("http://example.com/\x00", "control or invisible"),
+            ("http://example.com/\u202e", "control or invisible"),
+            ("http://[::1", "valid address"),
+            ("http://[fe80::1%25eth0]/", "no valid host"),
+            ("http://[fe80::1%eth0]/", "no valid host"),
+            ("http://127.0.0.%31/", "no valid host"),
+            ("http://a\\b/", "no valid host"),
+            ("http://exa mple.com/", "no valid host"),
+            ("http://a..b/", "no valid host"),
+            ("http://example.com../", "no valid host"),
+            ("http://256.256.256.256/", "no valid host"),
+            ("http://1.2.3.4.5/", "no valid host"),
+            (f"http://{'a' * 64}.com/", "no valid host"),
+            (f"http://example.com/{'a' * 2_000}", "at most 2000 characters"),
+        ],
+        check,
+    )
 
 
 def test_the_host_that_a_person_is_asked_about_has_the_port_only_if_it_is_unusual():
@@ -117,52 +124,54 @@ def test_patterns_cover_hosts_with_and_without_port():
     assert tool.matches("*.python.org", tool.read({"url": "https://docs.python.org/"}))
 
 
-@pytest.mark.parametrize(
-    "address",
-    [
-        "0.0.0.0",
-        "10.1.2.3",
-        "100.64.0.1",
-        "100.100.100.200",
-        "127.0.0.1",
-        "127.255.0.1",
-        "169.254.169.254",
-        "168.63.129.16",
-        "172.16.0.1",
-        "192.0.0.192",
-        "192.168.1.1",
-        "192.0.2.1",
-        "198.18.0.1",
-        "224.0.0.1",
-        "239.1.1.1",
-        "240.0.0.1",
-        "255.255.255.255",
-        "::",
-        "::1",
-        "::7f00:1",
-        "::ffff:0:7f00:1",
-        "64:ff9b::7f00:1",
-        "64:ff9b::a9fe:a9fe",
-        "64:ff9b:1::1",
-        "100::1",
-        "2001::1",
-        "2001:db8::1",
-        "2002:7f00:1::",
-        "2002:808:808::",
-        "3fff::1",
-        "5f00::1",
-        "fc00::1",
-        "fd00:ec2::254",
-        "fe80::1",
-        "fec0::1",
-        "ff02::1",
-        "::ffff:10.0.0.1",
-    ],
-)
-def test_private_and_special_addresses_are_not_public(address: str):
-    from headway.tools.web.addresses import unmapped
+def test_private_and_special_addresses_are_not_public():
+    def check(address: str) -> None:
+        from headway.tools.web.addresses import unmapped
 
-    assert not is_public(unmapped(ip_address(address)))
+        assert not is_public(unmapped(ip_address(address)))
+
+    check_rows(
+        [
+            "0.0.0.0",
+            "10.1.2.3",
+            "100.64.0.1",
+            "100.100.100.200",
+            "127.0.0.1",
+            "127.255.0.1",
+            "169.254.169.254",
+            "168.63.129.16",
+            "172.16.0.1",
+            "192.0.0.192",
+            "192.168.1.1",
+            "192.0.2.1",
+            "198.18.0.1",
+            "224.0.0.1",
+            "239.1.1.1",
+            "240.0.0.1",
+            "255.255.255.255",
+            "::",
+            "::1",
+            "::7f00:1",
+            "::ffff:0:7f00:1",
+            "64:ff9b::7f00:1",
+            "64:ff9b::a9fe:a9fe",
+            "64:ff9b:1::1",
+            "100::1",
+            "2001::1",
+            "2001:db8::1",
+            "2002:7f00:1::",
+            "2002:808:808::",
+            "3fff::1",
+            "5f00::1",
+            "fc00::1",
+            "fd00:ec2::254",
+            "fe80::1",
+            "fec0::1",
+            "ff02::1",
+            "::ffff:10.0.0.1",
+        ],
+        check,
+    )
 
 
 @pytest.mark.parametrize("address", ["1.1.1.1", "93.184.215.14", "2606:4700:4700::1111", "64:ff9b::101:101"])
@@ -239,17 +248,14 @@ _dressed = st.tuples(
 
 @given(st.lists(_dressed, min_size=20, max_size=20))
 def test_no_spelling_of_a_private_address_is_ever_connected_to(parts: list[tuple[str, str, str, str]]):
-    import asyncio
-    import tempfile
-
     async def try_all(folder: Path) -> tuple[int, list[bool]]:
         async with serving() as server:
             urls = [f"{scheme}{user}{host}{end}:{server.port}/" for scheme, user, host, end in parts]
             results = [await fetched(WebFetch(), url, context(folder)) for url in urls]
             return server.connections, [result.ok for result in results]
 
-    with tempfile.TemporaryDirectory() as folder:
-        connections, oks = asyncio.run(try_all(Path(folder)))
+    with temporary_folder() as folder:
+        connections, oks = asyncio.run(try_all(folder))
     assert connections == 0
     assert not any(oks)
 

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import subprocess
-import sys
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 from playwright.async_api import Browser, Locator, Page
+from tests.support.processes import WAIT, Form, run_to_end
 
 import headway
 
-from ..serving import WAIT, WRITER, Form, Server, at, environment
+from ..serving import Server, at, program
 from .tabs import Tabs
 
-PROGRAMS = Path(sys.executable).parent
 _KNOWN = """async ([name, log, least]) => {
   const { store } = await import("/static/store.js");
   const { session } = store;
@@ -56,22 +52,10 @@ async def versions(page: Page) -> list[int]:
     return await logged(page).evaluate_all("rows => rows.map((row) => Number(row.dataset.version))")
 
 
-def program(server: Server, name: str, *words: str) -> None:
+def run_program(server: Server, session: str, name: str, *words: str) -> None:
     """A command of a shell in the project, to its end."""
-    command = [PROGRAMS / words[0], *words[1:]]
-    own = environment(server.folder, HEADWAY_SESSION=name)
-    subprocess.run(command, cwd=server.folder, env=own, check=True, capture_output=True, timeout=WAIT)
-
-
-def writer(server: Server, name: str, number: int = 1_000_000, pause: float = 0) -> subprocess.Popen[str]:
-    """A process that makes changes of several kinds, one after the other."""
-    words = [sys.executable, "-c", WRITER, str(server.folder), name, str(number), str(pause)]
-    return subprocess.Popen(words, env=environment(server.folder), text=True)
-
-
-async def ended(*processes: subprocess.Popen[str]) -> None:
-    for process in processes:
-        assert await asyncio.to_thread(process.wait, WAIT) == 0
+    done = run_to_end(program(server.folder, name, *words, HEADWAY_SESSION=session))
+    assert done.code == 0, done.err
 
 
 class Own:
@@ -87,15 +71,3 @@ class Own:
         for content in contents:
             session.add(content)
         return session
-
-
-@asynccontextmanager
-async def own_server(browser: Browser, folder: Path) -> AsyncGenerator[Own]:
-    own = Own(browser, folder)
-    try:
-        yield own
-    finally:
-        await own.tabs.close()
-        written = own.server.stop()
-    assert own.tabs.heard == []
-    assert "Traceback" not in written, written

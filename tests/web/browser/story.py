@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import count
 
+from tests.support.processes import Form
+
 import headway
 from headway.core import batch_events as batch
 from headway.core import run_events as facts
@@ -16,8 +18,6 @@ from headway.core.log import run_lease
 from headway.core.model import EXECUTOR, LOOP, MAIN_AGENT, MODEL
 from headway.core.run_changes import EndRun, FinishTool, Record, StartRun
 from headway.core.tracking import Policy
-
-from ..serving import Form
 
 Word = Callable[[str], str]
 """The text for a place: `word("notes")`."""

@@ -10,11 +10,14 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
-from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, Request, expect
+from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, Request, WebError, expect
+from tests.support.processes import WAIT, Form
 
-from ..serving import WAIT, Server
+from ..serving import Server
 
-FLAGS = ["--no-sandbox", "--disable-dev-shm-usage"]
+FLAGS = ["--no-sandbox", "--disable-dev-shm-usage", "--process-per-site"]
+"""Tabs of one profile share a process: to start another takes as long as to open the page."""
+SCREEN: Form = {"viewport": {"width": 1280, "height": 800}, "reduced_motion": "reduce"}
 _FIND = Path(__file__).resolve().parents[3] / "scripts" / "chromium"
 NO_ANSWER = (
     r"net::ERR_(CONNECTION_REFUSED|CONNECTION_RESET|EMPTY_RESPONSE|INCOMPLETE_CHUNKED_ENCODING|INTERNET_DISCONNECTED)"
@@ -32,49 +35,77 @@ def chromium() -> str:
     return found.stdout.strip()
 
 
-class Tabs:
-    """All tabs of one person; `person(...)` is another one, with another screen or other colours."""
+async def let_in(browser: Browser, server: Server, **options: Any) -> BrowserContext:
+    """A browser profile that the server knows."""
+    context = await browser.new_context(**{**SCREEN, **options})
+    context.set_default_timeout(WAIT * 1000)
+    cookie, _, value = server.cookie.partition("=")
+    address = f"http://{server.host}"
+    await context.add_cookies(
+        [{"name": cookie, "value": value, "url": address, "httpOnly": True, "sameSite": "Strict"}]
+    )
+    return context
 
-    def __init__(self, browser: Browser, server: Server) -> None:
+
+class Tabs:
+    """All tabs of one person; `person(...)` is another one, with another screen or other colours.
+
+    With `shared` that person has the profile of other tests, too, and with it what that has loaded: what a test changes
+    beyond its own tabs (cookies, scripts for every tab) it changes for a person of its own.
+    """
+
+    def __init__(self, browser: Browser, server: Server, shared: BrowserContext | None = None) -> None:
         self._browser = browser
         self._server = server
+        self._shared = shared
         self._contexts: list[BrowserContext] = []
+        self._pages: list[Page] = []
         self._expected: list[str] = []
         self.heard: list[str] = []
         """What went wrong in any tab."""
+        if shared is not None:
+            self._listen(shared)
+            shared.on("page", self._opened)
 
     async def person(self, **options: Any) -> BrowserContext:
         """A browser profile of its own that has been let in."""
-        given: dict[str, Any] = {"viewport": {"width": 1280, "height": 800}, "reduced_motion": "reduce", **options}
-        context = await self._browser.new_context(**given)
+        context = await let_in(self._browser, self._server, **options)
         self._contexts.append(context)
-        context.set_default_timeout(WAIT * 1000)
-        context.on("console", self._console)
-        context.on("weberror", lambda error: self._hear(f"uncaught: {error.error}"))
-        context.on("request", self._request)
-        cookie, _, value = self._server.cookie.partition("=")
-        address = f"http://{self._server.host}"
-        await context.add_cookies(
-            [{"name": cookie, "value": value, "url": address, "httpOnly": True, "sameSite": "Strict"}]
-        )
+        self._listen(context)
         return context
 
-    async def open(self, session: str, view: str = "list", context: BrowserContext | None = None, **more: str) -> Page:
+    def _listen(self, context: BrowserContext) -> None:
+        context.on("console", self._console)
+        context.on("weberror", self._error)
+        context.on("request", self._request)
+
+    async def open(
+        self,
+        session: str,
+        view: str = "list",
+        context: BrowserContext | None = None,
+        size: tuple[int, int] | None = None,
+        **more: str,
+    ) -> Page:
         """A new tab that shows the session, live."""
         page = await self.blank(context)
+        if size is not None:
+            await page.set_viewport_size({"width": size[0], "height": size[1]})
         await page.goto(f"http://{self._server.host}/#{urlencode({'session': session, 'view': view, **more})}")
         await expect(page.locator("#connection")).to_have_text("Live")
         return page
 
     async def blank(self, context: BrowserContext | None = None) -> Page:
         """A new tab, of the first person unless another is named."""
-        if context is None:
-            context = self._contexts[0] if self._contexts else await self.person()
-        return await context.new_page()
+        first = self._shared or next(iter(self._contexts), None)
+        return await (context or first or await self.person()).new_page()
 
     def expect_error(self, pattern: str) -> None:
         """From now on, errors that match are none: the test brings them about."""
         self._expected.append(pattern)
+
+    def _opened(self, page: Page) -> None:
+        self._pages.append(page)
 
     def _hear(self, text: str) -> None:
         if not any(re.search(pattern, text) for pattern in self._expected):
@@ -84,6 +115,9 @@ class Tabs:
         if message.type in ("error", "warning"):
             self._hear(f"{message.type}: {message.text}")
 
+    def _error(self, error: WebError) -> None:
+        self._hear(f"uncaught: {error.error}")
+
     def _request(self, request: Request) -> None:
         if not request.url.startswith((f"http://{self._server.host}/", "data:", "blob:", "about:")):
             self._hear(f"asked elsewhere: {request.url}")
@@ -91,9 +125,26 @@ class Tabs:
     async def close(self) -> None:
         for context in self._contexts:
             await context.close()
+        if self._shared is None:
+            return
+        for page in self._pages:
+            await page.close()
+        self._shared.remove_listener("console", self._console)
+        self._shared.remove_listener("weberror", self._error)
+        self._shared.remove_listener("request", self._request)
+        self._shared.remove_listener("page", self._opened)
 
 
 # where things are on the page
+
+VIEWS = ("list", "graph", "timeline", "plan", "log")
+
+
+async def show(page: Page, view: str) -> Locator:
+    await page.locator(f"#tab-{view}").click()
+    panel = page.locator(f"#view-{view}")
+    await expect(panel).to_be_visible()
+    return panel
 
 
 def row(page: Page, todo_id: str) -> Locator:

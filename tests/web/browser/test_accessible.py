@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from importlib import import_module
-from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
-from playwright.async_api import Browser, Locator, Page, expect
+from playwright.async_api import Page, expect
+from tests.support.processes import Form
 
 from ..conftest import Begun
-from ..serving import Form, Server, item
+from ..serving import item
+from .knowing import Own
 from .story import DIFF, Story
-from .tabs import Tabs, row
+from .tabs import VIEWS, Tabs, row, show
 
-VIEWS = ("list", "graph", "timeline", "plan", "log")
 LIGHT_AND_WIDE: Form = {"color_scheme": "light", "viewport": {"width": 1280, "height": 800}}
 DARK_AND_NARROW: Form = {"color_scheme": "dark", "viewport": {"width": 390, "height": 800}, "has_touch": True}
 LIGHT = pytest.param(LIGHT_AND_WIDE, id="light-wide")
@@ -47,18 +47,19 @@ async def flaws(page: Page, within: str = "html") -> list[str]:
     ]
 
 
-async def show(page: Page, view: str) -> Locator:
-    await page.locator(f"#tab-{view}").click()
-    panel = page.locator(f"#view-{view}")
-    await expect(panel).to_be_visible()
-    return panel
-
-
 # axe
 
 
+@pytest.mark.smoke
+async def test_the_list_and_what_is_asked_have_no_flaws(tabs: Tabs, name: str, begun: Begun) -> None:
+    Story(begun("a"))
+    page = await tabs.open(name, context=await tabs.person(**DARK_AND_NARROW))
+    await expect(page.get_by_role("article")).to_have_count(2)
+    assert await flaws(page) == []
+
+
 @pytest.mark.parametrize("person", [pytest.param(LIGHT_AND_WIDE, id="light-wide", marks=pytest.mark.slow), DARK])
-async def test_views_items_and_questions_have_no_flaws(tabs: Tabs, name: str, begun: Begun, person: Form) -> None:
+async def test_views_and_items_have_no_flaws(tabs: Tabs, name: str, begun: Begun, person: Form) -> None:
     story = Story(begun("a"))
     page = await tabs.open(name, context=await tabs.person(**person))
     await expect(page.get_by_role("article")).to_have_count(2)
@@ -125,28 +126,22 @@ async def test_empty_and_refused_pages_have_no_flaws(tabs: Tabs, name: str, begu
 
 
 async def test_a_project_without_sessions_and_a_page_that_is_locked_have_no_flaws(
-    browser: Browser, tmp_path: Path
+    own: Own,
 ) -> None:
-    folder = tmp_path / "project"
-    folder.mkdir()
-    server = Server(folder)
-    tabs = Tabs(browser, server)
-    page = await tabs.blank(await tabs.person(**DARK_AND_NARROW))
-    await page.goto(f"http://{server.host}/")
+    page = await own.tabs.blank(await own.tabs.person(**DARK_AND_NARROW))
+    await page.goto(f"http://{own.server.host}/")
     await expect(page.get_by_role("heading", level=1)).to_have_text("No sessions yet")
     assert await flaws(page) == []
-    tabs.expect_error("401")
+    own.tabs.expect_error("401")
     await page.context.clear_cookies()
     await page.evaluate("dispatchEvent(new Event('online'))")
     await expect(page.get_by_role("heading", level=1)).to_have_text("This page is locked")
     assert await flaws(page) == []
-    await tabs.close()
-    assert (tabs.heard, "Traceback" in server.stop()) == ([], False)
 
 
 async def test_what_is_said_above_a_session_is_no_second_title(tabs: Tabs, name: str, begun: Begun) -> None:
     begun("a")
-    page = await tabs.open(name)
+    page = await tabs.open(name, context=await tabs.person())
     tabs.expect_error("401")
     await page.context.clear_cookies()
     await page.evaluate("dispatchEvent(new Event('online'))")

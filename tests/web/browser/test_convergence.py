@@ -10,31 +10,25 @@ import signal
 from collections.abc import AsyncIterator
 from contextlib import ExitStack, suppress
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, BrowserContext, Locator, Page, expect
+from playwright.async_api import BrowserContext, Locator, Page, expect
+from tests.support.processes import WAIT
 
 import headway
 from headway.core.errors import HeadwayError
 
 from ..conftest import Begun
-from ..serving import WAIT, Server
-from .knowing import Own, logged, own_server, program, until_known, versions
+from ..serving import Server
+from .knowing import Own, logged, run_program, until_known, versions
 from .line import NO_LINE, Line
 from .tabs import NO_ANSWER, Tabs, row, shown
 
 SEEDS = 10
 AWAY = re.compile("Reconnecting…|No answer")
-
-
-@pytest_asyncio.fixture(loop_scope="session")
-async def own(browser: Browser, tmp_path: Path) -> AsyncIterator[Own]:
-    async with own_server(browser, tmp_path / "project") as made:
-        yield made
 
 
 @pytest_asyncio.fixture(loop_scope="session")
@@ -120,7 +114,9 @@ async def test_a_connection_that_falls_silent_is_noticed(
     await until_known(page, server, name)
 
 
-@pytest.mark.parametrize("how", [pytest.param(signal.SIGTERM, marks=pytest.mark.slow), signal.SIGKILL])
+@pytest.mark.parametrize(
+    "how", [pytest.param(signal.SIGTERM, marks=pytest.mark.slow), pytest.param(signal.SIGKILL, marks=pytest.mark.smoke)]
+)
 async def test_a_server_that_was_started_again_is_found_again(own: Own, how: signal.Signals) -> None:
     session = own.begun("mine", "One", "Two")
     page = await own.tabs.open("mine", item="t1")
@@ -132,7 +128,7 @@ async def test_a_server_that_was_started_again_is_found_again(own: Own, how: sig
     await adding(page).press("Enter")
     await expect(page.get_by_text("The server does not answer.")).to_be_visible()
     await expect(adding(page)).to_have_value("Typed before")
-    program(own.server, "mine", "headway", "todos", "add", "While it was down")
+    run_program(own.server, "mine", "headway", "todos", "add", "While it was down")
     session.update("t1", status="completed")
     before = own.server.host
     own.server.start()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 
+import pytest
 from playwright.async_api import Locator, Page, Route, expect
 
 import headway
@@ -77,6 +78,7 @@ class Held:
 # adding
 
 
+@pytest.mark.smoke
 async def test_items_are_added_at_the_end_or_after_the_one_that_is_open(tabs: Tabs, name: str, begun: Begun) -> None:
     session = begun("a", "b")
     page = await tabs.open(name)
@@ -158,6 +160,7 @@ async def test_what_is_typed_while_a_change_is_under_way_stays(tabs: Tabs, name:
 # editing
 
 
+@pytest.mark.smoke
 async def test_every_field_can_be_set_and_taken_away(tabs: Tabs, name: str, begun: Begun) -> None:
     session = begun("a", "b", "c")
     page = await tabs.open(name)
@@ -244,6 +247,7 @@ async def test_nothing_is_written_where_nothing_was_typed(tabs: Tabs, name: str,
 # statuses, dropping, undo
 
 
+@pytest.mark.smoke
 async def test_each_status_can_be_set(tabs: Tabs, name: str, begun: Begun) -> None:
     session = begun(item("a", status="in_progress"), "b")
     page = await tabs.open(name)

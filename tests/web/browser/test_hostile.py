@@ -9,15 +9,15 @@ from urllib.parse import unquote
 
 import pytest
 from playwright.async_api import Locator, Page, expect
+from tests.support.processes import Form
 
 import headway
 
 from ..conftest import Begun
-from ..serving import Form, Server, item
+from ..serving import Server, item
 from .story import Story
-from .tabs import Tabs, row
+from .tabs import VIEWS, Tabs, row, show
 
-VIEWS = ("list", "graph", "timeline", "plan", "log")
 MARKUP = "<x-a><img src=x onerror=pwned=1>"
 OTHERS = (
     "</script><script>pwned=2</script>",
@@ -83,13 +83,6 @@ async def reads(where: Locator, *places: str) -> None:
     """Whether the texts of these places are there to be read; long ones may be cut."""
     for place in places:
         await expect(where).to_contain_text(f"{place} {MARKUP[:9]}")
-
-
-async def show(page: Page, view: str) -> Locator:
-    await page.locator(f"#tab-{view}").click()
-    panel = page.locator(f"#view-{view}")
-    await expect(panel).to_be_visible()
-    return panel
 
 
 async def open_all(where: Locator) -> None:
@@ -163,6 +156,7 @@ async def test_markup_is_text_in_the_list_the_detail_and_what_is_asked(tabs: Tab
     await visit_dialogs(page, lambda: unharmed(page))
 
 
+@pytest.mark.smoke
 async def test_markup_that_comes_while_one_looks_is_text_in_every_view(tabs: Tabs, name: str, begun: Begun) -> None:
     session = begun("a")
     page = await tabs.open(name, context=await tabs.person(bypass_csp=True))
@@ -359,7 +353,7 @@ async def test_texts_of_any_length_stay_within_the_page(tabs: Tabs, server: Serv
     )
     for text in wide:
         story.session.add(text, notes=text, module=text)
-    page = await tabs.open(name, context=await tabs.person(viewport={"width": width, "height": 800}))
+    page = await tabs.open(name, size=(width, 800))
 
     async def look() -> None:
         assert await page.evaluate(_WIDE) == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import pytest
 from playwright.async_api import Locator, Page, expect
 
 import headway
@@ -72,6 +73,7 @@ async def test_a_session_is_begun_with_keys_alone(tabs: Tabs, name: str, begun: 
     assert contents(headway.open(server.folder, f"{name} new")) == ["First", "Second", "Third"]
 
 
+@pytest.mark.smoke
 async def test_a_list_is_worked_on_with_keys_alone(tabs: Tabs, name: str, begun: Begun) -> None:
     session = begun("a", "b", "c")
     page = await tabs.open(name)
@@ -305,7 +307,7 @@ NOWHERE = "document.activeElement === document.body"
 
 async def test_the_focus_is_not_lost_in_the_drawer(tabs: Tabs, name: str, begun: Begun) -> None:
     begun("a")
-    page = await tabs.open(name, context=await tabs.person(viewport={"width": 900, "height": 700}))
+    page = await tabs.open(name, size=(900, 700))
     await expect(page.locator("#sessions [aria-current]")).to_have_count(1)
     await keys(page, "s", "Enter")
     await expect(page.get_by_role("navigation", name="Sessions")).to_be_hidden()
@@ -335,7 +337,7 @@ async def test_the_focus_is_not_lost_when_the_browser_goes_back(tabs: Tabs, name
 
 async def test_keys_reach_the_list_under_an_item_on_a_narrow_page(tabs: Tabs, name: str, begun: Begun) -> None:
     begun("a")
-    page = await tabs.open(name, context=await tabs.person(viewport={"width": 900, "height": 700}), item="a")
+    page = await tabs.open(name, size=(900, 700), item="a")
     await expect(detail(page)).to_be_visible()
     await keys(page, "n")
     assert await new_item(page).evaluate("(one) => one === document.activeElement")
@@ -344,6 +346,7 @@ async def test_keys_reach_the_list_under_an_item_on_a_narrow_page(tabs: Tabs, na
 # fingers
 
 
+@pytest.mark.smoke
 async def test_an_item_is_edited_on_a_phone(tabs: Tabs, name: str, begun: Begun, server: Server) -> None:
     session = begun("a", "b", "c")
     headway.open(server.folder, f"{name} other").write([item("x")])

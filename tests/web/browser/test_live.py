@@ -4,27 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import json
+import signal
 import sqlite3
-from collections.abc import AsyncIterator
 from contextlib import closing
-from pathlib import Path
 from urllib.parse import urlencode
 
-import pytest_asyncio
-from playwright.async_api import Browser, Locator, Page, expect
+import pytest
+from playwright.async_api import Locator, Page, expect
+from tests.support.processes import WAIT
 
 from ..conftest import Begun
-from ..serving import WAIT, Server
-from .knowing import Own, ended, logged, own_server, program, until_known, versions, writer
+from ..serving import Server, writer
+from .knowing import Own, logged, run_program, until_known, versions
 from .tabs import Tabs, detail, row, shown
 
 ODD_NAMES = ["a/b", "../up", "100% of #1? & %2F", "汉字 🚀 é", "a\\b"]
-
-
-@pytest_asyncio.fixture(loop_scope="session")
-async def own(browser: Browser, tmp_path: Path) -> AsyncIterator[Own]:
-    async with own_server(browser, tmp_path / "project") as made:
-        yield made
 
 
 def in_list(page: Page, name: str) -> Locator:
@@ -33,11 +27,12 @@ def in_list(page: Page, name: str) -> Locator:
     return names.filter(has=page.get_by_text(name, exact=True))
 
 
+@pytest.mark.smoke
 async def test_what_other_processes_do_is_shown_everywhere(tabs: Tabs, server: Server, name: str, begun: Begun) -> None:
     session = begun("a", "b")
     page = await tabs.open(name, item="a")
     await expect(page).to_have_title(f"0/2 {name} — Headway")
-    program(server, name, "headway", "todos", "update", "a", "completed")
+    run_program(server, name, "headway", "todos", "update", "a", "completed")
     await expect(row(page, "a")).to_contain_text("Completed")
     await expect(page.get_by_text("1 of 2 completed")).to_be_visible()
     await expect(page).to_have_title(f"1/2 {name} — Headway")
@@ -47,7 +42,7 @@ async def test_what_other_processes_do_is_shown_everywhere(tabs: Tabs, server: S
         {"content": "Do b", "activeForm": "Doing b", "status": "in_progress"},
         {"content": "New", "activeForm": "N", "status": "pending"},
     ]
-    program(server, name, "TodoWrite", json.dumps({"todos": todos}))
+    run_program(server, name, "TodoWrite", json.dumps({"todos": todos}))
     await expect(row(page, "b")).to_contain_text("Doing b")
     await expect(row(page, "a")).to_have_count(0)
     await page.get_by_role("tab", name="Log").click()
@@ -63,7 +58,8 @@ async def test_many_changes_of_two_processes_are_each_seen_once(
     session = begun("a", "b")
     page = await tabs.open(name, "log")
     await page.get_by_label("Which events").select_option("all")
-    await ended(writer(server, name, 100), writer(server, name, 100))
+    writers = [writer(server.folder, name, 100) for _ in range(2)]
+    assert [await asyncio.to_thread(process.wait) for process in writers] == [0, 0]
     assert [one["version"] for one in await until_known(page, server, name)] == [*range(1, session.version + 1)]
     await expect(logged(page).last).to_have_attribute("data-version", str(session.version))
     assert await versions(page) == [*range(1, session.version + 1)]
@@ -77,13 +73,14 @@ async def test_a_reload_in_the_middle_finds_everything_again(
 ) -> None:
     session = begun("a", "b")
     page = await tabs.open(name, "log", item="a")
-    with writer(server, name, pause=0.01) as process:
-        for _ in range(2):
-            await expect(logged(page).nth(10)).to_be_attached()
-            await page.reload()
-            await expect(page.get_by_role("tab", name="Log")).to_have_attribute("aria-selected", "true")
-            await expect(detail(page).get_by_role("heading", name="Do a")).to_be_visible()
-        process.terminate()
+    process = writer(server.folder, name, 1_000_000, pause=0.01)
+    for _ in range(2):
+        await expect(logged(page).nth(10)).to_be_attached()
+        await page.reload()
+        await expect(page.get_by_role("tab", name="Log")).to_have_attribute("aria-selected", "true")
+        await expect(detail(page).get_by_role("heading", name="Do a")).to_be_visible()
+    process.signal(signal.SIGTERM)
+    process.wait()
     assert [one["version"] for one in await until_known(page, server, name)] == [*range(1, session.version + 1)]
     drawn = await versions(page)
     assert drawn == sorted({*drawn})
@@ -115,7 +112,7 @@ async def resting(pages: list[Page], number: int) -> list[Page]:
     """Those that have no stream, once there are that many."""
     async with asyncio.timeout(WAIT):
         while len(found := [page for page in pages if await page.locator(".is-resting").count()]) != number:
-            await asyncio.sleep(0.02)
+            await asyncio.sleep(0.1)
     return found
 
 
@@ -170,7 +167,7 @@ async def test_sessions_of_others_come_and_go_by_themselves(own: Own) -> None:
     first = own.begun("first", "One")
     await expect(page).to_have_title("0/1 first — Headway")
     assert "#session=first&" in page.url
-    program(own.server, "second", "headway", "todos", "add", "Two")
+    run_program(own.server, "second", "headway", "todos", "add", "Two")
     await expect(in_list(page, "second")).to_contain_text("0 of 1")
     own.begun("second").update("t1", status="completed")
     await expect(in_list(page, "second")).to_contain_text("1 of 1")
@@ -188,7 +185,7 @@ async def test_sessions_of_others_come_and_go_by_themselves(own: Own) -> None:
     await expect(in_list(page, "first")).to_contain_text("0 of 1")
     await in_list(page, "first").get_by_role("button").click()
     await expect(message(page)).to_be_hidden()
-    program(own.server, "first", "headway", "sessions", "delete", "second", "--yes")
+    run_program(own.server, "first", "headway", "sessions", "delete", "second", "--yes")
     await expect(in_list(page, "second")).to_have_count(0)
     first.add("Still told")
     await expect(page.get_by_text("Still told")).to_be_visible()
@@ -247,6 +244,7 @@ async def test_sessions_of_any_name_are_begun_here_and_found_again(tabs: Tabs, s
 # the key
 
 
+@pytest.mark.smoke
 async def test_without_the_key_the_page_is_locked_until_it_is_there_again(
     tabs: Tabs, server: Server, name: str, begun: Begun
 ) -> None:

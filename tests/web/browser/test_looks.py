@@ -57,7 +57,7 @@ async def test_only_what_has_to_scrolls_and_a_notice_covers_no_control(tabs: Tab
 
 async def test_where_there_is_little_room_the_list_has_it(tabs: Tabs, name: str, begun: Begun) -> None:
     begun(*"abcdefgh")
-    page = await tabs.open(name, context=await tabs.person(viewport={"width": 780, "height": 437}))
+    page = await tabs.open(name, size=(780, 437))
     adding = page.get_by_role("form", name="Add an item")
     await expect(adding).to_have_css("position", "static")
     await row(page, "a").locator(".open").hover()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from playwright.async_api import Locator, Page, Route, expect
+from tests.support.processes import until
 
 import headway
 from headway.core.clock import now
@@ -13,7 +14,7 @@ from headway.core.run_events import RunFinished, RunStarted, ToolStarted
 
 from ..conftest import Begun
 from ..running import Scripted, asked, ended, turn
-from ..serving import Server, item, until
+from ..serving import Server, item
 from .story import Story
 from .tabs import Tabs, row
 

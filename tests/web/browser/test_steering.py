@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import re
-import subprocess
-import sys
-from collections.abc import AsyncGenerator, Generator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
-from playwright.async_api import Browser, Locator, Page, expect
+import pytest
+from playwright.async_api import Locator, Page, expect
+from tests.support import scripts
+from tests.support.processes import Form, start, until
 
 import headway
 from headway import Session
@@ -20,7 +21,8 @@ from headway.tools import Answer, Approvals, Question
 
 from ..conftest import SCRIPT, Begun
 from ..running import Door, Scripted, ended, started, states, turn
-from ..serving import WAIT, Form, Server, at, environment, item, until
+from ..serving import Server, at, item, program
+from .knowing import Own
 from .tabs import Tabs, row
 
 
@@ -48,32 +50,9 @@ def events(server: Server, name: str, kind: str) -> list[Form]:
     return [one for one in server.get(f"{at(name)}/events?limit=1000").data if one["type"] == kind]
 
 
-def write(path: str, content: str) -> Form:
-    return {"text": "", "calls": [{"name": "write_file", "args": {"path": path, "content": content}}]}
-
-
 def another_door(folder: Path) -> Door:
     (folder / "another").mkdir()
     return Door(folder / "another")
-
-
-@contextmanager
-def elsewhere(server: Server, name: str, *arguments: str) -> Generator[subprocess.Popen[str]]:
-    """A command in a process of its own."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "headway", *arguments, "--session", name],
-        cwd=server.folder,
-        env=environment(server.folder),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    try:
-        yield process
-    finally:
-        process.terminate()
-        process.communicate(timeout=WAIT)
 
 
 async def _nobody(question: Question) -> Answer:
@@ -148,6 +127,7 @@ async def test_all_items_are_executed_as_is_chosen_and_the_page_follows(
     await expect(dialog.get_by_label("Ask the model once")).to_be_checked()
 
 
+@pytest.mark.smoke
 async def test_a_run_pauses_between_rounds_goes_on_and_is_stopped(
     tabs: Tabs, server: Server, name: str, begun: Begun, scripted: Scripted, door: Door, tmp_path: Path
 ) -> None:
@@ -183,16 +163,17 @@ async def test_a_run_of_another_process_is_seen_and_steered(
     model = scripted(a=[turn(door.command), "Done."], b=["Done."])
     page = await tabs.open(name)
     await expect(panel(page)).to_contain_text("No run yet")
-    with elsewhere(server, name, "todos", "execute-all", "--mode=yolo", f"--model={model}") as process:
-        await expect(panel(page)).to_contain_text("Running, 1 of 2 begun")
-        door.reached()
-        await button(page, "Pause").click()
-        await expect(panel(page)).to_contain_text("Paused")
-        await button(page, "Resume").click()
-        await expect(panel(page)).to_contain_text("now: a")
-        await button(page, "Stop").click()
-        await expect(panel(page)).to_contain_text("Last run interrupted")
-        process.wait(WAIT)
+    words = ("todos", "execute-all", "--mode=yolo", f"--model={model}", "--session", name)
+    process = start(program(server.folder, "headway", *words))
+    await expect(panel(page)).to_contain_text("Running, 1 of 2 begun")
+    door.reached()
+    await button(page, "Pause").click()
+    await expect(panel(page)).to_contain_text("Paused")
+    await button(page, "Resume").click()
+    await expect(panel(page)).to_contain_text("now: a")
+    await button(page, "Stop").click()
+    await expect(panel(page)).to_contain_text("Last run interrupted")
+    process.wait()
     requests = [one["request"] for one in events(server, name, "RunRequested") if one["agent_id"] == "main"]
     assert requests == ["pause", "resume", "stop"]
     assert states(server, name) == {"a": "pending", "b": "pending"}
@@ -286,51 +267,38 @@ async def test_a_run_that_can_do_nothing_says_what_waits_for_what(
     await expect(panel(page)).to_contain_text("b waits for a (cancelled")
 
 
-async def test_without_a_model_the_page_says_how_to_set_one(
-    browser: Browser, tmp_path: Path, server: Server, scripted: Scripted
-) -> None:
-    shared = server
-    folder = tmp_path / "own"
-    folder.mkdir()
-    headway.open(folder, "mine").write([item("a")])
-    server = Server(folder)
-    tabs = Tabs(browser, server)
-    try:
-        page = await tabs.open("mine")
-        await expect(panel(page)).to_contain_text("No model is set: headway model provider:name")
-        tabs.expect_error("400")
-        await page.keyboard.press("x")
-        dialog = page.get_by_role("dialog", name="Execute the list")
-        await dialog.get_by_label("Tries after a failure").fill("7")
-        await dialog.get_by_role("button", name="Execute all").click()
-        await expect(dialog.locator(".problem")).to_contain_text("No model is set: set one with")
-        await expect(dialog.get_by_label("Tries after a failure")).to_have_value("7")
-        scripted(a=["Done."])
-        settings = f'model = "scripted:{shared.folder / SCRIPT}"\nmode = "auto_edit"\nparallel = 3\n'
-        (folder / ".headway" / "config.toml").write_text(settings, encoding="utf-8")
-        await dialog.get_by_role("button", name="Cancel").click()
-        await page.keyboard.press("x")
-        await expect(dialog).to_contain_text("Model scripted:")
-        await expect(dialog.get_by_label("How much you are asked")).to_contain_text(
-            "As set for the project (auto-edit)"
-        )
-        await dialog.get_by_role("button", name="Execute all").click()
-        await expect(panel(page)).to_contain_text("1 of 1 completed")
-        await expect(panel(page)).not_to_contain_text("No model is set")
-    finally:
-        await tabs.close()
-        server.stop()
-    assert tabs.heard == []
+async def test_without_a_model_the_page_says_how_to_set_one(own: Own, server: Server, scripted: Scripted) -> None:
+    headway.open(own.server.folder, "mine").write([item("a")])
+    page = await own.tabs.open("mine")
+    await expect(panel(page)).to_contain_text("No model is set: headway model provider:name")
+    own.tabs.expect_error("400")
+    await page.keyboard.press("x")
+    dialog = page.get_by_role("dialog", name="Execute the list")
+    await dialog.get_by_label("Tries after a failure").fill("7")
+    await dialog.get_by_role("button", name="Execute all").click()
+    await expect(dialog.locator(".problem")).to_contain_text("No model is set: set one with")
+    await expect(dialog.get_by_label("Tries after a failure")).to_have_value("7")
+    scripted(a=["Done."])
+    settings = f'model = "scripted:{server.folder / SCRIPT}"\nmode = "auto_edit"\nparallel = 3\n'
+    (own.server.folder / ".headway" / "config.toml").write_text(settings, encoding="utf-8")
+    await dialog.get_by_role("button", name="Cancel").click()
+    await page.keyboard.press("x")
+    await expect(dialog).to_contain_text("Model scripted:")
+    await expect(dialog.get_by_label("How much you are asked")).to_contain_text("As set for the project (auto-edit)")
+    await dialog.get_by_role("button", name="Execute all").click()
+    await expect(panel(page)).to_contain_text("1 of 1 completed")
+    await expect(panel(page)).not_to_contain_text("No model is set")
 
 
 # questions
 
 
+@pytest.mark.smoke
 async def test_a_question_comes_by_itself_and_the_answer_reaches_the_model(
     tabs: Tabs, server: Server, name: str, begun: Begun, scripted: Scripted
 ) -> None:
     begun("a")
-    writes = [write("asked.txt", f"{one} words\n") for one in ("new", "newer")]
+    writes = [scripts.turn("", scripts.write("asked.txt", f"{one} words\n")) for one in ("new", "newer")]
     scripted(a=[*writes, turn("echo 1 > once.txt"), turn("echo 2 > once.txt"), "Then not."])
     page = await tabs.open(name)
     await begin(page, "default")

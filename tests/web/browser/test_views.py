@@ -7,6 +7,7 @@ import re
 
 import pytest
 from playwright.async_api import Locator, Page, expect
+from tests.support.processes import Form, until
 
 import headway
 from headway.core.clock import now
@@ -15,7 +16,7 @@ from headway.core.run_events import RunFinished, RunStarted, ToolStarted
 
 from ..conftest import Begun
 from ..running import Door, Scripted, started, turn
-from ..serving import Form, Server, at, item, until
+from ..serving import Server, at, item
 from .tabs import Tabs, row, shown
 
 PLAN: Form = {

@@ -19,6 +19,7 @@ from headway.core.run_events import RunFinished, RunStarted, ToolFinished
 
 CTRL_C, CTRL_D, CTRL_O, CTRL_P, CTRL_T, CTRL_U = "\x03", "\x04", "\x0f", "\x10", "\x14", "\x15"
 TAB, ENTER = "\t", "\r"
+WITHOUT_UNICODE = {"PYTHONIOENCODING": "ascii"}
 NAME = "mine"
 """The session of most tests: short, so that the bottom line has room for the keys."""
 SO_LONG = "echo begun > begun; exec sleep 60"
@@ -132,26 +133,6 @@ def typed(seen: str) -> str:
     return re.sub(r"^(\[PLAN\] )?> ?", "", prompt(seen))
 
 
-def boxes(seen: str) -> list[list[str]]:
-    """The boxes on the screen, each as its rows; what is left of another is one of its own."""
-    found: list[list[str]] = []
-    for line in seen.splitlines():
-        if line.startswith("┌") or (line.startswith(("│", "└")) and (not found or found[-1][-1].startswith("└"))):
-            found.append([])
-        if line.startswith(("┌", "│", "└")):
-            found[-1].append(line)
-    return found
-
-
-def one_box(seen: str, *items: str) -> bool:
-    """Whether there is one whole box, with these items."""
-    whole = boxes(seen)
-    if len(whole) != 1 or not (whole[0][0].startswith("┌─ Tasks ") and whole[0][-1].endswith("┘")):
-        return False
-    rows = whole[0][1:-1]
-    return all(row.endswith("│") for row in rows) and [row.strip("│ ") for row in rows] == [*items]
-
-
 def words(text: str) -> str:
     """What there is to read in it, wherever its lines were broken."""
     return re.sub(r"\s+", "", text)
@@ -178,9 +159,9 @@ def reasons(project: Path, name: str = NAME) -> list[str]:
     return [event.data.reason for event in events(project, name) if isinstance(event.data, RunFinished)]
 
 
-def said(project: Path) -> list[str]:
+def said(project: Path, name: str = NAME) -> list[str]:
     """What the person said to the model."""
-    return [event.data.task for event in events(project) if isinstance(event.data, RunStarted)]
+    return [event.data.task for event in events(project, name) if isinstance(event.data, RunStarted)]
 
 
 def statuses(project: Path, name: str = NAME) -> list[str]:

@@ -1,0 +1,48 @@
+"""An execution of items that a test takes step by step, as the executor would."""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import Any
+
+from headway import Event
+from headway.core.batch_changes import FinishItem, RollBack, StartItem
+from headway.core.batch_events import BatchStarted, ItemFinished, ItemRolledBack, ItemStarted
+from headway.core.evidence import Evidence, EvidenceLevel
+from headway.core.model import EXECUTOR, PERSON
+
+from .running import Running
+
+SHOWN = Evidence(EvidenceLevel.VERIFIED, "make test", 0, ("a.py",))
+
+
+class Executing(Running):
+    """An execution of items that a test takes step by step."""
+
+    def begin(self, *, rounds: int = 0, lease: float = 600) -> Executing:
+        super().begin(rounds=rounds, lease=lease)
+        self.numbers = count(1)
+        self.record(BatchStarted("yolo", 2, len(self.session.todos)))
+        return self
+
+    def start(self, todo_id: str, **more: Any) -> str:
+        """The sub-agent that works on the item from now on."""
+        agent = f"{todo_id} #{next(self.numbers)}"
+        facts: dict[str, Any] = {"attempt": 1, "index": 1, "total": 2, "checkpoint": "c0", **more}
+        started = ItemStarted(todo_id, "Do it", agent, **facts)
+        self.session.log.change(lambda state: StartItem(self.agent, EXECUTOR, self.clock(), self.id, started))
+        return agent
+
+    def finish_item(
+        self, todo_id: str, outcome: str = "completed", *, by: str = "", evidence: Evidence | None = None, **more: Any
+    ) -> list[Event]:
+        batch = self.run.batch
+        assert batch is not None
+        who = by or batch.executing.get(todo_id, "nobody")
+        finished = ItemFinished(todo_id, who, 1, outcome, **more)
+        change = FinishItem(self.agent, EXECUTOR, self.clock(), self.id, finished, evidence)
+        return self.session.log.change(lambda state: change)[0]
+
+    def roll_back(self, todo_id: str) -> None:
+        rolled = ItemRolledBack(todo_id, ("a.py",), False, "c1")
+        self.session.log.change(lambda state: RollBack(self.agent, PERSON, self.clock(), rolled))

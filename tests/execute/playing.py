@@ -1,0 +1,104 @@
+"""Executions whose items append lines to files, by a model that does what the item says; some are killed at a place.
+
+A place is `#N`, after the Nth event that the execution heard of; `wrote` and `applied`, when an item has appended a
+line, or its changes have come into the project.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import signal
+import time
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from pydantic_ai.messages import ModelMessage, ToolReturnPart
+from tests.support.processes import function, run_to_end
+
+import headway
+from headway import Event, Session
+from headway.agent import LoopConfig
+from headway.execute import BatchResult, execute_all
+from headway.execute.shadow import Shadow
+from headway.testing import Call, Request, ScriptedModel, Turn
+from headway.tools import Tool, tool
+
+LONGEST = 60.0
+_STEP = re.compile(r"[a-z]+\.txt=[\w.-]+")
+
+
+def player() -> ScriptedModel:
+    """Does what the item says, step by step, whatever is there already."""
+
+    def turn(messages: list[ModelMessage], request: Request) -> str | Turn:
+        first = str(messages[0].parts[0].content)  # type: ignore[union-attr]
+        steps = _STEP.findall(first.partition("Description: ")[2].partition("\n")[0])
+        made = sum(isinstance(part, ToolReturnPart) for message in messages for part in message.parts)
+        if made == len(steps):
+            return "Done."
+        file, _, line = steps[made].partition("=")
+        return Turn(calls=[Call("append", {"path": file, "line": line})])
+
+    return ScriptedModel(conversations={"Execute todo": [turn] * 2_000}, keep_requests=1)
+
+
+def tools_for(folder: str, place: str = "") -> list[Tool[Any]]:
+    @tool(effect="write")
+    def append(path: str, line: str) -> str:
+        """Appends a line to a file."""
+        with open(Path(folder, path), "ab", buffering=0) as file:
+            file.write(f"{line}\n".encode())
+        if place == "wrote":
+            kill_myself()
+        return "appended"
+
+    return [append]
+
+
+async def play(session: Session, *, parallel: int = 1, **how: Any) -> BatchResult:
+    config = LoopConfig(instructions="Work.", max_nudges=0)
+    given: dict[str, Any] = {"tools": tools_for, "mode": "yolo", "config": config, **how}
+    async with asyncio.timeout(LONGEST):
+        return await execute_all(session, model=player(), parallel=parallel, **given)
+
+
+# those who are killed
+
+
+def kill(folder: Path, place: str, *, parallel: int = 1) -> bool:
+    """Whether an execution in a process of its own was killed at that place; else it ended before."""
+    done = run_to_end(function("tests.execute.playing:play_until_killed", folder, parallel, place))
+    assert done.code in (0, -signal.SIGKILL), done.err
+    return done.code != 0
+
+
+def play_until_killed(folder: str, parallel: str, place: str) -> None:
+    heard = 0
+
+    def listen(event: Event) -> None:
+        nonlocal heard
+        heard += 1
+        if place == f"#{heard}":
+            kill_myself()
+
+    if place == "applied":
+        apply = Shadow.apply
+
+        def apply_and_die(self: Shadow, now: str, target: str) -> Sequence[str]:
+            apply(self, now, target)
+            kill_myself()
+            return ()
+
+        Shadow.apply = apply_and_die  # type: ignore[method-assign,assignment]
+    session = headway.open(folder)
+    made = play(session, parallel=int(parallel), on_event=listen, tools=partial(tools_for, place=place))
+    asyncio.run(made)
+
+
+def kill_myself() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+    time.sleep(60)  # the signal comes while this waits
