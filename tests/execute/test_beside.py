@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import threading
 import time
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from headway.agent import LoopConfig
 from headway.core.batch_events import ItemFinished, ItemStarted
 from headway.execute import roll_back
 from headway.execute.own import SLACK
+from headway.execute.shadow import Shadow
 from headway.testing import Turn
 
 from .executing import (
@@ -128,6 +130,26 @@ async def test_stopped_before_their_folders_are_there_items_are_pending_and_not_
     result = await task
     assert {todo.status for todo in session.todos} == {Status.PENDING}
     assert (result.outcome, result.failed) == ("interrupted", ())
+
+
+async def test_a_folder_that_is_still_being_filled_when_it_stops_is_removed_as_well(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    filling = threading.Event()
+    fill = Shadow.worktree
+
+    def slowly(self: Shadow, name: str, commit: str) -> str:
+        filling.set()
+        time.sleep(0.3)  # while the execution is stopped
+        return fill(self, name, commit)
+
+    monkeypatch.setattr(Shadow, "worktree", slowly)
+    session = opened(folder, ["a", "b"])
+    task = begun(session, scripted({"a": ["Done."], "b": ["Done."]}), parallel=2)
+    await asyncio.to_thread(filling.wait)
+    session.stop_run()
+    await task
+    assert [*(folder / ".headway/worktrees").glob("*")] == []
 
 
 @pytest.mark.parametrize("parallel", [1, 4])

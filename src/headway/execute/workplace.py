@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import threading
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -68,6 +69,8 @@ class Workplace:
     _one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock)
     _free: list[str] = field(default_factory=list[str])
     _made: int = 0
+    _filling: set[threading.Event] = field(default_factory=set[threading.Event])
+    _closed: bool = False
     _key: str = field(default_factory=lambda: f"{os.getpid()}-{_where()}-{token_hex(3)}")
     """Of the folders' names: another session of the project may be at work, also in this process."""
     _heartbeat: Heartbeat | None = None
@@ -100,9 +103,21 @@ class Workplace:
     async def prepared(self, place: Place) -> str:
         """The folder, with the files as they were when they were saved."""
         if place.name and self.shadow is not None and place.checkpoint is not None:
-            place.folder = await asyncio.to_thread(self.shadow.worktree, place.name, place.checkpoint)
+            place.folder = await asyncio.to_thread(self._fill, self.shadow, place.name, place.checkpoint)
         place.ready = True
         return place.folder
+
+    def _fill(self, shadow: Shadow, name: str, checkpoint: str) -> str:
+        """In a thread, which goes on when whoever waits for it is cancelled: `close` waits for it before it removes."""
+        filled = threading.Event()
+        self._filling.add(filled)
+        try:
+            if self._closed:
+                raise HeadwayError("The execution is over.")
+            return shadow.worktree(name, checkpoint)
+        finally:
+            self._filling.discard(filled)
+            filled.set()
 
     async def restored(
         self, now: str, checkpoint: str, *, after: str | None, own: Own, until: float | None = None
@@ -206,6 +221,9 @@ class Workplace:
             return
         if self._heartbeat is not None:
             self._heartbeat.end()
+        self._closed = True
+        for filled in tuple(self._filling):
+            filled.wait()
         if self.worktrees:
             self.shadow.remove_worktrees(lambda name: name.startswith(f"{self._key}-"))
         self.shadow.tidy()
