@@ -135,20 +135,24 @@ async def test_stopped_before_their_folders_are_there_items_are_pending_and_not_
 async def test_a_folder_that_is_still_being_filled_when_it_stops_is_removed_as_well(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    filling = threading.Event()
+    filling, filled = threading.Event(), threading.Event()
     fill = Shadow.worktree
 
     def slowly(self: Shadow, name: str, commit: str) -> str:
         filling.set()
         time.sleep(0.3)  # while the execution is stopped
-        return fill(self, name, commit)
+        try:
+            return fill(self, name, commit)
+        finally:
+            filled.set()
 
     monkeypatch.setattr(Shadow, "worktree", slowly)
-    session = opened(folder, ["a", "b"])
-    task = begun(session, scripted({"a": ["Done."], "b": ["Done."]}), parallel=2)
+    session = opened(folder, ["a"])
+    task = begun(session, scripted({"a": ["Done."]}), parallel=2)
     await asyncio.to_thread(filling.wait)
     session.stop_run()
     await task
+    assert await asyncio.to_thread(filled.wait, 60)
     assert [*(folder / ".headway/worktrees").glob("*")] == []
 
 
