@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+from tests.support.counts import some
 from tests.tools.files.desk import Desk, executor
 
 
@@ -139,9 +140,10 @@ async def test_a_file_at_the_limit_is_edited_and_may_not_outgrow_it(tmp_path: Pa
     assert (tmp_path / "a.txt").read_text().endswith("least")
 
 
+@pytest.mark.full
 async def test_megabytes_are_searched_for_what_is_near(tmp_path: Path) -> None:
     letters = "abcdefghijklmnopqrstuvwxyz"
-    lines = [letters[number % 26 :] + letters[: number % 26] + str(number) for number in range(100_000)]
+    lines = [letters[number % 26 :] + letters[: number % 26] + str(number) for number in range(some(300_000, 3))]
     desk = await opened(tmp_path, "\n".join(lines), read_lines=10)
     assert "The nearest in its first 20,000 lines is:\n" in await desk.edit_fault(
         "a.txt", letters[::-1] + letters + "7", "x"
