@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Generator
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -123,3 +124,19 @@ def serving() -> Generator[Loopback]:
         server.shutdown()
         thread.join()
         server.server_close()
+
+
+@asynccontextmanager
+async def silent_server() -> AsyncGenerator[tuple[str, asyncio.Event, asyncio.Event]]:
+    """Its address, and whether it was asked, and whether the connection was closed."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while await reader.read(65_536):
+            asked.set()
+        writer.close()
+        closed.set()
+
+    asked, closed = asyncio.Event(), asyncio.Event()
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    async with server:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1", asked, closed

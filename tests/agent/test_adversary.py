@@ -411,7 +411,9 @@ async def test_a_list_that_is_larger_than_the_window_does_not_end_its_session(ar
         return Turn(text="Done.") if begun else Turn(calls=[Call("create_todo_list", {"items": items})])
 
     session = headway.open(arena.project)
-    await run_loop(session, "Make a list.", model=ScriptedModel([answer] * 50, context_window=window))
+    few = LoopConfig(max_rounds=4)
+    await run_loop(session, "Make a list.", model=ScriptedModel([answer] * 50, context_window=window), config=few)
+    assert len(session.todos) == len(items)
     result = await run_loop(session, "Go on.", model=ScriptedModel([answer] * 50, context_window=window))
     assert result.ok, result.error
 

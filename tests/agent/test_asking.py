@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import suppress
 from contextvars import ContextVar
 from functools import partial
 from typing import Any, Self, TypeVar
@@ -36,7 +36,7 @@ from headway.core.errors import ModelBusy
 from headway.testing import Call, ScriptedModel, Turn
 
 from .asking import made
-from .loopback import Loopback
+from .loopback import Loopback, silent_server
 
 T = TypeVar("T")
 Step = Callable[[], Awaitable[object]]
@@ -560,22 +560,6 @@ async def test_a_server_that_is_silent_is_given_up(apart: bool, loopback: Loopba
     async with Asker(made("openai", loopback.url), apart=apart, stall_seconds=0.2) as asker:
         with pytest.raises(TimeoutError):
             await ask(asker)
-
-
-@asynccontextmanager
-async def silent_server() -> AsyncGenerator[tuple[str, asyncio.Event, asyncio.Event]]:
-    """Its address, and whether it was asked, and whether the connection was closed."""
-
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        while await reader.read(65_536):
-            asked.set()
-        writer.close()
-        closed.set()
-
-    asked, closed = asyncio.Event(), asyncio.Event()
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
-    async with server:
-        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1", asked, closed
 
 
 async def test_a_cancelled_request_is_closed(apart: bool) -> None:

@@ -88,9 +88,8 @@ WITHOUT_A_COLON = [
 
 def test_a_name_without_a_colon_is_answered_with_how_it_is_written() -> None:
     def check(written: str, example: str) -> None:
-        assert f"write provider:name, for example {example}; the providers are " in (
-            readiness(written, None, NONE) or ""
-        )
+        sentence = readiness(written, None, NONE) or ""
+        assert f"write provider:name, for example {example}; the providers are " in sentence
 
     check_rows(WITHOUT_A_COLON, check)
 

@@ -1,10 +1,11 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.support.processes import discard_all
 
-import headway
 from headway import Session
 
 from .samples import SETTINGS, Updates
@@ -18,11 +19,6 @@ def no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def session() -> Session:
-    return headway.open(memory=True)
-
-
-@pytest.fixture
 def updates(session: Session) -> Updates:
     """The lists that `todos:update` carried, from now on."""
     heard: Updates = []
@@ -31,7 +27,9 @@ def updates(session: Session) -> Updates:
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Path:
-    folder = tmp_path / "project"
-    folder.mkdir()
-    return folder
+def folder(tmp_path: Path) -> Iterator[Path]:
+    """A folder in a folder, with nothing in it that would make it a project. Nothing is left running in it."""
+    made = tmp_path / "project"
+    made.mkdir()
+    yield made
+    discard_all()

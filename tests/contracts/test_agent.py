@@ -199,21 +199,21 @@ def test_a_sub_agent_writes_its_own_list_and_fires_nothing(session: Session, upd
     assert (session.todos, updates) == ([], [])
 
 
-def test_a_damaged_store_is_answered_with_one_sentence(project: Path):
-    (project / ".headway").mkdir()
-    (project / ".headway" / "headway.db").write_bytes(b"no database" * 100)
-    answer = agent.run(headway.open(project), call(item("A")))
+def test_a_damaged_store_is_answered_with_one_sentence(folder: Path):
+    (folder / ".headway").mkdir()
+    (folder / ".headway" / "headway.db").write_bytes(b"no database" * 100)
+    answer = agent.run(headway.open(folder), call(item("A")))
     assert (answer.ok, answer.todos) == (False, [])
     assert answer.text.startswith("TodoWrite changed nothing: ")
     assert "is damaged or is not a Headway file" in answer.text
 
 
-def test_items_keep_ids_history_and_fields_across_a_reopened_session(project: Path):
-    session = headway.open(project)
+def test_items_keep_ids_history_and_fields_across_a_reopened_session(folder: Path):
+    session = headway.open(folder)
     session.write([{"content": "A", "priority": "high"}, {"content": "B"}])
     created = session.todos[0].created_at
     session.close()
-    again = headway.open(project)
+    again = headway.open(folder)
     agent.run(again, call(item("B"), item("A", "in_progress")))
     assert ids(again) == ["t2", "t1"]
     assert (again.todos[1].priority, again.todos[1].created_at) == ("high", created)
@@ -240,10 +240,10 @@ def test_any_input_is_answered_with_text_and_the_list_as_it_is(sent: object):
     answer.text.encode()
 
 
-def test_the_list_is_still_shown_when_it_cannot_be_written(project: Path):
-    session = headway.open(project)
+def test_the_list_is_still_shown_when_it_cannot_be_written(folder: Path):
+    session = headway.open(folder)
     session.write([{"content": "A"}])
-    blocker = sqlite3.connect(project / ".headway" / "headway.db", isolation_level=None)
+    blocker = sqlite3.connect(folder / ".headway" / "headway.db", isolation_level=None)
     blocker.execute("BEGIN IMMEDIATE")
     assert isinstance(session.store, SqliteStore)
     session.store.timeout = 0.05

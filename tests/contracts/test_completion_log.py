@@ -6,8 +6,6 @@ import fcntl
 import json
 import os
 import re
-import subprocess
-import sys
 import time
 import unicodedata
 from datetime import datetime, timedelta
@@ -16,6 +14,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.processes import function, start
+from tests.support.projects import temporary_folder
+from tests.support.tables import check_rows
 
 import headway
 from headway import Session, Status, Todo
@@ -28,12 +29,11 @@ from .samples import HOSTILE, files_in
 
 NAME = re.compile(r"memory/todos/todoList-(\d{8}-\d{6})\.md")
 HEADING = re.compile(r"# task(\d+)-(\d{8}-\d{6})")
-FINISHER = Path(__file__).with_name("finisher.py")
 
 
 @pytest.fixture
-def tool(project: Path, session: Session) -> TodoWriteTool:
-    return TodoWriteTool(project, session)
+def tool(folder: Path, session: Session) -> TodoWriteTool:
+    return TodoWriteTool(folder, session)
 
 
 def finish(tool: TodoWriteTool, *contents: str, summary: str = "The whole task") -> str | None:
@@ -136,17 +136,17 @@ def test_a_section_without_items_is_left_out(tool: TodoWriteTool, status: str, t
 
 
 @pytest.mark.parametrize("statuses", [[], ["pending"], ["completed", "pending"], ["cancelled", "in_progress"]])
-def test_a_list_that_is_empty_or_unfinished_is_not_logged(tool: TodoWriteTool, project: Path, statuses: list[str]):
+def test_a_list_that_is_empty_or_unfinished_is_not_logged(tool: TodoWriteTool, folder: Path, statuses: list[str]):
     found = accepted(tool, *(todo(f"Task {n}", status) for n, status in enumerate(statuses)))
     assert "persisted_to" not in found["data"]
     assert "Saved" not in found["text"]
-    assert files_in(project) == []
+    assert files_in(folder) == []
 
 
-def test_a_refused_call_is_not_logged(tool: TodoWriteTool, project: Path):
+def test_a_refused_call_is_not_logged(tool: TodoWriteTool, folder: Path):
     tool.run(params(todo("A", "completed"), summary=""))
     tool.run(params(todo("x" * 61, "completed")))
-    assert files_in(project) == []
+    assert files_in(folder) == []
 
 
 def test_later_completions_are_added_to_the_file_that_the_first_one_named(tool: TodoWriteTool):
@@ -197,50 +197,50 @@ def test_a_list_that_a_person_made_different_since_the_last_block_is_logged(tool
     assert headings(logged(tool)) == [1, 2]
 
 
-def test_the_log_is_made_anew_under_its_name_if_someone_deleted_it(tool: TodoWriteTool, project: Path):
+def test_the_log_is_made_anew_under_its_name_if_someone_deleted_it(tool: TodoWriteTool, folder: Path):
     saved = finish(tool, "A")
     assert saved is not None
-    (project / saved).unlink()
+    (folder / saved).unlink()
     assert finish(tool, "B") == saved
     assert headings(logged(tool)) == [2]
 
 
-def test_what_a_person_wrote_into_the_file_stays(tool: TodoWriteTool, project: Path):
+def test_what_a_person_wrote_into_the_file_stays(tool: TodoWriteTool, folder: Path):
     saved = finish(tool, "A")
     assert saved is not None
-    with (project / saved).open("a", encoding="utf-8") as file:
+    with (folder / saved).open("a", encoding="utf-8") as file:
         file.write("my note\n")
     finish(tool, "B")
     assert "my note\n# task2-" in logged(tool)
 
 
-def test_the_number_goes_on_when_the_session_is_opened_again(project: Path):
+def test_the_number_goes_on_when_the_session_is_opened_again(folder: Path):
     paths: set[str | None] = set()
     for content in ("A", "B", "C"):
-        session = headway.open(project)
-        tool = TodoWriteTool(project, session)
+        session = headway.open(folder)
+        tool = TodoWriteTool(folder, session)
         paths.add(finish(tool, content))
         assert finish(tool, content) is None
         session.close()
     assert len(paths) == 1
-    assert headings(logged(TodoWriteTool(project))) == [1, 2, 3]
+    assert headings(logged(TodoWriteTool(folder))) == [1, 2, 3]
 
 
-def test_sessions_that_finish_in_the_same_second_use_files_of_their_own(project: Path):
-    paths = [finish(TodoWriteTool(project, headway.open(project, name)), "A") for name in ("one", "two", "three")]
-    paths.append(finish(TodoWriteTool(project), "in memory"))
+def test_sessions_that_finish_in_the_same_second_use_files_of_their_own(folder: Path):
+    paths = [finish(TodoWriteTool(folder, headway.open(folder, name)), "A") for name in ("one", "two", "three")]
+    paths.append(finish(TodoWriteTool(folder), "in memory"))
     assert len(set(paths)) == 4
     for path in paths:
         assert path is not None
         assert NAME.fullmatch(path)
-        assert headings((project / path).read_text(encoding="utf-8")) == [1]
+        assert headings((folder / path).read_text(encoding="utf-8")) == [1]
 
 
-def test_a_name_that_is_taken_is_not_written_to(tool: TodoWriteTool, project: Path):
-    folder = project / "memory" / "todos"
-    folder.mkdir(parents=True)
+def test_a_name_that_is_taken_is_not_written_to(tool: TodoWriteTool, folder: Path):
+    logs = folder / "memory" / "todos"
+    logs.mkdir(parents=True)
     start = datetime.now()
-    taken = [folder / f"todoList-{start + timedelta(seconds=n):%Y%m%d-%H%M%S}.md" for n in range(30)]
+    taken = [logs / f"todoList-{start + timedelta(seconds=n):%Y%m%d-%H%M%S}.md" for n in range(30)]
     for path in taken:
         path.write_text("mine", encoding="utf-8")
     saved = finish(tool, "A")
@@ -293,40 +293,51 @@ def is_struck_as_a_whole(line: str) -> bool:
     return whole and not is_bare("~<", inside)
 
 
-@pytest.mark.parametrize("text", HOSTILE)
-def test_hostile_text_stays_on_its_line(tool: TodoWriteTool, text: str):
-    accepted(tool, todo(text, "completed"), todo(text, "cancelled"), summary=text)
-    block = logged(tool)
-    assert shape(block) == (1, 2, 2)
-    done, struck = (line for line in block.splitlines() if line.startswith("- "))
-    assert re.match(r"- [^\s#>+*=|`_\[-]", done)
-    assert is_struck_as_a_whole(struck)
-    assert not is_bare("<", done)
-    assert block.count("\n") == len(block.splitlines())
+def block_of(*todos: object, summary: str = "The whole task") -> str:
+    """What is logged of a finished list."""
+    with temporary_folder() as folder:
+        tool = TodoWriteTool(folder, headway.open(memory=True))
+        accepted(tool, *todos, summary=summary)
+        return logged(tool)
 
 
-@pytest.mark.parametrize(
-    ("text", "line", "struck"),
-    [
-        ("plain: a_b *c* `d` #e", "plain: a_b *c* `d` #e", "plain: a_b *c* `d` #e"),
-        ("# heading", "\\# heading", "\\# heading"),
-        ("12. twelve", "12\\. twelve", "12\\. twelve"),
-        ("- [ ] task", "\\- [ ] task", "\\- [ ] task"),
-        ("[ ] task", "\\[ ] task", "\\[ ] task"),
-        ("```sh", "\\```sh", "\\```sh"),
-        ("~~~", "~~\\~", "\\~\\~\\~"),
-        ("a ~~b~~", "a ~~b~~", "a \\~\\~b\\~\\~"),
-        ("<!-- x -->", "\\<!-- x -->", "\\<!-- x -->"),
-        ("a\\<b", "a\\\\\\<b", "a\\\\\\<b"),
-        ("a\\", "a\\\\", "a\\\\"),
-        ("two\nlines\r\nhere", "two lines  here", "two lines  here"),
-    ],
-)
-def test_markup_is_escaped_only_where_it_would_be_obeyed(tool: TodoWriteTool, text: str, line: str, struck: str):
-    accepted(tool, todo(text, "completed"), todo(text, "cancelled"))
-    lines = logged(tool).split("\n")
-    assert f"- {line}" in lines
-    assert f"- ~~{struck}~~" in lines
+def test_hostile_text_stays_on_its_line() -> None:
+    def check(text: str) -> None:
+        block = block_of(todo(text, "completed"), todo(text, "cancelled"), summary=text)
+        assert shape(block) == (1, 2, 2)
+        done, struck = (line for line in block.splitlines() if line.startswith("- "))
+        assert re.match(r"- [^\s#>+*=|`_\[-]", done)
+        assert is_struck_as_a_whole(struck)
+        assert not is_bare("<", done)
+        assert block.count("\n") == len(block.splitlines())
+
+    check_rows(HOSTILE, check)
+
+
+ESCAPED = [
+    ("plain: a_b *c* `d` #e", "plain: a_b *c* `d` #e", "plain: a_b *c* `d` #e"),
+    ("# heading", "\\# heading", "\\# heading"),
+    ("12. twelve", "12\\. twelve", "12\\. twelve"),
+    ("- [ ] task", "\\- [ ] task", "\\- [ ] task"),
+    ("[ ] task", "\\[ ] task", "\\[ ] task"),
+    ("```sh", "\\```sh", "\\```sh"),
+    ("~~~", "~~\\~", "\\~\\~\\~"),
+    ("a ~~b~~", "a ~~b~~", "a \\~\\~b\\~\\~"),
+    ("<!-- x -->", "\\<!-- x -->", "\\<!-- x -->"),
+    ("a\\<b", "a\\\\\\<b", "a\\\\\\<b"),
+    ("a\\", "a\\\\", "a\\\\"),
+    ("two\nlines\r\nhere", "two lines  here", "two lines  here"),
+]
+"""A text, and how it is written as it is and struck."""
+
+
+def test_markup_is_escaped_only_where_it_would_be_obeyed() -> None:
+    def check(text: str, line: str, struck: str) -> None:
+        lines = block_of(todo(text, "completed"), todo(text, "cancelled")).split("\n")
+        assert f"- {line}" in lines
+        assert f"- ~~{struck}~~" in lines
+
+    check_rows(ESCAPED, check)
 
 
 MARKUP = st.text(
@@ -355,27 +366,19 @@ def test_any_block_has_exactly_the_lines_it_should_have(items: list[tuple[str, b
 # Several processes.
 
 
-def run_finishers(project: Path, *jobs: tuple[str, list[str]]) -> list[dict[str, object]]:
+def run_finishers(folder: Path, *jobs: tuple[str, list[str]]) -> list[dict[str, object]]:
     """Runs one process for each (session, contents), all at once; returns their answers."""
     started = [
-        subprocess.Popen(
-            [sys.executable, FINISHER, project, session, *contents],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            encoding="utf-8",
-        )
+        start(function("tests.contracts.finisher:main", folder, session, *contents), given=None)
         for session, contents in jobs
     ]
     for process in started:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
+        assert process.out.line() == "ready"
     for process in started:
-        assert process.stdin is not None
-        process.stdin.write("go\n")
-        process.stdin.flush()
-    outputs = [process.communicate(timeout=30)[0] for process in started]
-    assert [process.returncode for process in started] == [0] * len(jobs)
-    return [json.loads(line) for output in outputs for line in output.splitlines()]
+        process.write("go\n")
+    done = [process.end() for process in started]
+    assert [one.code for one in done] == [0] * len(jobs)
+    return [answer for one in done for answer in one.events]
 
 
 def blocks(text: str) -> dict[int, list[str]]:
@@ -389,11 +392,11 @@ def blocks(text: str) -> dict[int, list[str]]:
     return found
 
 
-def test_processes_that_finish_at_once_in_one_session_leave_whole_blocks(project: Path):
+def test_processes_that_finish_at_once_in_one_session_leave_whole_blocks(folder: Path):
     names = [[f"{letter}{n}" for n in range(5)] for letter in "ab"]
-    answers = run_finishers(project, ("default", names[0]), ("default", names[1]))
+    answers = run_finishers(folder, ("default", names[0]), ("default", names[1]))
     assert [found["status"] for found in answers] == ["success"] * 10
-    (path,) = (project / "memory" / "todos").iterdir()
+    (path,) = (folder / "memory" / "todos").iterdir()
     written = blocks(path.read_text(encoding="utf-8"))
     assert list(written) == list(range(1, 11))
     assert sorted(tuple(lines) for lines in written.values()) == sorted(
@@ -401,64 +404,64 @@ def test_processes_that_finish_at_once_in_one_session_leave_whole_blocks(project
     )
 
 
-def test_processes_that_finish_at_once_in_two_sessions_leave_two_files(project: Path):
-    answers = run_finishers(project, ("one", ["a"]), ("two", ["b"]))
+def test_processes_that_finish_at_once_in_two_sessions_leave_two_files(folder: Path):
+    answers = run_finishers(folder, ("one", ["a"]), ("two", ["b"]))
     assert [found["status"] for found in answers] == ["success"] * 2
-    texts = [path.read_text(encoding="utf-8") for path in (project / "memory" / "todos").iterdir()]
+    texts = [path.read_text(encoding="utf-8") for path in (folder / "memory" / "todos").iterdir()]
     assert [headings(text) for text in texts] == [[1], [1]]
     assert sorted(text.split("\n")[5] for text in texts) == ["- a", "- b"]
 
 
-def test_a_stored_path_that_leads_elsewhere_is_not_used(project: Path):
-    session = headway.open(project)
+def test_a_stored_path_that_leads_elsewhere_is_not_used(folder: Path):
+    session = headway.open(folder)
     session.log_completion(CompletionLog("../escape.md", 1, {}))
-    saved = accepted(TodoWriteTool(project, session), todo("A", "completed"))["data"]["persisted_to"]
+    saved = accepted(TodoWriteTool(folder, session), todo("A", "completed"))["data"]["persisted_to"]
     assert saved.startswith("memory/todos/todoList-")
-    assert not (project.parent / "escape.md").exists()
+    assert not (folder.parent / "escape.md").exists()
     session.close()
 
 
-def test_a_folder_that_is_kept_locked_makes_the_answer_partial(project: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_folder_that_is_kept_locked_makes_the_answer_partial(folder: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("headway.store.folder.PATIENCE", 0.1)
-    (project / "memory" / "todos").mkdir(parents=True)
-    handle = os.open(project / "memory" / "todos", os.O_RDONLY)
+    (folder / "memory" / "todos").mkdir(parents=True)
+    handle = os.open(folder / "memory" / "todos", os.O_RDONLY)
     fcntl.flock(handle, fcntl.LOCK_EX)
     try:
-        found = json.loads(TodoWriteTool(project).run(params(todo("A", "completed"))))
+        found = json.loads(TodoWriteTool(folder).run(params(todo("A", "completed"))))
     finally:
         os.close(handle)
     assert found["status"] == "partial"
     assert "another process keeps the folder locked" in found["text"]
 
 
-def test_a_project_that_does_not_exist_is_not_made(project: Path):
-    found = json.loads(TodoWriteTool(project / "nowhere").run(params(todo("A", "completed"))))
+def test_a_project_that_does_not_exist_is_not_made(folder: Path):
+    found = json.loads(TodoWriteTool(folder / "nowhere").run(params(todo("A", "completed"))))
     assert found["status"] == "partial"
-    assert not (project / "nowhere").exists()
+    assert not (folder / "nowhere").exists()
 
 
-def test_a_list_that_another_process_sent_meanwhile_is_logged_once(project: Path):
-    first, second = headway.open(project), headway.open(project)
+def test_a_list_that_another_process_sent_meanwhile_is_logged_once(folder: Path):
+    first, second = headway.open(folder), headway.open(folder)
     done = [todo("A", "completed")]
     first.write(done, replace=True, summary="S")
     second.write(done, replace=True, summary="S")
-    assert log_completion(second, str(project), "S", second.todos) is not None
-    assert log_completion(first, str(project), "S", first.todos) is None
+    assert log_completion(second, str(folder), "S", second.todos) is not None
+    assert log_completion(first, str(folder), "S", first.todos) is None
     first.close()
     second.close()
 
 
-def test_the_lists_of_sub_agents_are_told_apart(project: Path):
-    session = headway.open(project)
-    main, sub = TodoWriteTool(project, session), TodoWriteTool(project, session.agent("sub"))
+def test_the_lists_of_sub_agents_are_told_apart(folder: Path):
+    session = headway.open(folder)
+    main, sub = TodoWriteTool(folder, session), TodoWriteTool(folder, session.agent("sub"))
     assert "persisted_to" in accepted(sub, todo("B", "completed"))["data"]
     assert "persisted_to" in accepted(main, todo("A", "completed"))["data"]
     assert "persisted_to" not in accepted(sub, todo("B", "completed"))["data"]
     session.close()
 
 
-def test_an_interrupt_after_the_block_is_recorded_does_not_lose_it(project: Path, monkeypatch: pytest.MonkeyPatch):
-    session = headway.open(project)
+def test_an_interrupt_after_the_block_is_recorded_does_not_lose_it(folder: Path, monkeypatch: pytest.MonkeyPatch):
+    session = headway.open(folder)
     session.write([todo("A", "completed")], replace=True)
     record = Session.log_completion
 
@@ -468,15 +471,15 @@ def test_an_interrupt_after_the_block_is_recorded_does_not_lose_it(project: Path
 
     monkeypatch.setattr(Session, "log_completion", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        log_completion(session, str(project), "S", session.todos)
-    (file,) = (project / "memory" / "todos").iterdir()
+        log_completion(session, str(folder), "S", session.todos)
+    (file,) = (folder / "memory" / "todos").iterdir()
     assert "# task1-" in file.read_text(encoding="utf-8")
     session.close()
 
 
-def test_what_the_log_does_not_show_may_change_without_a_new_block(project: Path):
-    session = headway.open(project)
-    tool = TodoWriteTool(project, session)
+def test_what_the_log_does_not_show_may_change_without_a_new_block(folder: Path):
+    session = headway.open(folder)
+    tool = TodoWriteTool(folder, session)
     assert finish(tool, "A") is not None
     session.update("t1", notes="n", priority="high")
     session.undo()

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.tables import check_rows
 
 import headway
 from headway import Session, Status
@@ -21,15 +22,15 @@ STATUSES = "'pending' | 'in_progress' | 'completed' | 'cancelled'"
 
 
 @pytest.fixture
-def tool(project: Path, session: Session) -> TodoWriteTool:
-    return TodoWriteTool(project_root=project, session=session)
+def tool(folder: Path, session: Session) -> TodoWriteTool:
+    return TodoWriteTool(project_root=folder, session=session)
 
 
 # The answer to an accepted call.
 
 
-def test_the_chinese_example_is_answered_exactly(tool: TodoWriteTool, project: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.chdir(project)
+def test_the_chinese_example_is_answered_exactly(tool: TodoWriteTool, folder: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(folder)
     sent = params(
         todo("修复重叠检测", "in_progress"),
         todo("更新文档"),
@@ -64,7 +65,7 @@ def test_the_answer_is_readable_text_not_escapes(tool: TodoWriteTool):
     assert "修复" in tool.run(params(todo("修复")))
 
 
-def test_an_empty_list_clears_and_is_never_logged(tool: TodoWriteTool, project: Path):
+def test_an_empty_list_clears_and_is_never_logged(tool: TodoWriteTool, folder: Path):
     accepted(tool, todo("A"))
     found = accepted(tool)
     assert found["data"] == {"todos": [], "recap": "[0/0] In progress: None.", "summary": "The whole task"}
@@ -72,7 +73,7 @@ def test_an_empty_list_clears_and_is_never_logged(tool: TodoWriteTool, project: 
     assert found["text"].split("\n")[-1] == "Note: 1 unfinished todo was dropped: A"
     assert found["stats"]["total"] == 0
     assert tool.session.todos == []
-    assert files_in(project) == []
+    assert files_in(folder) == []
 
 
 def test_dropped_items_are_named_after_the_dashes(tool: TodoWriteTool):
@@ -177,61 +178,64 @@ def test_a_summary_may_be_long(tool: TodoWriteTool):
     assert accepted(tool, summary="x" * 100_000)["data"]["summary"] == "x" * 100_000
 
 
-@pytest.mark.parametrize(
-    ("sent", "lines"),
-    [
-        (None, ["(root): Expected object, received null"]),
-        ([], ["(root): Expected object, received array"]),
-        ("{}", ["(root): Expected object, received string"]),
-        (3.5, ["(root): Expected object, received number"]),
-        (True, ["(root): Expected object, received boolean"]),
-        ({}, ["summary: Required", "todos: Required"]),
-        ({"todos": []}, ["summary: Required"]),
-        ({"summary": "x"}, ["todos: Required"]),
-        (params(summary=""), ["summary: Required"]),
-        (params(summary=" \n"), ["summary: Required"]),
-        (params(summary=None), ["summary: Expected string, received null"]),
-        (params(summary=["x"]), ["summary: Expected string, received array"]),
-        ({"summary": "x", "todos": "A"}, ["todos: Expected array, received string"]),
-        ({"summary": "x", "todos": None}, ["todos: Expected array, received null"]),
-        ({**params(), "title": "x"}, ["title: Unknown field"]),
-        (params(7), ["todos[0]: Expected object, received number"]),
-        (params({}), ["todos[0].content: Required", "todos[0].status: Required"]),
-        (params({"content": "A"}), ["todos[0].status: Required"]),
-        (params({"status": "pending"}), ["todos[0].content: Required"]),
-        (params(todo("  ")), ["todos[0].content: Required"]),
-        (params({"content": 5, "status": "pending"}), ["todos[0].content: Expected string, received number"]),
-        (params(todo("A", "blocked")), [f"todos[0].status: Expected {STATUSES}, received 'blocked'"]),
-        (params({**todo("A"), "activeForm": "Doing A"}), ["todos[0].activeForm: Unknown field"]),
-        (params({**todo("A"), "priority": "high"}), ["todos[0].priority: Unknown field"]),
-        (
-            params(todo("A", "in_progress"), todo("B", "in_progress")),
-            ["todos: At most one item may be in_progress, received 2"],
-        ),
-        (
-            params({**todo("", "done"), "x": 1}, *(todo("y" * 61, "in_progress") for _ in range(10)), summary=" "),
-            [
-                "summary: Required",
-                "todos[0].content: Required",
-                f"todos[0].status: Expected {STATUSES}, received 'done'",
-                "todos[0].x: Unknown field",
-                *(f"todos[{n}].content: Must be at most 60 characters, received 61" for n in range(1, 11)),
-                "todos: Must have at most 10 items, received 11",
-                "todos: At most one item may be in_progress, received 10",
-            ],
-        ),
-    ],
-)
-def test_a_wrong_call_is_refused_with_every_violation_and_echoed(tool: TodoWriteTool, sent: object, lines: list[str]):
+WRONG: list[tuple[object, list[str]]] = [
+    (None, ["(root): Expected object, received null"]),
+    ([], ["(root): Expected object, received array"]),
+    ("{}", ["(root): Expected object, received string"]),
+    (3.5, ["(root): Expected object, received number"]),
+    (True, ["(root): Expected object, received boolean"]),
+    ({}, ["summary: Required", "todos: Required"]),
+    ({"todos": []}, ["summary: Required"]),
+    ({"summary": "x"}, ["todos: Required"]),
+    (params(summary=""), ["summary: Required"]),
+    (params(summary=" \n"), ["summary: Required"]),
+    (params(summary=None), ["summary: Expected string, received null"]),
+    (params(summary=["x"]), ["summary: Expected string, received array"]),
+    ({"summary": "x", "todos": "A"}, ["todos: Expected array, received string"]),
+    ({"summary": "x", "todos": None}, ["todos: Expected array, received null"]),
+    ({**params(), "title": "x"}, ["title: Unknown field"]),
+    (params(7), ["todos[0]: Expected object, received number"]),
+    (params({}), ["todos[0].content: Required", "todos[0].status: Required"]),
+    (params({"content": "A"}), ["todos[0].status: Required"]),
+    (params({"status": "pending"}), ["todos[0].content: Required"]),
+    (params(todo("  ")), ["todos[0].content: Required"]),
+    (params({"content": 5, "status": "pending"}), ["todos[0].content: Expected string, received number"]),
+    (params(todo("A", "blocked")), [f"todos[0].status: Expected {STATUSES}, received 'blocked'"]),
+    (params({**todo("A"), "activeForm": "Doing A"}), ["todos[0].activeForm: Unknown field"]),
+    (params({**todo("A"), "priority": "high"}), ["todos[0].priority: Unknown field"]),
+    (
+        params(todo("A", "in_progress"), todo("B", "in_progress")),
+        ["todos: At most one item may be in_progress, received 2"],
+    ),
+    (
+        params({**todo("", "done"), "x": 1}, *(todo("y" * 61, "in_progress") for _ in range(10)), summary=" "),
+        [
+            "summary: Required",
+            "todos[0].content: Required",
+            f"todos[0].status: Expected {STATUSES}, received 'done'",
+            "todos[0].x: Unknown field",
+            *(f"todos[{n}].content: Must be at most 60 characters, received 61" for n in range(1, 11)),
+            "todos: Must have at most 10 items, received 11",
+            "todos: At most one item may be in_progress, received 10",
+        ],
+    ),
+]
+
+
+def test_a_wrong_call_is_refused_with_every_violation_and_echoed(tool: TodoWriteTool):
     accepted(tool, todo("Before", "in_progress"), todo("Done", "completed"))
     heard: Updates = []
     tool.session.on("todos:update", heard.append)
     before, version = tool.session.todos, tool.session.version
-    assert violations(tool, sent) == lines
-    assert (tool.session.todos, tool.session.version, heard) == (before, version, [])
-    found = answer(tool, sent)
-    assert found["context"]["params_input"] == sent
-    assert (found["stats"]["total"], found["stats"]["in_progress"], found["stats"]["completed"]) == (2, 1, 1)
+
+    def check(sent: object, lines: list[str]) -> None:
+        assert violations(tool, sent) == lines
+        assert (tool.session.todos, tool.session.version, heard) == (before, version, [])
+        found = answer(tool, sent)
+        assert found["context"]["params_input"] == sent
+        assert (found["stats"]["total"], found["stats"]["in_progress"], found["stats"]["completed"]) == (2, 1, 1)
+
+    check_rows(WRONG, check)
 
 
 def test_one_item_in_progress_and_none_are_both_fine(tool: TodoWriteTool):
@@ -298,32 +302,32 @@ def test_any_recap_is_one_line_under_300_characters(drawn: list[tuple[str, str]]
 # Context.
 
 
-def test_cwd_is_relative_to_the_project(tool: TodoWriteTool, project: Path, monkeypatch: pytest.MonkeyPatch):
-    inner = project / "src" / "deep"
+def test_cwd_is_relative_to_the_project(tool: TodoWriteTool, folder: Path, monkeypatch: pytest.MonkeyPatch):
+    inner = folder / "src" / "deep"
     inner.mkdir(parents=True)
-    for folder, shown in ((project, "."), (inner, "src/deep"), (project.parent, "..")):
-        monkeypatch.chdir(folder)
+    for place, shown in ((folder, "."), (inner, "src/deep"), (folder.parent, "..")):
+        monkeypatch.chdir(place)
         assert accepted(tool)["context"]["cwd"] == shown
 
 
-def test_cwd_is_the_same_when_the_project_is_named_through_a_link(project: Path, monkeypatch: pytest.MonkeyPatch):
-    link = project.parent / "link"
-    link.symlink_to(project)
-    monkeypatch.chdir(project)
+def test_cwd_is_the_same_when_the_project_is_named_through_a_link(folder: Path, monkeypatch: pytest.MonkeyPatch):
+    link = folder.parent / "link"
+    link.symlink_to(folder)
+    monkeypatch.chdir(folder)
     assert accepted(TodoWriteTool(link))["context"]["cwd"] == "."
 
 
 def test_a_working_folder_that_is_gone_is_no_reason_to_fail(
-    tool: TodoWriteTool, project: Path, monkeypatch: pytest.MonkeyPatch
+    tool: TodoWriteTool, folder: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    gone = project / "gone"
+    gone = folder / "gone"
     gone.mkdir()
     monkeypatch.chdir(gone)
     gone.rmdir()
     try:
         assert accepted(tool, todo("A"))["context"]["cwd"] == "."
     finally:
-        os.chdir(project)
+        os.chdir(folder)
 
 
 def test_time_is_measured_in_whole_milliseconds(tool: TodoWriteTool):
@@ -342,11 +346,11 @@ def test_the_input_is_not_changed_by_the_call(tool: TodoWriteTool):
     assert found["context"]["params_input"] == sent
 
 
-def test_every_row_of_the_contract_holds_over_a_stored_session_too(project: Path):
-    stored = headway.open(project)
-    tool = TodoWriteTool(project, stored)
+def test_every_row_of_the_contract_holds_over_a_stored_session_too(folder: Path):
+    stored = headway.open(folder)
+    tool = TodoWriteTool(folder, stored)
     accepted(tool, todo("A", "in_progress"), todo("B", "cancelled"))
     stored.close()
-    again = headway.open(project)
+    again = headway.open(folder)
     assert [(entry.content, entry.status.value) for entry in again.todos] == [("A", "in_progress"), ("B", "cancelled")]
     assert again.todo_list.summary == "The whole task"

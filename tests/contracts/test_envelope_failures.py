@@ -24,8 +24,8 @@ from .samples import contents, files_in
 DONE = params(todo("A", "completed"))
 
 
-def database(project: Path) -> Path:
-    return project / ".headway" / "headway.db"
+def database(folder: Path) -> Path:
+    return folder / ".headway" / "headway.db"
 
 
 def failed_inside(found: dict[str, Any]) -> str:
@@ -43,56 +43,54 @@ def failed_inside(found: dict[str, Any]) -> str:
 
 
 def test_a_damaged_store_is_an_internal_error_whose_traceback_is_only_in_the_log(
-    project: Path, caplog: pytest.LogCaptureFixture
+    folder: Path, caplog: pytest.LogCaptureFixture
 ):
-    database(project).parent.mkdir()
-    database(project).write_bytes(b"this is no database " * 100)
-    tool = TodoWriteTool(project, headway.open(project))
+    database(folder).parent.mkdir()
+    database(folder).write_bytes(b"this is no database " * 100)
+    tool = TodoWriteTool(folder, headway.open(folder))
     with caplog.at_level(logging.ERROR, "headway"):
         found = answer(tool, params(todo("A")))
     assert "is damaged or is not a Headway file" in failed_inside(found)
     assert found["stats"]["total"] == 0
     assert found["context"]["params_input"] == params(todo("A"))
     assert "Traceback" in caplog.text
-    assert database(project).read_bytes() == b"this is no database " * 100
+    assert database(folder).read_bytes() == b"this is no database " * 100
 
 
-def test_a_store_damaged_while_in_use_is_an_internal_error(project: Path, caplog: pytest.LogCaptureFixture):
-    tool = TodoWriteTool(project, headway.open(project))
+def test_a_store_damaged_while_in_use_is_an_internal_error(folder: Path, caplog: pytest.LogCaptureFixture):
+    tool = TodoWriteTool(folder, headway.open(folder))
     accepted(tool, todo("A"))
-    with sqlite3.connect(database(project)) as db:
+    with sqlite3.connect(database(folder)) as db:
         db.execute("UPDATE events SET data = '{broken'")
     db.close()
     with caplog.at_level(logging.ERROR, "headway"):
-        found = answer(TodoWriteTool(project, headway.open(project)), params(todo("B")))
+        found = answer(TodoWriteTool(folder, headway.open(folder)), params(todo("B")))
     assert "damaged" in failed_inside(found)
     assert "Traceback" in caplog.text
 
 
-def test_a_store_that_lost_its_tables_is_an_internal_error(project: Path, caplog: pytest.LogCaptureFixture):
-    accepted(TodoWriteTool(project, headway.open(project)), todo("A"))
-    with sqlite3.connect(database(project)) as db:
+def test_a_store_that_lost_its_tables_is_an_internal_error(folder: Path, caplog: pytest.LogCaptureFixture):
+    accepted(TodoWriteTool(folder, headway.open(folder)), todo("A"))
+    with sqlite3.connect(database(folder)) as db:
         db.execute("PRAGMA foreign_keys = OFF")
         db.execute("DROP TABLE events")
     db.close()
     with caplog.at_level(logging.ERROR, "headway"):
-        failed_inside(answer(TodoWriteTool(project, headway.open(project)), params(todo("B"))))
+        failed_inside(answer(TodoWriteTool(folder, headway.open(folder)), params(todo("B"))))
     assert "Traceback" in caplog.text
 
 
-def test_a_store_in_a_place_that_cannot_be_written_is_an_internal_error(
-    project: Path, caplog: pytest.LogCaptureFixture
-):
-    (project / ".headway").write_text("a file where the folder should be", encoding="utf-8")
+def test_a_store_in_a_place_that_cannot_be_written_is_an_internal_error(folder: Path, caplog: pytest.LogCaptureFixture):
+    (folder / ".headway").write_text("a file where the folder should be", encoding="utf-8")
     with caplog.at_level(logging.ERROR, "headway"):
-        found = answer(TodoWriteTool(project, headway.open(project)), params(todo("A")))
+        found = answer(TodoWriteTool(folder, headway.open(folder)), params(todo("A")))
     assert "is not a folder; move it away" in failed_inside(found)
     assert "Traceback" in caplog.text
 
 
-def test_a_closed_session_opens_its_file_again(project: Path):
-    session = headway.open(project)
-    tool = TodoWriteTool(project, session)
+def test_a_closed_session_opens_its_file_again(folder: Path):
+    session = headway.open(folder)
+    tool = TodoWriteTool(folder, session)
     accepted(tool, todo("A"))
     session.close()
     accepted(tool, todo("B"))
@@ -141,35 +139,35 @@ def partial(tool: TodoWriteTool, sent: object) -> str:
 
 
 @pytest.mark.parametrize("name", ["memory", "memory/todos"])
-def test_a_file_where_the_log_folder_should_be_leaves_the_list_updated(project: Path, session: Session, name: str):
-    (project / name).parent.mkdir(exist_ok=True)
-    (project / name).write_text("mine", encoding="utf-8")
-    tool = TodoWriteTool(project, session)
+def test_a_file_where_the_log_folder_should_be_leaves_the_list_updated(folder: Path, session: Session, name: str):
+    (folder / name).parent.mkdir(exist_ok=True)
+    (folder / name).write_text("mine", encoding="utf-8")
+    tool = TodoWriteTool(folder, session)
     assert "ile exists" in partial(tool, DONE) or "ot a directory" in partial(tool, DONE)
-    assert (project / name).read_text(encoding="utf-8") == "mine"
+    assert (folder / name).read_text(encoding="utf-8") == "mine"
 
 
 @pytest.mark.parametrize("name", ["memory", "memory/todos"])
-def test_a_link_out_of_the_project_is_not_followed(project: Path, session: Session, name: str):
-    outside = project.parent / "outside"
+def test_a_link_out_of_the_project_is_not_followed(folder: Path, session: Session, name: str):
+    outside = folder.parent / "outside"
     (outside / "todos").mkdir(parents=True)
-    (project / name).parent.mkdir(exist_ok=True)
-    (project / name).symlink_to(outside)
-    assert "leads out of the project" in partial(TodoWriteTool(project, session), DONE)
+    (folder / name).parent.mkdir(exist_ok=True)
+    (folder / name).symlink_to(outside)
+    assert "leads out of the project" in partial(TodoWriteTool(folder, session), DONE)
     assert files_in(outside) == ["todos"]
 
 
-def test_a_link_within_the_project_is_followed(project: Path, session: Session):
-    (project / "notes" / "todos").mkdir(parents=True)
-    (project / "memory").symlink_to(project / "notes")
-    found = accepted(TodoWriteTool(project, session), todo("A", "completed"))
-    assert (project / "notes" / "todos" / Path(found["data"]["persisted_to"]).name).is_file()
+def test_a_link_within_the_project_is_followed(folder: Path, session: Session):
+    (folder / "notes" / "todos").mkdir(parents=True)
+    (folder / "memory").symlink_to(folder / "notes")
+    found = accepted(TodoWriteTool(folder, session), todo("A", "completed"))
+    assert (folder / "notes" / "todos" / Path(found["data"]["persisted_to"]).name).is_file()
 
 
-def test_a_log_file_that_became_a_link_is_not_written_through(project: Path, session: Session):
-    tool = TodoWriteTool(project, session)
-    path = project / accepted(tool, todo("A", "completed"))["data"]["persisted_to"]
-    target = project.parent / "target.md"
+def test_a_log_file_that_became_a_link_is_not_written_through(folder: Path, session: Session):
+    tool = TodoWriteTool(folder, session)
+    path = folder / accepted(tool, todo("A", "completed"))["data"]["persisted_to"]
+    target = folder.parent / "target.md"
     target.write_text("mine", encoding="utf-8")
     path.unlink()
     path.symlink_to(target)
@@ -178,13 +176,13 @@ def test_a_log_file_that_became_a_link_is_not_written_through(project: Path, ses
     assert contents(session) == ["B"]
 
 
-def test_a_log_that_could_not_be_written_is_written_when_the_list_is_sent_again(project: Path, session: Session):
-    (project / "memory").write_text("", encoding="utf-8")
-    tool = TodoWriteTool(project, session)
+def test_a_log_that_could_not_be_written_is_written_when_the_list_is_sent_again(folder: Path, session: Session):
+    (folder / "memory").write_text("", encoding="utf-8")
+    tool = TodoWriteTool(folder, session)
     partial(tool, DONE)
-    (project / "memory").unlink()
+    (folder / "memory").unlink()
     found = accepted(tool, todo("A", "completed"))
-    assert "# task1-" in (project / found["data"]["persisted_to"]).read_text(encoding="utf-8")
+    assert "# task1-" in (folder / found["data"]["persisted_to"]).read_text(encoding="utf-8")
 
 
 def test_a_project_root_that_no_system_call_accepts_leaves_the_list_updated(session: Session):
@@ -193,11 +191,11 @@ def test_a_project_root_that_no_system_call_accepts_leaves_the_list_updated(sess
     assert contents(session) == ["A"]
 
 
-def test_a_block_that_cannot_be_recorded_is_taken_back(project: Path):
-    session = headway.open(project)
-    tool = TodoWriteTool(project, session)
+def test_a_block_that_cannot_be_recorded_is_taken_back(folder: Path):
+    session = headway.open(folder)
+    tool = TodoWriteTool(folder, session)
     accepted(tool, todo("A"))
-    with sqlite3.connect(database(project)) as db:
+    with sqlite3.connect(database(folder)) as db:
         db.execute(
             "CREATE TRIGGER full BEFORE INSERT ON events WHEN NEW.type NOT LIKE 'todo%'"
             " BEGIN SELECT RAISE(ABORT, 'no room'); END"
@@ -206,7 +204,7 @@ def test_a_block_that_cannot_be_recorded_is_taken_back(project: Path):
     found = answer(tool, DONE)
     assert found["status"] == "partial"
     assert "no room" in found["text"]
-    assert list((project / "memory" / "todos").iterdir()) == []
+    assert list((folder / "memory" / "todos").iterdir()) == []
     assert [entry.status.value for entry in session.todos] == ["completed"]
 
 
@@ -277,8 +275,8 @@ def test_json_is_echoed_exactly_however_odd(sent: object):
     assert answer(TodoWriteTool("."), sent)["context"]["params_input"] == sent
 
 
-def test_a_lone_surrogate_becomes_storable_and_is_echoed_as_it_came(project: Path):
-    tool = TodoWriteTool(project, headway.open(project))
+def test_a_lone_surrogate_becomes_storable_and_is_echoed_as_it_came(folder: Path):
+    tool = TodoWriteTool(folder, headway.open(folder))
     sent = params(todo("a\ud800b", "completed"), summary="\udfff!")
     found = answer(tool, sent)
     assert found["status"] == "success"

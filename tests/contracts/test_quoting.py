@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.counts import some
+from tests.support.tables import check_rows
 
 from headway.contracts.quoting import split_words
 
@@ -91,42 +92,46 @@ def test_any_text_is_taken_apart_without_an_error(line: str):
     assert 0 <= found.first_end <= len(line)
 
 
-@pytest.mark.parametrize(
-    ("line", "words"),
-    [
-        ("", []),
-        ("   ", []),
-        ("\n\n", []),
-        ("a b\tc", ["a", "b", "c"]),
-        ("a'b'\"c\"d", ["abcd"]),
-        ("'' \"\"", ["", ""]),
-        (r"'it'\''s'", ["it's"]),
-        ('"a\\"b\\\\c\\$d\\`e\\f"', ['a"b\\c$d`e\\f']),
-        ('"a\\\nb"', ["ab"]),
-        ("a\\\nb", ["ab"]),
-        ("a \\\n b", ["a", "b"]),
-        ("a\\ b", ["a b"]),
-        ("'two\nlines'", ["two\nlines"]),
-        ("\n a\n", ["a"]),
-        ("a#b", ["a#b"]),
-        ("a\u00a0b", ["a\u00a0b"]),
-    ],
-)
-def test_lines_that_need_no_shell(line: str, words: list[str]):
-    found = split_words(line)
-    assert (found.words, found.needs_shell) == (words, False)
+NEED_NO_SHELL: list[tuple[str, list[str]]] = [
+    ("", []),
+    ("   ", []),
+    ("\n\n", []),
+    ("a b\tc", ["a", "b", "c"]),
+    ("a'b'\"c\"d", ["abcd"]),
+    ("'' \"\"", ["", ""]),
+    (r"'it'\''s'", ["it's"]),
+    ('"a\\"b\\\\c\\$d\\`e\\f"', ['a"b\\c$d`e\\f']),
+    ('"a\\\nb"', ["ab"]),
+    ("a\\\nb", ["ab"]),
+    ("a \\\n b", ["a", "b"]),
+    ("a\\ b", ["a b"]),
+    ("'two\nlines'", ["two\nlines"]),
+    ("\n a\n", ["a"]),
+    ("a#b", ["a#b"]),
+    ("a\u00a0b", ["a\u00a0b"]),
+]
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        *["a | b", "a|b", "a > b", "a < b", "a; b", "a;", "a &", "a && b", "a || b", "(a)", "a\nb", "a\n\u00a0"],
-        *["$a", "a$b", '"$a"', "`a`", '"`a`"', "$(a)", '"$(a)"', "$'a'", "a # b", "#", "~", "~/a", "a ~root"],
-        *["'a", '"a', 'a"', "a\\", '"a\\"', "a 'b\n", "cat <<EOF\nx\nEOF"],
-    ],
-)
-def test_lines_that_only_a_shell_can_run(line: str):
-    assert split_words(line).needs_shell
+def test_lines_that_need_no_shell() -> None:
+    def check(line: str, words: list[str]) -> None:
+        found = split_words(line)
+        assert (found.words, found.needs_shell) == (words, False)
+
+    check_rows(NEED_NO_SHELL, check)
+
+
+def test_lines_that_only_a_shell_can_run() -> None:
+    def check(line: str) -> None:
+        assert split_words(line).needs_shell
+
+    check_rows(
+        [
+            *["a | b", "a|b", "a > b", "a < b", "a; b", "a;", "a &", "a && b", "a || b", "(a)", "a\nb", "a\n\u00a0"],
+            *["$a", "a$b", '"$a"', "`a`", '"`a`"', "$(a)", '"$(a)"', "$'a'", "a # b", "#", "~", "~/a", "a ~root"],
+            *["'a", '"a', 'a"', "a\\", '"a\\"', "a 'b\n", "cat <<EOF\nx\nEOF"],
+        ],
+        check,
+    )
 
 
 @pytest.mark.parametrize("line", ["a *", "a?", "[ab]", "a{b,c}", "{a,b}"])
@@ -136,11 +141,13 @@ def test_patterns_outside_quotes_are_noticed(line: str):
     assert not found.needs_shell
 
 
-@pytest.mark.parametrize("line", ["'*?[{'", '"*?[{"', "\\*\\?\\[\\{", "a]}", "a~b", "'~'", "\\~"])
-def test_quoted_patterns_are_none(line: str):
-    found = split_words(line)
-    assert not found.patterns
-    assert not found.needs_shell
+def test_quoted_patterns_are_none() -> None:
+    def check(line: str) -> None:
+        found = split_words(line)
+        assert not found.patterns
+        assert not found.needs_shell
+
+    check_rows(["'*?[{'", '"*?[{"', "\\*\\?\\[\\{", "a]}", "a~b", "'~'", "\\~"], check)
 
 
 def test_a_megabyte_of_json_is_taken_apart_in_one_pass():

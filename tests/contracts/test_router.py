@@ -8,7 +8,9 @@ import shlex
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.tables import check_rows
 
+import headway
 from headway import Session
 from headway.contracts.router import agent_command
 from headway.contracts.shell import INVALID, MISSING, help_text, run_todo_write
@@ -27,22 +29,25 @@ def test_a_plain_call_is_an_agent_command_and_does_what_it_says(session: Session
     assert contents(session) == ["It's A; B && $C `D`\n# E"]
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "TodoWrite '{}'",
-        "  TodoWrite   '{}'  ",
-        "\nTodoWrite '{}'\n",
-        "\tTodoWrite\t'{}'\t\n\n",
-        "TodoWrite \\\n  '{}'",
-        "\"TodoWrite\" '{}'",
-        "'TodoWrite' '{}'",
-    ],
-)
-def test_space_lines_and_quotes_around_it_make_no_difference(session: Session, line: str):
-    args = agent_command(line)
-    assert args is not None
-    assert run_todo_write(session, args).stderr == "Error: Validation failed\n- todos: Required"
+def test_space_lines_and_quotes_around_it_make_no_difference() -> None:
+    def check(line: str) -> None:
+        session = headway.open(memory=True)
+        args = agent_command(line)
+        assert args is not None
+        assert run_todo_write(session, args).stderr == "Error: Validation failed\n- todos: Required"
+
+    check_rows(
+        [
+            "TodoWrite '{}'",
+            "  TodoWrite   '{}'  ",
+            "\nTodoWrite '{}'\n",
+            "\tTodoWrite\t'{}'\t\n\n",
+            "TodoWrite \\\n  '{}'",
+            "\"TodoWrite\" '{}'",
+            "'TodoWrite' '{}'",
+        ],
+        check,
+    )
 
 
 @pytest.mark.parametrize(
@@ -155,9 +160,11 @@ EXPANDING = [
 UNFINISHED = ["TodoWrite '{}", 'TodoWrite "{}', "TodoWrite '{}'\\", 'TodoWrite {"todos":["it\'s]}']
 
 
-@pytest.mark.parametrize("line", [*OTHER_COMMANDS, *COMPOUND, *EXPANDING, *UNFINISHED])
-def test_everything_else_goes_to_a_real_shell(line: str):
-    assert agent_command(line) is None
+def test_everything_else_goes_to_a_real_shell() -> None:
+    def check(line: str) -> None:
+        assert agent_command(line) is None
+
+    check_rows([*OTHER_COMMANDS, *COMPOUND, *EXPANDING, *UNFINISHED], check)
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))

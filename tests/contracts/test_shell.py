@@ -5,9 +5,12 @@ from __future__ import annotations
 import io
 import json
 import logging
+from itertools import product
+from pathlib import Path
 
 import pytest
 from rich.console import Console
+from tests.support.tables import check_rows
 
 import headway
 from headway import Session, Status
@@ -137,9 +140,12 @@ def test_other_statuses_are_refused(session: Session, status: str):
     ]
 
 
-@pytest.mark.parametrize("name", ["id", "priority", "notes", "active_form", "description", "depends_on", "Content"])
-def test_a_field_that_the_contract_does_not_have_is_named(session: Session, name: str):
-    assert refused(session, call({**item("A"), name: "x"})) == [f"- todos[0].{name}: Unknown field"]
+def test_a_field_that_the_contract_does_not_have_is_named() -> None:
+    def check(name: str) -> None:
+        session = headway.open(memory=True)
+        assert refused(session, call({**item("A"), name: "x"})) == [f"- todos[0].{name}: Unknown field"]
+
+    check_rows(["id", "priority", "notes", "active_form", "description", "depends_on", "Content"], check)
 
 
 @pytest.mark.parametrize("name", ["summary", "title", "merge"])
@@ -161,13 +167,15 @@ def test_fifty_items_are_accepted(session: Session):
     assert shell(session, numbered(50)).stdout == "Todo list updated: 50 pending"
 
 
-@pytest.mark.parametrize("name", ["content", "activeForm"])
-@pytest.mark.parametrize("letter", ["x", "修", "👩", "é"])
-def test_200_characters_are_accepted_and_201_are_not(session: Session, name: str, letter: str):
-    assert shell(session, call({**item("A"), name: letter * 200})).exit_code == 0
-    assert refused(session, call({**item("A"), name: letter * 201})) == [
-        f"- todos[0].{name}: Must be at most 200 characters, received 201"
-    ]
+def test_200_characters_are_accepted_and_201_are_not() -> None:
+    def check(name: str, letter: str) -> None:
+        session = headway.open(memory=True)
+        assert shell(session, call({**item("A"), name: letter * 200})).exit_code == 0
+        assert refused(session, call({**item("A"), name: letter * 201})) == [
+            f"- todos[0].{name}: Must be at most 200 characters, received 201"
+        ]
+
+    check_rows(product(["content", "activeForm"], ["x", "修", "👩", "é"]), check)
 
 
 def test_length_is_counted_after_trimming(session: Session):
@@ -176,10 +184,12 @@ def test_length_is_counted_after_trimming(session: Session):
     assert (todo.content, todo.active_form) == ("x" * 200, "X")
 
 
-@pytest.mark.parametrize("name", ["content", "activeForm"])
-@pytest.mark.parametrize("blank", ["", " ", "\t\n", "\u3000", "\u2003"])
-def test_blank_text_counts_as_missing(session: Session, name: str, blank: str):
-    assert refused(session, call({**item("A"), name: blank})) == [f"- todos[0].{name}: Required"]
+def test_blank_text_counts_as_missing() -> None:
+    def check(name: str, blank: str) -> None:
+        session = headway.open(memory=True)
+        assert refused(session, call({**item("A"), name: blank})) == [f"- todos[0].{name}: Required"]
+
+    check_rows(product(["content", "activeForm"], ["", " ", "\t\n", "\u3000", "\u2003"]), check)
 
 
 def test_ids_are_stable_and_not_positions(session: Session):
@@ -236,25 +246,28 @@ def test_a_limit_that_is_no_positive_whole_number_is_reported_once_and_not_used(
 # What a call leaves alone.
 
 
-@pytest.mark.parametrize(
-    "sent",
-    [
-        "not json",
-        "",
-        "[]",
-        {"todos": [item("New"), item("")]},
-        {"todos": [item("New")], "summary": "x"},
-        {"todos": [item("A", "in_progress"), item("B", "in_progress")]},
-        numbered(51),
-    ],
-)
-def test_a_rejected_call_changes_nothing_and_fires_nothing(session: Session, sent: object):
-    shell(session, THREE)
-    before, version = session.todos, session.version
-    heard: Updates = []
-    session.on("todos:update", heard.append)
-    assert shell(session, sent).exit_code == 1
-    assert (session.todos, session.version, heard) == (before, version, [])
+def test_a_rejected_call_changes_nothing_and_fires_nothing() -> None:
+    def check(sent: object) -> None:
+        session = headway.open(memory=True)
+        shell(session, THREE)
+        before, version = session.todos, session.version
+        heard: Updates = []
+        session.on("todos:update", heard.append)
+        assert shell(session, sent).exit_code == 1
+        assert (session.todos, session.version, heard) == (before, version, [])
+
+    check_rows(
+        [
+            "not json",
+            "",
+            "[]",
+            {"todos": [item("New"), item("")]},
+            {"todos": [item("New")], "summary": "x"},
+            {"todos": [item("A", "in_progress"), item("B", "in_progress")]},
+            numbered(51),
+        ],
+        check,
+    )
 
 
 def test_an_identical_list_is_answered_as_usual_and_changes_nothing(session: Session, updates: Updates):
@@ -470,12 +483,9 @@ def test_thousands_of_items_written_in_python_do_not_bind_the_contract(session: 
     assert ids(session) == ["t8"]
 
 
-def test_a_store_that_cannot_be_used_is_one_sentence(project: object):
-    root = str(project)
-    folder = f"{root}/.headway"
-    with open(folder, "w", encoding="utf-8") as file:
-        file.write("in the way")
-    result = shell(headway.open(root), call(item("A")))
+def test_a_store_that_cannot_be_used_is_one_sentence(folder: Path):
+    (folder / ".headway").write_text("in the way", encoding="utf-8")
+    result = shell(headway.open(folder), call(item("A")))
     assert (result.stdout, result.exit_code) == ("", 1)
     assert result.stderr.startswith("Error: ")
     assert VALIDATION not in result.stderr

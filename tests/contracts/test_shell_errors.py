@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.tables import check_rows
 
 import headway
 from headway import Session
@@ -19,41 +20,44 @@ from .samples import HOSTILE, VALIDATION, Updates, call, contents, item, refused
 STATUSES = "'pending' | 'in_progress' | 'completed'"
 
 
-@pytest.mark.parametrize(
-    ("sent", "lines"),
-    [
-        ([], ["- (root): Expected object, received array"]),
-        (1, ["- (root): Expected object, received number"]),
-        ('"todos"', ["- (root): Expected object, received string"]),
-        ("null", ["- (root): Expected object, received null"]),
-        ("true", ["- (root): Expected object, received boolean"]),
-        ({}, ["- todos: Required"]),
-        ({"summary": "x"}, ["- summary: Unknown field", "- todos: Required"]),
-        ({"todos": "A, B"}, ["- todos: Expected array, received string"]),
-        ({"todos": {}}, ["- todos: Expected array, received object"]),
-        ({"todos": None}, ["- todos: Expected array, received null"]),
-        (call(1), ["- todos[0]: Expected object, received number"]),
-        (
-            call("A", None),
-            ["- todos[0]: Expected object, received string", "- todos[1]: Expected object, received null"],
-        ),
-        (call([]), ["- todos[0]: Expected object, received array"]),
-        (call({**item("A"), "content": 7}), ["- todos[0].content: Expected string, received number"]),
-        (call({**item("A"), "content": None}), ["- todos[0].content: Expected string, received null"]),
-        (call({**item("A"), "activeForm": ["x"]}), ["- todos[0].activeForm: Expected string, received array"]),
-        (call({**item("A"), "activeForm": False}), ["- todos[0].activeForm: Expected string, received boolean"]),
-        (call({**item("A"), "status": 3}), [f"- todos[0].status: Expected {STATUSES}, received number"]),
-        (call({**item("A"), "status": None}), [f"- todos[0].status: Expected {STATUSES}, received null"]),
-        (call({**item("A"), "status": {}}), [f"- todos[0].status: Expected {STATUSES}, received object"]),
-        (call({**item("A"), "priority": "high"}), ["- todos[0].priority: Unknown field"]),
-        (
-            call({}),
-            ["- todos[0].content: Required", "- todos[0].activeForm: Required", "- todos[0].status: Required"],
-        ),
-    ],
-)
-def test_each_violation_has_its_exact_text(session: Session, sent: object, lines: list[str]):
-    assert refused(session, sent) == lines
+VIOLATIONS: list[tuple[object, list[str]]] = [
+    ([], ["- (root): Expected object, received array"]),
+    (1, ["- (root): Expected object, received number"]),
+    ('"todos"', ["- (root): Expected object, received string"]),
+    ("null", ["- (root): Expected object, received null"]),
+    ("true", ["- (root): Expected object, received boolean"]),
+    ({}, ["- todos: Required"]),
+    ({"summary": "x"}, ["- summary: Unknown field", "- todos: Required"]),
+    ({"todos": "A, B"}, ["- todos: Expected array, received string"]),
+    ({"todos": {}}, ["- todos: Expected array, received object"]),
+    ({"todos": None}, ["- todos: Expected array, received null"]),
+    (call(1), ["- todos[0]: Expected object, received number"]),
+    (
+        call("A", None),
+        ["- todos[0]: Expected object, received string", "- todos[1]: Expected object, received null"],
+    ),
+    (call([]), ["- todos[0]: Expected object, received array"]),
+    (call({**item("A"), "content": 7}), ["- todos[0].content: Expected string, received number"]),
+    (call({**item("A"), "content": None}), ["- todos[0].content: Expected string, received null"]),
+    (call({**item("A"), "activeForm": ["x"]}), ["- todos[0].activeForm: Expected string, received array"]),
+    (call({**item("A"), "activeForm": False}), ["- todos[0].activeForm: Expected string, received boolean"]),
+    (call({**item("A"), "status": 3}), [f"- todos[0].status: Expected {STATUSES}, received number"]),
+    (call({**item("A"), "status": None}), [f"- todos[0].status: Expected {STATUSES}, received null"]),
+    (call({**item("A"), "status": {}}), [f"- todos[0].status: Expected {STATUSES}, received object"]),
+    (call({**item("A"), "priority": "high"}), ["- todos[0].priority: Unknown field"]),
+    (
+        call({}),
+        ["- todos[0].content: Required", "- todos[0].activeForm: Required", "- todos[0].status: Required"],
+    ),
+]
+
+
+def test_each_violation_has_its_exact_text() -> None:
+    def check(sent: object, lines: list[str]) -> None:
+        session = headway.open(memory=True)
+        assert refused(session, sent) == lines
+
+    check_rows(VIOLATIONS, check)
 
 
 def test_every_violation_is_listed_in_input_order_and_those_of_the_list_last(session: Session):
@@ -102,33 +106,36 @@ def test_a_key_that_comes_twice_is_named_rather_than_guessed_at(session: Session
     assert refused(session, text) == lines
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "{",
-        "'",
-        '{"todos":[]',
-        '{"todos":[],}',
-        "{'todos':[]}",
-        '{"todos":[]} {"todos":[]}',
-        '{"todos":[]}]',
-        "undefined",
-        '{"todos":NaN}',
-        '{"todos":[{"content":Infinity}]}',
-        '{"todos":[-Infinity]}',
-        '{"todos":[{"content":"two\nlines","activeForm":"B","status":"pending"}]}',
-        '{"todos":[{"content":"nul\0","activeForm":"B","status":"pending"}]}',
-        "\0",
-        "[" * 200_000,
-        '{"todos":' + "[" * 200_000 + "]" * 200_000 + "}",
-        '{"a":' * 100_000,
-        '"\\ud8"',
-        "\ufeff",
-        "\ufeff\ufeff{}",
-    ],
-)
-def test_what_is_no_json_is_refused_as_such(session: Session, text: str):
-    assert tuple(shell(session, text)) == ("", INVALID, 1)
+def test_what_is_no_json_is_refused_as_such() -> None:
+    def check(text: str) -> None:
+        session = headway.open(memory=True)
+        assert tuple(shell(session, text)) == ("", INVALID, 1)
+
+    check_rows(
+        [
+            "{",
+            "'",
+            '{"todos":[]',
+            '{"todos":[],}',
+            "{'todos':[]}",
+            '{"todos":[]} {"todos":[]}',
+            '{"todos":[]}]',
+            "undefined",
+            '{"todos":NaN}',
+            '{"todos":[{"content":Infinity}]}',
+            '{"todos":[-Infinity]}',
+            '{"todos":[{"content":"two\nlines","activeForm":"B","status":"pending"}]}',
+            '{"todos":[{"content":"nul\0","activeForm":"B","status":"pending"}]}',
+            "\0",
+            "[" * 200_000,
+            '{"todos":' + "[" * 200_000 + "]" * 200_000 + "}",
+            '{"a":' * 100_000,
+            '"\\ud8"',
+            "\ufeff",
+            "\ufeff\ufeff{}",
+        ],
+        check,
+    )
 
 
 def test_json_as_editors_save_it_with_a_byte_order_mark_is_accepted(session: Session):
@@ -173,35 +180,41 @@ def test_a_deep_value_is_named_by_its_type(session: Session):
         ("\\u001b[31m", "a\x1b[31mb"),
     ],
 )
-def test_escapes_are_kept_and_lone_surrogates_become_storable(project: Path, escape: str, kept: str):
-    session = headway.open(project)
+def test_escapes_are_kept_and_lone_surrogates_become_storable(folder: Path, escape: str, kept: str):
+    session = headway.open(folder)
     result = shell(session, f'{{"todos":[{{"content":"a{escape}b","activeForm":"B","status":"pending"}}]}}')
     assert result.stdout == "Todo list updated: 1 pending"
     session.close()
-    assert contents(headway.open(project)) == [kept]
+    assert contents(headway.open(folder)) == [kept]
 
 
-@pytest.mark.parametrize("text", ["\x1b[2J\x1b]0;owned\x07", "a\nb", "a\rb", "\u202eabc", "\x9b31m", "\ud800", "\0"])
-def test_nothing_that_a_terminal_obeys_comes_back_in_an_error(session: Session, text: str):
-    sent = {"todos": [{**item("A", f"x{text}y"), f"f{text}": 1}], f"g{text}": 1}
-    clean = neutral(text)
-    lines = refused(session, sent)
-    assert lines == [
-        f"- todos[0].status: Expected {STATUSES}, received 'x{clean}y'",
-        f"- todos[0].f{clean}: Unknown field",
-        f"- g{clean}: Unknown field",
-    ]
-    assert all(line.isprintable() for line in lines)
-    "\n".join(lines).encode()
+def test_nothing_that_a_terminal_obeys_comes_back_in_an_error() -> None:
+    def check(text: str) -> None:
+        session = headway.open(memory=True)
+        sent = {"todos": [{**item("A", f"x{text}y"), f"f{text}": 1}], f"g{text}": 1}
+        clean = neutral(text)
+        lines = refused(session, sent)
+        assert lines == [
+            f"- todos[0].status: Expected {STATUSES}, received 'x{clean}y'",
+            f"- todos[0].f{clean}: Unknown field",
+            f"- g{clean}: Unknown field",
+        ]
+        assert all(line.isprintable() for line in lines)
+        "\n".join(lines).encode()
+
+    check_rows(["\x1b[2J\x1b]0;owned\x07", "a\nb", "a\rb", "\u202eabc", "\x9b31m", "\ud800", "\0"], check)
 
 
-@pytest.mark.parametrize("text", HOSTILE)
-def test_hostile_content_is_kept_and_dropped_by_name_without_harm(session: Session, text: str):
-    assert shell(session, call(item(text, active=text))).exit_code == 0
-    assert contents(session) == [text.strip()]
-    note = shell(session, call()).stdout
-    assert note == f"Todo list cleared\nNote: 1 unfinished todo was dropped: {neutral(text.strip())}"
-    assert all(line.isprintable() for line in note.split("\n"))
+def test_hostile_content_is_kept_and_dropped_by_name_without_harm() -> None:
+    def check(text: str) -> None:
+        session = headway.open(memory=True)
+        assert shell(session, call(item(text, active=text))).exit_code == 0
+        assert contents(session) == [text.strip()]
+        note = shell(session, call()).stdout
+        assert note == f"Todo list cleared\nNote: 1 unfinished todo was dropped: {neutral(text.strip())}"
+        assert all(line.isprintable() for line in note.split("\n"))
+
+    check_rows(HOSTILE, check)
 
 
 JSON = st.recursive(

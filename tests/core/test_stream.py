@@ -13,6 +13,7 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
+from tests.support.processes import python, start
 
 import headway
 from headway import Event, Session, Todo
@@ -150,19 +151,20 @@ def test_a_follower_in_another_process_gets_a_run_from_its_beginning_to_its_end(
     session = headway.open(tmp_path)
     session.add("A")
     session.add("B")
-    with subprocess.Popen(
-        [sys.executable, "-c", FOLLOW, str(tmp_path), "1"], stdout=subprocess.PIPE, text=True
-    ) as follower:
-        assert follower.stdout is not None
-        assert follower.stdout.readline() == "ready\n"
-        assert follower.stdout.readline() == "2 default main TodoListUpdated B\n"
+    follower = start(python(FOLLOW, tmp_path, 1))
+    try:
+        assert follower.out.line() == "ready"
+        assert follower.out.line() == "2 default main TodoListUpdated B"
         running = Running(session).begin()
         create(session, "Run the tests")
         running.calls(True, True, True)
         running.end()
-        said, _ = follower.communicate(timeout=60)
+        done = follower.end()
+    finally:
+        follower.discard()
     session.close()
-    rows = [line.split(" ", 4) for line in said.splitlines()]
+    assert done.code == 0, done.err
+    rows = [line.split(" ", 4) for line in done.out.splitlines()]
     assert [int(row[0]) for row in rows] == list(range(3, 3 + len(rows)))
     assert [row[3] for row in rows[:2]] == ["RunStarted", "RoundStarted"]
     assert (rows[-1][3], sum(row[3] == "TodoListItemProgress" for row in rows)) == ("RunFinished", 3)
@@ -504,8 +506,8 @@ def flooded(session: Session, ear: Ear, events: int) -> None:
     running = Running(session).begin(rounds=0)
     assert session.version == 1
     assert ear.busy.wait(SECONDS)
-    for start in range(0, events, 100):
-        running.record(*(RunError(str(n)) for n in range(start, min(start + 100, events))))
+    for first in range(0, events, 100):
+        running.record(*(RunError(str(n)) for n in range(first, min(first + 100, events))))
 
 
 @pytest.mark.parametrize("count", [MOST_WAITING, MOST_WAITING + 1, 2 * MOST_WAITING + 700])

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from tests.support.processes import discard_all
+from tests.support.projects import forget_settings
 
 from headway.settings.files import user_config_file
 
@@ -20,14 +21,14 @@ def git(folder: Path, *words: str) -> None:
 
 
 @pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for name in [name for name in os.environ if name.startswith(("HEADWAY_", "GIT_"))]:
-        monkeypatch.delenv(name)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    forget_settings(monkeypatch, tmp_path)
     folder = tmp_path / "home"
     folder.mkdir()
     monkeypatch.setenv("HOME", str(folder))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(folder / "config"))
-    return folder
+    yield folder
+    discard_all()
 
 
 @pytest.fixture
@@ -44,18 +45,19 @@ def homeless(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Path:
-    folder = tmp_path / "project"
-    (folder / ".headway").mkdir(parents=True)
-    return folder
+def folder(tmp_path: Path) -> Path:
+    """A project beside the home, that has its folder for settings already."""
+    made = tmp_path / "project"
+    (made / ".headway").mkdir(parents=True)
+    return made
 
 
 @pytest.fixture
-def in_project(project: Path) -> Write:
+def in_project(folder: Path) -> Write:
     """Writes the project's file."""
 
     def write(text: str) -> Path:
-        file = project / ".headway/config.toml"
+        file = folder / ".headway/config.toml"
         file.write_text(text, encoding="utf-8")
         return file
 

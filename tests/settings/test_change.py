@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import subprocess
-import sys
-import tempfile
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +11,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.processes import Done, python, start
+from tests.support.projects import temporary_folder
+from tests.support.tables import check_rows
 
 from headway.core.errors import HeadwayError, SettingsError
 from headway.settings import Settings, load_settings
@@ -34,12 +34,12 @@ results = 5  # few
 """
 
 
-def test_comments_and_order_are_kept(project: Path, in_project: Write) -> None:
+def test_comments_and_order_are_kept(folder: Path, in_project: Write) -> None:
     file = in_project(COMMENTED)
-    set_in_project(str(project), "mode", ["yolo"])
-    set_in_project(str(project), "limits.results", ["7"])
-    set_in_project(str(project), "allow", ["bash: pytest *", "bash: 测试"])
-    set_in_project(str(project), "limits.read_lines", ["20"])
+    set_in_project(str(folder), "mode", ["yolo"])
+    set_in_project(str(folder), "limits.results", ["7"])
+    set_in_project(str(folder), "allow", ["bash: pytest *", "bash: 测试"])
+    set_in_project(str(folder), "limits.read_lines", ["20"])
     assert file.read_text(encoding="utf-8") == (
         COMMENTED.replace('"default"', '"yolo"')
         .replace("results = 5  # few\n", "results = 7  # few\nread_lines = 20\n")
@@ -58,11 +58,11 @@ def test_comments_and_order_are_kept(project: Path, in_project: Write) -> None:
         "limits = {}\n",
     ],
 )
-def test_a_key_is_added_to_any_form_of_file(project: Path, in_project: Write, before: str) -> None:
+def test_a_key_is_added_to_any_form_of_file(folder: Path, in_project: Write, before: str) -> None:
     file = in_project(before)
-    set_in_project(str(project), "parallel", ["3"])
-    set_in_project(str(project), "limits.read_lines", ["20"])
-    set_in_project(str(project), "hosts", [])
+    set_in_project(str(folder), "parallel", ["3"])
+    set_in_project(str(folder), "limits.read_lines", ["20"])
+    set_in_project(str(folder), "hosts", [])
     old = tomllib.loads(before)
     assert tomllib.loads(file.read_text(encoding="utf-8")) == {
         "parallel": 3,
@@ -83,49 +83,49 @@ def test_the_folder_is_private_and_ignored_and_the_file_is_for_its_owner(tmp_pat
     assert sorted(os.listdir(tmp_path / ".headway")) == [".gitignore", "config.toml"]
 
 
-def test_the_users_folder_is_made(project: Path, home: Path) -> None:
+def test_the_users_folder_is_made(folder: Path, home: Path) -> None:
     file, _ = set_for_user("model", ["a:通义"])
     assert file == str(home / "config/headway/config.toml")
     assert Path(file).stat().st_mode & 0o777 == 0o600
-    assert load_settings(project, environ={}).settings.model == "a:通义"
+    assert load_settings(folder, environ={}).settings.model == "a:通义"
 
 
-def test_a_link_stays_a_link(project: Path) -> None:
-    (project / "shared.toml").write_text("# shared\n", encoding="utf-8")
-    (project / ".headway/config.toml").symlink_to("../shared.toml")
-    set_in_project(str(project), "tracking", ["manual"])
-    assert (project / ".headway/config.toml").is_symlink()
-    assert (project / "shared.toml").read_text(encoding="utf-8") == '# shared\ntracking = "manual"\n'
+def test_a_link_stays_a_link(folder: Path) -> None:
+    (folder / "shared.toml").write_text("# shared\n", encoding="utf-8")
+    (folder / ".headway/config.toml").symlink_to("../shared.toml")
+    set_in_project(str(folder), "tracking", ["manual"])
+    assert (folder / ".headway/config.toml").is_symlink()
+    assert (folder / "shared.toml").read_text(encoding="utf-8") == '# shared\ntracking = "manual"\n'
 
 
-def test_without_a_value_a_key_is_removed_and_all_else_stays(project: Path, in_project: Write) -> None:
+def test_without_a_value_a_key_is_removed_and_all_else_stays(folder: Path, in_project: Write) -> None:
     file = in_project(COMMENTED + "read_lines = 20\n")
-    assert set_in_project(str(project), "mode", []) == (str(file), None)
-    assert set_in_project(str(project), "limits.results", []) == (str(file), None)
+    assert set_in_project(str(folder), "mode", []) == (str(file), None)
+    assert set_in_project(str(folder), "limits.results", []) == (str(file), None)
     assert file.read_text(encoding="utf-8") == (
         (COMMENTED + "read_lines = 20\n")
         .replace('mode = "default"  # for now\n', "")
         .replace("results = 5  # few\n", "")
     )
-    assert load_settings(project, environ={}).settings.limits.results == Settings().limits.results
+    assert load_settings(folder, environ={}).settings.limits.results == Settings().limits.results
 
 
-def test_a_key_is_removed_from_the_users_file_too(project: Path, for_user: Write) -> None:
+def test_a_key_is_removed_from_the_users_file_too(folder: Path, for_user: Write) -> None:
     file = for_user('# mine\nmodel = "a:b"\nmax_cost = 2.5\n')
     assert set_for_user("max_cost", []) == (str(file), None)
     assert file.read_text(encoding="utf-8") == '# mine\nmodel = "a:b"\n'
-    assert load_settings(project, environ={}).sources["max_cost"] == "default"
+    assert load_settings(folder, environ={}).sources["max_cost"] == "default"
 
 
 @pytest.mark.parametrize("name", ["allow", "hosts", "private_hosts", "env"])
 def test_a_list_without_a_value_becomes_empty_and_hides_the_one_below(
-    project: Path, in_project: Write, for_user: Write, name: str
+    folder: Path, in_project: Write, for_user: Write, name: str
 ) -> None:
     for_user(f'{name} = ["a"]\n')
     file = in_project(f'{name} = ["b"]  # mine\n')
-    assert set_in_project(str(project), name, []) == (str(file), ())
+    assert set_in_project(str(folder), name, []) == (str(file), ())
     assert file.read_text(encoding="utf-8") == f"{name} = []  # mine\n"
-    assert value_of(load_settings(project, environ={}).settings, name) == ()
+    assert value_of(load_settings(folder, environ={}).settings, name) == ()
 
 
 @pytest.mark.parametrize(
@@ -140,94 +140,97 @@ def test_a_list_without_a_value_becomes_empty_and_hides_the_one_below(
         ),
     ],
 )
-def test_a_key_is_removed_from_any_form_of_file(project: Path, before: str, after: str) -> None:
-    file = project / ".headway/config.toml"
+def test_a_key_is_removed_from_any_form_of_file(folder: Path, before: str, after: str) -> None:
+    file = folder / ".headway/config.toml"
     file.write_bytes(before.encode())
     name = "mode" if before == "# kept\n" else "limits.results"
-    set_in_project(str(project), name, [])
+    set_in_project(str(folder), name, [])
     assert file.read_bytes().decode() == after
 
 
-def test_a_key_is_removed_from_a_table_on_one_line(project: Path, in_project: Write) -> None:
+def test_a_key_is_removed_from_a_table_on_one_line(folder: Path, in_project: Write) -> None:
     file = in_project("limits = {results = 5, read_lines = 20}  # few\n")
-    set_in_project(str(project), "limits.results", [])
+    set_in_project(str(folder), "limits.results", [])
     text = file.read_text(encoding="utf-8")
     assert tomllib.loads(text) == {"limits": {"read_lines": 20}}
     assert text.endswith("}  # few\n")
 
 
-def test_a_bad_value_can_be_removed(project: Path, in_project: Write) -> None:
+def test_a_bad_value_can_be_removed(folder: Path, in_project: Write) -> None:
     file = in_project("parallel = 0\nmax_rounds = 3\n")
-    set_in_project(str(project), "parallel", [])
+    set_in_project(str(folder), "parallel", [])
     assert file.read_text(encoding="utf-8") == "max_rounds = 3\n"
 
 
 def test_a_folder_that_another_process_keeps_locked_is_named_and_nothing_is_written(
-    project: Path, in_project: Write, monkeypatch: pytest.MonkeyPatch
+    folder: Path, in_project: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("headway.store.folder.PATIENCE", 0.1)
     file = in_project("# kept\n")
-    handle = os.open(project / ".headway", os.O_RDONLY)
+    handle = os.open(folder / ".headway", os.O_RDONLY)
     fcntl.flock(handle, fcntl.LOCK_EX)
     try:
         with pytest.raises(SettingsError, match=r"Another process keeps '.*\.headway' locked; try again\."):
-            set_in_project(str(project), "parallel", ["3"])
+            set_in_project(str(folder), "parallel", ["3"])
     finally:
         os.close(handle)
     assert file.read_text(encoding="utf-8") == "# kept\n"
 
 
-@pytest.mark.parametrize(
-    ("name", "texts", "what"),
-    [
-        ("mode", ["yes"], "mode: Expected 'default' | 'auto_edit' | 'yolo', received 'yes'"),
-        ("parallel", ["65"], "parallel: Must be at most 64, received 65"),
-        ("parallel", ["many"], "parallel: Expected whole number, received 'many'"),
-        ("parallel", ["9" * 5000], "parallel: Expected whole number, received"),
-        ("max_cost", ["-1"], "max_cost: Must be more than 0, received -1"),
-        ("max_cost", ["nan"], "max_cost: Expected a finite number, received nan"),
-        ("hosts", ["a b", "c"], "hosts[0]: Expected a host"),
-        ("model", ["sk-abc123"], "keys belong in the environment"),
-        ("api_key", ["sk-abc123"], "keys belong in the environment"),
-        ("mod", ["yolo"], "There is no setting 'mod'; did you mean 'mode'?"),
-        ("\x1b[2J", ["x"], "There is no setting '␛[2J'; see: headway config show"),
-        ("limits", ["x"], "There is no setting 'limits'"),
-    ],
-)
-def test_a_value_that_cannot_be_used_changes_nothing(tmp_path: Path, name: str, texts: list[str], what: str) -> None:
+UNUSABLE = [
+    ("mode", ["yes"], "mode: Expected 'default' | 'auto_edit' | 'yolo', received 'yes'"),
+    ("parallel", ["65"], "parallel: Must be at most 64, received 65"),
+    ("parallel", ["many"], "parallel: Expected whole number, received 'many'"),
+    ("parallel", ["9" * 5000], "parallel: Expected whole number, received"),
+    ("max_cost", ["-1"], "max_cost: Must be more than 0, received -1"),
+    ("max_cost", ["nan"], "max_cost: Expected a finite number, received nan"),
+    ("hosts", ["a b", "c"], "hosts[0]: Expected a host"),
+    ("model", ["sk-abc123"], "keys belong in the environment"),
+    ("api_key", ["sk-abc123"], "keys belong in the environment"),
+    ("mod", ["yolo"], "There is no setting 'mod'; did you mean 'mode'?"),
+    ("\x1b[2J", ["x"], "There is no setting '␛[2J'; see: headway config show"),
+    ("limits", ["x"], "There is no setting 'limits'"),
+]
+
+
+def test_a_value_that_cannot_be_used_changes_nothing(tmp_path: Path) -> None:
     before = sorted(os.listdir(tmp_path))
-    with pytest.raises(SettingsError) as caught:
-        set_in_project(str(tmp_path), name, texts)
-    assert what in str(caught.value)
-    assert sorted(os.listdir(tmp_path)) == before
+
+    def check(name: str, texts: list[str], what: str) -> None:
+        with pytest.raises(SettingsError) as caught:
+            set_in_project(str(tmp_path), name, texts)
+        assert what in str(caught.value)
+        assert sorted(os.listdir(tmp_path)) == before
+
+    check_rows(UNUSABLE, check)
 
 
 @pytest.mark.parametrize("before", ["mode = ", "zzz = 1\n", "max_rounds = 0\n", "limits = 5\n"])
-def test_a_file_that_is_bad_elsewhere_is_left_alone(project: Path, in_project: Write, before: str) -> None:
+def test_a_file_that_is_bad_elsewhere_is_left_alone(folder: Path, in_project: Write, before: str) -> None:
     file = in_project(before)
     with pytest.raises(SettingsError, match=r"config\.toml"):
-        set_in_project(str(project), "parallel", ["3"])
+        set_in_project(str(folder), "parallel", ["3"])
     assert file.read_text(encoding="utf-8") == before
-    assert os.listdir(project / ".headway") == ["config.toml"] or ".gitignore" in os.listdir(project / ".headway")
+    assert os.listdir(folder / ".headway") == ["config.toml"] or ".gitignore" in os.listdir(folder / ".headway")
 
 
-def test_a_bad_value_can_be_replaced_by_a_good_one(project: Path, in_project: Write) -> None:
+def test_a_bad_value_can_be_replaced_by_a_good_one(folder: Path, in_project: Write) -> None:
     in_project("parallel = 0\n")
-    set_in_project(str(project), "parallel", ["2"])
-    assert load_settings(project, environ={}).settings.parallel == 2
+    set_in_project(str(folder), "parallel", ["2"])
+    assert load_settings(folder, environ={}).settings.parallel == 2
 
 
-def in_the_way_of_the_folder(project: Path) -> None:
-    (project / ".headway").rmdir()
-    (project / ".headway").touch()
+def in_the_way_of_the_folder(folder: Path) -> None:
+    (folder / ".headway").rmdir()
+    (folder / ".headway").touch()
 
 
-def in_the_way_of_the_file(project: Path) -> None:
-    (project / ".headway/config.toml").mkdir()
+def in_the_way_of_the_file(folder: Path) -> None:
+    (folder / ".headway/config.toml").mkdir()
 
 
-def leading_out(project: Path) -> None:
-    (project / ".headway/config.toml").symlink_to(project.parent / "other.toml")
+def leading_out(folder: Path) -> None:
+    (folder / ".headway/config.toml").symlink_to(folder.parent / "other.toml")
 
 
 @pytest.mark.parametrize(
@@ -238,11 +241,11 @@ def leading_out(project: Path) -> None:
         (leading_out, "leads out of the project"),
     ],
 )
-def test_what_is_in_the_way_is_named(project: Path, obstacle: Callable[[Path], None], what: str) -> None:
-    obstacle(project)
+def test_what_is_in_the_way_is_named(folder: Path, obstacle: Callable[[Path], None], what: str) -> None:
+    obstacle(folder)
     with pytest.raises(HeadwayError, match=what):
-        set_in_project(str(project), "parallel", ["3"])
-    assert not (project.parent / "other.toml").exists()
+        set_in_project(str(folder), "parallel", ["3"])
+    assert not (folder.parent / "other.toml").exists()
 
 
 def test_a_folder_that_cannot_be_made_is_named(home: Path) -> None:
@@ -265,19 +268,15 @@ for count in range(1, 41):
 """
 
 
-def test_writers_at_once_lose_nothing_and_never_leave_a_broken_file(project: Path, in_project: Write) -> None:
+def test_writers_at_once_lose_nothing_and_never_leave_a_broken_file(folder: Path, in_project: Write) -> None:
     file = in_project("# kept\n")
     names = ["parallel", "max_rounds", "max_tokens", "max_cost"]
-    writers = [subprocess.Popen([sys.executable, "-c", WRITER, str(project), name]) for name in names]
-    try:
-        while any(writer.poll() is None for writer in writers):
-            assert file.read_text(encoding="utf-8").startswith("# kept\n")
-            load_settings(project, environ={})
-        assert [writer.wait(60) for writer in writers] == [0, 0, 0, 0]
-    finally:
-        for writer in writers:
-            writer.kill()
-    settings = load_settings(project, environ={}).settings
+    writers = [start(python(WRITER, folder, name)) for name in names]
+    while not all(writer.has_ended for writer in writers):
+        assert file.read_text(encoding="utf-8").startswith("# kept\n")
+        load_settings(folder, environ={})
+    assert [writer.end() for writer in writers] == [Done(0, "", "")] * 4
+    settings = load_settings(folder, environ={}).settings
     assert [value_of(settings, name) for name in names] == [40, 40, 40, 40.0]
     assert sorted(os.listdir(file.parent)) == [".gitignore", "config.toml"]
 
@@ -288,11 +287,11 @@ def test_writers_at_once_lose_nothing_and_never_leave_a_broken_file(project: Pat
     )
 )
 def test_what_was_set_is_what_is_loaded(settings: list[tuple[str, object]]) -> None:
-    with tempfile.TemporaryDirectory() as folder:
+    with temporary_folder() as folder:
         for name, value in settings:
             words = texts(value)
-            set_in_project(folder, name, [words] if isinstance(words, str) else words)
-        loaded = load_settings(folder, environ={}, user_file=Path(folder, "none.toml"))
+            set_in_project(str(folder), name, [words] if isinstance(words, str) else words)
+        loaded = load_settings(folder, environ={}, user_file=folder / "none.toml")
     for name, value in dict(settings).items():
         assert value_of(loaded.settings, name) == value
         assert loaded.sources[name] == ".headway/config.toml"

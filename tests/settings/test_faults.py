@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from itertools import product
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.tables import check_rows
 
 from headway.core.errors import HeadwayError, SettingsError
 from headway.core.text import neutral
@@ -40,14 +42,16 @@ BOUNDS = [
 ]
 
 
-@pytest.mark.parametrize(("name", "least", "most"), BOUNDS)
-def test_a_whole_number_may_be_as_small_and_as_large_as_its_bounds(name: str, least: int, most: int | None) -> None:
-    assert fault(name, least) is None
-    word = "more than 0" if name == "max_tokens" else f"at least {least}"
-    assert fault(name, least - 1) == f"{name}: Must be {word}, received {least - 1}"
-    if most is not None:
-        assert fault(name, most) is None
-        assert fault(name, most + 1) == f"{name}: Must be at most {most}, received {most + 1}"
+def test_a_whole_number_may_be_as_small_and_as_large_as_its_bounds() -> None:
+    def holds(name: str, least: int, most: int | None) -> None:
+        assert fault(name, least) is None
+        word = "more than 0" if name == "max_tokens" else f"at least {least}"
+        assert fault(name, least - 1) == f"{name}: Must be {word}, received {least - 1}"
+        if most is not None:
+            assert fault(name, most) is None
+            assert fault(name, most + 1) == f"{name}: Must be at most {most}, received {most + 1}"
+
+    check_rows(BOUNDS, holds)
 
 
 SECONDS = {"search_seconds": 600, "bash_seconds": 86_400, "bash_seconds_max": 86_400, "fetch_seconds": 600}
@@ -98,9 +102,11 @@ USABLE = {
 }
 
 
-@pytest.mark.parametrize(("name", "value"), [(name, value) for name in USABLE for value in USABLE[name]])
-def test_a_usable_value_is_taken(name: str, value: object) -> None:
-    assert fault(name, value) is None
+def test_a_usable_value_is_taken() -> None:
+    def holds(name: str, value: object) -> None:
+        assert fault(name, value) is None
+
+    check_rows([(name, value) for name in USABLE for value in USABLE[name]], holds)
 
 
 MODEL = "Expected 'provider:name', such as 'openai:NAME' or 'ollama:NAME', received"
@@ -139,9 +145,11 @@ UNUSABLE: list[tuple[str, object, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("name", "value", "what"), UNUSABLE)
-def test_an_unusable_value_is_named(name: str, value: object, what: str) -> None:
-    assert fault(name, value) == f"{name}: {what}"
+def test_an_unusable_value_is_named() -> None:
+    def holds(name: str, value: object, what: str) -> None:
+        assert fault(name, value) == f"{name}: {what}"
+
+    check_rows(UNUSABLE, holds)
 
 
 HOST = "Expected a host or an IP address without a port, received"
@@ -160,39 +168,45 @@ def test_every_unusable_entry_of_a_list_is_named(name: str, entries: list[str], 
     assert all(line.startswith(f"{name}[{index}]: {what}") for index, line in enumerate(lines))
 
 
-@pytest.mark.parametrize("secret", ["sk-abc123", "AIzaSyA123", "ghp_abcdef", "openai:sk-abc123", " sk-proj-1234 "])
-@pytest.mark.parametrize("name", ["model", "base_url", "web_search", "mode", "parallel"])
-def test_a_secret_is_refused_without_being_repeated(name: str, secret: str) -> None:
-    said = fault(name, secret) or ""
-    assert "keys belong in the environment" in said
-    assert secret.strip() not in said
-    assert "keys belong" in (fault("env", [secret]) or "")
+def test_a_secret_is_refused_without_being_repeated() -> None:
+    def holds(secret: str, name: str) -> None:
+        said = fault(name, secret) or ""
+        assert "keys belong in the environment" in said
+        assert secret.strip() not in said
+        assert "keys belong" in (fault("env", [secret]) or "")
+
+    check_rows(
+        product(
+            ["sk-abc123", "AIzaSyA123", "ghp_abcdef", "openai:sk-abc123", " sk-proj-1234 "],
+            ["model", "base_url", "web_search", "mode", "parallel"],
+        ),
+        holds,
+    )
 
 
-@pytest.mark.parametrize("name", ["OPENAI_API_KEY", "openai_key", "limits.token", "modle"])
-@pytest.mark.parametrize(
-    "secret", ["sk-abc123def", "AIzaSyA123", "tvly-abc123", "xai-abc123def456ghi789jk", "npm_abc123def456ghi789jk"]
-)
 def test_a_key_under_a_name_that_is_no_setting_is_told_where_keys_belong(
-    project: Path, in_project: Write, for_user: Write, name: str, secret: str
+    folder: Path, in_project: Write, for_user: Write
 ) -> None:
-    line = f'{name} = "{secret}"\n'
-    for write in (in_project, for_user):
-        file = write(line)
+    def holds(name: str, secret: str, write: Write) -> None:
+        file = write(f'{name} = "{secret}"\n')
         with pytest.raises(SettingsError) as caught:
-            load_settings(project, environ={})
+            load_settings(folder, environ={})
+        file.unlink()
         assert str(caught.value) == (
             f"'{file}' has settings that cannot be used; correct the file:\n- {name}: Looks like a secret key; "
             "keys belong in the environment, where the provider's library finds them"
         )
-        file.unlink()
+
+    names = ["OPENAI_API_KEY", "openai_key", "limits.token", "modle"]
+    secrets = ["sk-abc123def", "AIzaSyA123", "tvly-abc123", "xai-abc123def456ghi789jk", "npm_abc123def456ghi789jk"]
+    check_rows(product(names, secrets, [in_project, for_user]), holds)
 
 
 @pytest.mark.parametrize("line", ["KEY = ['sk-abc123def']", "[openai]\nkey = 'sk-abc123def'", "KEY = sk-abc123def"])
-def test_a_key_in_whatever_form_is_never_repeated(project: Path, in_project: Write, line: str) -> None:
+def test_a_key_in_whatever_form_is_never_repeated(folder: Path, in_project: Write, line: str) -> None:
     in_project(line)
     with pytest.raises(SettingsError) as caught:
-        load_settings(project, environ={})
+        load_settings(folder, environ={})
     assert "abc123def" not in str(caught.value)
 
 
@@ -223,10 +237,10 @@ def test_a_host_is_kept_in_one_way_of_writing_it() -> None:
     )
 
 
-def test_every_fault_of_a_file_is_listed_with_the_file_and_the_nearest_key(project: Path, in_project: Write) -> None:
+def test_every_fault_of_a_file_is_listed_with_the_file_and_the_nearest_key(folder: Path, in_project: Write) -> None:
     file = in_project('mode = "yes"\nmodell = "a:b"\nzzz = 1\nparallel = 0\n[limits]\nresult = 1\nresults = 0\n')
     with pytest.raises(SettingsError) as caught:
-        load_settings(project, environ={})
+        load_settings(folder, environ={})
     assert str(caught.value) == (
         f"'{file}' has settings that cannot be used; correct the file:\n"
         f"- mode: {MODES} 'yes'\n"
@@ -241,11 +255,11 @@ def test_every_fault_of_a_file_is_listed_with_the_file_and_the_nearest_key(proje
     assert isinstance(caught.value, ValueError)
 
 
-def test_faults_of_all_places_are_told_at_once(project: Path, in_project: Write, for_user: Write) -> None:
+def test_faults_of_all_places_are_told_at_once(folder: Path, in_project: Write, for_user: Write) -> None:
     for_user("parallel = 0\n")
     in_project("max_rounds = 0\n")
     with pytest.raises(SettingsError) as caught:
-        load_settings(project, {"max_tokens": 0}, {"HEADWAY_MODE": "no", "HEADWAY_MAX_COST": "much"})
+        load_settings(folder, {"max_tokens": 0}, {"HEADWAY_MODE": "no", "HEADWAY_MAX_COST": "much"})
     lines = str(caught.value).splitlines()
     assert lines[4:] == [
         "The environment has settings that cannot be used; correct or unset HEADWAY_MODE, HEADWAY_MAX_COST:",
@@ -257,62 +271,65 @@ def test_faults_of_all_places_are_told_at_once(project: Path, in_project: Write,
     assert len(caught.value.violations) == 5
 
 
-@pytest.mark.parametrize(
-    ("content", "what"),
-    [
-        (b"mode = ", "is not TOML: "),
-        (b"a = 1\na = 2\n", "is not TOML: "),
-        (b"parallel = " + b"9" * 5000, "is not TOML: "),
-        (b"model = '\xff'", "is not UTF-8 text; save it as UTF-8"),
-        (b"a = " + b"[" * 20_000, "is nested too deeply"),
-        (b"limits = 5\n", "limits: Expected a table [limits]"),
-        (b"#" * (MAX_BYTES + 1), "is larger than 1 MB"),
-        (b"model" + b".a" * 90 + b" = 1", "model: Expected string, received object"),
-        (b"model" + b".a" * 400_000 + b" = 1", "is nested too deeply"),
-        (b"limits = {" + b"'a' . " * 100_000 + b"a = 1}", "is nested too deeply"),
-        (b"[" + b'"\\"b".' * 100_000 + b"a]", "is nested too deeply"),
-        (b"model = 2024-01-01", "model: Expected string, received date"),
-        (b"'\\u001b[2J\\u202e' = 1", "Unknown setting"),
-    ],
-)
-def test_a_file_that_cannot_be_used_is_named(project: Path, content: bytes, what: str) -> None:
-    file = project / ".headway/config.toml"
-    file.write_bytes(content)
-    with pytest.raises(SettingsError) as caught:
-        load_settings(project, environ={})
-    assert str(file) in str(caught.value)
-    assert what in str(caught.value)
-    assert all(line == neutral(line) for line in str(caught.value).splitlines())
+UNUSABLE_FILES = [
+    (b"mode = ", "is not TOML: "),
+    (b"a = 1\na = 2\n", "is not TOML: "),
+    (b"parallel = " + b"9" * 5000, "is not TOML: "),
+    (b"model = '\xff'", "is not UTF-8 text; save it as UTF-8"),
+    (b"a = " + b"[" * 20_000, "is nested too deeply"),
+    (b"limits = 5\n", "limits: Expected a table [limits]"),
+    (b"#" * (MAX_BYTES + 1), "is larger than 1 MB"),
+    (b"model" + b".a" * 90 + b" = 1", "model: Expected string, received object"),
+    (b"model" + b".a" * 400_000 + b" = 1", "is nested too deeply"),
+    (b"limits = {" + b"'a' . " * 100_000 + b"a = 1}", "is nested too deeply"),
+    (b"[" + b'"\\"b".' * 100_000 + b"a]", "is nested too deeply"),
+    (b"model = 2024-01-01", "model: Expected string, received date"),
+    (b"'\\u001b[2J\\u202e' = 1", "Unknown setting"),
+]
 
 
-def test_a_file_of_the_greatest_size_is_read(project: Path) -> None:
-    (project / ".headway/config.toml").write_bytes(b"#" * MAX_BYTES)
-    assert load_settings(project, environ={}).settings.parallel == 1
+def test_a_file_that_cannot_be_used_is_named(folder: Path) -> None:
+    file = folder / ".headway/config.toml"
+
+    def holds(content: bytes, what: str) -> None:
+        file.write_bytes(content)
+        with pytest.raises(SettingsError) as caught:
+            load_settings(folder, environ={})
+        assert str(file) in str(caught.value)
+        assert what in str(caught.value)
+        assert all(line == neutral(line) for line in str(caught.value).splitlines())
+
+    check_rows(UNUSABLE_FILES, holds)
 
 
-def test_what_is_no_file_is_refused_without_waiting(project: Path) -> None:
-    file = project / ".headway/config.toml"
+def test_a_file_of_the_greatest_size_is_read(folder: Path) -> None:
+    (folder / ".headway/config.toml").write_bytes(b"#" * MAX_BYTES)
+    assert load_settings(folder, environ={}).settings.parallel == 1
+
+
+def test_what_is_no_file_is_refused_without_waiting(folder: Path) -> None:
+    file = folder / ".headway/config.toml"
     os.mkfifo(file)
     with pytest.raises(SettingsError, match="is not a file; move it away"):
-        load_settings(project, environ={})
+        load_settings(folder, environ={})
     file.unlink()
     file.mkdir()
     with pytest.raises(SettingsError, match="is not a file; move it away"):
-        load_settings(project, environ={})
+        load_settings(folder, environ={})
 
 
-def test_a_link_to_itself_is_named(project: Path) -> None:
-    file = project / ".headway/config.toml"
+def test_a_link_to_itself_is_named(folder: Path) -> None:
+    file = folder / ".headway/config.toml"
     file.symlink_to("config.toml")
     with pytest.raises(SettingsError, match=r"could not be read: .*make it readable"):
-        load_settings(project, environ={})
+        load_settings(folder, environ={})
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_an_unreadable_file_is_named(project: Path, in_project: Write) -> None:
+def test_an_unreadable_file_is_named(folder: Path, in_project: Write) -> None:
     in_project("parallel = 2\n").chmod(0)
     with pytest.raises(SettingsError, match="could not be read: Permission denied"):
-        load_settings(project, environ={})
+        load_settings(folder, environ={})
 
 
 def test_a_missing_project_is_named(tmp_path: Path) -> None:

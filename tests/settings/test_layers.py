@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.projects import temporary_folder
 
 from headway.core.errors import HeadwayError
 from headway.settings import Settings, TodoTools, Tracking, load_settings
@@ -19,8 +19,8 @@ from .samples import texts, values, written
 NONE: dict[str, str] = {}
 
 
-def test_without_any_file_every_value_is_the_default(project: Path) -> None:
-    loaded = load_settings(project, environ=NONE)
+def test_without_any_file_every_value_is_the_default(folder: Path) -> None:
+    loaded = load_settings(folder, environ=NONE)
     assert loaded.settings == Settings()
     assert set(loaded.sources.values()) == {"default"}
     assert list(loaded.sources) == list(KEYS)
@@ -40,12 +40,12 @@ def test_the_defaults_are_the_documented_ones() -> None:
 
 
 def test_a_flag_wins_over_the_environment_and_that_over_the_files(
-    project: Path, in_project: Write, for_user: Write
+    folder: Path, in_project: Write, for_user: Write
 ) -> None:
     own = for_user('model = "a:user"\nparallel = 2\nmax_rounds = 2\nmax_tokens = 2\n')
     in_project('model = "a:project"\nparallel = 3\nmax_rounds = 3\n')
     environ = {"HEADWAY_MODEL": "a:environment", "HEADWAY_PARALLEL": "4"}
-    loaded = load_settings(project, {"model": "a:flag", "mode": None}, environ)
+    loaded = load_settings(folder, {"model": "a:flag", "mode": None}, environ)
     settings, sources = loaded.settings, loaded.sources
     assert (settings.model, sources["model"]) == ("a:flag", "flag --model")
     assert (settings.parallel, sources["parallel"]) == (4, "environment HEADWAY_PARALLEL")
@@ -54,10 +54,10 @@ def test_a_flag_wins_over_the_environment_and_that_over_the_files(
     assert (settings.mode, sources["mode"]) == (Mode.DEFAULT, "default")
 
 
-def test_limits_are_merged_one_by_one(project: Path, in_project: Write, for_user: Write) -> None:
+def test_limits_are_merged_one_by_one(folder: Path, in_project: Write, for_user: Write) -> None:
     own = for_user("[limits]\nresults = 1\nread_lines = 11\nfetch_seconds = 2\n")
     in_project("limits.results = 2\nlimits.read_lines = 12\n")
-    loaded = load_settings(project, {"limits.results": 4}, {"HEADWAY_LIMITS_READ_LINES": "13"})
+    loaded = load_settings(folder, {"limits.results": 4}, {"HEADWAY_LIMITS_READ_LINES": "13"})
     limits = loaded.settings.limits
     assert (limits.results, limits.read_lines, limits.fetch_seconds, limits.bash_seconds) == (4, 13, 2, 120)
     assert loaded.sources["limits.results"] == "flag --limits-results"
@@ -65,70 +65,70 @@ def test_limits_are_merged_one_by_one(project: Path, in_project: Write, for_user
     assert loaded.sources["limits.fetch_seconds"] == str(own)
 
 
-def test_a_list_replaces_the_one_below_it(project: Path, in_project: Write, for_user: Write) -> None:
+def test_a_list_replaces_the_one_below_it(folder: Path, in_project: Write, for_user: Write) -> None:
     for_user('allow = ["bash", "write_file: docs/*"]\nhosts = ["a.org"]\n')
     in_project('allow = ["bash: make *"]\nhosts = []\n')
-    settings = load_settings(project, environ=NONE).settings
+    settings = load_settings(folder, environ=NONE).settings
     assert (settings.allow, settings.hosts) == (("bash: make *",), ())
 
 
 @pytest.mark.parametrize("text", ["a.org;*.b.org", "a.org\n*.b.org", " a.org ;; *.b.org ;"])
-def test_a_list_in_the_environment_is_separated_by_semicolons_or_lines(project: Path, text: str) -> None:
-    assert load_settings(project, environ={"HEADWAY_HOSTS": text}).settings.hosts == ("a.org", "*.b.org")
+def test_a_list_in_the_environment_is_separated_by_semicolons_or_lines(folder: Path, text: str) -> None:
+    assert load_settings(folder, environ={"HEADWAY_HOSTS": text}).settings.hosts == ("a.org", "*.b.org")
 
 
-def test_a_lone_semicolon_is_the_empty_list(project: Path, in_project: Write) -> None:
+def test_a_lone_semicolon_is_the_empty_list(folder: Path, in_project: Write) -> None:
     in_project('allow = ["bash"]\n')
-    assert load_settings(project, environ={"HEADWAY_ALLOW": ";"}).settings.allow == ()
+    assert load_settings(folder, environ={"HEADWAY_ALLOW": ";"}).settings.allow == ()
 
 
 @pytest.mark.parametrize("text", ["", "  ", "\n"])
-def test_an_empty_variable_counts_as_not_set(project: Path, in_project: Write, text: str) -> None:
+def test_an_empty_variable_counts_as_not_set(folder: Path, in_project: Write, text: str) -> None:
     in_project("parallel = 3\n")
-    assert load_settings(project, environ={"HEADWAY_PARALLEL": text}).settings.parallel == 3
+    assert load_settings(folder, environ={"HEADWAY_PARALLEL": text}).settings.parallel == 3
 
 
-def test_variables_that_are_no_settings_are_ignored(project: Path) -> None:
+def test_variables_that_are_no_settings_are_ignored(folder: Path) -> None:
     others = ("PROJECT", "SESSION", "AGENT", "CALL", "X", "LIMITS", "LIMITS_X")
-    assert load_settings(project, environ={f"HEADWAY_{name}": "?" for name in others}).settings == Settings()
+    assert load_settings(folder, environ={f"HEADWAY_{name}": "?" for name in others}).settings == Settings()
 
 
-def test_another_file_can_be_named_as_the_users(project: Path, tmp_path: Path) -> None:
+def test_another_file_can_be_named_as_the_users(folder: Path, tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"
     file.write_text("parallel = 7\n", encoding="utf-8")
-    loaded = load_settings(project, environ=NONE, user_file=file)
+    loaded = load_settings(folder, environ=NONE, user_file=file)
     assert (loaded.settings.parallel, loaded.sources["parallel"]) == (7, str(file))
 
 
-def test_a_byte_order_mark_and_windows_line_ends_are_fine(project: Path) -> None:
-    (project / ".headway/config.toml").write_bytes(b"\xef\xbb\xbfparallel = 2\r\nmax_rounds = 3\r\n")
-    settings = load_settings(project, environ=NONE).settings
+def test_a_byte_order_mark_and_windows_line_ends_are_fine(folder: Path) -> None:
+    (folder / ".headway/config.toml").write_bytes(b"\xef\xbb\xbfparallel = 2\r\nmax_rounds = 3\r\n")
+    settings = load_settings(folder, environ=NONE).settings
     assert (settings.parallel, settings.max_rounds) == (2, 3)
 
 
 @pytest.mark.usefixtures("homeless")
-def test_without_a_home_there_is_no_users_file(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(project)
+def test_without_a_home_there_is_no_users_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
     Path("~/.config/headway").mkdir(parents=True)
     Path("~/.config/headway/config.toml").write_text("parallel = 9\n", encoding="utf-8")
-    assert load_settings(project, environ=NONE).settings.parallel == 1
+    assert load_settings(folder, environ=NONE).settings.parallel == 1
 
 
-def test_the_settings_cannot_be_changed(project: Path) -> None:
+def test_the_settings_cannot_be_changed(folder: Path) -> None:
     with pytest.raises(ValueError, match="frozen"):
-        load_settings(project, environ=NONE).settings.parallel = 5
+        load_settings(folder, environ=NONE).settings.parallel = 5
 
 
-def test_a_link_that_leads_out_of_the_project_is_refused(project: Path, tmp_path: Path) -> None:
+def test_a_link_that_leads_out_of_the_project_is_refused(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "outside.toml").write_text("parallel = 9\n", encoding="utf-8")
-    (project / ".headway/config.toml").symlink_to(tmp_path / "outside.toml")
+    (folder / ".headway/config.toml").symlink_to(tmp_path / "outside.toml")
     with pytest.raises(HeadwayError, match="leads out of the project; put a file in its place"):
-        load_settings(project, environ=NONE)
-    (project / ".headway/config.toml").unlink()
-    (project / ".headway").rmdir()
-    (project / ".headway").symlink_to(tmp_path / "home")
+        load_settings(folder, environ=NONE)
+    (folder / ".headway/config.toml").unlink()
+    (folder / ".headway").rmdir()
+    (folder / ".headway").symlink_to(tmp_path / "home")
     with pytest.raises(HeadwayError, match="put a folder in its place"):
-        load_settings(project, environ=NONE)
+        load_settings(folder, environ=NONE)
 
 
 LAYER = st.dictionaries(st.sampled_from(sorted(KEYS)), st.none()).flatmap(
@@ -139,10 +139,10 @@ LAYER = st.dictionaries(st.sampled_from(sorted(KEYS)), st.none()).flatmap(
 @given(layers=st.tuples(LAYER, LAYER, LAYER, LAYER))
 def test_of_any_layers_the_highest_that_has_a_key_wins(layers: tuple[dict[str, object], ...]) -> None:
     user, shared, environment, flags = layers
-    with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / ".headway").mkdir()
-        Path(folder, ".headway/config.toml").write_text(written(shared), encoding="utf-8")
-        own = Path(folder, "own.toml")
+    with temporary_folder() as folder:
+        (folder / ".headway").mkdir()
+        (folder / ".headway/config.toml").write_text(written(shared), encoding="utf-8")
+        own = folder / "own.toml"
         own.write_text(written(user), encoding="utf-8")
         environ = {
             KEYS[name].variable: words if isinstance(words := texts(value), str) else ";".join(words) or ";"

@@ -28,19 +28,19 @@ limits.results = 5
 @pytest.mark.parametrize("digest", ["sha1", "sha256"])
 @pytest.mark.parametrize("version", ["2", "4"])
 def test_rights_from_a_tracked_file_are_ignored_and_named(
-    project: Path, in_project: Write, version: str, digest: str
+    folder: Path, in_project: Write, version: str, digest: str
 ) -> None:
     file = in_project(EVERYTHING)
-    git(project, "init", f"--object-format={digest}")
+    git(folder, "init", f"--object-format={digest}")
     for name in ("a", ".headway/config.tom", "sub/.headway/config.toml"):
-        (project / name).parent.mkdir(parents=True, exist_ok=True)
-        (project / name).touch()
-        git(project, "add", "-f", name)
-    git(project, "update-index", "--index-version", version)
-    loaded = load_settings(project, environ={})
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).touch()
+        git(folder, "add", "-f", name)
+    git(folder, "update-index", "--index-version", version)
+    loaded = load_settings(folder, environ={})
     assert (loaded.settings.mode, loaded.notices) == ("yolo", ())
-    git(project, "add", "-f", str(file))
-    loaded = load_settings(project, environ={})
+    git(folder, "add", "-f", str(file))
+    loaded = load_settings(folder, environ={})
     assert loaded.settings == Settings(model="a:b")
     assert {name for name, source in loaded.sources.items() if source != "default"} == {"model"}
     assert loaded.notices == (
@@ -50,51 +50,51 @@ def test_rights_from_a_tracked_file_are_ignored_and_named(
     )
 
 
-def test_rights_are_taken_from_the_layers_below_and_above(project: Path, in_project: Write, for_user: Write) -> None:
+def test_rights_are_taken_from_the_layers_below_and_above(folder: Path, in_project: Write, for_user: Write) -> None:
     file = in_project('mode = "yolo"\nallow = ["bash"]\n')
     for_user('mode = "auto_edit"\n')
-    git(project, "init")
-    git(project, "add", "-f", str(file))
-    settings = load_settings(project, environ={"HEADWAY_ALLOW": "bash: make *"}).settings
+    git(folder, "init")
+    git(folder, "add", "-f", str(file))
+    settings = load_settings(folder, environ={"HEADWAY_ALLOW": "bash: make *"}).settings
     assert (settings.mode, settings.allow) == ("auto_edit", ("bash: make *",))
 
 
-def test_a_tracked_file_without_rights_gives_no_notice(project: Path, in_project: Write) -> None:
+def test_a_tracked_file_without_rights_gives_no_notice(folder: Path, in_project: Write) -> None:
     file = in_project('model = "a:b"\ntracking = "manual"\ntodo_tools = "light"\n')
-    git(project, "init")
-    git(project, "add", "-f", str(file))
-    loaded = load_settings(project, environ={})
+    git(folder, "init")
+    git(folder, "add", "-f", str(file))
+    loaded = load_settings(folder, environ={})
     assert (loaded.settings.model, loaded.settings.tracking, loaded.settings.todo_tools) == ("a:b", "manual", "light")
     assert loaded.notices == ()
 
 
-def test_a_clone_a_worktree_and_a_folder_below_are_looked_into(project: Path, tmp_path: Path) -> None:
-    git(project, "init")
-    for folder in (".headway", "sub/.headway"):
-        (project / folder).mkdir(parents=True, exist_ok=True)
-        (project / folder / "config.toml").write_text('mode = "yolo"\n', encoding="utf-8")
-        git(project, "add", "-f", folder)
-    git(project, "commit", "-m", "A")
-    git(tmp_path, "clone", str(project), "clone")
-    git(project, "worktree", "add", str(tmp_path / "tree"))
-    git(project, "update-index", "--split-index")
-    for root in (project, tmp_path / "clone", tmp_path / "tree"):
+def test_a_clone_a_worktree_and_a_folder_below_are_looked_into(folder: Path, tmp_path: Path) -> None:
+    git(folder, "init")
+    for place in (".headway", "sub/.headway"):
+        (folder / place).mkdir(parents=True, exist_ok=True)
+        (folder / place / "config.toml").write_text('mode = "yolo"\n', encoding="utf-8")
+        git(folder, "add", "-f", place)
+    git(folder, "commit", "-m", "A")
+    git(tmp_path, "clone", str(folder), "clone")
+    git(folder, "worktree", "add", str(tmp_path / "tree"))
+    git(folder, "update-index", "--split-index")
+    for root in (folder, tmp_path / "clone", tmp_path / "tree"):
         assert (root / ".git").is_file() is (root.name == "tree")
-        for folder in (root, root / "sub"):
-            assert load_settings(folder, environ={}).settings.mode == "default"
+        for place in (root, root / "sub"):
+            assert load_settings(place, environ={}).settings.mode == "default"
 
 
-def test_a_submodule_and_links_are_looked_through(project: Path, tmp_path: Path) -> None:
+def test_a_submodule_and_links_are_looked_through(folder: Path, tmp_path: Path) -> None:
     inner = tmp_path / "inner"
     inner.mkdir()
     (inner / "config.toml").write_text('mode = "yolo"\n', encoding="utf-8")
     git(inner, "init")
     git(inner, "add", "config.toml")
     git(inner, "commit", "-m", "A")
-    (project / ".headway").rmdir()
-    git(project, "init")
-    git(project, "submodule", "add", str(inner), ".headway")
-    assert is_tracked(str(project / ".headway/config.toml"))
+    (folder / ".headway").rmdir()
+    git(folder, "init")
+    git(folder, "submodule", "add", str(inner), ".headway")
+    assert is_tracked(str(folder / ".headway/config.toml"))
     other = tmp_path / "other"
     (other / "stuff").mkdir(parents=True)
     (other / "stuff/config.toml").write_text('mode = "yolo"\n', encoding="utf-8")
@@ -106,19 +106,19 @@ def test_a_submodule_and_links_are_looked_through(project: Path, tmp_path: Path)
     assert load_settings(tmp_path / "way", environ={}).settings.mode == "default"
 
 
-def test_another_way_of_writing_the_name_counts(project: Path, in_project: Write) -> None:
+def test_another_way_of_writing_the_name_counts(folder: Path, in_project: Write) -> None:
     in_project('mode = "yolo"\n')
-    (project / ".Headway").mkdir()
-    (project / ".Headway/Config.toml").touch()
-    git(project, "init")
-    git(project, "add", "-f", ".Headway")
-    assert load_settings(project, environ={}).settings.mode == "default"
+    (folder / ".Headway").mkdir()
+    (folder / ".Headway/Config.toml").touch()
+    git(folder, "init")
+    git(folder, "add", "-f", ".Headway")
+    assert load_settings(folder, environ={}).settings.mode == "default"
 
 
 @pytest.mark.parametrize("index", [b"", b"DIRC", b"nonsense" * 50, b"DIRC\0\0\0\x09\0\0\0\x01" + b"\0" * 80])
-def test_an_index_that_cannot_be_read_gives_no_rights(project: Path, in_project: Write, index: bytes) -> None:
+def test_an_index_that_cannot_be_read_gives_no_rights(folder: Path, in_project: Write, index: bytes) -> None:
     in_project('mode = "yolo"\n')
-    (project / ".git").mkdir()
-    assert load_settings(project, environ={}).settings.mode == "yolo"
-    (project / ".git/index").write_bytes(index)
-    assert load_settings(project, environ={}).settings.mode == "default"
+    (folder / ".git").mkdir()
+    assert load_settings(folder, environ={}).settings.mode == "yolo"
+    (folder / ".git/index").write_bytes(index)
+    assert load_settings(folder, environ={}).settings.mode == "default"

@@ -33,32 +33,32 @@ def names(chosen: Settings, folder: Path) -> list[str]:
         ("off", []),
     ],
 )
-def test_the_todo_tools_are_those_that_are_set(project: Path, in_project: Write, text: str, todos: list[str]) -> None:
+def test_the_todo_tools_are_those_that_are_set(folder: Path, in_project: Write, text: str, todos: list[str]) -> None:
     in_project(f'todo_tools = "{text}"\n')
-    chosen = load_settings(project, environ={}).settings
-    assert names(chosen, project) == [*PLANNED, *todos]
+    chosen = load_settings(folder, environ={}).settings
+    assert names(chosen, folder) == [*PLANNED, *todos]
     kinds = {"full": TodoTools.FULL, "light": TodoTools.LIGHT, "off": TodoTools.OFF}
     assert chosen.todo_tools is kinds[text]
-    assert instructions(project, todo_tools=chosen.todo_tools) == instructions(project, todo_tools=kinds[text])
+    assert instructions(folder, todo_tools=chosen.todo_tools) == instructions(folder, todo_tools=kinds[text])
 
 
-def test_the_kinds_of_todo_tools_are_one_type_that_takes_its_names_too(project: Path) -> None:
+def test_the_kinds_of_todo_tools_are_one_type_that_takes_its_names_too(folder: Path) -> None:
     assert TodoTools is todo_kinds.TodoTools
     assert type(Settings().todo_tools) is todo_kinds.TodoTools
-    assert instructions(project) == instructions(project, todo_tools="full")
-    assert instructions(project, todo_tools=TodoTools.OFF) == instructions(project, todo_tools="off")
-    by_type, by_name = (builtin_tools(project, todo_tools=kind) for kind in (TodoTools.LIGHT, TodoTools("light")))
+    assert instructions(folder) == instructions(folder, todo_tools="full")
+    assert instructions(folder, todo_tools=TodoTools.OFF) == instructions(folder, todo_tools="off")
+    by_type, by_name = (builtin_tools(folder, todo_tools=kind) for kind in (TodoTools.LIGHT, TodoTools("light")))
     assert [tool.name for tool in by_type] == [tool.name for tool in by_name]
     assert [tool.name for tool in todo_tools(TodoTools.LIGHT)] == [tool.name for tool in todo_tools("light")]
 
 
-def test_there_is_a_web_search_only_if_one_is_set(project: Path) -> None:
+def test_there_is_a_web_search_only_if_one_is_set(folder: Path) -> None:
     off = Settings(todo_tools=TodoTools.OFF)
-    assert names(off, project) == PLANNED
+    assert names(off, folder) == PLANNED
     searching = off.model_copy(update={"web_search": "brave"})
-    assert names(searching, project) == [*PLAIN, "web_search", "create_plan"]
+    assert names(searching, folder) == [*PLAIN, "web_search", "create_plan"]
     with pytest.raises(HeadwayError, match="BRAVE_API_KEY"):
-        searching.tools(str(project), {})
+        searching.tools(str(folder), {})
 
 
 async def called(chosen: Settings, folder: Path, tool: str, *, by: Approvals | None = None, **args: str) -> ToolResult:
@@ -67,18 +67,18 @@ async def called(chosen: Settings, folder: Path, tool: str, *, by: Approvals | N
     return await run.call(tool, args)
 
 
-async def test_a_run_may_do_what_mode_and_allow_say(project: Path) -> None:
+async def test_a_run_may_do_what_mode_and_allow_say(folder: Path) -> None:
     async def write(chosen: Settings) -> bool:
-        return (await called(chosen, project, "write_file", path="a.txt", content="x")).ok
+        return (await called(chosen, folder, "write_file", path="a.txt", content="x")).ok
 
     async def echo(chosen: Settings) -> bool:
-        return (await called(chosen, project, "bash", command="echo hello")).ok
+        return (await called(chosen, folder, "bash", command="echo hello")).ok
 
     assert [await write(Settings()), await echo(Settings())] == [False, False]
     edits = Settings(mode=Mode.AUTO_EDIT)
-    (project / "a.txt").unlink(missing_ok=True)
+    (folder / "a.txt").unlink(missing_ok=True)
     assert [await write(edits), await echo(edits)] == [True, False]
-    (project / "a.txt").unlink()
+    (folder / "a.txt").unlink()
     allowing = Settings(allow=("bash: echo *",))
     assert [await write(allowing), await echo(allowing)] == [False, True]
     everything = Settings(mode=Mode.YOLO)
@@ -86,14 +86,14 @@ async def test_a_run_may_do_what_mode_and_allow_say(project: Path) -> None:
     assert everything.approvals().mode is Mode.YOLO
 
 
-async def test_commands_get_the_variables_that_are_set(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_commands_get_the_variables_that_are_set(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MY_FLAVOUR", "vanilla")
     monkeypatch.setenv("MY_COLOUR", "green")
     chosen = Settings(mode=Mode.YOLO, env=("MY_FLAVOUR",))
     command = 'echo "flavour=$MY_FLAVOUR colour=$MY_COLOUR"'
-    said = await called(chosen, project, "bash", command=command)
+    said = await called(chosen, folder, "bash", command=command)
     assert "flavour=vanilla colour=\n" in f"{said.text}\n"
-    said = await called(Settings(mode=Mode.YOLO), project, "bash", command=command)
+    said = await called(Settings(mode=Mode.YOLO), folder, "bash", command=command)
     assert "flavour= colour=\n" in f"{said.text}\n"
 
 
@@ -130,13 +130,13 @@ def page() -> Iterator[str]:
     ],
 )
 async def test_a_host_is_reached_unasked_and_at_home_only_if_both_are_set(
-    project: Path, page: str, chosen: Settings, reached: bool
+    folder: Path, page: str, chosen: Settings, reached: bool
 ) -> None:
-    answer = await called(chosen, project, "web_fetch", url=page)
+    answer = await called(chosen, folder, "web_fetch", url=page)
     assert (answer.ok, "A page at home." in answer.text) == (reached, reached)
 
 
-async def test_who_is_asked_and_told_can_be_given(project: Path) -> None:
+async def test_who_is_asked_and_told_can_be_given(folder: Path) -> None:
     heard: list[str] = []
 
     async def ask(question: Question) -> Answer:
@@ -151,7 +151,7 @@ async def test_who_is_asked_and_told_can_be_given(project: Path) -> None:
 
     approvals = Settings(mode=Mode.AUTO_EDIT).approvals(ask, on_asked=asked, on_answered=answered)
     assert approvals.mode is Mode.AUTO_EDIT
-    said = await called(Settings(), project, "bash", by=approvals, command="touch a")
+    said = await called(Settings(), folder, "bash", by=approvals, command="touch a")
     assert (said.ok, "Not today." in said.text) == (False, True)
     assert heard == ["will ask bash", "asked bash", "answered Not today."]
-    assert not (project / "a").exists()
+    assert not (folder / "a").exists()

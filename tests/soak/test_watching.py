@@ -24,7 +24,7 @@ _NAME = "mine"
 _CHANGES = """
 import sys, time, headway
 session = headway.open(sys.argv[1], sys.argv[2])
-made, begin = [], time.monotonic()
+begin = time.monotonic()
 for number in range(int(sys.argv[3])):
     time.sleep(max(begin + number / float(sys.argv[4]) - time.monotonic(), 0))
     at = time.monotonic()
@@ -33,8 +33,7 @@ for number in range(int(sys.argv[3])):
         case 1: session.update("a", notes=f"Note {number}")
         case 2: session.move("a", 1 + number % 10)
         case _: session.drop(added)
-    made.append(f"{session.version} {at}")
-print(*made, sep="\\n")
+    print(session.version, at, flush=True)
 """
 
 

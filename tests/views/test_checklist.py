@@ -7,39 +7,17 @@ import time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.counts import some
+from tests.support.tables import check_rows
 
 import headway
-from headway.core.model import Origin, Priority, Status, Todo
+from headway.core.model import Status, Todo
 from headway.core.text import clean
 from headway.views.checklist import from_markdown, to_markdown
 from headway.views.markup import escape, unescape
 
+from .lists import TIME, full_item, kept, lists, written
 from .samples import HOSTILE, STATUSES, hostile_text, todo, todos
-
-KEPT = [
-    "id",
-    "content",
-    "active_form",
-    "status",
-    "priority",
-    "module",
-    "depends_on",
-    "risks",
-    "estimated_time",
-    "notes",
-    "created_from",
-    "created_at",
-    "completed_at",
-]
-TIME = "2025-01-02T17:42:33.123Z"
-
-
-def kept(items: list[Todo]) -> list[list[object]]:
-    return [[getattr(item, name) for name in KEPT] for item in items]
-
-
-def written(items: list[dict[str, object]]) -> list[Todo]:
-    return headway.open(memory=True).write(items, replace=True).todos
 
 
 def contents(text: str) -> list[object]:
@@ -48,24 +26,6 @@ def contents(text: str) -> list[object]:
 
 def statuses(text: str) -> list[object]:
     return [item["status"] for item in from_markdown(text)]
-
-
-def full_item() -> Todo:
-    return todo(
-        2,
-        "Fix the parser",
-        Status.COMPLETED,
-        active_form="Fixing the parser",
-        priority=Priority.HIGH,
-        module="core",
-        depends_on=("t1",),
-        risks=("slow", "breaks, maybe"),
-        estimated_time="45min",
-        notes="first\nsecond",
-        created_from=Origin.PLAN,
-        created_at=TIME,
-        completed_at=TIME,
-    )
 
 
 def test_an_export_is_readable_for_people():
@@ -113,34 +73,6 @@ def test_importing_over_a_changed_list_unsets_what_was_unset_in_the_export():
     assert kept(session.todos) == kept(before)
 
 
-text = hostile_text.map(clean).filter(bool)
-maybe = st.none() | text
-times = st.none() | st.just(TIME)
-
-
-@st.composite
-def lists(draw: st.DrawFn) -> list[Todo]:
-    ids = draw(st.lists(text | st.sampled_from(["t1", "t2", "step-3"]), min_size=1, max_size=4, unique=True))
-    return [
-        Todo(
-            todo_id,
-            draw(text),
-            draw(maybe),
-            draw(st.sampled_from(STATUSES)),
-            draw(st.none() | st.sampled_from(list(Priority))),
-            draw(maybe),
-            tuple(draw(st.lists(st.sampled_from(ids[:place]), unique=True))) if place else (),
-            tuple(draw(st.lists(text, max_size=3))),
-            draw(maybe),
-            draw(maybe),
-            created_from=draw(st.none() | st.sampled_from(list(Origin))),
-            created_at=TIME,
-            completed_at=draw(times),
-        )
-        for place, todo_id in enumerate(ids)
-    ]
-
-
 @given(hostile_text, lists(), st.sampled_from(["\n", "\r\n", "\r"]))
 def test_any_list_comes_back_equal_from_its_export(title: str, items: list[Todo], line_end: str):
     exported = to_markdown(title, items).replace("\n", line_end)
@@ -155,11 +87,13 @@ def test_an_escaped_text_is_one_printable_line_that_reads_back(raw: str):
     assert unescape(line) == clean(raw)
 
 
-@pytest.mark.parametrize("raw", HOSTILE)
-def test_a_hostile_content_stays_one_item(raw: str):
-    exported = to_markdown("T", todos(f"a{raw}b"))
-    assert [line for line in exported.split("\n") if line.startswith("- [")] == [f"- [ ] `t1` {escape(f'a{raw}b')}"]
-    assert contents(exported) == [clean(f"a{raw}b")]
+def test_a_hostile_content_stays_one_item() -> None:
+    def check(raw: str) -> None:
+        exported = to_markdown("T", todos(f"a{raw}b"))
+        assert [line for line in exported.split("\n") if line.startswith("- [")] == [f"- [ ] `t1` {escape(f'a{raw}b')}"]
+        assert contents(exported) == [clean(f"a{raw}b")]
+
+    check_rows(HOSTILE, check)
 
 
 def test_odd_ids_are_written_below_their_item_and_can_be_depended_on():
@@ -234,16 +168,20 @@ def test_an_item_without_text_is_left_out():
     assert contents("- [ ]\n- [ ] \n- [x] a\n") == ["a"]
 
 
-@pytest.mark.parametrize(
-    "raw", ["", "prose\n", "- bullet\n", "- [a] ref\n", "-[ ] tight\n", "- [ ]\n", "```\n- [ ] a\n```"]
-)
-def test_a_file_without_a_checklist_line_is_refused_with_what_was_expected(raw: str):
-    with pytest.raises(headway.HeadwayError, match=r"^Found no checklist line; expected lines such as `- \[ \] Fix"):
-        from_markdown(raw)
+def test_a_file_without_a_checklist_line_is_refused_with_what_was_expected() -> None:
+    def check(raw: str) -> None:
+        with pytest.raises(
+            headway.HeadwayError, match=r"^Found no checklist line; expected lines such as `- \[ \] Fix"
+        ):
+            from_markdown(raw)
+
+    check_rows(["", "prose\n", "- bullet\n", "- [a] ref\n", "-[ ] tight\n", "- [ ]\n", "```\n- [ ] a\n```"], check)
 
 
-def test_ten_thousand_items_and_a_megabyte_of_text_come_back():
-    items = [todo(n, f"Task {n}", created_at=TIME) for n in range(10_000)] + [todo(10_000, "`x\n" * 333_333 + ".")]
+@pytest.mark.full
+def test_thousands_of_items_and_much_text_come_back():
+    items = [todo(n, f"Task {n}", created_at=TIME) for n in range(some(10_000))]
+    items.append(todo(10_000, "`x\n" * some(333_333) + "."))
     read = from_markdown(to_markdown("T", items))
     assert [item["content"] for item in read] == [item.content for item in items]
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.support.tables import check_rows
 
 from headway.core.batch_events import BatchFinished, BatchStarted, EvidenceAsked, ItemFinished, ItemStarted
 from headway.core.events import Event
@@ -108,38 +110,45 @@ def test_long_and_hostile_texts_are_cut_and_made_harmless() -> None:
     assert what.isprintable() and len(what) == MAX_ID + len(": ") + MAX_TEXT + len(" (4.2 s)")
 
 
-@pytest.mark.parametrize("end", ["", " ⏱ 45min", " (attempt 2)", " ⏱ 45 分钟 (again, alone)"])
-@pytest.mark.parametrize(
-    "text", ["Short", "A long text, " * 8 + "it is", "解析器的边界情况" * 6, "Takes ⏱ long, says who" * 4]
-)
-def test_of_a_line_that_is_too_long_the_time_and_the_attempt_stay(text: str, end: str) -> None:
-    line = with_its_end(f"[2/5] {text}{end}", 60)
-    assert cells(line) <= 60 and line.endswith(end) and line.startswith(f"[2/5] {text[:2]}")
-    assert with_its_end(f"[2/5] {text}{end}", 200) == f"[2/5] {text}{end}"
+def test_of_a_line_that_is_too_long_the_time_and_the_attempt_stay() -> None:
+    def check(end: str, text: str) -> None:
+        line = with_its_end(f"[2/5] {text}{end}", 60)
+        assert cells(line) <= 60 and line.endswith(end) and line.startswith(f"[2/5] {text[:2]}")
+        assert with_its_end(f"[2/5] {text}{end}", 200) == f"[2/5] {text}{end}"
+
+    check_rows(
+        product(
+            ["", " ⏱ 45min", " (attempt 2)", " ⏱ 45 分钟 (again, alone)"],
+            ["Short", "A long text, " * 8 + "it is", "解析器的边界情况" * 6, "Takes ⏱ long, says who" * 4],
+        ),
+        check,
+    )
 
 
 # ends
 
 
-@pytest.mark.parametrize(
-    ("data", "line"),
-    [
-        (over(), ("✓", "s2: Do it (4.2 s)", "")),
-        (over(files=("a",)), ("✓", "s2: Do it (4.2 s, 1 file)", "")),
-        (over(files=("a", "b")), ("✓", "s2: Do it (4.2 s, 2 files)", "")),
-        (over(seconds=151.2), ("✓", "s2: Do it (2m 31s)", "")),
-        (over("blocked", "No way."), ("✗", "s2: Do it", "No way.")),
-        (over("blocked", "No way.", again=True), ("✗", "s2: Do it", "Trying again. No way.")),
-        (over("cancelled", "Not needed."), ("⊘", "s2: Do it", "Not needed.")),
-        (over("interrupted", "Its run was stopped."), ("⏸", "s2: Do it", "interrupted")),
-        (
-            over("conflict", "Others changed a.py.", again=True),
-            ("!", "s2: Do it", "Others changed a.py. It is run again when nothing else runs."),
-        ),
-    ],
-)
-def test_every_outcome_of_an_item_has_a_line_of_its_own(data: ItemFinished, line: tuple[str, str, str]) -> None:
-    assert finished_line(data, "Do it") == line
+def test_every_outcome_of_an_item_has_a_line_of_its_own() -> None:
+    def check(data: ItemFinished, line: tuple[str, str, str]) -> None:
+        assert finished_line(data, "Do it") == line
+
+    check_rows(
+        [
+            (over(), ("✓", "s2: Do it (4.2 s)", "")),
+            (over(files=("a",)), ("✓", "s2: Do it (4.2 s, 1 file)", "")),
+            (over(files=("a", "b")), ("✓", "s2: Do it (4.2 s, 2 files)", "")),
+            (over(seconds=151.2), ("✓", "s2: Do it (2m 31s)", "")),
+            (over("blocked", "No way."), ("✗", "s2: Do it", "No way.")),
+            (over("blocked", "No way.", again=True), ("✗", "s2: Do it", "Trying again. No way.")),
+            (over("cancelled", "Not needed."), ("⊘", "s2: Do it", "Not needed.")),
+            (over("interrupted", "Its run was stopped."), ("⏸", "s2: Do it", "interrupted")),
+            (
+                over("conflict", "Others changed a.py.", again=True),
+                ("!", "s2: Do it", "Others changed a.py. It is run again when nothing else runs."),
+            ),
+        ],
+        check,
+    )
 
 
 def test_of_an_item_whose_beginning_was_missed_the_id_is_named() -> None:

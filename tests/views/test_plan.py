@@ -8,6 +8,7 @@ import time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.tables import check_rows
 
 from headway.core.plans import Plan, PlanStep
 from headway.views.plan import MAX_LINES, critical_path, minutes_of, plan_lines
@@ -79,14 +80,16 @@ def test_everything_a_plan_has_is_shown():
     ]
 
 
-@pytest.mark.parametrize("raw", [text for text in HOSTILE if text])
-def test_hostile_text_stays_on_its_line_and_is_harmless(raw: str):
-    plan = Plan(raw, f"x{raw}", (PlanStep(raw, raw, raw, (), (raw,), raw),), (raw,), f"y{raw}", raw)
-    lines = plan_lines(plan)
-    of_running_text = 2 * raw.count("\n")
-    assert len(lines) == 17 + of_running_text
-    assert all(line.isprintable() or "\u200d" in line for line in lines)
-    assert not any(char in "\n".join(lines) for char in "\x1b\x9b\u202e\u2066\ufeff\x00")
+def test_hostile_text_stays_on_its_line_and_is_harmless() -> None:
+    def check(raw: str) -> None:
+        plan = Plan(raw, f"x{raw}", (PlanStep(raw, raw, raw, (), (raw,), raw),), (raw,), f"y{raw}", raw)
+        lines = plan_lines(plan)
+        of_running_text = 2 * raw.count("\n")
+        assert len(lines) == 17 + of_running_text
+        assert all(line.isprintable() or "\u200d" in line for line in lines)
+        assert not any(char in "\n".join(lines) for char in "\x1b\x9b\u202e\u2066\ufeff\x00")
+
+    check_rows([text for text in HOSTILE if text], check)
 
 
 def test_what_is_long_is_cut_and_says_so():
@@ -168,26 +171,30 @@ def test_no_chain_is_longer(edges: list[list[int]]):
 # times
 
 
-@pytest.mark.parametrize(
-    ("estimate", "minutes"),
-    [
-        ("45min", 45), ("45 MIN", 45), ("2h", 120), ("1.5 h", 90), ("1,5 h", 90), ("1 day", 480), ("2 weeks", 4_800),
-        ("30 minutes", 30), ("90 s", 1.5), ("2小时", 120), ("30分钟", 30), ("1 个小时", 60), ("２小时", 120),
-        ("1h30min", 90), ("1h 30min", 90), ("1 hour, 5 minutes", 65), ("1 hour and 5 minutes", 65), ("1小时30分钟", 90),
-        ("~2h", 120), ("about 2 hours", 120), ("约2小时", 120), ("2-3h", 180), ("1 to 2 days", 960), ("2到3小时", 180),
-        (" 1 h ", 60), ("0min", 0), ("3天", 1_440),
-    ],
-)  # fmt: skip
-def test_usual_estimates_are_read(estimate: str, minutes: float):
-    assert minutes_of(estimate) == minutes
+ESTIMATES = [
+    ("45min", 45), ("45 MIN", 45), ("2h", 120), ("1.5 h", 90), ("1,5 h", 90), ("1 day", 480), ("2 weeks", 4_800),
+    ("30 minutes", 30), ("90 s", 1.5), ("2小时", 120), ("30分钟", 30), ("1 个小时", 60), ("２小时", 120),
+    ("1h30min", 90), ("1h 30min", 90), ("1 hour, 5 minutes", 65), ("1 hour and 5 minutes", 65), ("1小时30分钟", 90),
+    ("~2h", 120), ("about 2 hours", 120), ("约2小时", 120), ("2-3h", 180), ("1 to 2 days", 960), ("2到3小时", 180),
+    (" 1 h ", 60), ("0min", 0), ("3天", 1_440),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "estimate",
-    [None, "", " ", "soon", "h", "2", "2 horses", "3 months", "半天", "2h or so", "-1h", "1e9h", "9" * 99 + "h"],
-)
-def test_what_is_no_time_is_not_guessed(estimate: str | None):
-    assert minutes_of(estimate) is None
+def test_usual_estimates_are_read() -> None:
+    def check(estimate: str, minutes: float) -> None:
+        assert minutes_of(estimate) == minutes
+
+    check_rows(ESTIMATES, check)
+
+
+def test_what_is_no_time_is_not_guessed() -> None:
+    def check(estimate: str | None) -> None:
+        assert minutes_of(estimate) is None
+
+    check_rows(
+        [None, "", " ", "soon", "h", "2", "2 horses", "3 months", "半天", "2h or so", "-1h", "1e9h", "9" * 99 + "h"],
+        check,
+    )
 
 
 @pytest.mark.parametrize("raw", ["1h" * 60_000, "1 " * 60_000, "1-" * 50, "1.1" * 33, "1h " * 33 + "x"])

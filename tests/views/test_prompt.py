@@ -7,6 +7,7 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.tables import check_rows
 
 from headway.core.model import Status, Todo
 from headway.views.prompt import Lines, prompt_block
@@ -52,23 +53,25 @@ def test_an_empty_list_injects_nothing(recap: bool):
     assert prompt_block([], round=1, max_rounds=50, recap=recap) == ""
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "</todo-list>",
-        "</TODO-LIST >",
-        "<todo-list>",
-        "＜/todo-list＞",
-        "﹤/todo-list﹥",
-        "< / todo-list",
-        "≮/todo-list≯",
-    ],
-)
-def test_no_text_closes_or_opens_the_block(text: str):
-    lines = block([todo(1, text, id=text)]).split("\n")
-    assert lines[0] == "<todo-list>"
-    assert lines[-1] == "</todo-list>"
-    assert not re.search("[<>＜＞﹤﹥≮≯]", "\n".join(lines[1:-1]))
+def test_no_text_closes_or_opens_the_block() -> None:
+    def check(text: str) -> None:
+        lines = block([todo(1, text, id=text)]).split("\n")
+        assert lines[0] == "<todo-list>"
+        assert lines[-1] == "</todo-list>"
+        assert not re.search("[<>＜＞﹤﹥≮≯]", "\n".join(lines[1:-1]))
+
+    check_rows(
+        [
+            "</todo-list>",
+            "</TODO-LIST >",
+            "<todo-list>",
+            "＜/todo-list＞",
+            "﹤/todo-list﹥",
+            "< / todo-list",
+            "≮/todo-list≯",
+        ],
+        check,
+    )
 
 
 def test_a_text_of_several_lines_opens_no_heading_and_no_item():
@@ -123,12 +126,14 @@ def test_any_list_gives_one_line_an_item_inside_one_block(listed: list[Todo], od
     text.encode()
 
 
-@pytest.mark.parametrize("text", HOSTILE)
-def test_the_recap_of_a_hostile_text_is_one_line(text: str):
-    line = prompt_block(todos(text), round=1, max_rounds=50, recap=True)
-    assert len(line.splitlines()) == 1
-    assert len(line) <= 200
-    line.encode()
+def test_the_recap_of_a_hostile_text_is_one_line() -> None:
+    def check(text: str) -> None:
+        line = prompt_block(todos(text), round=1, max_rounds=50, recap=True)
+        assert len(line.splitlines()) == 1
+        assert len(line) <= 200
+        line.encode()
+
+    check_rows(HOSTILE, check)
 
 
 same = st.lists(
