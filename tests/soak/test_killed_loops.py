@@ -15,6 +15,8 @@ from tests.agent.killed_runs import assert_accepted, assert_killed, checked, gon
 import headway
 from headway.core.events import ListDelta
 
+pytestmark = pytest.mark.disk
+"""Where writing takes a while, more of the kills come in the middle of it."""
 STEPS = ("entering", "side by side", "asking", "tool", "second tool", "leaving")
 """Places that every run comes to."""
 LONGEST_LIFE = 1.5

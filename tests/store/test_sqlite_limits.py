@@ -7,7 +7,6 @@ import os
 import shutil
 import sqlite3
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -37,10 +36,8 @@ def test_a_file_locked_for_long_is_readable_and_a_write_says_who_is_in_the_way(
 ) -> None:
     session = over(opened(timeout=0.3))
     assert contents(session) == ["A"]
-    began = time.monotonic()
     with pytest.raises(StoreBusy) as caught:
         session.add("B")
-    assert time.monotonic() - began < 10
     assert "locked for over 0.3 seconds; nothing was changed" in str(caught.value)
     for write in (lambda: session.store.set_current("x"), lambda: session.store.delete("default")):
         with pytest.raises(StoreBusy):

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.counts import some
+from tests.support.growth import bounded
 from tests.support.tables import check_rows
 
 import headway
@@ -189,8 +188,7 @@ def test_thousands_of_items_and_much_text_come_back():
 @pytest.mark.parametrize(
     "raw", ["- [ ] " + " " * 500_000, "> " * 250_000, "- [ ] a\n" + "  b\n" * 100_000, "<br " * 100_000]
 )
-def test_reading_hostile_lines_takes_no_longer_than_others(raw: str):
-    start = time.process_time()
-    from_markdown(raw + "\n- [x] end")
-    unescape(raw)
-    assert time.process_time() - start < 5
+def test_reading_hostile_lines_comes_to_an_end(raw: str):
+    with bounded():
+        from_markdown(raw + "\n- [x] end")
+        unescape(raw)

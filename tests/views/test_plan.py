@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import itertools
-import time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.growth import assert_linear, bounded
 from tests.support.tables import check_rows
 
 from headway.core.plans import Plan, PlanStep
@@ -139,11 +139,12 @@ def test_a_step_may_name_another_twice():
     assert path(step("a"), step("b", "a", "a")) == ["a", "b"]
 
 
-def test_ten_thousand_steps_in_a_row_are_shown_at_once():
-    start = time.process_time()
-    steps = [step("s0"), *(step(f"s{n}", f"s{n - 1}", *[f"s{n // 2}"] * (n > 1)) for n in range(1, 10_000))]
-    assert shown(*steps) == ("Critical path: s0 → s1 → s2 → s3 → s4 → … 9994 more … → s9999 (10000 of 10000 steps)")
-    assert time.process_time() - start < 5
+def test_the_path_of_ten_thousand_steps_in_a_row_is_shown_and_costs_no_more_for_each():
+    def show(many: int) -> str:
+        return shown(step("s0"), *(step(f"s{n}", f"s{n - 1}", *[f"s{n // 2}"] * (n > 1)) for n in range(1, many)))
+
+    assert show(10_000) == "Critical path: s0 → s1 → s2 → s3 → s4 → … 9994 more … → s9999 (10000 of 10000 steps)"
+    assert_linear(show, 500)
 
 
 @given(st.integers(1, 7).flatmap(lambda n: st.lists(st.lists(st.integers(0, n), max_size=3), min_size=n, max_size=n)))
@@ -198,7 +199,6 @@ def test_what_is_no_time_is_not_guessed() -> None:
 
 
 @pytest.mark.parametrize("raw", ["1h" * 60_000, "1 " * 60_000, "1-" * 50, "1.1" * 33, "1h " * 33 + "x"])
-def test_reading_hostile_estimates_takes_no_longer_than_others(raw: str):
-    start = time.process_time()
-    assert minutes_of(raw) is None
-    assert time.process_time() - start < 2
+def test_reading_hostile_estimates_comes_to_an_end(raw: str):
+    with bounded():
+        assert minutes_of(raw) is None
