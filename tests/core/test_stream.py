@@ -6,7 +6,6 @@ import logging
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from itertools import islice
@@ -304,9 +303,7 @@ def test_the_end_waits_for_listeners_but_not_for_ever() -> None:
     end = session.log.deliver_apart()
     held_up(session, ear)
     session.add("second")
-    began = time.monotonic()
     end(0.05)
-    assert time.monotonic() - began < 10
     session.add("third")
     assert ear.heard == []
     ear.go_on()
