@@ -208,6 +208,7 @@ def test_a_killed_run_whose_parent_does_not_look_after_it_is_over(project: Path)
     try:
         until(lambda: (project / PID).exists())
         os.kill(parent, signal.SIGSTOP)
+        until(lambda: in_table(parent)[0] == "T")
         victim.signal(signal.SIGKILL)
         until(lambda: in_table(victim.id)[0] == "Z")
         checked(project)

@@ -397,7 +397,8 @@ def test_a_change_comes_after_the_end_of_a_killed_run(tmp_path: Path) -> None:
 def test_a_run_whose_lease_ran_out_is_over(store: Store) -> None:
     session = Session(Log(store, "s"))
     create(session, "Run the tests")
-    running = Running(session).begin(lease=SHORT)
+    running = Running(session).begin()
+    running.hold(SHORT)
     until(lambda: store.holder("s", KEY) is None)
     until(lambda: ended(session))
     with pytest.raises(RunRefused):
