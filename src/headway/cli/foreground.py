@@ -72,8 +72,9 @@ class Foreground(Generic[T]):
         return asyncio.run(self._go(work, tell, None))
 
     def _watched(self, work: Callable[[Ask | None], Awaitable[T]], view_of: Callable[[LiveBox], RunView]) -> T:
+        from headway.cli.ask_in_order import AskInOrder
         from headway.cli.live import LiveBox
-        from headway.cli.terminal_ask import AskInOrder, TerminalAsk
+        from headway.cli.terminal_ask import TerminalAsk
 
         with LiveBox(silent=True) as box:
             view = view_of(box)

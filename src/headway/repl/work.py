@@ -15,6 +15,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
+from headway.cli.ask_in_order import AskInOrder
 from headway.cli.options import new_name
 from headway.core.errors import HeadwayError
 from headway.core.log import Log
@@ -25,7 +26,6 @@ from headway.project import session_name
 if TYPE_CHECKING:
     from headway.agent import RunResult
     from headway.cli.options import Chosen, Execution
-    from headway.cli.terminal_ask import AskInOrder
     from headway.core.events import Event
     from headway.core.store import Store
     from headway.execute import BatchResult
@@ -212,8 +212,6 @@ class Work:
 
     def begin(self, screen: Screen) -> None:
         """On the event loop, when there is somewhere to show it."""
-        from headway.cli.terminal_ask import AskInOrder
-
         self._screen = screen
         self._ask = AskInOrder(screen.ask) if screen.asks else None
         self._loop = asyncio.get_running_loop()
