@@ -42,11 +42,6 @@ def start_victim(project: Path, place: str, *, task: str | None = TASK, number: 
         os.close(told)
 
 
-def kill(victim: Started) -> None:
-    victim.signal(signal.SIGKILL)
-    assert_killed(victim)
-
-
 def kill_at(project: Path, place: str, *, task: str | None = TASK, number: int = 1) -> None:
     """A run that killed itself at that place."""
     assert_killed(start_victim(project, place, task=task, number=number))

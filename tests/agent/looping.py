@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -247,9 +246,3 @@ asyncio.run(run_loop(session, "Elsewhere", model=ScriptedModel({turns}), tools=(
         yield process
     finally:
         process.discard()
-
-
-def kill(process: Started) -> None:
-    """Ends a process at once; it is gone afterwards."""
-    process.signal(signal.SIGKILL)
-    assert process.wait() == -signal.SIGKILL

@@ -25,7 +25,7 @@ from headway.core.runs import CUT_OFF
 from headway.project import DEFAULT_SESSION, FILE, FOLDER
 from headway.store.sqlite import SqliteStore
 
-from .killed_runs import assert_accepted, assert_killed, checked, gone_on, kill, kill_at, start_victim, unfinished
+from .killed_runs import assert_accepted, assert_killed, checked, gone_on, kill_at, start_victim, unfinished
 from .victim import NOTES, PID
 
 
@@ -111,7 +111,7 @@ def test_a_command_that_was_running_ends_with_its_killed_run(project: Path) -> N
     victim = start_victim(project, "bash")
     until(lambda: (project / PID).exists() and (project / PID).read_text().strip() != "")
     command = int((project / PID).read_text())
-    kill(victim)
+    victim.kill()
     until(lambda: not is_there(command))
     session = checked(project)
     assert len(unfinished(Conversation.load(session).messages)) == 1
@@ -134,7 +134,7 @@ async def test_a_program_that_watched_a_run_takes_it_up_right_after_its_kill(pro
     until(lambda: session.run is not None and session.run.round >= 4)
     assert session.run is not None
     assert session.run.goes_on
-    kill(victim)
+    victim.kill()
     result, _ = await gone_on(project, session)
     assert result.ok
 
@@ -195,7 +195,7 @@ async def test_a_living_run_is_left_alone_and_a_second_one_refused(project: Path
             await gone_on(project, session)
         assert headway.open(project).todo_list.items["a"].status is headway.Status.IN_PROGRESS
     finally:
-        kill(victim)
+        victim.kill()
     result, _ = await gone_on(project, headway.open(project))
     assert result.ok
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -32,11 +31,6 @@ def start_python(project: Path, body: str, environ: dict[str, str] | None = None
     return start(python(code, env=environ))
 
 
-def kill(process: Started) -> None:
-    process.signal(signal.SIGKILL)
-    process.wait()
-
-
 @pytest.mark.parametrize(
     "when",
     ["read-tree", "update-index", *(pytest.param(name, marks=pytest.mark.more) for name in ("write-tree", "status"))],
@@ -52,7 +46,7 @@ def test_killed_while_git_is_at_work_leaves_nothing_that_the_next_one_stumbles_o
     environ = in_front_of_git(tmp_path / "bin", f'[ "$1" = {when} ] && touch {tmp_path}/at-it && sleep 0.3')
     process = start_python(project, f"now = shadow.snapshot()\nshadow.apply(now, {one!r})", environ)
     until((tmp_path / "at-it").exists)
-    kill(process)
+    process.kill()
     now = shadow.snapshot()  # waits for the git that is still at work
     here = files(project)
     time.sleep(0.4)
@@ -77,7 +71,7 @@ def test_killed_at_any_moment_of_going_back_and_forth_the_next_one_works(tmp_pat
         )
         process.out.line()
         time.sleep(0.1 + pause)
-        kill(process)
+        process.kill()
         shadow.apply(shadow.snapshot(), one)
         assert files(tmp_path) == ONE
     git(tmp_path, "--git-dir", os.fspath(tmp_path / ".headway/checkpoints"), "fsck", "--strict", "--no-dangling")
@@ -127,7 +121,7 @@ def test_one_that_keeps_the_lock_for_too_long_is_told_of(tmp_path: Path, monkeyp
     monkeypatch.setattr("headway.execute.git.PATIENCE", 0.1)
     with pytest.raises(NoCheckpoints, match="Another process keeps"):
         shadow.snapshot()
-    kill(process)
+    process.kill()
     shadow.snapshot()
 
 
@@ -316,7 +310,7 @@ def test_files_that_come_and_go_all_the_time_do_not_make_it_fail(tmp_path: Path)
     process.out.line()
     shadow = Shadow(tmp_path)
     saved = [shadow.snapshot() for _ in range(some(15, 3))]
-    kill(process)
+    process.kill()
     for path in tmp_path.glob("**/tmp*"):
         path.unlink()
     assert not [path for path in shadow.changed(saved[-1], shadow.snapshot()) if path in ONE]

@@ -10,7 +10,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from tests.agent.killed_runs import assert_accepted, assert_killed, checked, gone_on, heard_in, kill, start_victim
+from tests.agent.killed_runs import assert_accepted, assert_killed, checked, gone_on, heard_in, start_victim
 
 import headway
 from headway.core.events import ListDelta
@@ -38,7 +38,7 @@ async def kill_again_and_again(project: Path, times: int) -> None:
             assert_killed(run)
             began = Counter(event.type for event in checked_if_begun(project).events())["RunStarted"]
     finally:
-        kill(editor)
+        editor.kill()
     session = checked(project)
     result, request = await gone_on(project, session, task="Bring it to an end.")
     assert result.ok

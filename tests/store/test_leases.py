@@ -195,11 +195,6 @@ def process_with(script: str, *arguments: object) -> Generator[tuple[Started, st
         process.discard()
 
 
-def kill(process: Started) -> None:
-    process.signal(signal.SIGKILL)
-    assert process.wait() == -signal.SIGKILL
-
-
 @contextmanager
 def child(script: str, *arguments: object) -> Generator[tuple[subprocess.Popen[str], str]]:
     """The same, with a process that stays until its parent, which is this one, has waited for it."""
@@ -221,7 +216,7 @@ def test_the_lease_of_a_killed_process_counts_no_longer(tmp_path: Path, opened: 
     with process_with(HOLD, tmp_path) as (process, holder):
         assert holder.startswith(f"process {process.id} on ")
         assert store.holder("s", KEY) == store.hold("s", KEY, "bob", LONG) == holder
-        kill(process)
+        process.kill()
         assert store.holder("s", KEY) is None
         assert store.hold("s", KEY, "bob", LONG) is None
 
@@ -363,7 +358,7 @@ def test_a_killed_run_is_over_when_its_session_is_opened(tmp_path: Path) -> None
         with session_of(tmp_path) as session:
             assert not ended(session)
             assert status(session) is Status.IN_PROGRESS
-        kill(process)
+        process.kill()
         with session_of(tmp_path) as session:
             todo = session.todos[0]
             assert (todo.status, todo.interrupted) == (Status.PENDING, True)
@@ -377,7 +372,7 @@ def test_a_session_that_was_open_all_the_time_notices_that_a_run_was_killed(tmp_
         heard: list[str] = []
         session.subscribe(lambda event: heard.append(event.type))
         assert not ended(session)
-        kill(process)
+        process.kill()
         until(lambda: ended(session))
         assert heard == ["TodoListUpdated", "RunFinished"]
         assert Running(session).begin().run.goes_on
@@ -385,7 +380,7 @@ def test_a_session_that_was_open_all_the_time_notices_that_a_run_was_killed(tmp_
 
 def test_a_change_comes_after_the_end_of_a_killed_run(tmp_path: Path) -> None:
     with process_with(RUN, tmp_path) as (process, _):
-        kill(process)
+        process.kill()
         with session_of(tmp_path) as session:
             session.update("t1", status="completed")
             todo = session.todos[0]

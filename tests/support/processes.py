@@ -13,6 +13,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -67,6 +68,11 @@ class Process:
     def signal(self, number: signal.Signals) -> None:
         os.kill(self.id, number)
 
+    def kill(self) -> None:
+        """Kill it, as `kill -9` does: it is gone afterwards."""
+        self.signal(signal.SIGKILL)
+        assert self.wait() == -signal.SIGKILL
+
     @property
     def has_ended(self) -> bool:
         return bool(select.select([self._reported], [], [], 0)[0])
@@ -83,8 +89,9 @@ class Process:
     def discard(self) -> None:
         """Nothing is left of it, wherever a test stopped."""
         if not self._reported.closed:
-            if self.id and not self.has_ended:
-                self.signal(signal.SIGKILL)
+            if self.id and not (self.has_ended and self._reported.readline()):
+                with suppress(ProcessLookupError):
+                    self.signal(signal.SIGKILL)
             self._reported.close()
 
 
@@ -257,5 +264,5 @@ def until(holds: Callable[[], object]) -> None:
     """Waits until something holds."""
     deadline = time.monotonic() + WAIT
     while not holds():
-        assert time.monotonic() < deadline
+        assert time.monotonic() < deadline, "It did not happen in time."
         time.sleep(0.02)

@@ -1,8 +1,9 @@
 """A process that has everything loaded and forks others: loading the agent takes longer than most of what is tested.
 
-`python -m tests.support.warm FD` listens on the socket FD until its standard input ends. One serves all workers of a
-test run: whoever starts it passes the address on in the environment. What it forks is a process like any other, with
-its own session, terminal, environment and end. `tests.support.processes` has what tests need to order one.
+`python -m tests.support.warm FD FOLDER` listens on the socket FD, which is in FOLDER, until its standard input ends.
+One serves all workers of a test run: whoever starts it passes the address on in the environment. What it forks is a
+process like any other, with its own session, terminal, environment and end. `tests.support.processes` has what tests
+need to order one.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import json
 import os
 import pkgutil
 import select
+import shutil
 import signal
 import socket
 import subprocess
@@ -58,7 +60,7 @@ def start() -> None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
         listener.bind(address)
         listener.listen(64)
-        program = [sys.executable, "-m", "tests.support.warm", str(listener.fileno())]
+        program = [sys.executable, "-m", "tests.support.warm", str(listener.fileno()), folder]
         process = subprocess.Popen(program, cwd=ROOT, pass_fds=[listener.fileno()], stdin=subprocess.PIPE)
     os.environ[ADDRESS] = address
 
@@ -66,8 +68,6 @@ def start() -> None:
         assert process.stdin is not None
         process.stdin.close()
         process.wait(60)
-        os.unlink(address)
-        os.rmdir(folder)
 
     atexit.register(end)
 
@@ -84,13 +84,14 @@ def _connection() -> socket.socket:
 # the process that forks
 
 
-def _serve(listener: socket.socket) -> None:
+def _serve(listener: socket.socket, folder: str) -> None:
     _load()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     connections = [listener]
     while True:
         readable = select.select([sys.stdin, *connections], [], [])[0]
-        if sys.stdin in readable:
+        if sys.stdin in readable:  # whoever started it is gone, in whatever way
+            shutil.rmtree(folder)
             return
         for connection in [one for one in connections if one in readable]:
             if connection is listener:
@@ -138,11 +139,24 @@ def _keep(wanted: Order, stdin: int, stdout: int, stderr: int, report: int) -> N
         return
     for descriptor in (stdin, stdout, stderr):
         os.close(descriptor)
-    os.write(report, f"{child}\n".encode())
-    _, status = os.waitpid(child, 0)
     with suppress(BrokenPipeError):  # nobody waits for it any more
+        os.write(report, f"{child}\n".encode())
+        _wait_or_kill(child, report)
+        _, status = os.waitpid(child, 0)
         os.write(report, f"{os.waitstatus_to_exitcode(status)}\n".encode())
     os._exit(0)
+
+
+def _wait_or_kill(child: int, report: int) -> None:
+    """Wait until the process ends, and kill it with all its own if whoever ordered it is gone: killed itself, say."""
+    if sys.platform != "linux":
+        return
+    poll = select.poll()
+    poll.register(os.pidfd_open(child), select.POLLIN)
+    poll.register(report, 0)  # reports POLLERR when nobody can read it any more
+    if report in [descriptor for descriptor, _ in poll.poll()]:
+        with suppress(ProcessLookupError):
+            os.killpg(child, signal.SIGKILL)
 
 
 def _become(wanted: Order, streams: tuple[int, int, int]) -> None:
@@ -180,9 +194,10 @@ def _become(wanted: Order, streams: tuple[int, int, int]) -> None:
 
 
 def _leave(code: int) -> None:
-    """Ends as the interpreter does, but takes nothing apart: that would copy all that was loaded, only to free it."""
+    """End as the interpreter does, except that what was loaded before the fork is not taken apart, only to be freed."""
     vars(threading)["_shutdown"]()
     vars(atexit)["_run_exitfuncs"]()
+    gc.collect()  # tasks, files and processes that were forgotten complain now, as they do in an interpreter
     with suppress(OSError, ValueError):  # what cannot be printed is for the interpreter to tell
         sys.stdout.flush()
         sys.stderr.flush()
@@ -212,4 +227,4 @@ def _run(wanted: Order) -> None:
 
 
 if __name__ == "__main__":
-    _serve(socket.socket(fileno=int(sys.argv[1])))
+    _serve(socket.socket(fileno=int(sys.argv[1])), sys.argv[2])
