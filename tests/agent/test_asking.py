@@ -363,8 +363,8 @@ async def test_a_model_that_falls_silent_is_given_up(apart: bool, streamed: bool
 
 async def test_an_answer_may_take_long_while_it_keeps_coming() -> None:
     async def answer(apart: bool) -> str | None:
-        model = ScriptedModel([Turn(WORDS * 3, delay=1.2)])
-        async with Asker(model, apart=apart, stall_seconds=1) as asker:
+        model = ScriptedModel([Turn(WORDS * 3, delay=2.2)])
+        async with Asker(model, apart=apart, stall_seconds=2) as asker:
             return (await ask(asker)).text
 
     assert await asyncio.gather(answer(apart=False), answer(apart=True)) == [WORDS * 3] * 2

@@ -255,7 +255,9 @@ async def test_what_may_work_later_is_asked_again_after_a_moment(session: Sessio
         assert 0 < error.retry_in <= 2
 
     failures = [Failure(kind="timeout"), Failure(kind="connection"), Failure(kind="connection", after="Half an")]
-    await asyncio.gather(*(fail_once(session.agent(f"agent-{at}"), one) for at, one in enumerate(failures)))
+    tries = (fail_once(session.agent(f"agent-{at}"), one) for at, one in enumerate(failures))
+    failed = [error for error in await asyncio.gather(*tries, return_exceptions=True) if error]
+    assert not failed, failed
 
 
 async def test_an_answer_that_breaks_off_is_heard_again_and_kept_once(session: Session) -> None:

@@ -135,12 +135,13 @@ async def test_stopped_before_their_folders_are_there_items_are_pending_and_not_
 async def test_a_folder_that_is_still_being_filled_when_it_stops_is_removed_as_well(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    filling, filled = threading.Event(), threading.Event()
+    filling, stopped, filled = threading.Event(), threading.Event(), threading.Event()
     fill = Shadow.worktree
 
     def slowly(self: Shadow, name: str, commit: str) -> str:
         filling.set()
-        time.sleep(0.3)  # while the execution is stopped
+        assert stopped.wait(60)
+        time.sleep(0.3)  # it comes to its end meanwhile
         try:
             return fill(self, name, commit)
         finally:
@@ -149,8 +150,9 @@ async def test_a_folder_that_is_still_being_filled_when_it_stops_is_removed_as_w
     monkeypatch.setattr(Shadow, "worktree", slowly)
     session = opened(folder, ["a"])
     task = begun(session, scripted({"a": ["Done."]}), parallel=2)
-    await asyncio.to_thread(filling.wait)
+    assert await asyncio.to_thread(filling.wait, 60)
     session.stop_run()
+    stopped.set()
     await task
     assert await asyncio.to_thread(filled.wait, 60)
     assert [*(folder / ".headway/worktrees").glob("*")] == []

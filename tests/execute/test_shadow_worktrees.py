@@ -8,6 +8,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from tests.support.tables import check_rows
 
 from headway.core.errors import HeadwayError
 from headway.execute.shadow import NoCheckpoints, Shadow
@@ -212,9 +213,12 @@ def test_a_snapshot_that_failed_half_way_loses_nothing(
 
 def test_a_name_that_is_no_folder_is_refused(shadow: Shadow) -> None:
     saved = shadow.snapshot()
-    for name in ("", ".", "..", "a/b", "../x", "/x", "a\nb", "x" * 101, ".git"):
+
+    def refuses(name: str) -> None:
         with pytest.raises(ValueError, match="not a name"):
             shadow.worktree(name, saved)
+
+    check_rows(["", ".", "..", "a/b", "../x", "/x", "a\nb", "x" * 101, ".git"], refuses)
 
 
 def test_a_folder_of_worktrees_that_leads_out_of_the_project_is_refused(tmp_path: Path) -> None:

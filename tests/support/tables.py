@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import reprlib
+import traceback
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import cast
 
 import pytest
@@ -17,7 +20,11 @@ def check_rows(rows: Iterable[object], check: Callable[..., object]) -> None:
         try:
             check(*arguments)
         except (Exception, pytest.fail.Exception) as error:
-            failures.append(f"row {count}, {row!r}:\n{type(error).__name__}: {error}")
+            where = traceback.extract_tb(error.__traceback__)[-1]
+            failures.append(
+                f"row {count}, {reprlib.repr(cast('object', row))}:\n"
+                f"{Path(where.filename).name}:{where.lineno}: {type(error).__name__}: {error}"
+            )
     assert count, "the table is empty"
     if failures:
         pytest.fail(f"{len(failures)} of {count} rows failed\n\n" + "\n\n".join(failures), pytrace=False)
