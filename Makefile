@@ -22,7 +22,7 @@ demo: .venv/.runs ## A tour: a list is written, worked through and completed (of
 test: .venv/.tests ## Run the tests
 	@$(TEST) 3
 
-test-more: .venv/.tests ## Run the rest of the browser and terminal matrix
+test-more: .venv/.tests ## Run the rest: browser, terminals, and further cases of what is slow to set up
 	@$(TEST) 3 -m "more and not smoke and not slow"
 
 test-model: .venv/.tests ## Ask a small real model, served on this machine, through the provider path
@@ -38,9 +38,10 @@ check: .venv/.tests ## Lint, types, layers and file sizes
 bench: .venv/.tests ## Measure speed as ratios, side by side in one run
 	@$(BIN)/python -m bench
 
-soak: .venv/.tests ## The full counts: endurance tests, and properties with all their examples (about 15 minutes)
+soak: .venv/.tests ## The full counts: endurance tests, properties with all their examples, all sessions on disk (about 15 minutes)
 	@$(TEST) 2 -m slow
 	@HEADWAY_TESTS=full $(TEST) 2 -m "(hypothesis or full) and not slow"
+	@HEADWAY_TESTS=disk $(TEST) 2 tests/agent tests/core tests/execute tests/tools/todos
 
 picture: .venv/.tests ## Draw the README's picture anew
 	@$(BIN)/python scripts/picture.py

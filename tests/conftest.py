@@ -7,17 +7,19 @@ import signal
 
 import pytest
 from hypothesis import HealthCheck, settings
-from tests.support import warm
-from tests.support.counts import some
+
+pytest.register_assert_rewrite("tests")  # what test modules share says why it failed, as they do
+
+from tests.support import warm  # noqa: E402
+from tests.support.counts import some  # noqa: E402
+from tests.support.projects import memory_folder  # noqa: E402
 
 pytest_plugins = ["tests.support.fixtures", "tests.support.groups"]
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in a background job, where programs would not hear Ctrl+C
     signal.signal(signal.SIGINT, signal.default_int_handler)
-if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:  # as under nohup, where they would outlive their terminal
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)
-if os.access("/dev/shm", os.W_OK):  # pytest's temporary folders in memory: what is on a disk is marked `disk`
-    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", "/dev/shm")
+if folder := memory_folder():  # pytest's temporary folders: what must be on a disk is marked `disk`
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", folder)
 
 settings.register_profile(
     "headway",

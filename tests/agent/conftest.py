@@ -7,7 +7,6 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from tests.support.processes import discard_all
 
 import headway
 from headway.agent import PROVIDERS
@@ -15,7 +14,7 @@ from headway.agent import PROVIDERS
 from .loopback import Loopback, serving
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="package", autouse=True)
 def certificates_are_loaded_once() -> Iterator[None]:
     """Every model loads all certificates of the system, which takes longer than asking it on loopback."""
     with pytest.MonkeyPatch.context() as patch:
@@ -30,12 +29,6 @@ def no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(os.environ):
         if name in ours or name.upper().endswith("_PROXY") or name.startswith(("OPENAI_", "ANTHROPIC_", "GOOGLE_")):
             monkeypatch.delenv(name)
-
-
-@pytest.fixture(autouse=True)
-def no_process_is_left() -> Iterator[None]:
-    yield
-    discard_all()
 
 
 @pytest.fixture

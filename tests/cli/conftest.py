@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from click.testing import CliRunner, Result
 
+from headway import Session
 from headway.cli.app import app
 
 from .commands import Headway
@@ -27,3 +28,10 @@ def headway() -> Headway:
         return result
 
     return run
+
+
+@pytest.fixture
+def two_items(kept_session: Session) -> Session:
+    """The session that commands use, with two items."""
+    kept_session.write([{"content": "First 第一", "status": "in_progress"}, {"content": "Second"}])
+    return kept_session

@@ -127,6 +127,3 @@ def test_the_marks_tell_verified_from_reported_after_an_execution(headway: Headw
     lines = [line.strip() for line in headway("todos", "list").output.splitlines()]
     assert "✓ s1: Checked" in lines and "✓? s2: Said" in lines and "✗ s3: Broken" in lines
     assert states() == {"s1": "completed", "s2": "completed", "s3": "blocked"}
-
-
-# the demo

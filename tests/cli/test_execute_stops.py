@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from tests.support.executions import (
     ALL,
+    FIVE,
+    INTERRUPTED,
     NAME,
-    Turns,
     at,
     done,
     door,
@@ -22,6 +23,7 @@ from tests.support.executions import (
     scripted,
     starts,
     states,
+    stopping_at_two,
 )
 from tests.support.processes import Running, run, until
 from tests.support.scripts import bash, talking, turn
@@ -32,16 +34,7 @@ from headway.core.batch_events import BatchFinished, ItemFinished
 
 from .commands import Headway
 
-CTRL_C = "\x03"
-INTERRUPTED = "⏸ Batch Execution Interrupted"
-ITEMS = ("s1", "s2", "s3", "s4", "s5")
-
 pytestmark = pytest.mark.usefixtures("repository")
-
-
-def stopping_at_two(**more: Turns) -> str:
-    """A model that does the first item, and waits at a door in the second."""
-    return done("s1", "s3", "s4", "s5", s2=[door("two", "touch after"), "Done."], **more)
 
 
 def outcomes() -> list[tuple[str, str]]:
@@ -56,17 +49,13 @@ def seen_alive_after(path: Path) -> None:
     until(lambda: alive.stat().st_mtime > path.stat().st_ctime)
 
 
-def last_lines(shown: str, number: int) -> list[str]:
-    return shown.rstrip().splitlines()[-number:]
-
-
 # Ctrl+C
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_without_a_terminal_a_signal_does_the_same(number: signal.Signals) -> None:
-    listed(*ITEMS)
-    running = Running(*ALL, "--mode=yolo", "--model", stopping_at_two())
+    listed(*FIVE)
+    running = Running(*ALL, "--mode=yolo", "--model", stopping_at_two("touch after"))
     at("two")
     running.signal(number)
     ended = running.end()
@@ -77,7 +66,7 @@ def test_without_a_terminal_a_signal_does_the_same(number: signal.Signals) -> No
 
 def test_as_json_a_stop_is_in_the_events_and_in_the_exit_code() -> None:
     listed("s1", "s2", "s3")
-    running = Running(*ALL, "--mode=yolo", "--json", "--model", stopping_at_two())
+    running = Running(*ALL, "--mode=yolo", "--json", "--model", stopping_at_two("touch after"))
     at("two")
     running.signal(signal.SIGINT)
     ended = running.end()
@@ -145,7 +134,7 @@ REFUSED = [
 
 def test_a_second_process_is_refused_with_a_sentence_and_the_first_goes_on() -> None:
     listed("s1", "s2", "s3")
-    model = stopping_at_two()
+    model = stopping_at_two("touch after")
     running = Running(*ALL, "--mode=yolo", "--model", model)
     at("two")
 
@@ -200,7 +189,7 @@ def test_an_item_that_another_process_adds_is_taken_up_and_counted(headway: Head
 
 def test_a_stop_from_elsewhere_is_told_with_who_wanted_it() -> None:
     session = listed("s1", "s2")
-    running = Running(*ALL, "--mode=yolo", "--model", stopping_at_two())
+    running = Running(*ALL, "--mode=yolo", "--model", stopping_at_two("touch after"))
     at("two")
     session.stop_run(actor="somebody")
     ended = running.end()

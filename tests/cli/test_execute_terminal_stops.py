@@ -9,8 +9,9 @@ import pytest
 from tests.support.executions import (
     ALL,
     COMPLETE,
+    FIVE,
+    INTERRUPTED,
     MODEL,
-    Turns,
     at,
     done,
     door,
@@ -20,21 +21,15 @@ from tests.support.executions import (
     scripted,
     starts,
     states,
+    stopping_at_two,
 )
 from tests.support.processes import Running, run, until
 from tests.support.scripts import bash, talking, turn
 from tests.support.terminal import Terminal, one_box
 
 CTRL_C = "\x03"
-INTERRUPTED = "⏸ Batch Execution Interrupted"
-ITEMS = ("s1", "s2", "s3", "s4", "s5")
 
 pytestmark = [pytest.mark.more, pytest.mark.usefixtures("repository")]
-
-
-def stopping_at_two(**more: Turns) -> str:
-    """A model that does the first item, and waits at a door in the second."""
-    return done("s1", "s3", "s4", "s5", s2=[door("two", "touch after"), "Done."], **more)
 
 
 def last_lines(shown: str, number: int) -> list[str]:
@@ -43,8 +38,8 @@ def last_lines(shown: str, number: int) -> list[str]:
 
 @pytest.mark.smoke
 def test_ctrl_c_keeps_what_is_done_and_says_how_to_resume_and_resuming_completes_it() -> None:
-    session = listed(*ITEMS)
-    terminal = Terminal(*ALL, "--mode=yolo", "--model", stopping_at_two(), lines=40)
+    session = listed(*FIVE)
+    terminal = Terminal(*ALL, "--mode=yolo", "--model", stopping_at_two("touch after"), lines=40)
     at("two")
     terminal.until(lambda shown: "│ ● Do s2..." in shown)
     terminal.send(CTRL_C)
@@ -58,14 +53,14 @@ def test_ctrl_c_keeps_what_is_done_and_says_how_to_resume_and_resuming_completes
     assert [*states().values()] == ["completed", "pending", "pending", "pending", "pending"]
     assert [todo.interrupted for todo in session.todos] == [False, True, False, False, False]
     let("two")
-    ended = run("todos", "execute-all", "--mode=yolo", "--model", stopping_at_two())
+    ended = run("todos", "execute-all", "--mode=yolo", "--model", stopping_at_two("touch after"))
     assert ended.code == 0
     assert ending(ended)[0] == COMPLETE and ending(ended)[1].startswith("Executed 4/4 todos in ")
     assert {*states().values()} == {"completed"}
 
 
 def test_ctrl_c_stops_all_items_that_run_at_once_and_all_they_started(repository: Path) -> None:
-    session = listed(*ITEMS)
+    session = listed(*FIVE)
     pid = f"echo $$ > {repository / 'doors' / 'pid'}; exec sleep 60"
     model = done("s1", s2=[door("two")], s3=[turn("", bash(pid))], s4=[talking()], s5=["Done."])
     terminal = Terminal(*ALL, "--mode=yolo", "--parallel=3", "--model", model, lines=40, columns=100)
@@ -87,7 +82,7 @@ def test_ctrl_c_stops_all_items_that_run_at_once_and_all_they_started(repository
     ]
     assert [todo.interrupted for todo in session.todos] == [False, True, True, True, False]
     until(lambda: not Path(f"/proc/{(repository / 'doors' / 'pid').read_text().strip()}").exists())
-    ended = run(*ALL, "--mode=yolo", "--parallel=3", "--model", done(*ITEMS))
+    ended = run(*ALL, "--mode=yolo", "--parallel=3", "--model", done(*FIVE))
     assert ending(ended)[1].startswith("Executed 4/4 todos in ")
 
 
@@ -141,7 +136,7 @@ def test_ctrl_c_twice_still_says_what_came_of_it_and_how_to_resume() -> None:
 
 def test_a_single_item_that_is_stopped_is_resumed_by_the_command_that_it_names() -> None:
     listed("s1", "s2")
-    terminal = Terminal("todos", "execute", "s2", "--mode=yolo", "--model", stopping_at_two())
+    terminal = Terminal("todos", "execute", "s2", "--mode=yolo", "--model", stopping_at_two("touch after"))
     at("two")
     terminal.until(lambda shown: "● Do s2..." in shown)
     terminal.send(CTRL_C)
@@ -150,7 +145,7 @@ def test_a_single_item_that_is_stopped_is_resumed_by_the_command_that_it_names()
     assert resume == f"Resume with: headway todos execute s2 --mode=yolo{MODEL}"
     let("two")
     words = resume.removeprefix("Resume with: headway ").split()
-    assert run(*words, "--model", stopping_at_two()).code == 0
+    assert run(*words, "--model", stopping_at_two("touch after")).code == 0
     assert states() == {"s1": "pending", "s2": "completed"}
 
 
@@ -178,7 +173,7 @@ def test_watch_shows_the_list_as_it_is_worked_on() -> None:
     listed("s1", "s2")
     watching = Terminal("watch")
     watching.until(lambda shown: "│ ○ Do s1" in shown)
-    running = Running(*ALL, "--mode=yolo", "--model", stopping_at_two())
+    running = Running(*ALL, "--mode=yolo", "--model", stopping_at_two("touch after"))
     watching.until(lambda shown: "│ ✓ Do s1" in shown and "│ ● Do s2..." in shown)
     at("two")
     let("two")

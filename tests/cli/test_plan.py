@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -34,17 +33,9 @@ PLAN: dict[str, Any] = {
 
 
 @pytest.fixture
-def session_on_disk(project: Path) -> Iterator[api.Session]:
-    """The session that the commands use."""
-    session = api.open(project)
-    yield session
-    session.close()
-
-
-@pytest.fixture
-def planned(session_on_disk: api.Session) -> api.Session:
-    session_on_disk.set_plan(PLAN)
-    return session_on_disk
+def planned(kept_session: api.Session) -> api.Session:
+    kept_session.set_plan(PLAN)
+    return kept_session
 
 
 class Typed:
@@ -141,14 +132,14 @@ def test_todos_are_made_of_the_plan_and_what_is_dropped_is_named(headway: Headwa
     assert [todo.content for todo in planned.todos] == ["Old", "Done"]
 
 
-def test_priority_follows_the_position(headway: Headway, session_on_disk: api.Session):
-    session_on_disk.set_plan({**PLAN, "steps": [{"id": f"s{n}", "description": "Do"} for n in range(1, 9)]})
+def test_priority_follows_the_position(headway: Headway, kept_session: api.Session):
+    kept_session.set_plan({**PLAN, "steps": [{"id": f"s{n}", "description": "Do"} for n in range(1, 9)]})
     headway("plan", "to-todos")
-    assert [str(todo.priority) for todo in session_on_disk.todos] == ["high"] * 3 + ["medium"] * 3 + ["low"] * 2
+    assert [str(todo.priority) for todo in kept_session.todos] == ["high"] * 3 + ["medium"] * 3 + ["low"] * 2
 
 
-def test_one_step_is_one_todo_and_hostile_titles_stay_on_their_line(headway: Headway, session_on_disk: api.Session):
-    session_on_disk.set_plan({"title": "a\n\x1b[2Jb", "overview": "O", "steps": [{"id": "s", "description": "Do"}]})
+def test_one_step_is_one_todo_and_hostile_titles_stay_on_their_line(headway: Headway, kept_session: api.Session):
+    kept_session.set_plan({"title": "a\n\x1b[2Jb", "overview": "O", "steps": [{"id": "s", "description": "Do"}]})
     assert headway("plan", "to-todos").stdout.splitlines()[0] == '✅ Created 1 todo from plan "a ␛[2Jb"'
 
 
@@ -167,17 +158,17 @@ def test_todos_made_of_the_plan_are_data(headway: Headway, planned: api.Session)
 # plan mode
 
 
-def test_plan_mode_is_kept_in_the_session_and_said(headway: Headway, session_on_disk: api.Session):
+def test_plan_mode_is_kept_in_the_session_and_said(headway: Headway, kept_session: api.Session):
     assert headway("plan", "on").stdout == (
         "✅ Plan mode is on: the agent reads, searches and makes a plan; it changes no files and runs no commands.\n"
         "Leave it with: headway plan off\n"
     )
-    assert session_on_disk.plan_mode
+    assert kept_session.plan_mode
     assert "is on already" in headway("plan", "on").stdout
     assert headway("plan", "off").stdout == (
         "✅ Plan mode is off: the agent may change files and run commands, as far as you approve.\n"
     )
-    assert not session_on_disk.plan_mode
+    assert not kept_session.plan_mode
     assert "is off already" in headway("plan", "off").stdout
 
 
@@ -299,10 +290,10 @@ def data_of(printed: str) -> Any:
     return json.loads(printed)
 
 
-def test_without_a_plan_a_template_says_how_to_write_one(session_on_disk: api.Session):
+def test_without_a_plan_a_template_says_how_to_write_one(kept_session: api.Session):
     assert edit("true") == "Nothing changed.\n"
     assert "1. **step-1** What to do first" in Path("opened.md").read_text()
-    assert session_on_disk.version == 0
+    assert kept_session.version == 0
     made = data_of(edit('printf "# T\\n\\nWhy\\n\\n## Steps\\n\\n1. Do\\n" > "$file"', "--json"))
     assert made["plan"] == {"title": "T", "overview": "Why", "steps": [{"id": "step-1", "description": "Do"}]}
     assert made["changed"] is True

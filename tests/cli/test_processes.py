@@ -6,20 +6,11 @@ import json
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from tests.support.processes import WAIT, Running, until
 
 import headway as api
-
-
-@pytest.fixture
-def two_items(project: Path) -> api.Session:
-    """A session with two items."""
-    session = api.open(project)
-    session.write([{"content": "First 第一", "status": "in_progress"}, {"content": "Second"}])
-    return session
 
 
 @pytest.mark.parametrize("words", [["todos", "list"], ["todos", "list", "--json"], ["--help"]])

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 from tests.support.terminal import Terminal, one_box
 
@@ -13,15 +10,6 @@ import headway as api
 CTRL_C = "\x03"
 
 pytestmark = pytest.mark.more
-
-
-@pytest.fixture
-def two_items(project: Path) -> Iterator[api.Session]:
-    """A session with two items."""
-    session = api.open(project)
-    session.write([{"content": "First 第一", "status": "in_progress"}, {"content": "Second"}])
-    yield session
-    session.close()
 
 
 @pytest.mark.smoke

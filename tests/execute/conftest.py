@@ -1,10 +1,8 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.support.processes import discard_all
 
 from .executing import Doors, commit_files
 
@@ -18,9 +16,3 @@ def folder(tmp_path: Path) -> Path:
 @pytest.fixture
 def doors() -> Doors:
     return Doors()
-
-
-@pytest.fixture(autouse=True)
-def no_process_is_left() -> Iterator[None]:
-    yield
-    discard_all()

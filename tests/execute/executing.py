@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic_ai.messages import ModelMessage, ToolReturnPart, UserPromptPart
+from tests.support.counts import ON_DISK
 from tests.support.projects import temporary_folder
 
 import headway
@@ -34,6 +36,9 @@ MANY = 400
 T = TypeVar("T")
 Answer = str | Turn | Callable[[list[ModelMessage], Request], str | Turn]
 Items = Iterable[str | dict[str, object]]
+shared_folders = ExitStack()
+"""Temporary folders that several tests share."""
+atexit.register(shared_folders.close)
 
 # projects and lists
 
@@ -92,8 +97,8 @@ def opened(folder: Path, items: Items, name: str = "default") -> Session:
 
 
 def in_memory(items: Items) -> Session:
-    """A session with a list whose items change the working folder, of which nothing is saved."""
-    session = headway.open(memory=True)
+    """A session with a list whose items change no files; `make soak` runs the same tests with one on disk."""
+    session = headway.open(shared_folders.enter_context(temporary_folder()) if ON_DISK else ".", memory=not ON_DISK)
     listed(session, items)
     return session
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 from pathlib import Path
 
 import pytest
+from tests.support.projects import temporary_folder
 
 import headway
 from headway.core.batch_events import ItemRolledBack
@@ -18,7 +20,6 @@ from .dags import Dag
 from .executing import (
     Answer,
     Doors,
-    all_files,
     always,
     bash,
     begun,
@@ -26,13 +27,13 @@ from .executing import (
     facts,
     go,
     item,
-    lay_out,
     model,
     one,
     opened,
     put,
     runs,
     scripted,
+    shared_folders,
     sound,
     states,
     texts,
@@ -46,21 +47,23 @@ from .shadows import write as write_files
 CHAIN = [item("a"), item("b", "a"), item("c", "b")]
 
 
-executed: dict[object, dict[str, bytes]] = {}
-"""The files of projects whose items have been executed, by what was."""
+executed: dict[object, Path] = {}
+"""Projects whose items have been executed, by what was."""
 
 
 async def chain(folder: Path, parallel: int = 1, **commands: str) -> headway.Session:
     """Three items, each built on the one before, that have been executed; once for all tests."""
     key = (parallel, *sorted(commands.items()))
     if key not in executed:
+        executed[key] = Path(shared_folders.enter_context(temporary_folder()), "project")
         session = opened(folder, CHAIN)
         turns: dict[str, list[Answer]] = {name: runs(commands.get(name, f"echo {name} > {name}.txt")) for name in "abc"}
         await go(session, scripted(turns), parallel=parallel)
         assert set(states(session).values()) == {"completed"}
         session.close()
-        executed[key] = all_files(folder)
-    lay_out(folder, executed[key])
+        shutil.copytree(folder, executed[key], symlinks=True)
+    shutil.rmtree(folder)
+    shutil.copytree(executed[key], folder, symlinks=True)
     return headway.open(folder)
 
 

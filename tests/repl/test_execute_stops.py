@@ -6,22 +6,30 @@ import signal
 from pathlib import Path
 
 import pytest
-from tests.support.executions import ALL, NAME, Turns, at, done, door, item, let, listed, scripted, starts, states
+from tests.support.executions import (
+    ALL,
+    FIVE,
+    INTERRUPTED,
+    NAME,
+    Turns,
+    at,
+    done,
+    door,
+    item,
+    let,
+    listed,
+    scripted,
+    starts,
+    states,
+    stopping_at_two,
+)
 from tests.support.processes import Running, run, until
 from tests.support.scripts import bash, talking, turn
 from tests.support.terminal import Terminal, one_box
 
 from .screens import CTRL_C, CTRL_D, Repl, bottom, kept, prompt, reasons, talk, typed
 
-INTERRUPTED = "⏸ Batch Execution Interrupted"
-ITEMS = ("s1", "s2", "s3", "s4", "s5")
-
 pytestmark = [pytest.mark.more, pytest.mark.usefixtures("repository")]
-
-
-def stopping_at_two(**more: Turns) -> str:
-    """A model that does the first item, and waits at a door in the second."""
-    return done("s1", "s3", "s4", "s5", s2=[door("two"), "Done."], **more)
 
 
 def until_told(terminal: Repl, *texts: str) -> str:
@@ -34,7 +42,7 @@ def until_told(terminal: Repl, *texts: str) -> str:
 
 @pytest.mark.parametrize("parallel", [pytest.param(1, marks=pytest.mark.smoke), 2])
 def test_ctrl_c_stops_the_execution_keeps_the_session_and_resuming_completes_it(parallel: int) -> None:
-    session = listed(*ITEMS)
+    session = listed(*FIVE)
     turns: Turns = [door("three"), "Done."] if parallel == 2 else ["Done."]
     terminal = talk(model=done("s1", "s4", "s5", s2=[door("two"), "Done."], s3=turns))
     words = "" if parallel == 1 else " --parallel=2"

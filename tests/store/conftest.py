@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.support.processes import discard_all
 
 from headway.core.store import Store
 from headway.store.memory import MemoryStore
@@ -13,12 +12,6 @@ from headway.store.sqlite import SqliteStore
 from .samples import file_of
 
 Opener = Callable[..., SqliteStore]
-
-
-@pytest.fixture(autouse=True)
-def no_process_is_left() -> Iterator[None]:
-    yield
-    discard_all()
 
 
 @pytest.fixture

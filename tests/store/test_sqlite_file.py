@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import headway
-from headway import Event, StoreConflict, StoreCorrupt
+from headway import Event, Session, StoreConflict, StoreCorrupt
 from headway.core.codec import read_state
 from headway.store.migrations import APPLICATION_ID, MIGRATIONS, NEWEST, migrate
 from headway.store.sqlite import SqliteStore
@@ -60,6 +60,12 @@ def test_after_closing_there_is_one_file(opened: Opener, path: Path) -> None:
     over(store).add("A")
     store.close()
     assert side_files(path) == [".gitignore", "headway.db"]
+
+
+def test_a_session_in_memory_can_be_used_after_it_is_closed(session: Session) -> None:
+    session.add("A")
+    session.close()
+    assert [todo.content for todo in session.todos] == ["A"]
 
 
 def test_a_closed_store_opens_again_when_it_is_used(opened: Opener) -> None:

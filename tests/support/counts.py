@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 
 FULL = os.environ.get("HEADWAY_TESTS") == "full"
+ON_DISK = os.environ.get("HEADWAY_TESTS") == "disk"
+"""Whether sessions that are in memory otherwise are kept on disk."""
 
 
 def some(number: int, share: int = 4) -> int:

@@ -20,6 +20,8 @@ ALL = ("todos", "execute-all")
 MODEL = " --model=scripted:script.json"
 """What resuming has to say, too."""
 COMPLETE, FAILED = "✅ Batch Execution Complete!", "❌ Batch Execution Failed"
+INTERRUPTED = "⏸ Batch Execution Interrupted"
+FIVE = ("s1", "s2", "s3", "s4", "s5")
 NO_MODEL = (
     "Error: No model is set: name one with --model provider:name, or once for all with 'headway config set model "
     "provider:name --user'. Without one, 'headway demo' shows what there is to see.\n"
@@ -52,6 +54,11 @@ def scripted(file: str = "script.json", /, **turns: Turns) -> str:
 def done(*names: str, **more: Turns) -> str:
     """A model that does each item at once."""
     return scripted(**{name: ["Done."] for name in names}, **more)
+
+
+def stopping_at_two(then: str = "true", **more: Turns) -> str:
+    """A model that does the first of five items, and waits at a door in the second."""
+    return done("s1", "s3", "s4", "s5", s2=[door("two", then), "Done."], **more)
 
 
 FAILS: list[str | Form] = [turn("", bash("exit 3")), "It does not work."]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 import headway
 
 from . import projects
+from .counts import ON_DISK
 from .processes import discard_all
 
 
@@ -20,20 +22,30 @@ def tmp_path(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
     if request.node.get_closest_marker("disk") is None:
         yield tmp_path
         return
-    with tempfile.TemporaryDirectory(prefix="headway-", ignore_cleanup_errors=True) as folder:
+    disk = "/var/tmp" if os.access("/var/tmp", os.W_OK) else None  # /tmp is in memory on many systems
+    with tempfile.TemporaryDirectory(prefix="headway-", dir=disk, ignore_cleanup_errors=True) as folder:
         yield Path(folder).resolve()
 
 
-@pytest.fixture
-def session() -> headway.Session:
-    """A session in memory."""
-    return headway.open(memory=True)
+@pytest.fixture(autouse=True)
+def no_process_is_left() -> Iterator[None]:
+    """Nothing that a test starts outlives it."""
+    yield
+    discard_all()
 
 
 @pytest.fixture
-def kept_session(tmp_path: Path) -> headway.Session:
+def session(tmp_path_factory: pytest.TempPathFactory) -> headway.Session:
+    """A session in memory; `make soak` runs the same tests with one on disk."""
+    return headway.open(tmp_path_factory.mktemp("session")) if ON_DISK else headway.open(memory=True)
+
+
+@pytest.fixture
+def kept_session(tmp_path: Path) -> Iterator[headway.Session]:
     """A session that is kept on disk, of the project `tmp_path`."""
-    return headway.open(tmp_path)
+    session = headway.open(tmp_path)
+    yield session
+    session.close()
 
 
 @pytest.fixture

@@ -28,6 +28,19 @@ _SET_BY_PEOPLE = (
     "VISUAL",
 )
 _KEPT = ("HEADWAY_TESTS",)
+_ROOM = 1 << 30
+"""Bytes that the temporary folders of all workers may need."""
+
+
+def memory_folder() -> str | None:
+    """Return a folder in memory that has enough room and from which programs can be started, if there is one."""
+    folder = "/dev/shm"
+    try:
+        room = os.statvfs(folder)
+    except OSError:
+        return None
+    usable = os.access(folder, os.W_OK | os.X_OK) and not room.f_flag & os.ST_NOEXEC
+    return folder if usable and room.f_bavail * room.f_frsize >= _ROOM else None
 
 
 def forget_settings(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:

@@ -117,6 +117,12 @@ def test_bars_say_what_they_are_without_colour() -> None:
     assert [word for _, _, word in legend(bars)] == ["completed", "blocked", "conflict", "going on"]
 
 
+def test_a_bar_that_is_too_short_for_a_name_has_its_mark() -> None:
+    svg = timeline([bar(0, 4, name="a-long-name"), bar(4, 100, lane=2, name="long")], name="x", title="What happened")
+    assert texts(svg).count("✓") == 2
+    assert "long" in texts(svg) and not any(text.startswith("a-") for text in texts(svg))
+
+
 @pytest.mark.parametrize(("number", "missing"), [(MOST_BARS, 0), (MOST_BARS + 1, 1), (10_000, 10_000 - MOST_BARS)])
 def test_only_so_many_bars_are_drawn_the_longest(number: int, missing: int) -> None:
     bars = [bar(float(n), n + (0.5 if n == 7 else 0.9), name=f"t{n}") for n in range(number)]

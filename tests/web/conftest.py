@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.support import executions, projects
-from tests.support.processes import Form, discard_all
+from tests.support.processes import Form
 
 import headway
 
@@ -26,13 +26,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     yield made
     written = made.stop()
     assert "Traceback" not in written, written
-
-
-@pytest.fixture(autouse=True)
-def nothing_left_running() -> Iterator[None]:
-    """Of what a test itself starts."""
-    yield
-    discard_all()
 
 
 _number = count(1)

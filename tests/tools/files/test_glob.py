@@ -73,6 +73,7 @@ def test_patterns_that_lead_out_are_refused_with_a_sentence(tmp_path: Path, patt
     ("pattern", "why"),
     [
         ("[ab", "a [ that is not closed"),
+        ("[a-", "a [ that is not closed"),
         ("[[:none:]]", "unknown class"),
         ("a\\", "ends in a backslash"),
         ("{a,b}" * 8, "more than 100 patterns"),

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import pytest
+from tests.support.counts import some
 from tests.tools.files.desk import Desk, executor
 
 
@@ -42,16 +44,18 @@ async def test_it_fails_only_if_nothing_could_be_read(tmp_path: Path) -> None:
     assert not (await Desk(tmp_path).call("read_many_files", paths=["x", "y"])).ok
 
 
+@pytest.mark.full
 async def test_a_hundred_long_files_fit_into_one_answer_and_each_is_there(tmp_path: Path) -> None:
+    lines = some(500, 10)
     for number in range(100):
-        (tmp_path / f"file{number}.txt").write_text((f"{number} " + "word " * 600 + "\n") * 50)
+        (tmp_path / f"file{number}.txt").write_text((f"{number} " + "word " * 600 + "\n") * lines)
     paths = [f"file{number}.txt" for number in range(100)]
     result = await executor(tmp_path).call("read_many_files", {"paths": paths})
     assert len(result.text) <= 30_000
     assert result.kept is None
     for number in range(100):
         assert f"==> file{number}.txt <==\n     1\t{number} word" in result.text
-    assert result.text.count("[lines 1–1 of 50; read on with offset=2]") == 100
+    assert result.text.count(f"[lines 1–1 of {lines}; read on with offset=2]") == 100
 
 
 async def test_short_files_leave_their_room_to_long_ones(tmp_path: Path) -> None:

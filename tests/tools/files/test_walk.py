@@ -138,7 +138,9 @@ def test_what_is_ignored_is_walked_if_it_is_asked_for_by_name(tmp_path: Path):
     assert walked(tmp_path, "src/a.o") == ["src/a.o"]
 
 
-@pytest.mark.parametrize("hostile", [b"\xff\xfe\x00[", b"[\n\\\n[[:no:]]\n" + b"(" * 5_000, b"{" * 9_000, b"a\0b\n"])
+@pytest.mark.parametrize(
+    "hostile", [b"\xff\xfe\x00[", b"[\n\\\n[[:no:]]\n" + b"(" * 5_000, b"{" * 9_000, b"a\0b\n!\n/\n!/\n"]
+)
 def test_rules_that_are_none_leave_nothing_out(tmp_path: Path, hostile: bytes):
     write(tmp_path, {".gitignore": hostile, "a": "", "[": "", "{": ""})
     assert walked(tmp_path) == [".gitignore", "[", "a", "{"]

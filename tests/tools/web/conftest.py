@@ -7,7 +7,7 @@ import httpcore2
 import pytest
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="package", autouse=True)
 def certificates_are_loaded_once() -> Iterator[None]:
     """Every client loads all certificates of the system, which takes longer than asking a server on loopback."""
     with pytest.MonkeyPatch.context() as patch:
