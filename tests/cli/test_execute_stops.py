@@ -211,8 +211,8 @@ def test_watch_as_json_has_the_events_of_the_execution() -> None:
 def test_the_log_has_one_end_for_every_beginning_however_it_ended() -> None:
     session = listed("s1", "s2")
     for signalled in (signal.SIGINT, signal.SIGKILL):
-        running = Running(*ALL, "--mode=yolo", "--model", done("s2", s1=[door("one"), "Done."]))
         before = len(starts())
+        running = Running(*ALL, "--mode=yolo", "--model", done("s2", s1=[door("one"), "Done."]))
         until(lambda before=before: len(starts()) > before)
         running.signal(signalled)
         running.end()
