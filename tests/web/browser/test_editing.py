@@ -51,10 +51,11 @@ async def edit(page: Page, todo_id: str) -> Locator:
 
 
 class Held:
-    """Changes that the page sends wait until they are let through."""
+    """Changes that the page sends, or only the answers to them, wait until they are let through."""
 
-    def __init__(self, page: Page) -> None:
+    def __init__(self, page: Page, *, answers: bool = False) -> None:
         self._page = page
+        self._answers = answers
         self._open = asyncio.Event()
         self.came = asyncio.Event()
 
@@ -67,9 +68,10 @@ class Held:
         await self._page.unroute_all(behavior="wait")
 
     async def _hold(self, route: Route) -> None:
+        answer = await route.fetch() if self._answers else None
         self.came.set()
         await self._open.wait()
-        await route.continue_()
+        await (route.fulfill(response=answer) if answer else route.continue_())
 
     def let(self) -> None:
         self._open.set()
@@ -155,6 +157,64 @@ async def test_what_is_typed_while_a_change_is_under_way_stays(tabs: Tabs, name:
         await page.keyboard.press("Control+Enter")
         await expect(form(page)).to_have_count(0)
     assert of(session, "a").content == "Do a!?"
+
+
+async def test_answers_may_come_after_what_they_are_about(tabs: Tabs, name: str, begun: Begun) -> None:
+    session = begun("a")
+    page = await tabs.open(name)
+    async with Held(page, answers=True) as held:
+        await new_item(page).fill("First")
+        await page.keyboard.press("Enter")
+        await shows(page, "a", "t1")
+        await page.keyboard.type("Second")
+        await page.keyboard.press("Enter")
+        await page.keyboard.type("Third")
+        await page.keyboard.press("Enter")
+        await page.keyboard.type("Not yet")
+        held.let()
+        await shows(page, "a", "t1", "t2", "t3")
+        await expect(new_item(page)).to_have_value("Not yet")
+    assert [todo.content for todo in session.todos] == ["Do a", "First", "Second", "Third"]
+
+    await edit(page, "a")
+    async with Held(page, answers=True) as held:
+        await page.keyboard.type("!")
+        await page.keyboard.press("Control+Enter")
+        await page.keyboard.type("?")
+        await expect(row(page, "a")).to_contain_text("Do a!")
+        await expect(form(page).locator(".changed")).to_have_text(["", "", "", "", "", ""])
+        held.let()
+        await expect(notice(page)).to_contain_text("Saved a.")
+        await expect(form(page).get_by_label("What to do")).to_have_value("Do a!?")
+    assert of(session, "a").content == "Do a!"
+
+
+async def test_what_could_not_be_added_comes_back_before_what_was_typed_since(
+    tabs: Tabs, name: str, begun: Begun
+) -> None:
+    session = begun("a")
+    page = await tabs.open(name)
+    asked = asyncio.Event()
+    refused = asyncio.Event()
+
+    async def refuse(route: Route) -> None:
+        asked.set()
+        await refused.wait()
+        await route.fulfill(status=503, body="Not now.")
+
+    tabs.expect_error("503")
+    await page.route("**/changes", refuse)
+    await new_item(page).fill("First")
+    await page.keyboard.press("Enter")
+    await asked.wait()
+    await page.keyboard.type("Second")
+    await page.keyboard.press("Enter")
+    await page.keyboard.type("Third")
+    refused.set()
+    await expect(new_item(page)).to_have_value("First\nSecond\nThird")
+    await expect(page.get_by_role("form", name="Add an item")).to_contain_text("Not now.")
+    await page.unroute("**/changes")
+    assert ids(session) == ["a"]
 
 
 # editing

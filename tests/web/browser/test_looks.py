@@ -7,6 +7,8 @@ from itertools import pairwise
 
 from playwright.async_api import Page, expect
 
+import headway
+
 from ..conftest import Begun
 from ..running import Door, Scripted, ended, started, states, turn
 from ..serving import Server, at, item
@@ -99,6 +101,18 @@ async def test_a_list_without_matches_says_so(tabs: Tabs, server: Server, name: 
 
 
 # the timeline
+
+
+async def test_evidence_belongs_to_the_last_completion_though_the_clock_stands_still(
+    tabs: Tabs, name: str, begun: Begun
+) -> None:
+    stopped = headway.Session(begun("a").log, clock=lambda: "2026-01-02T03:04:05.000Z")
+    for evidence in (None, {"level": "verified", "command": "true"}):
+        stopped.update("a", status="in_progress", actor="worker")
+        stopped.update("a", status="completed", actor="worker", evidence=evidence)
+    page = await tabs.open(name, view="timeline")
+    bars = page.get_by_role("list", name="Who worked on what").get_by_role("listitem").get_by_role("button")
+    await expect(bars).to_have_class([re.compile("k-reported"), re.compile("k-done")])
 
 
 async def test_what_was_done_one_after_the_other_is_in_one_line_of_the_timeline(

@@ -7,7 +7,7 @@ const path = (rest) => sessionPath(store.session.name, rest);
 const change = (body) => post(path("/changes"), body);
 const run = (body) => post(path("/run"), body);
 
-export const add = (content, fields = {}) => change({ kind: "add", content, ...fields });
+export const add = (content, fields = {}, session = store.session.name) => post(sessionPath(session, "/changes"), { kind: "add", content, ...fields });
 export const edit = (id, fields) => change({ kind: "edit", id, ...fields });
 export const move = (id, position) => change({ kind: "move", id, position });
 export const drop = (id) => change({ kind: "drop", id });

@@ -26,25 +26,51 @@ export function mountAdding(element, { left }) {
   const place = h("label", { class: "tick", hidden: true }, where, whereName);
   const button = h("button", { class: "primary", type: "submit" }, "Add");
   const form = h("form", { class: "adding", novalidate: true, "aria-label": "Add an item" }, text, h("div", { class: "adding-how" }, place, priority, button), problem);
-  form.addEventListener("submit", async (event) => {
+  let shown = null;
+  /** Texts that the server does not have yet, oldest first; and for each session what is in the field. */
+  const waiting = [];
+  const typed = new Map();
+  const fill = (session, value) => {
+    typed.set(session, value);
+    keep(session);
+    if (shown !== session) return;
+    text.value = value;
+    grow();
+  };
+  const keep = (session) => keepDraft(session, together([...unsent(session), typed.get(session)]));
+  const unsent = (session) => waiting.filter((one) => one.session === session).map((one) => one.content);
+  const together = (texts) => texts.filter(Boolean).join("\n");
+  /** One after the other: whoever types fast is not held up by the one before. */
+  const send = async () => {
+    while (waiting.length) {
+      const { session, content, fields } = waiting[0];
+      const done = await attempt(button, problem, () => add(content, fields, session));
+      if (!done) return takeBack();
+      waiting.shift();
+      keep(session);
+      say(`Added ${line(done.id, 60)}.`, { name: "Open", run: () => go({ session, item: done.id }) });
+    }
+  };
+  const takeBack = () => {
+    const back = waiting.splice(0);
+    for (const session of new Set(back.map((one) => one.session))) {
+      const texts = back.filter((one) => one.session === session).map((one) => one.content);
+      fill(session, together([...texts, typed.get(session)]));
+    }
+    priority.value = back[0].fields.priority ?? "";
+  };
+  form.addEventListener("submit", (event) => {
     event.preventDefault();
     const content = text.value;
-    const session = store.session.name;
     if (!content.trim()) {
       showProblem(problem, new Problem("Write what is to be done first."));
       return text.focus();
     }
     const fields = { ...(priority.value && { priority: priority.value }), ...(where.checked && !place.hidden && { after: route.item }) };
-    const done = await attempt(button, problem, () => add(content, fields));
-    if (!done) return;
-    const typed = keptDraft(session);
-    if (typed.startsWith(content)) keepDraft(session, typed.slice(content.length)); // what was typed meanwhile stays
-    if (shown === session) {
-      text.value = keptDraft(session);
-      priority.value = "";
-      grow();
-    }
-    say(`Added ${line(done.id, 60)}.`, { name: "Open", run: () => go({ session, item: done.id }) });
+    waiting.push({ session: store.session.name, content, fields });
+    fill(store.session.name, "");
+    priority.value = "";
+    if (waiting.length === 1) send();
   });
   text.addEventListener("keydown", (event) => {
     if (event.isComposing) return;
@@ -58,17 +84,18 @@ export function mountAdding(element, { left }) {
     text.style.setProperty("height", `${Math.min(text.scrollHeight + 2, 180)}px`);
   };
   text.addEventListener("input", () => {
-    keepDraft(shown, text.value);
+    typed.set(shown, text.value);
+    keep(shown);
     grow();
     clearProblem(problem);
   });
-  let shown = null;
   /** Each session has what was typed for it. */
   const follow = () => {
     const name = store.session?.name ?? null;
     if (name === null || name === shown) return;
     shown = name;
-    text.value = keptDraft(name);
+    if (!typed.has(name)) typed.set(name, keptDraft(name));
+    text.value = typed.get(name);
     clearProblem(problem);
     grow();
   };

@@ -34,6 +34,9 @@ export class EditForm {
   constructor(todo, done) {
     this.id = todo.id;
     this.known = todo;
+    /** The item as the stream had it last, and what this person sent: the one may come before the answer to the other. */
+    this.streamed = todo;
+    this.sent = {};
     this.controls = {};
     this.notes = {};
     /** What each control held before anything was typed. */
@@ -99,8 +102,12 @@ export class EditForm {
     const texts = Object.fromEntries(NAMES.filter((name) => this.touched(name)).map((name) => [name, this.controls[name].value]));
     const fields = Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, FIELDS[name].read(text)]));
     if (!Object.keys(fields).length) return true;
+    this.sent = fields;
     const done = await attempt(this.save, this.problem, () => edit(this.id, fields));
-    if (!done) return false;
+    if (!done) {
+      this.sent = {};
+      return false;
+    }
     Object.assign(this.before, texts);
     this.known = { ...this.known, ...fields };
     for (const name of Object.keys(texts)) this.notes[name].replaceChildren();
@@ -110,15 +117,17 @@ export class EditForm {
 
   /** Someone changed the item: fields that nobody types in follow, beside the others it is said. */
   update(todo) {
-    const before = this.known;
-    this.known = todo;
+    const before = this.streamed;
     if (todo === before) return;
+    this.streamed = this.known = todo;
     for (const name of NAMES) {
       const theirs = FIELDS[name].show(todo[name]);
       if (theirs === FIELDS[name].show(before[name])) continue;
       const control = this.controls[name];
       const isFree = !this.touched(name) && control !== document.activeElement;
+      const isOwn = name in this.sent && theirs === FIELDS[name].show(this.sent[name]);
       if (isFree || control.value === theirs) this.take(name);
+      else if (isOwn) this.notes[name].replaceChildren();
       else this.tell(name, theirs);
     }
   }

@@ -34,15 +34,19 @@ export function readTimeline(events, items, now) {
     if (event.actor === "user" && event.type !== "TodoListUpdated") moments.push({ who: "user", at: time, event });
   }
   for (const todo of items.values()) if (!covered.has(todo.id)) ofItem(todo, stretches);
-  for (const one of stretches) if (one.kind === "done" || one.kind === "reported") one.kind = isVerified(one, items.get(one.item)) ? "done" : "reported";
+  judge(stretches.filter((one) => one.kind === "done" || one.kind === "reported"), items);
   for (const one of stretches) if (one.to === null && items.get(one.item)?.status !== "in_progress") Object.assign(one, { to: Math.max(one.from, at(items.get(one.item)?.completed_at) || one.from), kind: "quiet" });
   return { stretches: stretches.filter((one) => !Number.isNaN(one.from) && one.from <= (one.to ?? now)), moments };
 }
 
-/** Whether the item's evidence is that of this stretch: it was completed at its end, not in another one. */
-function isVerified({ from, to }, todo) {
-  const completed = at(todo?.completed_at);
-  return todo?.evidence?.level === "verified" && from <= completed && completed <= to;
+/** Of the stretches in which an item was completed, its evidence belongs to the last; by order, since clocks are set. */
+function judge(completions, items) {
+  const last = new Map(completions.map((one) => [one.item, one]));
+  for (const one of completions) {
+    const todo = items.get(one.item);
+    const isVerified = todo?.status === "completed" && todo.evidence?.level === "verified" && last.get(one.item) === one;
+    one.kind = isVerified ? "done" : "reported";
+  }
 }
 
 function ofList(event, time, { begin, end, open, moments }) {
