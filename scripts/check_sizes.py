@@ -1,11 +1,11 @@
-"""Fails when a file is longer than the house style allows: 400 lines of source, 600 of tests."""
+"""Fails when a file is longer than the house style allows: 600 lines of source, 800 of tests."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
-LIMITS = {"src": 400, "scripts": 400, "bench": 400, "tests": 600}
+LIMITS = {"src": 600, "scripts": 600, "bench": 800, "tests": 800}
 
 
 def main() -> int:
