@@ -73,7 +73,7 @@ export function stepItem(id, step, isShown) {
   const shown = ids.filter((other) => other === id || isShown(other));
   const next = shown[shown.indexOf(id) + step];
   if (next !== undefined) return moveItem(id, ids.indexOf(next) + 1);
-  return say(`${line(id, 60)} is already the ${step < 0 ? "first" : "last"}.`);
+  return asked.then(() => say(`${line(id, 60)} is already the ${step < 0 ? "first" : "last"}.`)); // after what the moves before say
 }
 
 export async function dropItem(id, control = null, place = null) {
