@@ -103,16 +103,26 @@ async def test_a_list_without_matches_says_so(tabs: Tabs, server: Server, name: 
 # the timeline
 
 
-async def test_evidence_belongs_to_the_last_completion_though_the_clock_stands_still(
-    tabs: Tabs, name: str, begun: Begun
-) -> None:
-    stopped = headway.Session(begun("a").log, clock=lambda: "2026-01-02T03:04:05.000Z")
+SIDES = "all => all.map((one) => one.getBoundingClientRect()).map(({ left, right }) => [left, right])"
+
+
+async def test_a_clock_that_is_set_back_or_stands_still_spoils_nothing(tabs: Tabs, name: str, begun: Begun) -> None:
+    session = begun("a")
+    times = iter([f"2026-01-02T03:04:{second:02}.000Z" for second in (5, 5, 5, 5, 40, 30, 50, 20, 10, 59, 5)])
+    clocked = headway.Session(session.log, clock=lambda: next(times))
     for evidence in (None, {"level": "verified", "command": "true"}):
-        stopped.update("a", status="in_progress", actor="worker")
-        stopped.update("a", status="completed", actor="worker", evidence=evidence)
+        clocked.update("a", status="in_progress", actor="worker")
+        clocked.update("a", status="completed", actor="worker", evidence=evidence)
     page = await tabs.open(name, view="timeline")
     bars = page.get_by_role("list", name="Who worked on what").get_by_role("listitem").get_by_role("button")
     await expect(bars).to_have_class([re.compile("k-reported"), re.compile("k-done")])
+    for number in range(5):
+        clocked.update("a", notes=f"{number}")
+    clocked.update("a", status="in_progress", actor="worker")
+    clocked.update("a", status="blocked", actor="worker")
+    await expect(bars).to_have_class([re.compile(f"k-{kind}") for kind in ("reported", "reported", "blocked")])
+    dots = await page.locator(".dot").evaluate_all(SIDES)
+    assert len(dots) > 2 and all(one[1] < other[0] for one, other in pairwise(dots))
 
 
 async def test_what_was_done_one_after_the_other_is_in_one_line_of_the_timeline(
@@ -133,11 +143,10 @@ async def test_what_was_done_one_after_the_other_is_in_one_line_of_the_timeline(
     bars = lanes.filter(has_text="worker").get_by_role("button")
     kinds = ["reported"] * 8 + ["done", "running"]
     await expect(bars).to_have_class([re.compile(f"k-{kind}") for kind in kinds])
-    sides = "all => all.map((one) => one.getBoundingClientRect()).map(({ left, right }) => [left, right])"
     await page.wait_for_function("document.querySelectorAll('.dot').length > 0")
-    dots = await page.locator(".dot").evaluate_all(sides)
+    dots = await page.locator(".dot").evaluate_all(SIDES)
     assert all(one[1] < other[0] for one, other in pairwise(dots))
-    places = await bars.evaluate_all(sides)
+    places = await bars.evaluate_all(SIDES)
     assert all(right - left >= 6 for left, right in places)
 
 

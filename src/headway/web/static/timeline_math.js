@@ -12,7 +12,7 @@ export function readTimeline(events, items, now) {
     const one = open.get(key);
     if (!one) return;
     open.delete(key);
-    one.to = to;
+    one.to = Math.max(one.from, to); // a clock may be set back
     one.kind = kind;
   };
   const begin = (key, stretch) => {
@@ -85,7 +85,7 @@ export function inLanes(stretches, now) {
 /** Moments that are too near to be told apart, together. */
 export function inHeaps(moments, axis, least) {
   const heaps = [];
-  for (const one of moments) {
+  for (const one of moments.toSorted((a, b) => a.at - b.at)) {
     const place = axis.at(one.at);
     const last = heaps.at(-1);
     if (last && place - last.place < least) last.moments.push(one);
