@@ -19,8 +19,13 @@ from tests.support.processes import PROGRAM, WAIT, Form, Running, environment, r
 from tests.support.scripts import LONG, bash, call, creating, script, talking, turn, write, writing
 
 import headway as api
+from headway.agent import LoopConfig, run_loop
+from headway.cli.foreground import Foreground
+from headway.cli.run_view import RunView
 from headway.core.events import Event
 from headway.core.run_events import MessageAdded, RunStarted, ToolFinished
+from headway.testing import Call, ScriptedModel, Turn
+from headway.tools import builtin_tools
 
 from .commands import Headway
 
@@ -573,3 +578,22 @@ def test_help_names_every_flag_and_the_exit_codes(headway: Headway) -> None:
         assert flag in text
     for more in ("--memory", "--json", "--model", "--project", "--debug", "130"):
         assert more in text
+
+
+def test_the_list_is_shown_as_it_was_when_the_run_began_though_that_is_heard_of_late(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    session = api.open(".")
+
+    def late(event: Event) -> None:
+        if event.type == "RunStarted":
+            until(lambda: session.todos)
+
+    async def work(ask: object) -> object:
+        write = Call("TodoWrite", {"todos": [{"content": "Run it", "activeForm": "Running", "status": "in_progress"}]})
+        model = ScriptedModel([Turn("Let me see.", calls=[write]), "End."])
+        return await run_loop(session, "x", model=model, tools=builtin_tools("."), config=LoopConfig(max_nudges=0))
+
+    Foreground[object](session, heard=late).run(work, RunView)
+    printed = capsys.readouterr().out
+    assert printed.index("Let me see.") < printed.index("┌─ Tasks")

@@ -81,12 +81,12 @@ class Foreground(Generic[T]):
             ask = AskInOrder(TerminalAsk(view)) if sys.stdin.isatty() and sys.stdout.isatty() else None
             self.asks = ask is not None
 
+            todos = (
+                self._session.todos
+            )  # when the event comes late, the list may have more than it had when the run began
+
             def tell(event: Event) -> None:
-                if (
-                    event.type == "RunStarted"
-                    and event.agent == self._session.agent_id
-                    and (todos := self._session.todos)
-                ):
+                if event.type == "RunStarted" and event.agent == self._session.agent_id and todos:
                     box.show(todos)
                 view.heard(event)
                 if ask is not None:

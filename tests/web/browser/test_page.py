@@ -25,6 +25,7 @@ async def test_what_is_typed_outlives_a_reload(tabs: Tabs, name: str, begun: Beg
     await page.reload()
     await expect(adding).to_have_value("Half of 一句话")
     await adding.press("Enter")
+    await expect(page.locator("#notice")).to_contain_text("Added")
     await expect(adding).to_have_value("")
     await page.reload()
     await expect(row(page, session.todos[1].id)).to_be_visible()
