@@ -81,9 +81,7 @@ class Foreground(Generic[T]):
             ask = AskInOrder(TerminalAsk(view)) if sys.stdin.isatty() and sys.stdout.isatty() else None
             self.asks = ask is not None
 
-            todos = (
-                self._session.todos
-            )  # when the event comes late, the list may have more than it had when the run began
+            todos = self._session.todos  # as they are before it begins, however late its events come
 
             def tell(event: Event) -> None:
                 if event.type == "RunStarted" and event.agent == self._session.agent_id and todos:
