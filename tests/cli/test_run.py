@@ -597,3 +597,25 @@ def test_the_list_is_shown_as_it_was_when_the_run_began_though_that_is_heard_of_
     Foreground[object](session, heard=late).run(work, RunView)
     printed = capsys.readouterr().out
     assert printed.index("Let me see.") < printed.index("┌─ Tasks")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_does_not_break_off_the_loading_of_a_module(
+    monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+) -> None:
+    loaded: list[str] = []
+
+    def load(name: str) -> None:
+        signal.raise_signal(number)
+        loaded.append(name)
+
+    async def work(ask: object) -> None:
+        raise AssertionError("it was stopped before")
+
+    monkeypatch.setattr("importlib.import_module", load)
+    handler = signal.getsignal(signal.SIGTERM)
+    try:
+        assert Foreground[None](api.open(".")).run(work, RunView) == (None, 130)
+    finally:
+        signal.signal(signal.SIGTERM, handler)
+    assert loaded == ["headway.agent.run"]

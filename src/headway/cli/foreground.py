@@ -7,8 +7,8 @@ import importlib
 import os
 import signal
 import sys
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 import click
@@ -108,8 +108,8 @@ class Foreground(Generic[T]):
                     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
                     self._stop()
 
-        # While it is loading, a signal still ends everything at once.
-        importlib.import_module("headway.agent.run")
+        with _signals_deferred():
+            importlib.import_module("headway.agent.run")
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, self._stop)
@@ -134,3 +134,24 @@ class Foreground(Generic[T]):
 
 def _interrupt(number: int, frame: object) -> None:
     raise KeyboardInterrupt
+
+
+@contextmanager
+def _signals_deferred() -> Generator[None]:
+    """Raise KeyboardInterrupt for a signal when what is being loaded is loaded.
+
+    In the middle of it, the exception can get lost, or leave a lock of Python's imports taken for ever.
+    """
+    came: list[int] = []
+
+    def note(number: int, frame: object) -> None:
+        came.append(number)
+
+    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    if came:
+        raise KeyboardInterrupt
