@@ -22,7 +22,7 @@ demo: .venv/.runs ## A tour: a list is written, worked through and completed (of
 test: .venv/.tests ## Run the tests
 	@$(TEST) 3
 
-test-more: .venv/.tests ## Run the rest: browser, terminals, and further cases of what is slow to set up
+test-more: .venv/.tests ## Run the tests that make test leaves out: more of the browser, terminals, slow cases
 	@$(TEST) 3 -m "more and not smoke and not slow"
 
 test-model: .venv/.tests ## Ask a small real model, served on this machine, through the provider path
@@ -43,7 +43,7 @@ soak: .venv/.tests ## The full counts: endurance tests, properties with all thei
 	@HEADWAY_TESTS=full $(TEST) 2 -m "(hypothesis or full) and not slow"
 	@HEADWAY_TESTS=disk $(TEST) 2 tests/agent tests/core tests/execute tests/tools/todos
 
-picture: .venv/.tests ## Draw the README's picture anew
+picture: .venv/.tests ## Redraw the README's picture
 	@$(BIN)/python scripts/picture.py
 
 clean: ## Remove what the targets made

@@ -61,7 +61,9 @@ def start() -> None:
         listener.bind(address)
         listener.listen(64)
         program = [sys.executable, "-m", "tests.support.warm", str(listener.fileno()), folder]
-        process = subprocess.Popen(program, cwd=ROOT, pass_fds=[listener.fileno()], stdin=subprocess.PIPE)
+        # In a session of its own, where a Ctrl+C for the tests does not reach it: it ends when they do.
+        pipe, descriptors = subprocess.PIPE, [listener.fileno()]
+        process = subprocess.Popen(program, cwd=ROOT, pass_fds=descriptors, stdin=pipe, start_new_session=True)
     os.environ[ADDRESS] = address
 
     def end() -> None:
