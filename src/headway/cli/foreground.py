@@ -108,7 +108,7 @@ class Foreground(Generic[T]):
                     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
                     self._stop()
 
-        with _signals_deferred():
+        with _defer_signals():
             importlib.import_module("headway.agent.run")
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -137,10 +137,10 @@ def _interrupt(number: int, frame: object) -> None:
 
 
 @contextmanager
-def _signals_deferred() -> Generator[None]:
-    """Raise KeyboardInterrupt for a signal when what is being loaded is loaded.
+def _defer_signals() -> Generator[None]:
+    """Hold signals back until the import is done, then raise KeyboardInterrupt.
 
-    In the middle of it, the exception can get lost, or leave a lock of Python's imports taken for ever.
+    In the middle of an import, the exception can get lost, or leave one of Python's import locks taken for ever.
     """
     came: list[int] = []
 

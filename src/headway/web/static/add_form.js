@@ -45,13 +45,13 @@ export function mountAdding(element, { left }) {
     while (waiting.length) {
       const { session, content, fields } = waiting[0];
       const done = await attempt(button, problem, () => add(content, fields, session));
-      if (!done) return takeBack();
+      if (!done) return restoreUnsent();
       waiting.shift();
       keep(session);
       say(`Added ${line(done.id, 60)}.`, { name: "Open", run: () => go({ session, item: done.id }) });
     }
   };
-  const takeBack = () => {
+  const restoreUnsent = () => {
     const back = waiting.splice(0);
     for (const session of new Set(back.map((one) => one.session))) {
       const texts = back.filter((one) => one.session === session).map((one) => one.content);

@@ -34,13 +34,13 @@ export function readTimeline(events, items, now) {
     if (event.actor === "user" && event.type !== "TodoListUpdated") moments.push({ who: "user", at: time, event });
   }
   for (const todo of items.values()) if (!covered.has(todo.id)) ofItem(todo, stretches);
-  judge(stretches.filter((one) => one.kind === "done" || one.kind === "reported"), items);
+  markVerified(stretches.filter((one) => one.kind === "done" || one.kind === "reported"), items);
   for (const one of stretches) if (one.to === null && items.get(one.item)?.status !== "in_progress") Object.assign(one, { to: Math.max(one.from, at(items.get(one.item)?.completed_at) || one.from), kind: "quiet" });
   return { stretches: stretches.filter((one) => !Number.isNaN(one.from) && one.from <= (one.to ?? now)), moments };
 }
 
 /** Of the stretches in which an item was completed, its evidence belongs to the last; by order, since clocks are set. */
-function judge(completions, items) {
+function markVerified(completions, items) {
   const last = new Map(completions.map((one) => [one.item, one]));
   for (const one of completions) {
     const todo = items.get(one.item);
