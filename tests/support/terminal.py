@@ -8,6 +8,7 @@ import select
 import termios
 import time
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import pyte
 
@@ -52,12 +53,17 @@ class Terminal(Process):
 
     @property
     def shown(self) -> str:
-        return "\n".join(line.rstrip() for line in self._screen.display)
+        # Not `display`, which fails where a wide character has been overwritten by half, as in the middle of a redraw.
+        return "\n".join(self._line(self._screen.buffer[y]).rstrip() for y in range(self._screen.lines))
+
+    def _line(self, row: Mapping[int, Any]) -> str:
+        """A wide character is followed by a cell with nothing in it."""
+        return "".join(row[x].data for x in range(self._screen.columns))
 
     @property
     def all(self) -> str:
         """The screen, and what went out of it at the top."""
-        above = ["".join(row[x].data for x in range(self._screen.columns)) for row in self._screen.history.top]
+        above = [self._line(row) for row in self._screen.history.top]
         return "\n".join([*(line.rstrip() for line in above), self.shown])
 
     def until(self, holds: Callable[[str], object]) -> str:
