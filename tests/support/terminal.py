@@ -54,16 +54,16 @@ class Terminal(Process):
     @property
     def shown(self) -> str:
         # Not `display`, which fails where a wide character has been overwritten by half, as in the middle of a redraw.
-        return "\n".join(self._line(self._screen.buffer[y]).rstrip() for y in range(self._screen.lines))
+        return "\n".join(self._to_text(self._screen.buffer[y]).rstrip() for y in range(self._screen.lines))
 
-    def _line(self, row: Mapping[int, Any]) -> str:
-        """A wide character is followed by a cell with nothing in it."""
+    def _to_text(self, row: Mapping[int, Any]) -> str:
+        """Return a row as text; a wide character is followed by a cell with nothing in it."""
         return "".join(row[x].data for x in range(self._screen.columns))
 
     @property
     def all(self) -> str:
         """The screen, and what went out of it at the top."""
-        above = [self._line(row) for row in self._screen.history.top]
+        above = [self._to_text(row) for row in self._screen.history.top]
         return "\n".join([*(line.rstrip() for line in above), self.shown])
 
     def until(self, holds: Callable[[str], object]) -> str:
