@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import stat
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -274,33 +273,6 @@ def test_a_commit_is_put_together_from_two_by_paths(tmp_path: Path, shadow: Shad
 # What is asked of it besides
 
 
-def test_signs_of_life_are_seen_by_others(tmp_path: Path, shadow: Shadow) -> None:
-    assert shadow.last_touched() is None
-    shadow.touch()
-    os.utime(tmp_path / ".headway/checkpoints/alive", (5, 5))
-    assert Shadow(tmp_path).last_touched() == 5
-    before = time.time()
-    shadow.touch()
-    assert (shadow.last_touched() or 0) >= before - 1
-
-
-def test_files_changed_after_a_moment_are_told_from_others(tmp_path: Path, shadow: Shadow) -> None:
-    write(
-        tmp_path, {"old": b"1", "edited": b"1", "folder/gone": b"1", "quiet/gone": b"1", "mode": b"1", "l": Link("x")}
-    )
-    os.unlink(tmp_path / "quiet/gone")
-    time.sleep(0.02)
-    (tmp_path / "mark").touch()
-    moment = os.lstat(tmp_path / "mark").st_ctime
-    time.sleep(0.02)
-    write(tmp_path, {"edited": b"2"})
-    os.utime(tmp_path / "edited", (1, 1))
-    os.chmod(tmp_path / "mode", 0o755)
-    os.unlink(tmp_path / "folder/gone")
-    asked = ["old", "edited", "folder/gone", "quiet/gone", "quiet/never/was", "mode", "l"]
-    assert shadow.changed_since(asked, moment) == ["edited", "folder/gone", "mode"]
-
-
 def test_without_git_there_are_no_checkpoints_and_a_sentence_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -320,7 +292,7 @@ def test_only_a_git_that_can_merge_without_a_work_tree_offers_it(
     assert shadow.can_merge is can
     if not can:
         with pytest.raises(NoCheckpoints, match=r"install git 2\.38"):
-            shadow.merged("a", "b")
+            shadow.merge("a", "b", "c")
 
 
 def test_a_folder_of_checkpoints_that_leads_out_of_the_project_is_refused(tmp_path: Path) -> None:

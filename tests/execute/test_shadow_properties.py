@@ -67,7 +67,7 @@ def test_items_that_share_no_file_are_merged_to_what_both_did(base: dict[str, Co
             folder = shadow.worktree(f"t{number}", first)
             become(folder, _changed(base, side))
             commits.append(shadow.snapshot_of(f"t{number}", first))
-        both, conflicts = shadow.merged(*commits)
+        both, conflicts = shadow.merge(first, *commits)
         assert conflicts == []
         assert both is not None
         shadow.apply(first, both)

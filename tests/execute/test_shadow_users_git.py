@@ -50,7 +50,7 @@ def test_nothing_of_the_users_repository_changes_whatever_is_done(repository: Pa
     git(folder, "commit", "-qm", "of the item")
     git(folder, "stash", "list")
     theirs = shadow.snapshot_of("w", first)
-    both, _ = shadow.merged(second, theirs)
+    both, _ = shadow.merge(first, second, theirs)
     assert both is not None
     shadow.apply(second, both)
     assert (repository / "x").read_bytes() == b"from the item\n"
@@ -140,7 +140,7 @@ def test_no_setting_of_the_user_applies(tmp_path: Path, monkeypatch: pytest.Monk
     theirs = shadow.snapshot_of("w", first)
     write(project, {"a": b"user\r\n1\r\n2\r\n3\r\n4\r\n5\r\n6\r\n7\r\n"})
     now = shadow.snapshot()
-    both, _ = shadow.merged(now, theirs)
+    both, _ = shadow.merge(first, now, theirs)
     assert both is not None
     shadow.apply(now, both)
     assert (project / "a").read_bytes() == b"user\r\n1\r\n2\r\n3\r\n4\r\n5\r\n6\r\n7\r\nitem\r\n"

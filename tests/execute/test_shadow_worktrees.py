@@ -270,7 +270,7 @@ def test_changes_of_two_items_are_merged_and_applied_one_after_the_other(tmp_pat
     write(tmp_path, {"users": b"own edit meanwhile"})
     for theirs in (one, two):
         now = shadow.snapshot()
-        both, conflicts = shadow.merged(now, theirs)
+        both, conflicts = shadow.merge(base, now, theirs)
         assert both is not None
         assert conflicts == []
         shadow.apply(now, both)
@@ -282,13 +282,13 @@ def test_changes_of_two_items_are_merged_and_applied_one_after_the_other(tmp_pat
     }
 
 
-def test_a_merge_has_both_parents(tmp_path: Path, shadow: Shadow) -> None:
+def test_a_merge_is_a_child_of_the_side_that_it_is_made_on(tmp_path: Path, shadow: Shadow) -> None:
     base = shadow.snapshot()
     one = changed_by(shadow, "t1", base, {"x": b"1"})
     two = changed_by(shadow, "t2", base, {"y": b"1"})
-    both, _ = shadow.merged(one, two)
+    both, _ = shadow.merge(base, one, two)
     shadow_git = ("--git-dir", os.fspath(tmp_path / ".headway/checkpoints"))
-    assert git(tmp_path, *shadow_git, "rev-list", "--parents", "-1", both or "").split() == [both, one, two]
+    assert git(tmp_path, *shadow_git, "rev-list", "--parents", "-1", both or "").split() == [both, one]
     git(tmp_path, *shadow_git, "fsck", "--strict", "--no-dangling")
 
 
@@ -296,7 +296,7 @@ def test_changes_that_do_not_agree_are_told_by_path_and_change_nothing(tmp_path:
     base = shadow.snapshot()
     one = changed_by(shadow, "t1", base, {"a": b"one\n", "odd\nname": b"1", "fine1": b"1", "link2": Link("a")})
     two = changed_by(shadow, "t2", base, {"a": b"two\n", "odd\nname": b"2", "fine2": b"1"}, gone=("run",))
-    assert shadow.merged(one, two) == (None, ["a", "odd\nname"])
+    assert shadow.merge(base, one, two) == (None, ["a", "odd\nname"])
     assert files(tmp_path) == TREE
     assert shadow.snapshot() == base
 
@@ -318,7 +318,7 @@ def test_each_kind_of_disagreement_is_noticed(
     ours = changed_by(shadow, "t1", base, one)
     gone, change = (two, {}) if isinstance(two, tuple) else ((), two)
     theirs = changed_by(shadow, "t2", base, change, gone=gone)
-    both, found = shadow.merged(ours, theirs)
+    both, found = shadow.merge(base, ours, theirs)
     assert found == conflicts
     assert (both is None) == bool(conflicts)
 
@@ -327,7 +327,7 @@ def test_a_renamed_file_takes_the_edit_of_the_other_with_it(tmp_path: Path, shad
     base = shadow.snapshot()
     one = changed_by(shadow, "t1", base, {"moved": TREE["a"]}, gone=("a",))
     two = changed_by(shadow, "t2", base, {"a": b"1\n2\n3\n4\n5\n6\n7\n8\n9\ntwo\n"})
-    both, _ = shadow.merged(one, two)
+    both, _ = shadow.merge(base, one, two)
     assert both is not None
     shadow.apply(base, both)
     assert files(tmp_path)["moved"] == b"1\n2\n3\n4\n5\n6\n7\n8\n9\ntwo\n"
@@ -338,7 +338,7 @@ def test_nothing_that_was_made_is_cleared_away(tmp_path: Path, shadow: Shadow) -
     base = shadow.snapshot()
     one = changed_by(shadow, "t1", base, {"x": b"1"})
     two = changed_by(shadow, "t2", base, {"y": b"1"})
-    both, _ = shadow.merged(one, two)
+    both, _ = shadow.merge(base, one, two)
     mixed = shadow.with_paths(one, two, ["y"])
     shadow.remove_worktrees()
     git(tmp_path, "--git-dir", os.fspath(tmp_path / ".headway/checkpoints"), "gc", "--quiet", "--prune=now")

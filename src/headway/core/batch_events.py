@@ -95,6 +95,16 @@ class ItemFinished(Value):
     """What it changed in the project's files."""
     kept: str | None = None
     """What it changed in a folder of its own and that did not come into the project."""
+    removed: tuple[str, ...] = ()
+    """Those of `files` that are no longer in the project."""
+    not_merged: tuple[str, ...] = ()
+    """Files that it changed and that do not come into the project: copies, and folders that it shares with it."""
+    by_others: tuple[str, ...] = ()
+    """In the project's own files: what changed meanwhile, and not by its file tools."""
+    committed: bool = False
+    """Whether it made commits, which came back as files."""
+    worktree: str | None = None
+    """Where its files are kept until the next attempt, relative to the project."""
 
 
 @dataclass(eq=False, repr=False, slots=True)
@@ -116,6 +126,12 @@ class ItemRolledBack(Value):
     forced: bool = False
     saved: str | None = None
     """The files as they were before they were rolled back."""
+    after: str | None = None
+    """The files as they were then."""
+    removed: tuple[str, ...] = ()
+    """Those of `files` that are no longer in the project."""
+    with_later: tuple[str, ...] = ()
+    """Items that were rolled back together with it, since they were in its way."""
 
 
 @dataclass(eq=False, repr=False, slots=True)

@@ -231,7 +231,7 @@ else:
     RunData = _Own
 _KINDS: dict[str, type[_Own]] = {kind.__name__: kind for kind in _Own.__args__}
 _values_of_call = attrgetter(*ToolFinished.__dataclass_fields__)
-_TUPLES = ("files", "restored", "failed_items", "item_ids")
+_TUPLES = ("files", "restored", "failed_items", "item_ids", "removed", "not_merged", "by_others", "with_later")
 
 
 def recorded_on(call: ToolFinished, item_id: str) -> ToolFinished:

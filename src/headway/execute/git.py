@@ -204,6 +204,24 @@ class Git:
         self.put(f"objects/{name[:2]}/{name[2:]}", zlib.compress(whole, 1))
         return name
 
+    def contents(self, blobs: Iterable[str]) -> dict[str, bytes]:
+        """Return blob → its content."""
+        names = sorted(blobs)
+        if not names:
+            return {}
+        printed = self.run("cat-file", "--batch", stdin="".join(f"{name}\n" for name in names).encode())
+        found: dict[str, bytes] = {}
+        at = 0
+        for name in names:
+            end = printed.index(b"\n", at)
+            facts = printed[at:end].split()
+            if len(facts) != 3:
+                raise GitFailed(("cat-file",), 128, b"missing object file " + name.encode(), b"")
+            size = int(facts[2])
+            found[name] = printed[end + 1 : end + 1 + size]
+            at = end + 2 + size
+        return found
+
     def keep(self, commit: str) -> str:
         """Makes sure that a commit which no snapshot follows is not cleared away."""
         self.put(f"refs/kept/{commit}", f"{commit}\n")
@@ -284,7 +302,7 @@ class UsersGit:
 
     def __init__(self, program: str, project: str) -> None:
         self._program = program
-        self._project = project
+        self.project = project
         self._asked: tuple[object, list[str]] | None = None
         self._file: list[str] | None = None
         self._left_out: dict[str, bool] = {}
@@ -297,24 +315,23 @@ class UsersGit:
         top, folder = found
         if self._is_left_out(top):
             return ""  # as in a home folder whose repository ignores all: that is not meant for the project
-        common = os.fsdecode(_read(os.path.join(folder, "commondir")) or b".").strip()
         lines: list[str] = []
-        for base, file in [(top, os.path.join(folder, common, "info", "exclude")), *self._above(top)]:
-            below = os.path.relpath(self._project, base)
+        for base, file in [(top, os.path.join(_common(folder), "info", "exclude")), *self._above(top)]:
+            below = os.path.relpath(self.project, base)
             for line in os.fsdecode(_read(file) or b"").split("\n"):
                 lines.append(line if below == "." else _moved_down(line, below))
         return "\n".join([*lines, ""])
 
     def _is_left_out(self, top: str) -> bool:
         """Whether the repository above the project ignores the project as a whole; asked for once."""
-        if top == self._project:
+        if top == self.project:
             return False
         if top not in self._left_out:
-            self._left_out[top] = self._ask("check-ignore", "-q", "--", self._project) is not None
+            self._left_out[top] = self.ask("check-ignore", "-q", "--", self.project) is not None
         return self._left_out[top]
 
     def _above(self, top: str) -> list[tuple[str, str]]:
-        folder, found = self._project, list[tuple[str, str]]()
+        folder, found = self.project, list[tuple[str, str]]()
         while folder != top:
             folder = os.path.dirname(folder)
             found.insert(0, (folder, os.path.join(folder, ".gitignore")))
@@ -323,9 +340,9 @@ class UsersGit:
     def excludes_file(self) -> str | None:
         """`core.excludesFile`, asked for once; None: git's default place."""
         if self._file is None:
-            said = self._ask("config", "--type=path", "-z", "--get", "core.excludesFile")
+            said = self.ask("config", "--type=path", "-z", "--get", "core.excludesFile")
             said = (said or "").rstrip("\0")
-            self._file = [os.path.join(self._project, said)] if said else []
+            self._file = [os.path.join(self.project, said)] if said else []
         return self._file[0] if self._file else None
 
     def kept_though_ignored(self) -> list[str]:
@@ -339,13 +356,33 @@ class UsersGit:
             return []
         stamp = (found, status.st_ino, status.st_mtime_ns, status.st_size)
         if self._asked is None or self._asked[0] != stamp:
-            said = self._ask("ls-files", "-z", "--cached", "--ignored", "--exclude-standard")
+            said = self.ask("ls-files", "-z", "--cached", "--ignored", "--exclude-standard")
             self._asked = (stamp, [path for path in (said or "").split("\0") if path])
         return self._asked[1]
 
+    def repository(self) -> tuple[str, str, str] | None:
+        """Return the top folder, the git folder and the common folder of the user's repository.
+
+        None where there is none, or one that ignores the project as a whole.
+        """
+        found = self._find()
+        if found is None or self._is_left_out(found[0]):
+            return None
+        return *found, _common(found[1])
+
+    def stamp(self) -> object:
+        """Return what differs once something was committed, checked out or staged."""
+        found = self._find()
+        if found is None:
+            return None
+        names = ("HEAD", "logs/HEAD", "index")
+        common = _common(found[1])
+        files = [*(os.path.join(found[1], name) for name in names), os.path.join(common, "packed-refs")]
+        return (found, *map(_changed_at, (*files, os.path.join(common, "config"))))
+
     def _find(self) -> tuple[str, str] | None:
         """The top folder of the repository that the project is in, and its git directory."""
-        top = self._project
+        top = self.project
         while not os.path.lexists(git := os.path.join(top, ".git")):
             if (parent := os.path.dirname(top)) == top:
                 return None
@@ -355,13 +392,13 @@ class UsersGit:
             git = os.path.join(top, named)
         return top, git
 
-    def _ask(self, *arguments: str) -> str | None:
+    def ask(self, *arguments: str) -> str | None:
         """What git says; None if it says no or cannot say."""
         # Git finds the repository itself: one that it does not trust, since it is someone else's, is none for us.
         quiet = ("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}", "-c", "protocol.allow=never")
         done = subprocess.run(
             [self._program, *quiet, *arguments],
-            cwd=self._project,
+            cwd=self.project,
             env=self._environment(),
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -377,6 +414,20 @@ class UsersGit:
             "GIT_ALLOW_PROTOCOL": "",
             "LC_ALL": "C",
         }
+
+
+def _common(folder: str) -> str:
+    """The folder that a git folder shares with others: itself, unless it is that of a worktree."""
+    named = os.fsdecode(_read(os.path.join(folder, "commondir")) or b".").strip()
+    return os.path.normpath(os.path.join(folder, named))
+
+
+def _changed_at(path: str) -> tuple[int, int, int] | None:
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_ino, status.st_mtime_ns, status.st_size
 
 
 def _moved_down(line: str, below: str) -> str:

@@ -93,6 +93,17 @@ def is_as(root: str, change: Change) -> bool:
         return False
 
 
+def blob_of(full: str) -> str | None:
+    """The name that git gives to the content of a file or link; None for what is neither."""
+    try:
+        if os.path.islink(full):
+            return _blob(os.fsencode(os.readlink(full)))
+        with open(full, "rb") as file:
+            return _blob(file.read())
+    except OSError:
+        return None
+
+
 def _blob(content: bytes) -> str:
     return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
 
@@ -134,18 +145,6 @@ def write_protected(root: str, paths: Iterable[str]) -> str | None:
     return None
 
 
-def change_time(root: str, path: str) -> float:
-    """When a file was changed last, also in its permissions; one that is gone: the folder that it was in."""
-    full = os.path.join(root, path)
-    while True:
-        try:
-            return os.lstat(full).st_ctime
-        except OSError:
-            if len(full) <= len(root):
-                raise
-            full = os.path.dirname(full)
-
-
 def remove(path: str) -> None:
     """Removes a file, link or folder with all there is in it, also what is protected from that."""
     if os.path.isdir(path) and not os.path.islink(path):
@@ -165,14 +164,6 @@ def remove_within(folder: str, wanted: Callable[[str], bool]) -> None:
                 remove(os.path.join(folder, name))
         with suppress(OSError):  # something is left in it
             os.rmdir(folder)
-
-
-def remove_with_folders(root: str, path: str) -> None:
-    """Removes a file, and the folders that are empty then."""
-    os.unlink(os.path.join(root, path))
-    with suppress(OSError):
-        for folder in reversed(list(parents(path))):
-            os.rmdir(os.path.join(root, folder))
 
 
 def _allow_and_retry(function: Callable[[str], object], path: str, _: object) -> None:

@@ -8,6 +8,7 @@ clones) are left out with all their files; a folder that became a repository aft
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -19,13 +20,18 @@ from headway.core.errors import HeadwayError
 from headway.core.text import shown, some
 from headway.execute import on_disk
 from headway.execute.git import UNBORN, Git, GitFailed, NoCheckpoints, Tree, UsersGit, as_lines, paths_in
+from headway.execute.included_files import IncludedFiles, include_files
 from headway.execute.on_disk import Change
+from headway.execute.replace_files import Disturbed, FileReplacement, recover_staged
+from headway.execute.worktree_git import WorktreeGit
 from headway.project import FOLDER, headway_folder, refuse_link_out
 from headway.store.folder import make_closed_folder, make_private_folder
 
 __all__ = ["FilesChanged", "NoCheckpoints", "Shadow"]
 
 
+_ATTEMPT = "attempt"
+"""A file that says for which todo the files of a worktree are kept."""
 _DAMAGED = "damaged"
 """A file that says that an object was found broken by someone who cannot mend it; the next snapshot does."""
 
@@ -56,10 +62,15 @@ class Shadow:
             raise NoCheckpoints("There is no git on this machine to save the project's files with; install git.")
         self._project = os.path.realpath(project)
         self._worktrees = os.path.join(folder, "worktrees")
+        self._staging = os.path.join(folder, "checkpoints", "staging")
         self._linked = tuple(linked)
         self._git = Git(program, os.path.join(folder, "checkpoints"))
         self._users = UsersGit(program, self._project)
+        self._worktree_git = WorktreeGit(self._git, self._users)
         self._trees: dict[str, str] = {}
+        self._ignored: list[str] | None = None
+        self._compared: tuple[tuple[str, str], list[Change]] | None = None
+        """Two commits and what differs between them, asked for last."""
         self._filled: dict[str, str] = {}  # worktree → the commit whose files its index has
         version = subprocess.run([program, "version"], capture_output=True, check=False).stdout
         self.can_merge = [int(part) for part in re.findall(rb"\d+", version)[:2]] >= [2, 38]
@@ -93,7 +104,7 @@ class Shadow:
             self._git.put("HEAD", UNBORN)
 
     def _save(self, tree: Tree) -> str:
-        self._git.put("info/exclude", f"{self._users.excludes()}\n/{FOLDER}\n")
+        self._git.put("info/exclude", f"{self._users.excludes()}\n/{FOLDER}\n.headway-*.tmp\n")
         last = self._git.last()
         if last is None:
             self._git.put("HEAD", UNBORN)
@@ -109,13 +120,16 @@ class Shadow:
 
     def _status(self, tree: Tree) -> list[tuple[str, str]]:
         """Two letters and a path for whatever differs between HEAD, index and files; repositories inside left out."""
-        file = self._users.excludes_file()
         said = self._git.run(
-            *(() if file is None else ("-c", f"core.excludesFile={file}")),
+            *self._excludes_file(),
             *("status", "--porcelain", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=all"),
             tree=tree,
         )
         return [(entry[:2], entry[3:]) for entry in paths_in(said) if not entry.endswith("/")]
+
+    def _excludes_file(self) -> tuple[str, ...]:
+        file = self._users.excludes_file()
+        return () if file is None else ("-c", f"core.excludesFile={file}")
 
     def _stage(self, tree: Tree, said: list[tuple[str, str]], also: Sequence[str] = ()) -> bool:
         """Takes into the index what differs from it; whether anything does."""
@@ -165,7 +179,7 @@ class Shadow:
         return self._trees[commit]
 
     def apply(self, now: str, target: str) -> list[str]:
-        """Changes the project's files from one commit to another; the paths. All or, with `FilesChanged`, nothing.
+        """Change the project's files from one commit to another, all or (`FilesChanged`) none; return their paths.
 
         Only what differs between the two is looked at and changed: it must be as in `now`, with nothing in its place.
         """
@@ -173,45 +187,22 @@ class Shadow:
             changes = self._changes(now, target)
             if not changes:
                 return []
-            self._refuse_changed(changes)
-            if folder := on_disk.write_protected(self._project, (change.path for change in changes)):
+            if wrong := on_disk.not_as_before(tree.root, changes):
+                raise FilesChanged(wrong)
+            if folder := on_disk.write_protected(tree.root, (change.path for change in changes)):
                 raise NoCheckpoints(f"'{shown(folder, 300)}' may not be written; allow it and try again.")
+            contents = self._git.contents({change.new for change in changes if not change.leaves})
             try:
-                self._switch(tree, now, target, changes)
-            except GitFailed as failed:
-                if not failed.refusal:  # it gave up in the middle: a full disk, a broken object
-                    self._undo(tree, now, changes)
-                raise
-            if left := [change.path for change in changes if change.leaves and on_disk.is_file(tree.root, change.path)]:
-                self._undo(tree, now, changes)
-                raise NoCheckpoints(f"These files could not be removed: {some(left)}; look at who may write there.")
+                FileReplacement(tree.root, self._staging, changes, contents.__getitem__).run()
+            except Disturbed as disturbed:
+                raise FilesChanged([disturbed.path]) from None
             return [change.path for change in changes]
 
-    def _switch(self, tree: Tree, now: str, target: str, changes: Sequence[Change]) -> None:
-        try:
-            self._git.run("read-tree", "-m", "-u", now, target, tree=tree)
-        except GitFailed as failed:
-            if not failed.refusal and not failed.broken_index:
-                raise
-            # The index is behind: of another commit, of files that were touched and are as they were; or broken.
-            if failed.broken_index:
-                on_disk.remove(tree.index)
-            self._git.run("read-tree", "--reset", now, tree=tree)
-            self._git.run("update-index", "-q", "--refresh", tree=tree, fine=(0, 1))
-            self._refuse_changed(changes)
-            self._git.run("read-tree", "-m", "-u", now, target, tree=tree)
-
-    def _undo(self, tree: Tree, now: str, changes: Sequence[Change]) -> None:
-        for change in changes:
-            if change.comes and on_disk.is_file(tree.root, change.path):
-                on_disk.remove_with_folders(tree.root, change.path)
-        self._git.run("read-tree", "--reset", now, tree=tree)
-        lost = [change.path for change in changes if not change.comes and not on_disk.is_as(tree.root, change)]
-        self._git.run("checkout-index", "-f", "-z", "--stdin", tree=tree, stdin=as_lines(lost))
-
-    def _refuse_changed(self, changes: Sequence[Change]) -> None:
-        if wrong := on_disk.not_as_before(self._project, changes):
-            raise FilesChanged(wrong)
+    def recover_staged(self, before: str, after: str) -> list[str]:
+        """Put back what an `apply` that was killed had set aside; return the paths of saves that could not be."""
+        with self._told("recover the project's files"), self._project_tree() as tree:
+            known = {change.path: frozenset({change.old, change.new}) for change in self._changes(before, after)}
+            return recover_staged(tree.root, self._staging, known)
 
     # Commits
 
@@ -221,26 +212,58 @@ class Shadow:
         with self._told("compare two checkpoints"):
             return sorted(change.path for change in self._changes(before, after))
 
+    def removed(self, before: str, after: str) -> list[str]:
+        """Return the files of one commit that are not in another."""
+        if before == after:
+            return []
+        with self._told("compare two checkpoints"):
+            return sorted(change.path for change in self._changes(before, after) if change.leaves)
+
     def _changes(self, before: str, after: str) -> list[Change]:
+        if self._compared is not None and self._compared[0] == (before, after):
+            return self._compared[1]
         said = paths_in(self._git.run("diff-tree", "-r", "-z", "--raw", "--no-renames", before, after))
         pairs = zip(said[::2], said[1::2], strict=True)
-        return [Change._make((*facts[1:].split(" ")[:4], path)) for facts, path in pairs]
+        found = [Change._make((*facts[1:].split(" ")[:4], path)) for facts, path in pairs]
+        self._compared = ((before, after), found)
+        return found
 
-    def merged(self, ours: str, theirs: str) -> tuple[str | None, list[str]]:
-        """A commit with the changes of both since they parted, or None and the paths on which they do not agree."""
+    def merge(self, base: str, ours: str, theirs: str) -> tuple[str | None, list[str]]:
+        """Merge three-way: what `theirs` changed since `base`, on top of `ours`.
+
+        Return the commit, a child of `ours`; or None and the paths that both changed in the same places.
+        """
         if not self.can_merge:
             raise NoCheckpoints("This git cannot merge without a work tree; install git 2.38 or newer.")
+        if base in (ours, theirs):
+            return (theirs if base == ours else ours), []
         options = ("--write-tree", "-z", "--name-only", "--no-messages", "--allow-unrelated-histories")
         with self._told("merge two checkpoints"):
+            # Git before 2.40 cannot be told the base; so it gets two commits that have it as their parent.
+            root = self._git.commit(self._tree_of(base), ())
+            sides = [self._git.commit(self._tree_of(side), (root,)) for side in (ours, theirs)]
             try:
-                said = paths_in(self._git.run("merge-tree", *options, ours, theirs))
+                said = paths_in(self._git.run("merge-tree", *options, *sides))
             except GitFailed as failed:
                 if failed.code != 1:
                     raise
-                sides = (f"~{ours}", f"~{theirs}")  # what a file is called that cannot be beside a folder of its name
-                paths = {path.removesuffix(sides[0]).removesuffix(sides[1]) for path in paths_in(failed.printed)[1:]}
-                return None, sorted(paths) or self.changed(ours, theirs)
-            return self._git.keep(self._commit_tree(said[0], (ours, theirs))), []
+                # What a file is called that cannot be beside a folder of its name ends in "~" and the commit.
+                names = {
+                    path.removesuffix(f"~{sides[0]}").removesuffix(f"~{sides[1]}")
+                    for path in paths_in(failed.printed)[1:]
+                }
+                return None, sorted(names) or self.changed(ours, theirs)
+            if said[0] == self._tree_of(ours):
+                return ours, []
+            return self._git.keep(self._commit_tree(said[0], (ours,))), []
+
+    def diff(self, before: str, after: str) -> str:
+        """Return what differs between two commits, as a unified diff."""
+        with self._told("compare two checkpoints"):
+            said = self._git.run(
+                "diff-tree", "-p", "-r", "--no-renames", "--no-ext-diff", "--no-textconv", before, after
+            )
+            return said.decode(errors="replace")
 
     def with_paths(self, now: str, source: str, paths: Iterable[str]) -> str:
         """A commit of `now` with these paths as they are in `source`, which may be: not there."""
@@ -257,19 +280,21 @@ class Shadow:
     # Worktrees
 
     def worktree(self, name: str, commit: str) -> str:
-        """A folder with the files of the commit and nothing else, besides links to the folders that it shares.
+        """Make a folder with the files of the commit and nothing else, besides links to the folders that it shares.
 
-        Git commands within it find a repository of its own there, not the user's.
+        Git commands within it find a repository that has the user's history and is not the user's.
         """
         with self._told("make a folder for the item"), self._worktree_tree(name) as tree:
             try:
                 self._fill(tree, commit)
             except (GitFailed, OSError):
                 # Something that git cannot replace: a folder without permissions, a broken index.
-                on_disk.remove(tree.root)
+                on_disk.remove(os.path.join(self._worktrees, name))
                 on_disk.remove(tree.index)
                 self._fill(tree, commit)
-            self._own(tree, name, commit)
+            top, history = os.path.join(self._worktrees, name), self._worktree_git.history()
+            folder = os.path.join(self._git.folder, "worktrees", name)
+            self._worktree_git.lay(folder, top, history, files=commit, index=tree.index)
             self._filled[name] = commit
             for shared in self._linked:
                 home, link = os.path.join(self._project, shared), os.path.join(tree.root, shared)
@@ -277,9 +302,45 @@ class Shadow:
                     os.symlink(home, link)
             return tree.root
 
+    def has_commits(self, name: str, commit: str) -> bool:
+        """Return whether something was committed in a worktree that was made from `commit`."""
+        folder = os.path.join(self._git.folder, "worktrees", name)
+        return self._worktree_git.has_commits(folder, self._worktree_git.history(), commit)
+
+    def include_files(self, name: str) -> IncludedFiles:
+        """Copy ignored files into a worktree that work there needs, and note what it shares with the project."""
+        with self._told("copy files for the item"), self._worktree_tree(name) as tree:
+            if self._ignored is None:
+                self._ignored = self._list_ignored()
+            return include_files(self._project, tree.root, self._ignored, self._linked)
+
+    def _list_ignored(self) -> list[str]:
+        """Return the project's paths that are ignored, a folder as a whole; asked for once."""
+        with self._project_tree() as tree:
+            options = ("-z", "--others", "--ignored", "--exclude-standard", "--directory")
+            return paths_in(self._git.run(*self._excludes_file(), "ls-files", *options, tree=tree))
+
+    def keep_for(self, name: str, session: str | None, todo_id: str | None) -> None:
+        """Say for which todo the files of a worktree are kept; None: for none."""
+        path = os.path.join(self._git.folder, "indexes", name, _ATTEMPT)
+        if session is None:
+            on_disk.remove(path)
+        else:
+            self._git.put(path, json.dumps([session, todo_id]))
+
+    def is_kept(self, name: str) -> bool:
+        return os.path.lexists(os.path.join(self._git.folder, "indexes", name, _ATTEMPT))
+
+    def is_kept_for(self, name: str, session: str, todo_id: str) -> bool:
+        with suppress(OSError, ValueError), open(os.path.join(self._git.folder, "indexes", name, _ATTEMPT)) as file:
+            return json.load(file) == [session, todo_id]
+        return False
+
     def _fill(self, tree: Tree, commit: str) -> None:
-        if os.path.islink(tree.root) or os.path.isfile(tree.root):
-            os.unlink(tree.root)
+        top = self._top_of(tree.root)
+        for path in (top, tree.root):
+            if os.path.islink(path) or os.path.isfile(path):
+                os.unlink(path)
         os.makedirs(tree.root, exist_ok=True)
         for shared in self._linked:
             if self._is_link_home(tree.root, shared):
@@ -287,18 +348,9 @@ class Shadow:
         self._git.run("read-tree", "--reset", "-u", commit, tree=tree)
         self._git.run("clean", "-ffdxq", tree=tree)
 
-    def _own(self, tree: Tree, name: str, commit: str) -> None:
-        """What makes git take the folder for a work tree, with an index of its own that it may spoil."""
-        part = os.path.join("worktrees", name)
-        folder, mark = os.path.join(self._git.folder, part), os.path.join(tree.root, ".git")
-        os.makedirs(folder, exist_ok=True)
-        for file, text in (("HEAD", commit), ("commondir", "../.."), ("gitdir", mark)):
-            self._git.put(os.path.join(part, file), f"{text}\n")
-        on_disk.remove(os.path.join(folder, "index"))
-        shutil.copyfile(tree.index, os.path.join(folder, "index"))
-        on_disk.remove(mark)
-        with open(mark, "wb") as file:
-            file.write(os.fsencode(f"gitdir: {folder}\n"))
+    def _top_of(self, root: str) -> str:
+        """Return the top folder of the worktree, above the project's folder in it."""
+        return os.path.join(self._worktrees, os.path.relpath(root, self._worktrees).split(os.sep)[0])
 
     def _is_link_home(self, root: str, name: str) -> bool:
         link = os.path.join(root, name)
@@ -319,27 +371,6 @@ class Shadow:
         self._refuse_links()
         for folder in (self._worktrees, *(os.path.join(self._git.folder, part) for part in ("worktrees", "indexes"))):
             on_disk.remove_within(folder, wanted)
-
-    # Signs of life
-
-    def touch(self, name: str = "alive") -> None:
-        """Says that whoever has this name is at work here."""
-        self._ready()
-        path = os.path.join(self._git.folder, name)
-        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
-        os.utime(path)
-
-    def last_touched(self, name: str = "alive") -> float | None:
-        with suppress(OSError):
-            return os.stat(os.path.join(self._git.folder, name)).st_mtime
-
-    def forget(self, name: str) -> None:
-        with suppress(OSError):
-            os.unlink(os.path.join(self._git.folder, name))
-
-    def changed_since(self, paths: Iterable[str], moment: float) -> list[str]:
-        """Those of these files that were changed or removed after a moment."""
-        return [path for path in paths if on_disk.change_time(self._project, path) > moment]
 
     def tidy(self) -> None:
         """Packs what has piled up, now and then."""
@@ -369,7 +400,9 @@ class Shadow:
         if not re.fullmatch(r"[\w-][\w.-]{0,99}", name):
             raise ValueError(f"not a name for a worktree: {shown(name)}")
         self._ready()
-        with self._git.locked(os.path.join(self._worktrees, name), os.path.join("indexes", name, "index")) as tree:
+        history = self._worktree_git.history()
+        folder = os.path.join(self._worktrees, name, history.prefix if history is not None else "").rstrip("/")
+        with self._git.locked(folder, os.path.join("indexes", name, "index")) as tree:
             yield tree
 
     @contextmanager

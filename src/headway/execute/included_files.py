@@ -1,0 +1,106 @@
+"""Ignored files that work in a worktree needs: some are copied into it, some folders are shared with the project.
+
+What is copied is said by `.worktreeinclude` in the project, in the syntax of `.gitignore`; without one, `.env*`.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from headway.execute import on_disk
+from headway.tools.files.ignored import Ignored, TooManyRules
+
+PATTERNS_FILE = ".worktreeinclude"
+DEFAULT_PATTERNS = ".env*\n"
+_MOST_FILES = 5_000
+_MOST_BYTES = 20_000_000
+"""A larger file is not copied."""
+_MOST_FOLDERS = 300
+
+
+@dataclass(frozen=True, slots=True)
+class IncludedFiles:
+    """What a worktree has besides the files of its checkpoint."""
+
+    folder: str
+    copies: dict[str, str | None]
+    """Path → the content it had, as git names it."""
+    shared: dict[str, frozenset[str]]
+    """Folder of the project → what was in it."""
+
+    def changed(self) -> list[str]:
+        """Return what is no longer as it was."""
+        copies = [path for path, blob in self.copies.items() if on_disk.blob_of(os.path.join(self.folder, path)) != blob]
+        return [*copies, *(path for path, names in self.shared.items() if _names(path) != names)]
+
+
+def read_patterns(project: str) -> Ignored:
+    """Return the rules for what is copied; an unusable file counts as an empty one."""
+    path = os.path.join(project, PATTERNS_FILE)
+    try:
+        if not os.path.lexists(path):
+            return Ignored(DEFAULT_PATTERNS)
+        if os.path.islink(path) or os.path.getsize(path) > 1_000_000:
+            return Ignored("")
+        with open(path, "rb") as file:
+            return Ignored(os.fsdecode(file.read()))
+    except (OSError, TooManyRules):
+        return Ignored("")
+
+
+def include_files(project: str, folder: str, ignored: Iterable[str], linked: Sequence[str]) -> IncludedFiles:
+    """Copy files into a worktree, and note what it shares with the project.
+
+    `ignored` are paths that are in no checkpoint; folders end in a slash.
+    """
+    patterns = read_patterns(project)
+    copies: dict[str, str | None] = {}
+    for path in _matching(project, patterns, ignored, linked):
+        if len(copies) >= _MOST_FILES:
+            break
+        with suppress(OSError):
+            source, target = os.path.join(project, path), os.path.join(folder, path)
+            if os.path.getsize(source) > _MOST_BYTES or os.path.lexists(target):
+                continue
+            os.makedirs(os.path.dirname(target), exist_ok=True)
+            shutil.copy2(source, target)
+            copies[path] = on_disk.blob_of(target)
+    homes = [os.path.join(project, name) for name in linked if os.path.islink(os.path.join(folder, name))]
+    return IncludedFiles(folder, copies, {home: _names(home) for home in homes})
+
+
+def _matching(project: str, patterns: Ignored, ignored: Iterable[str], linked: Sequence[str]) -> Iterator[str]:
+    for path in ignored:
+        if path.rstrip("/") in linked or path.startswith((".git/", ".headway/")):
+            continue
+        if not path.endswith("/"):
+            if patterns.verdict(path) and on_disk.is_file(project, path):
+                yield path
+            continue
+        whole = bool(patterns.verdict(path))
+        for at, folders, names in os.walk(os.path.join(project, path)):
+            folders[:] = [name for name in folders if name not in linked and name != ".git"]
+            inside = os.path.relpath(at, project)
+            for name in names:
+                file = os.path.join(inside, name)
+                if (whole or patterns.verdict(file)) and on_disk.is_file(project, file):
+                    yield file
+
+
+def _names(folder: str) -> frozenset[str]:
+    """Return what is in a folder and in the first of its subfolders: enough to see that something was installed."""
+    found: set[str] = set()
+    queue = [folder]
+    for at in queue:
+        with suppress(OSError), os.scandir(at) as entries:
+            for entry in entries:
+                if entry.name == "__pycache__":
+                    continue
+                found.add(os.path.relpath(entry.path, folder))
+                if len(queue) < _MOST_FOLDERS and entry.is_dir(follow_symlinks=False):
+                    queue.append(entry.path)
+    return frozenset(found)

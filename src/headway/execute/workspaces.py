@@ -1,0 +1,326 @@
+"""Where attempts work: each in a worktree of its own, merged into the project afterwards, or in the project's own files.
+
+Below are checkpoints (`shadow`), above attempts. Where files cannot be saved (no git, a session in memory), attempts
+work in the project's own files.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field
+from secrets import token_hex
+from typing import TYPE_CHECKING
+
+from headway.core.errors import HeadwayError
+from headway.execute.included_files import IncludedFiles
+from headway.execute.shadow import FilesChanged, NoCheckpoints, Shadow
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+
+_MOMENT = 0.05
+"""Seconds for which files that were saved count as they are; what is changed meanwhile is merged like any other edit."""
+_TRIES = 5
+"""How often a merge is made anew because someone else changed the files meanwhile."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileChanges:
+    """What an attempt changed."""
+
+    before: str | None = None
+    """The project's files before its changes came into them, and after."""
+    after: str | None = None
+    files: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    """Those of them that are no longer there."""
+    conflicts: tuple[str, ...] = ()
+    """Files that others changed in the same places, for which nothing came into the project."""
+    kept: str | None = None
+    """A commit with changes that did not come into the project."""
+    not_merged: tuple[str, ...] = ()
+    """Files that it changed and that are not merged: copies, and what it shares with the project."""
+    committed: bool = False
+    """Whether it made commits, which came back as files."""
+    by_others: tuple[str, ...] = ()
+    """In the project's own files: what changed meanwhile, and not by its file tools."""
+
+
+@dataclass(slots=True)
+class Workspace:
+    """The folder in which one attempt works."""
+
+    todo_id: str
+    folder: str
+    checkpoint: str | None = None
+    name: str = ""
+    """Of the worktree; nothing where it works in the project's own files."""
+    ready: bool = False
+    """Whether its files were there to be worked on."""
+    included: IncludedFiles | None = None
+
+
+@dataclass(slots=True)
+class Workspaces:
+    project: str
+    session: str
+    shadow: Shadow | None
+    isolated: bool
+    """Whether each attempt has a worktree."""
+    note: str = ""
+    """Why something is not as it could be."""
+    most_at_once: int | None = None
+    """How many attempts may work at once; None: any number."""
+    _merging: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _free: list[str] = field(default_factory=list[str])
+    _kept: dict[str, str] = field(default_factory=dict[str, str])
+    """Todo → the worktree of its last attempt, if that did not end well."""
+    _made: int = 0
+    _filling: set[threading.Event] = field(default_factory=set[threading.Event])
+    _closed: bool = False
+    _key: str = field(default_factory=lambda: f"{os.getpid()}-{_process_namespace()}-{token_hex(3)}")
+    """Of the worktrees' names: another session of the project may be at work, also in this process."""
+    _last: tuple[str, float] | None = None
+    """The project's files as they were saved last, and when."""
+
+    async def reserve(self, todo_id: str) -> Workspace:
+        """Save the project's files and return where the next attempt at a todo is to work."""
+        if self.shadow is None:
+            return Workspace(todo_id, self.project)
+        async with self._merging:
+            checkpoint = await self._save(self.shadow)
+        if not self.isolated:
+            return Workspace(todo_id, self.project, checkpoint)
+        return Workspace(todo_id, "", checkpoint, self._kept.pop(todo_id, "") or self._free_name())
+
+    def _free_name(self) -> str:
+        if not self._free:
+            self._made += 1
+            self._free.append(f"{self._key}-{self._made}")
+        return self._free.pop()
+
+    async def _save(self, shadow: Shadow) -> str:
+        if not self.isolated or self._last is None or time.monotonic() - self._last[1] > _MOMENT:
+            self._last = (await asyncio.to_thread(shadow.snapshot), time.monotonic())
+        return self._last[0]
+
+    async def prepare(self, workspace: Workspace) -> str:
+        """Fill the folder with the files as they were when they were saved; return it."""
+        if workspace.name and self.shadow is not None and workspace.checkpoint is not None:
+            workspace.folder = await asyncio.to_thread(self._fill, self.shadow, workspace, workspace.checkpoint)
+        workspace.ready = True
+        return workspace.folder
+
+    def _fill(self, shadow: Shadow, workspace: Workspace, checkpoint: str) -> str:
+        """In a thread, which goes on when whoever waits for it is cancelled: `close` waits for it before it removes."""
+        filled = threading.Event()
+        self._filling.add(filled)
+        try:
+            if self._closed:
+                raise HeadwayError("The execution is over.")
+            def is_older(name: str) -> bool:
+                return name != workspace.name and shadow.is_kept_for(name, self.session, workspace.todo_id)
+
+            shadow.remove_worktrees(is_older)
+            folder = shadow.worktree(workspace.name, checkpoint)
+            shadow.keep_for(workspace.name, self.session, workspace.todo_id)
+            workspace.included = shadow.include_files(workspace.name)
+            return folder
+        finally:
+            self._filling.discard(filled)
+            filled.set()
+
+    async def reverse_merge(self, before: str, after: str) -> bool:
+        """Reverse a merge that was cut off in the middle; return whether nothing of it is left."""
+        assert self.shadow is not None
+        shadow = self.shadow
+
+        def reverse() -> bool:
+            clean = not shadow.recover_staged(before, after)
+            now = shadow.snapshot()
+            target, conflicts = shadow.merge(after, now, before)
+            if target is None:
+                untouched = set(shadow.changed(before, after)) - set(shadow.changed(after, now))
+                target = shadow.with_paths(now, before, sorted(untouched))
+            try:
+                shadow.apply(now, target)
+            except FilesChanged:
+                return False
+            return clean and not conflicts
+
+        async with self._merging:
+            self._last = None
+            return await asyncio.to_thread(reverse)
+
+    async def changed_files(self, workspace: Workspace) -> Sequence[str]:
+        """Return what an attempt has changed so far."""
+        shadow, checkpoint = self.shadow, workspace.checkpoint
+        if shadow is None or checkpoint is None or not workspace.ready:
+            return ()
+
+        def look() -> list[str]:
+            now = shadow.snapshot_of(workspace.name, checkpoint) if workspace.name else shadow.snapshot()
+            return shadow.changed(checkpoint, now)
+
+        return await asyncio.to_thread(look)
+
+    async def collect(
+        self, workspace: Workspace, *, wanted: bool, written: Collection[str], merging: Callable[[str, str], None]
+    ) -> FileChanges:
+        """Return what the attempt changed, which is in the project's files from now on if it is wanted.
+
+        `written`: the files that its own file tools wrote. `merging` is told what the project's files are to become from
+        what, before they do; in a thread.
+        """
+        shadow, checkpoint = self.shadow, workspace.checkpoint
+        if shadow is None or checkpoint is None:
+            return FileChanges()
+        if not workspace.ready:
+            return FileChanges(checkpoint, checkpoint)
+        collect = self._merge if workspace.name else self._compare
+        async with self._merging:
+            return await asyncio.to_thread(collect, shadow, workspace, checkpoint, wanted, written, merging)
+
+    def _compare(
+        self,
+        shadow: Shadow,
+        workspace: Workspace,
+        checkpoint: str,
+        wanted: bool,
+        written: Collection[str],
+        merging: Callable[[str, str], None],
+    ) -> FileChanges:
+        """In the project's own files, only what its file tools wrote is known to be the attempt's."""
+        now = shadow.snapshot()
+        changed = shadow.changed(checkpoint, now)
+        files = [path for path in changed if path in written]
+        after = shadow.with_paths(checkpoint, now, files)
+        others = tuple(path for path in changed if path not in written)
+        removed = shadow.removed(checkpoint, after)
+        return FileChanges(checkpoint, after, tuple(files), tuple(removed), by_others=others)
+
+    def _merge(
+        self,
+        shadow: Shadow,
+        workspace: Workspace,
+        checkpoint: str,
+        wanted: bool,
+        written: Collection[str],
+        merging: Callable[[str, str], None],
+    ) -> FileChanges:
+        theirs = shadow.snapshot_of(workspace.name, checkpoint)
+        not_merged = tuple(workspace.included.changed()) if workspace.included is not None else ()
+        committed = shadow.has_commits(workspace.name, checkpoint)
+        unchanged = FileChanges(checkpoint, checkpoint, not_merged=not_merged, committed=committed)
+        if theirs == checkpoint:
+            return unchanged
+        conflicts: Sequence[str] = ()
+        for _ in range(_TRIES if wanted else 0):
+            now = shadow.snapshot()
+            merged, conflicts = shadow.merge(checkpoint, now, theirs)
+            if merged is None:
+                break
+            if merged == now:  # others made the same changes
+                return unchanged
+            self._last = None
+            merging(now, merged)
+            try:
+                files = shadow.apply(now, merged)
+            except FilesChanged as error:
+                conflicts = error.paths
+                continue
+            removed = shadow.removed(now, merged)
+            return FileChanges(
+                now, merged, tuple(files), tuple(removed), not_merged=not_merged, committed=committed
+            )
+        return FileChanges(
+            checkpoint,
+            checkpoint,
+            conflicts=tuple(conflicts),
+            kept=theirs,
+            not_merged=not_merged,
+            committed=committed,
+        )
+
+    def release(self, workspace: Workspace, *, keep: bool) -> None:
+        """Give up a workspace; with `keep` its files stay until the next attempt, to be looked at."""
+        if not workspace.name or self.shadow is None:
+            return
+        if keep and workspace.ready:
+            self._kept[workspace.todo_id] = workspace.name
+            return
+        self.shadow.keep_for(workspace.name, None, None)
+        self._free.append(workspace.name)
+
+    def close(self) -> None:
+        if self.shadow is None:
+            return
+        self._closed = True
+        for filled in tuple(self._filling):
+            filled.wait()
+        if self.isolated:
+            kept = set(self._kept.values())
+            self.shadow.remove_worktrees(lambda name: name.startswith(f"{self._key}-") and name not in kept)
+        self.shadow.tidy()
+
+
+def open_workspaces(
+    project: str,
+    session: str,
+    *,
+    parallel: int,
+    in_memory: bool,
+    in_place: bool = False,
+    linked: Sequence[str] | None = None,
+) -> Workspaces:
+    """Open the best there is for so many attempts at once."""
+    if in_memory:
+        why = "The session is kept in memory, so no files are saved: no rollback."
+        return Workspaces(project, session, None, False, why)
+    try:
+        shadow = Shadow(project) if linked is None else Shadow(project, linked=linked)
+        shadow.remove_worktrees(lambda name: _is_left_behind(name) and not shadow.is_kept(name))
+        shadow.snapshot()
+    except NoCheckpoints as error:
+        return Workspaces(project, session, None, False, _explain(str(error), parallel), 1)
+    except (HeadwayError, OSError) as error:
+        why = _explain(f"The files cannot be saved: {error}", parallel)
+        return Workspaces(project, session, None, False, why, 1)
+    if in_place:
+        return Workspaces(project, session, shadow, False, most_at_once=1)
+    if shadow.can_merge:
+        return Workspaces(project, session, shadow, True)
+    why = "This git cannot merge apart from the working tree (2.38 and later can)"
+    return Workspaces(project, session, shadow, False, _explain(why, parallel, rollback=True), 1)
+
+
+def _explain(why: str, parallel: int, *, rollback: bool = False) -> str:
+    parts = ["Items work in the project's own files"]
+    parts += ["one at a time"] if parallel > 1 else []
+    parts += [] if rollback else ["and cannot be rolled back"]
+    return f"{why.rstrip('.')}. {', '.join(parts)}."
+
+
+def _process_namespace() -> str:
+    """Where the numbers of processes mean the same, as far as that is known."""
+    with suppress(OSError):
+        return os.readlink("/proc/self/ns/pid").strip("pid:[]")
+    return "0"
+
+
+def _is_left_behind(name: str) -> bool:
+    """Whether the process that made the worktree is gone; another session of the project may be at work."""
+    process, _, rest = name.partition("-")
+    if not process.isdecimal() or rest.partition("-")[0] != _process_namespace():
+        return False  # of another container or machine: whether it is gone cannot be told from here
+    try:
+        os.kill(int(process), 0)
+    except (ProcessLookupError, OverflowError):
+        return True
+    except OSError:  # someone else's
+        return False
+    return False
