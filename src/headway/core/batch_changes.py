@@ -6,7 +6,7 @@ from headway.core.changes import OfRun
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from headway.core.batch_events import ItemFinished, ItemRolledBack, ItemStarted
+    from headway.core.batch_events import ItemFinished, ItemMerging, ItemRolledBack, ItemStarted
     from headway.core.evidence import Evidence
 
 
@@ -37,8 +37,16 @@ class FinishItem(OfBatch):
         self.evidence = evidence
 
 
+class MergeFiles(OfBatch):
+    """The project's files are about to change, outside of an execution."""
+
+    def __init__(self, agent: str, actor: str, at: str, merging: ItemMerging) -> None:
+        super().__init__(agent, actor, at, None)
+        self.merging = merging
+
+
 class RollBack(OfBatch):
-    """The files of an item are as they were before it; it is to be done again."""
+    """What items changed is reversed in the project's files; they are to be done again."""
 
     def __init__(self, agent: str, actor: str, at: str, rolled: ItemRolledBack) -> None:
         super().__init__(agent, actor, at, None)

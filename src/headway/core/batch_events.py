@@ -59,11 +59,14 @@ class ItemStarted(Value):
 
 @dataclass(eq=False, repr=False, slots=True)
 class ItemMerging(Value):
-    """What an item did in a folder of its own is about to come into the project's files."""
+    """The project's files are about to change: what an item did comes into them, or is reversed.
+
+    If its process is killed in the middle, the change is reversed when the files are next needed.
+    """
 
     item_id: str
     before: str
-    """The project's files as they are, and as they are to be."""
+    """The project's files as they are, and as they are to be; the same: nothing is about to change any more."""
     after: str
 
 

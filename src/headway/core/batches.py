@@ -14,13 +14,14 @@ from headway.core import events as ev
 from headway.core.errors import HeadwayError, NotRunnable, TodoNotFound
 from headway.core.events import Event, ListDelta
 from headway.core.graph import check_dependencies
-from headway.core.model import EXECUTOR, Status
+from headway.core.model import EXECUTOR, LOOP, Status
 from headway.core.replace import patched
 from headway.core.text import shown
 from headway.core.value import copied
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
     from headway.core.model import State, Todo, TodoList
@@ -81,6 +82,8 @@ def decide_batch(state: State, run: Run | None, change: ask.OfBatch) -> list[Eve
             return _start(state, todo_list, run, change)
         case ask.FinishItem():
             return _finish(state, todo_list, run, change)
+        case ask.MergeFiles():
+            return [_event(state, change, change.merging, 1)]
         case ask.RollBack():
             return _roll_back(state, todo_list, run, change)
         case _:
@@ -91,12 +94,13 @@ def _event(state: State, change: ask.OfBatch, data: Any, offset: int) -> Event:
     return Event(state.version + offset, change.at, change.agent, EXECUTOR, type(data).__name__, data)
 
 
-def _listed(state: State, todo_list: TodoList, change: ask.OfBatch, todo: Todo, cause: str) -> list[Event]:
-    """The event for an item that became something else; none if it did not."""
-    fields = deltas.field_changes(todo_list.items[todo.id], todo)
-    if not fields:
+def _listed(state: State, todo_list: TodoList, change: ask.OfBatch, touched: Sequence[Todo], cause: str) -> list[Event]:
+    """The event for items that became something else; none if they did not."""
+    changed = {todo.id: deltas.field_changes(todo_list.items[todo.id], todo) for todo in touched}
+    changed = {todo_id: fields for todo_id, fields in changed.items() if fields}
+    if not changed:
         return []
-    delta = deltas.linked(ListDelta(cause, changed={todo.id: fields}), todo_list.undo)
+    delta = deltas.linked(ListDelta(cause, changed=changed), todo_list.undo)
     return [Event(state.version + 1, change.at, change.agent, change.actor, ev.TODO_LIST_UPDATED, delta)]
 
 
@@ -110,7 +114,7 @@ def _start(state: State, todo_list: TodoList, run: Run | None, change: ask.Start
     patch: Patch = {"status": Status.IN_PROGRESS, "interrupted": False}
     if todo.status is Status.BLOCKED:
         patch["notes"] = None if _was_blocked_by(todo, run) else todo.notes
-    made = _listed(state, todo_list, change, patched(todo, patch, change.at), "execute")
+    made = _listed(state, todo_list, change, [patched(todo, patch, change.at)], "execute")
     return [*made, _event(state, change, started, len(made) + 1)]
 
 
@@ -151,7 +155,7 @@ def _finish(state: State, todo_list: TodoList, run: Run | None, change: ask.Fini
         patch: Patch = dict(counted)
         if todo.status is Status.IN_PROGRESS:
             patch |= _outcome(todo, change)
-        made = _listed(state, todo_list, change, patched(todo, patch, change.at), "execute")
+        made = _listed(state, todo_list, change, [patched(todo, patch, change.at)], "execute")
     return [*made, _event(state, change, finished, len(made) + 1)]
 
 
@@ -172,13 +176,15 @@ def _outcome(todo: Todo, change: ask.FinishItem) -> Patch:
 
 def _roll_back(state: State, todo_list: TodoList, run: Run | None, change: ask.RollBack) -> list[Event]:
     rolled = change.rolled
-    todo = _found(todo_list, rolled.item_id)
     if run is not None and run.goes_on:
         raise NotRunnable(BUSY)
-    patch: Patch = {"status": Status.PENDING, "interrupted": False}
-    if run is not None and _was_blocked_by(todo, run):
-        patch["notes"] = None
-    touched = patched(todo, patch, change.at)
+    later = [todo_id for todo_id in rolled.with_later if todo_id in todo_list.items]
+    touched: list[Todo] = []
+    for todo in (_found(todo_list, rolled.item_id), *(todo_list.items[todo_id] for todo_id in later)):
+        patch: Patch = {"status": Status.PENDING, "interrupted": False}
+        if run is not None and _was_blocked_by(todo, run):
+            patch["notes"] = None
+        touched.append(patched(todo, patch, change.at))
     made = _listed(state, todo_list, change, touched, "rollback")
     return [*made, _event(state, change, rolled, len(made) + 1)]
 
@@ -215,7 +221,7 @@ def evolve_batch(run: Run, data: object, version: int) -> Run:
             began = Executed(before.version, False, version if data.in_place and data.checkpoint else 0, 0, run.id)
             return copied(run, batch=batch, begun=run.begun + 1, executed={**run.executed, data.item_id: began})
         case facts.ItemMerging() if data.item_id in run.executed:
-            merging = replace(run.executed[data.item_id], merging=version)
+            merging = replace(run.executed[data.item_id], merging=version if data.before != data.after else 0)
             return copied(run, executed={**run.executed, data.item_id: merging})
         case facts.ItemFinished() if run.batch is not None:
             executing = {todo_id: agent for todo_id, agent in run.batch.executing.items() if todo_id != data.item_id}
@@ -226,7 +232,8 @@ def evolve_batch(run: Run, data: object, version: int) -> Run:
             executed = {**run.executed, data.item_id: ended}
             return copied(run, batch=replace(run.batch, executing=executing), executed=executed)
         case facts.ItemRolledBack():
-            return copied(run, executed={**run.executed, data.item_id: Executed(0)})
+            gone = {todo_id: Executed(0) for todo_id in (data.item_id, *data.with_later)}
+            return copied(run, executed={**run.executed, **gone})
         case facts.EvidenceAsked():
             return copied(run, asked=run.asked | frozenset(data.item_ids))
         case _:
@@ -234,13 +241,13 @@ def evolve_batch(run: Run, data: object, version: int) -> Run:
 
 
 def changed_by_others(run: Run, delta: ListDelta, actor: str) -> dict[str, Executed]:
-    """What is known of executions after others changed the list."""
-    if actor == EXECUTOR:
+    """What is known of executions after others changed the list: whoever sets a status takes the item over."""
+    if actor in (EXECUTOR, LOOP):
         return run.executed
     changed = {todo_id for todo_id, fields in delta.changed.items() if "status" in fields}
     changed |= {todo.id for todo in (*delta.added, *delta.removed)}
     touched = {todo_id: run.executed[todo_id] for todo_id in changed if todo_id in run.executed}
-    return {**run.executed, **{todo_id: replace(last, failed=False) for todo_id, last in touched.items()}}
+    return {**run.executed, **{todo_id: replace(last, failed=False, merging=0) for todo_id, last in touched.items()}}
 
 
 # as the snapshot keeps it

@@ -12,6 +12,7 @@ HeadwayError
 ├── RunRefused                        another run has the session
 ├── NoRun                             no run is going on that could be asked for something
 ├── NotRunnable                       the item cannot be executed, or rolled back, as things are
+│   └── FilesChanged                  later changes are in the way of a rollback
 ├── EvidenceMissing                   nothing shows that the items are done; the same change works the second time
 ├── ModelError                        the model cannot be used, or a request to it failed
 │   ├── ModelNotReady                 something must be set, installed, started or corrected first
@@ -104,7 +105,14 @@ class NotRunnable(HeadwayError):
 
 
 class FilesChanged(NotRunnable):
-    """Others changed the files since; `force` would do it all the same."""
+    """Later changes are in the way of a rollback."""
+
+    def __init__(self, message: str, files: Sequence[str] = (), items: Sequence[str] = ()) -> None:
+        self.files = list(files)
+        """Where they are."""
+        self.items = list(items)
+        """Which items made them; none: someone else."""
+        super().__init__(message)
 
 
 class EvidenceMissing(HeadwayError):

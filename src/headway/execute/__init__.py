@@ -12,19 +12,29 @@ if TYPE_CHECKING:
     from headway.core.graph import check_dependencies
     from headway.execute.api import execute, execute_all, next_todos
     from headway.execute.options import BatchResult, Ending
-    from headway.execute.rollback import roll_back
+    from headway.execute.rollback import diff_todo, roll_back
 
 _WHERE = {
     "BatchResult": "headway.execute.options",
     "Ending": "headway.execute.options",
     "check_dependencies": "headway.core.graph",
+    "diff_todo": "headway.execute.rollback",
     "execute": "headway.execute.api",
     "execute_all": "headway.execute.api",
     "next_todos": "headway.execute.api",
     "roll_back": "headway.execute.rollback",
 }
 
-__all__ = ["BatchResult", "Ending", "check_dependencies", "execute", "execute_all", "next_todos", "roll_back"]
+__all__ = [
+    "BatchResult",
+    "Ending",
+    "check_dependencies",
+    "diff_todo",
+    "execute",
+    "execute_all",
+    "next_todos",
+    "roll_back",
+]
 
 
 def __getattr__(name: str) -> object:

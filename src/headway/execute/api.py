@@ -22,7 +22,7 @@ from headway.execute.batch import Batch, blocked_by_execution
 from headway.execute.options import BatchResult, Ending, Options
 from headway.execute.undisturbed import undisturbed
 from headway.execute.worker import Means, Tools
-from headway.execute.workplace import Workplace, open_workplace
+from headway.execute.workspaces import Workspaces, open_workspaces
 from headway.project import project_of
 from headway.tools.approvals import Approvals
 
@@ -59,10 +59,12 @@ class How(TypedDict, total=False):
     mode: Mode | ModeName | None
     """The mode of `approvals` as long as it lasts; it is then as it was before."""
     tools: Tools | Iterable[Tool[Any] | Function] | None
-    """Makes the tools for a folder, since items that run at once work in folders of their own; None: the built-in ones.
+    """Makes the tools for a folder, since each attempt works in a worktree of its own; None: the built-in ones.
     Tools that belong to no folder may be given as they are."""
     linked: Sequence[str] | None
-    """Ignored folders that work needs, to be linked into those folders."""
+    """Ignored folders that work needs, to be linked into the worktrees."""
+    in_place: bool
+    """Work in the project's own files, one item at a time, instead of in worktrees. Nothing is ever restored there."""
 
 
 async def execute(
@@ -78,7 +80,9 @@ async def execute(
 
     Raises `NotRunnable` if it cannot be executed now, with the dependencies that are not completed.
     """
-    return await _executed(session, model, Options(todo_id, 1, retries, False, require_evidence), how)
+    return await _executed(
+        session, model, Options(todo_id, 1, retries, False, require_evidence, how.get("in_place", False)), how
+    )
 
 
 async def execute_all(
@@ -97,7 +101,9 @@ async def execute_all(
     on it runs on. Whatever goes wrong with an item is in the result; being cancelled ends it within moments and goes
     through.
     """
-    return await _executed(session, model, Options(None, parallel, retries, keep_going, require_evidence), how)
+    return await _executed(
+        session, model, Options(None, parallel, retries, keep_going, require_evidence, how.get("in_place", False)), how
+    )
 
 
 async def _executed(session: Session, model: str | Model, options: Options, how: How) -> BatchResult:
@@ -121,20 +127,27 @@ async def _executed(session: Session, model: str | Model, options: Options, how:
             recorder.begin(task, model if isinstance(model, str) else model.model_id, 0)
             try:
                 opened = partial(_opened, session, options, folder, how.get("linked"))
-                place = await undisturbed(asyncio.to_thread(opened))
-                tools = _for_folders(how.get("tools"), config, worktrees=place.worktrees)
+                workspaces = await undisturbed(asyncio.to_thread(opened))
+                tools = _for_folders(how.get("tools"), config, isolated=workspaces.isolated)
             except BaseException as error:
                 recorder.end("cancelled" if isinstance(error, asyncio.CancelledError) else "error", str(error))
                 raise
             means = Means(asked, tools, approvals, config, how.get("limits"), base_url, options.require_evidence)
-            return await Batch(session, options, recorder, means, place).run(str(approvals.mode))
+            return await Batch(session, options, recorder, means, workspaces).run(str(approvals.mode))
     finally:
         await undisturbed(asyncio.to_thread(_delivered, end_delivery, unsubscribe))
 
 
-def _opened(session: Session, options: Options, folder: str, linked: Sequence[str] | None) -> Workplace:
+def _opened(session: Session, options: Options, folder: str, linked: Sequence[str] | None) -> Workspaces:
     in_memory = project_of(session) is None
-    return open_workplace(folder, parallel=options.parallel, in_memory=in_memory, linked=linked)
+    return open_workspaces(
+        folder,
+        session.name,
+        parallel=options.parallel,
+        in_memory=in_memory,
+        in_place=options.in_place,
+        linked=linked,
+    )
 
 
 def _delivered(end_delivery: Callable[[float], None], unsubscribe: Callable[[], None] | None) -> None:
@@ -157,7 +170,7 @@ def _task(session: Session, options: Options) -> str | None:
     return f"Execute all: {len(pending)} todo{'' if len(pending) == 1 else 's'}" if pending else None
 
 
-def _for_folders(tools: Tools | Iterable[Tool[Any] | Function] | None, config: LoopConfig, *, worktrees: bool) -> Tools:
+def _for_folders(tools: Tools | Iterable[Tool[Any] | Function] | None, config: LoopConfig, *, isolated: bool) -> Tools:
     if tools is None:
         from headway.tools.builtin import builtin_tools
 
@@ -165,10 +178,10 @@ def _for_folders(tools: Tools | Iterable[Tool[Any] | Function] | None, config: L
     if callable(tools):
         return tools
     given = [*tools]
-    if worktrees and any(getattr(tool, "folder", None) is not None for tool in given):
+    if isolated and any(getattr(tool, "folder", None) is not None for tool in given):
         raise HeadwayError(
-            "Items that run at once work in folders of their own: give `tools` as a function that makes them for a "
-            "folder, such as builtin_tools."
+            "Each attempt works in a folder of its own: give `tools` as a function that makes them for a folder, such "
+            "as builtin_tools, or set in_place=True."
         )
     return lambda folder: given
 

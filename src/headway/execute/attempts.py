@@ -6,6 +6,7 @@ Both in the log, where `decide` has the last word: an item that cannot run after
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -15,24 +16,21 @@ from headway.core.batch_events import ItemFinished, ItemMerging, ItemStarted
 from headway.core.clock import now
 from headway.core.errors import HeadwayError, NotRunnable, TodoNotFound
 from headway.core.evidence import Evidence
-from headway.core.model import EXECUTOR, Status, Todo
-from headway.core.run_events import Usage
+from headway.core.model import EXECUTOR, FINISHED, Status, Todo
+from headway.core.run_events import ToolFinished, Usage
 from headway.core.text import shown
-from headway.execute.heartbeat import last_sign
-from headway.execute.own import Own, own_changes
 from headway.execute.prompt import Result, item_prompt
 from headway.execute.worker import Means, Outcome, attempt
-from headway.execute.workplace import Changes
+from headway.execute.workspaces import FileChanges
 from headway.tools.threads import quiet
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from headway.agent.config import LoopConfig
     from headway.agent.recorder import Recorder
-    from headway.core.batches import Executed
     from headway.core.session import Session
-    from headway.execute.workplace import Place, Workplace
+    from headway.execute.workspaces import Workspace, Workspaces
 
 MAX_WORDS = 2_000
 """Characters that are kept of what a model said last."""
@@ -49,7 +47,7 @@ class Attempt:
     todo: Todo
     number: int
     agent: str
-    place: Place
+    workspace: Workspace
     task: asyncio.Task[Outcome]
     began: float
     version: int
@@ -57,7 +55,7 @@ class Attempt:
     alone: bool
     unwanted: bool = False
     """Whether someone set the item to something else meanwhile."""
-    collected: tuple[Outcome, Changes] | None = None
+    collected: tuple[Outcome, FileChanges] | None = None
     """What came of it, once its changes are where they belong."""
 
 
@@ -73,46 +71,32 @@ class Ended:
     cost: float
 
 
-@dataclass(frozen=True, slots=True)
-class Failed:
-    """An attempt that failed."""
-
-    reason: str
-    changes: Changes
-    version: int
-    """Of the event with which it began."""
-    agent: str
-
-
 class Attempts:
     def __init__(
-        self, session: Session, recorder: Recorder, workplace: Workplace, means: Means, *, retries: int
+        self, session: Session, recorder: Recorder, workspaces: Workspaces, means: Means, *, retries: int
     ) -> None:
         self._session = session
         self._recorder = recorder
-        self._workplace = workplace
+        self._workspaces = workspaces
         self._means = means
         self._retries = retries
         self._numbers: dict[str, int] = {}
         self._places: dict[str, int] = {}
         """Item → which of the items of this execution it is."""
-        self._failed: dict[str, Failed] = {}
-        """Item → its last attempt, if that failed."""
-        self._recovered: dict[str, tuple[str, ...]] = {}
-        """Item → files that were brought back because it was cut off."""
+        self._failed: dict[str, str] = {}
+        """Item → why its last attempt failed, if it did."""
         run = session.run
         executed = run.executed if run is not None else {}
         self._ended_in = {todo_id: last.version for todo_id, last in executed.items()}
         """Item → version of the event in which an earlier execution of it ended."""
         self._dirty: set[str] = set()
-        """Items that were cut off, and whose changes may still be in the files."""
+        """Items of which changes of an earlier attempt may still be in the project's files."""
 
     # beginning
 
     async def start(self, todo: Todo, config: LoopConfig, *, left: int, alone: bool) -> Attempt | None:
-        """Begins work on an item; None if it turns out that it cannot run. `left`: items that come after it."""
-        place = await self._workplace.place()
-        await self._restore(todo, place)
+        """Begin work on an item; None if it turns out that it cannot run. `left`: items that come after it."""
+        workspace = await self._workspaces.reserve(todo.id)
         run = self._recorder.now
         number = self._numbers.get(todo.id, 0) + 1
         index = self._places.get(todo.id) or (run.batch.index if run.batch else 0) + 1
@@ -123,102 +107,57 @@ class Attempts:
             number,
             index,
             max(run.batch.index if run.batch else 0, index) + left,
-            place.checkpoint,
-            self._workplace.in_place,
+            workspace.checkpoint,
+            not self._workspaces.isolated,
             alone,
             todo.estimated_time and shown(todo.estimated_time, 60),
-            place.restored,
         )
         try:
             events, state = self._session.log.change(
                 lambda state: StartItem(self._session.agent_id, EXECUTOR, now(), self._recorder.run_id, started)
             )
         except (NotRunnable, TodoNotFound):
-            self._workplace.give_back(place)
+            self._workspaces.release(workspace, keep=False)
             return None
         self._numbers[todo.id], self._places[todo.id] = number, index
         todo = state.list_of(self._session.agent_id).items[todo.id]
-        work = self._work(self._prompt(todo, place), started.agent, place, config)
+        work = self._work(self._prompt(todo), started.agent, workspace, config)
         task = asyncio.create_task(work, name=f"headway item {shown(todo.id, 40)}")
-        return Attempt(todo, number, started.agent, place, task, time.monotonic(), events[-1].version, alone)
+        return Attempt(todo, number, started.agent, workspace, task, time.monotonic(), events[-1].version, alone)
 
-    async def _work(self, prompt: str, agent: str, place: Place, config: LoopConfig) -> Outcome:
-        folder = await self._workplace.prepared(place)
+    async def _work(self, prompt: str, agent: str, workspace: Workspace, config: LoopConfig) -> Outcome:
+        folder = await self._workspaces.prepare(workspace)
         return await attempt(self._session.agent(agent), prompt, folder, self._means, config)
 
-    async def _restore(self, todo: Todo, place: Place) -> None:
-        """Brings back the files from before an attempt that failed here."""
-        place.restored = self._recovered.pop(todo.id, ())
-        place.dirty = todo.id in self._dirty
-        failed = self._failed.get(todo.id)
-        changes = failed.changes if failed is not None else None
-        place.dirty = place.dirty or (changes is not None and self._workplace.shadow is None)
-        if changes is None or changes.before is None or place.checkpoint is None or not self._workplace.in_place:
+    async def recover(self, items: Mapping[str, Todo]) -> None:
+        """Before anything begins: reverse merges that were cut off in the middle."""
+        if self._workspaces.shadow is None:
             return
-        assert failed is not None
-        own = await asyncio.to_thread(self._own, failed.version, failed.agent, None)
-        place.restored, place.dirty = await self._workplace.restored(
-            place.checkpoint, changes.before, after=changes.after, own=own
-        )
-        if place.restored:
-            self._workplace.give_back(place)
-            fresh = await self._workplace.place()
-            place.checkpoint, place.name = fresh.checkpoint, fresh.name
-
-    # what was cut off
-
-    async def recover(self, items: Mapping[str, Todo], takes: Callable[[Todo], bool]) -> None:
-        """Before anything begins: brings back the files from before attempts of which nobody said what came of them."""
-        if self._workplace.shadow is None:
-            return
-        executed = self._recorder.now.executed
-        for todo_id, last in executed.items():
-            if todo_id not in items or not takes(items[todo_id]):
+        for todo_id, last in self._recorder.now.executed.items():
+            todo = items.get(todo_id)
+            if todo is None:
                 continue
             if last.merging:
                 merging = self._event(last.merging)
                 assert isinstance(merging, ItemMerging)
-                await self._workplace.take_back(merging.before, merging.after)
-            elif last.began:
-                later = any(other.newest > last.newest for other in executed.values())
-                await self._begin_anew(todo_id, last, later)
-
-    async def _begin_anew(self, todo_id: str, last: Executed, later: bool) -> None:
-        """Unless something else was executed `later`."""
-        began = self._event(last.began)
-        ended = self._event(last.version) if last.version > last.began else None
-        place = await self._workplace.place()
-        self._workplace.give_back(place)
-        assert isinstance(began, ItemStarted) and self._workplace.shadow is not None
-        if later or began.checkpoint is None or place.checkpoint is None:
-            self._dirty.add(todo_id)
-            return
-        until = last_sign(self._workplace.shadow, last.run_id)
-        own = await asyncio.to_thread(self._own, last.began, began.agent, until)
-        restored, dirty = await self._workplace.restored(
-            place.checkpoint,
-            began.checkpoint,
-            after=ended.after if isinstance(ended, ItemFinished) else None,
-            own=own,
-            until=until,
-        )
-        self._recovered[todo_id] = restored
-        if dirty:
-            self._dirty.add(todo_id)
-
-    def _own(self, version: int, agent: str, until: float | None) -> Own:
-        return own_changes(self._session.events(after=version), agent, until)
+                if not await self._workspaces.reverse_merge(merging.before, merging.after):
+                    self._dirty.add(todo_id)
+                self._recorder.record(ItemMerging(todo_id, merging.before, merging.before))
+            elif last.began and todo.status not in FINISHED:
+                self._dirty.add(todo_id)
 
     def _event(self, version: int) -> object:
         return self._session.store.event(self._session.name, version).data
 
-    def _prompt(self, todo: Todo, place: Place) -> str:
+    def _prompt(self, todo: Todo) -> str:
         state = self._session.state
         items = state.list_of(self._session.agent_id).items
         results = [self._result_of(items[node]) for node in todo.depends_on if node in items]
-        before = self._failed[todo.id].reason if todo.id in self._failed else self._failed_before(todo)
-        if place.dirty:
+        before = self._failed.get(todo.id) or self._failed_before(todo)
+        if todo.id in self._dirty:
             before = f"{before or 'It was cut off.'} What it had changed may still be in the files."
+        elif before and self._workspaces.isolated:
+            before = f"{before} The files are as they were before that attempt."
         plan = state.plan if todo.created_from == "plan" else None
         return item_prompt(todo, plan, results, before=before)
 
@@ -241,11 +180,12 @@ class Attempts:
     async def end(self, one: Attempt) -> Ended:
         """Says what came of an attempt that is over, with what it changed in the project's files."""
         if one.collected is None:  # once: the second time, there would be nothing to collect
-            one.collected = await self._collected(one, await self._outcome(one))
+            one.collected = await self._collect(one, await self._outcome(one))
         outcome, changes = one.collected
         name, reason, again = self._settled(one, outcome, changes)
-        became = self._record(one, outcome, changes, name, reason, again)
-        self._workplace.give_back(one.place)
+        keep = name != "completed" and one.workspace.name != "" and one.workspace.ready
+        became = self._record(one, outcome, changes, name, reason, again, keep=keep)
+        self._workspaces.release(one.workspace, keep=keep)
         if name == "completed" and became is not Status.COMPLETED:
             name = "interrupted"  # someone had the last word
             one.unwanted = True
@@ -279,28 +219,36 @@ class Attempts:
             cost=used[-1].total_cost if used else 0.0,
         )
 
-    async def _collected(self, one: Attempt, outcome: Outcome) -> tuple[Outcome, Changes]:
-        merged = Changes()
+    async def _collect(self, one: Attempt, outcome: Outcome) -> tuple[Outcome, FileChanges]:
+        merged = FileChanges()
 
         def merging(before: str, after: str) -> None:
             nonlocal merged
             self._recorder.record(ItemMerging(one.todo.id, before, after))
-            merged = Changes(before, after)
+            merged = FileChanges(before, after)
 
         try:
             wanted = outcome.status is Status.COMPLETED and not one.unwanted
-            changes = await self._workplace.collect(one.place, wanted=wanted, merging=merging)
-            if changes.files and self._workplace.in_place:
-                own = await asyncio.to_thread(self._own, one.version, one.agent, None)
-                changes = replace(changes, files=self._workplace.own(changes.files, own))
-            return outcome, changes
+            written = () if one.workspace.name else await asyncio.to_thread(self._written_files, one)
+            return outcome, await self._workspaces.collect(
+                one.workspace, wanted=wanted, written=written, merging=merging
+            )
         except (HeadwayError, OSError) as error:
             if outcome.status is not Status.PENDING:
                 why = f"Its files could not be saved: {error}"
                 outcome = replace(outcome, status=Status.BLOCKED, reason=why)
             return outcome, merged
 
-    def _settled(self, one: Attempt, outcome: Outcome, changes: Changes) -> tuple[str, str, bool]:
+    def _written_files(self, one: Attempt) -> frozenset[str]:
+        """Return the files that an attempt's own file tools wrote."""
+        calls = [
+            event.data
+            for event in self._session.events(after=one.version)
+            if event.agent == one.agent and isinstance(event.data, ToolFinished)
+        ]
+        return frozenset(path for call in calls for path in call.files)
+
+    def _settled(self, one: Attempt, outcome: Outcome, changes: FileChanges) -> tuple[str, str, bool]:
         """(what came of it, why, whether it is tried again)."""
         todo_id = one.todo.id
         if outcome.status is Status.PENDING or one.unwanted:
@@ -308,18 +256,20 @@ class Attempts:
         if changes.conflicts:
             files = ", ".join(shown(file, 100) for file in changes.conflicts[:_MOST_FILES])
             more = len(changes.conflicts) - _MOST_FILES
-            reason = f"Others changed the same places meanwhile: {files}{f' and {more} more' if more > 0 else ''}."
+            reason = f"Conflict with changes made meanwhile in {files}{f' and {more} more' if more > 0 else ''}."
             if not one.alone:
                 self._numbers[todo_id] -= 1
                 return "conflict", reason, True
             outcome = replace(outcome, status=Status.BLOCKED, reason=reason)
         if outcome.status is not Status.BLOCKED:
             return str(outcome.status), outcome.reason, False
-        self._failed[todo_id] = Failed(outcome.reason, changes, one.version, one.agent)
+        self._failed[todo_id] = outcome.reason
+        if not self._workspaces.isolated:
+            self._dirty.add(todo_id)
         return "blocked", outcome.reason, one.number <= self._retries and not self._recorder.now.stopping
 
     def _record(
-        self, one: Attempt, outcome: Outcome, changes: Changes, name: str, reason: str, again: bool
+        self, one: Attempt, outcome: Outcome, changes: FileChanges, name: str, reason: str, again: bool, *, keep: bool
     ) -> Status | None:
         """Says it in the log; what the item then is."""
         evidence = outcome.evidence
@@ -346,6 +296,11 @@ class Attempts:
             changes.after,
             files,
             changes.kept,
+            changes.removed,
+            changes.not_merged,
+            changes.by_others,
+            changes.committed,
+            os.path.relpath(one.workspace.folder, self._workspaces.project) if keep else None,
         )
         _, state = self._session.log.change(
             lambda state: FinishItem(self._session.agent_id, EXECUTOR, now(), self._recorder.run_id, finished, evidence)

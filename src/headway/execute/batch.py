@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from headway.core.runs import Run
     from headway.core.session import Session
     from headway.execute.worker import Means
-    from headway.execute.workplace import Workplace
+    from headway.execute.workspaces import Workspaces
 
 _PATIENCE = 2.0
 """Seconds that items get to end when the execution does."""
@@ -41,13 +41,16 @@ _REASONS = {Ending.COMPLETE: "finished", Ending.INTERRUPTED: "cancelled"}
 class Batch:
     """One execution, from its first item to its last."""
 
-    def __init__(self, session: Session, options: Options, recorder: Recorder, means: Means, place: Workplace) -> None:
+    def __init__(
+        self, session: Session, options: Options, recorder: Recorder, means: Means, workspaces: Workspaces
+    ) -> None:
         self._session = session
         self._options = options
         self._config = means.config
-        self._workplace = place
+        self._workspaces = workspaces
+        self._parallel = min(options.parallel, workspaces.most_at_once or options.parallel)
         self._recorder = recorder
-        self._attempts = Attempts(session, recorder, place, means, retries=options.retries)
+        self._attempts = Attempts(session, recorder, workspaces, means, retries=options.retries)
         self._running: dict[str, Attempt] = {}
         self._again: set[str] = set()
         """Blocked items that are taken up."""
@@ -64,7 +67,7 @@ class Batch:
         self._paused: set[str] = set()
         """Sub-agents that were told to pause."""
         self._began = time.monotonic()
-        self._schedule = Schedule(self._takes, in_order=options.parallel == 1)
+        self._schedule = Schedule(self._takes, in_order=self._parallel == 1)
 
     # beginning and end
 
@@ -79,8 +82,7 @@ class Batch:
             items = self._session.todo_list.items
             self._schedule.update(items)
             self._recorder.record(self._started(mode))
-            await undisturbed(self._attempts.recover(items, self._takes))
-            self._workplace.begin(self._recorder.run_id)
+            await undisturbed(self._attempts.recover(items))
             ending = await self._go()
         except asyncio.CancelledError:
             ending = Ending.INTERRUPTED
@@ -101,21 +103,21 @@ class Batch:
             self._recorder.end(_REASONS.get(result.outcome, "error"), error or result.error)
             return result
         finally:
-            await asyncio.to_thread(self._workplace.close)
+            await asyncio.to_thread(self._workspaces.close)
 
     def _started(self, mode: str) -> BatchStarted:
-        options, place = self._options, self._workplace
+        options, workspaces = self._options, self._workspaces
         return BatchStarted(
             mode,
-            options.parallel,
+            self._parallel,
             self._schedule.left,
             options.retries,
             options.keep_going,
             options.require_evidence,
             options.only,
-            place.shadow is not None,
-            place.worktrees,
-            place.note,
+            workspaces.shadow is not None,
+            workspaces.isolated,
+            workspaces.note,
         )
 
     def _finished(self, result: BatchResult) -> BatchFinished:
@@ -223,7 +225,7 @@ class Batch:
 
     async def _start_what_can(self) -> None:
         """As many items as there is room for."""
-        while len(self._running) < self._options.parallel:
+        while len(self._running) < self._parallel:
             config = self._left_to_use()
             if config is None or (self._failed and not self._options.keep_going):
                 return
@@ -243,7 +245,7 @@ class Batch:
         self._alone = [todo_id for todo_id in self._alone if todo_id in items and is_ready(items[todo_id], items)]
         if self._alone:
             return (None, False) if self._running else (self._schedule.take(self._alone.pop(0)), True)
-        modules = () if self._workplace.worktrees else {one.todo.module for one in self._running.values()} - {None}
+        modules = () if self._workspaces.isolated else {one.todo.module for one in self._running.values()} - {None}
         return self._schedule.next([module for module in modules if module is not None]), False
 
     def _left_to_use(self) -> LoopConfig | None:
@@ -251,7 +253,7 @@ class Batch:
 
         Each of those that run at once gets its share, so that together they keep to the limit.
         """
-        config, shares = self._config, self._options.parallel
+        config, shares = self._config, self._parallel
         if config.max_tokens is not None:
             left = (config.max_tokens - self._tokens) // shares
             if left < 1:

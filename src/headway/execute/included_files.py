@@ -34,7 +34,9 @@ class IncludedFiles:
 
     def changed(self) -> list[str]:
         """Return what is no longer as it was."""
-        copies = [path for path, blob in self.copies.items() if on_disk.blob_of(os.path.join(self.folder, path)) != blob]
+        copies = [
+            path for path, blob in self.copies.items() if on_disk.blob_of(os.path.join(self.folder, path)) != blob
+        ]
         return [*copies, *(path for path, names in self.shared.items() if _names(path) != names)]
 
 

@@ -21,12 +21,16 @@ class Options:
     keep_going: bool = False
     """Whether what does not depend on a failed item still runs."""
     require_evidence: bool = False
+    in_place: bool = False
+    """Whether items work one at a time in the project's own files, not each in a worktree."""
 
     def __post_init__(self) -> None:
         for name, least, most in (("parallel", 1, MOST_AT_ONCE), ("retries", 0, 100)):
             value: object = getattr(self, name)
             if type(value) is not int or not least <= value <= most:
                 raise HeadwayError(f"`{name}` must be a whole number from {least} to {most}, not {shown(value)}.")
+        if self.in_place and self.parallel > 1:
+            raise HeadwayError("Items that work in the project's own files run one at a time: leave out `parallel`.")
 
 
 class Ending(StrEnum):

@@ -1,147 +1,284 @@
-"""Rollback: the files that an item changed are as they were before it, and the item is to be done again."""
+"""Rollback: what an item changed is reversed by a three-way merge, and the item is to be done again.
+
+Later work in the same files, by other items or by people, stays. Where the reversal conflicts with it, nothing changes.
+"""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from secrets import token_hex
 from typing import TYPE_CHECKING
 
-from headway.core.batch_changes import RollBack
+from headway.core.batch_changes import MergeFiles, RollBack
 from headway.core.batch_events import ItemFinished, ItemMerging, ItemRolledBack, ItemStarted
 from headway.core.batches import BUSY
 from headway.core.clock import now
 from headway.core.errors import FilesChanged, NotRunnable, TodoNotFound
 from headway.core.log import run_lease
-from headway.core.model import PERSON, Status
-from headway.core.text import shown, some, storable
-from headway.execute.heartbeat import last_sign
+from headway.core.model import EXECUTOR, PERSON, Status
+from headway.core.text import shown, some
+from headway.execute.shadow import FilesChanged as NotAsExpected
 from headway.execute.shadow import NoCheckpoints, Shadow
 from headway.project import project_of
 from headway.store.leases import this_process
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from headway.core.batches import Executed
-    from headway.core.runs import Run
+    from headway.core.events import Event
     from headway.core.session import Session
 
-
 _LEASE = 60.0
+_TRIES = 5
+"""How often a reversal is made anew because someone changes the files meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
 class RolledBack:
     files: tuple[str, ...]
-    """What is now as it was before the item."""
+    """The project's files that changed."""
+    removed: tuple[str, ...]
+    """Those of them that are no longer there."""
+    with_later: tuple[str, ...]
+    """Other items that were rolled back, since they were in the way."""
+    left: tuple[str, ...]
+    """Files that others changed while the item worked in the project's own files; they are as they were."""
     saved: str | None
-    """Under which name the files are kept as they were until now."""
+    """The commit that has the files as they were until now."""
     dependents: tuple[str, ...]
     """Completed items that were done on top of it."""
 
 
-def roll_back(
-    session: Session, todo_id: str, *, force: bool = False, project: str | os.PathLike[str] | None = None
-) -> RolledBack:
-    """Brings back the files that the item changed when it was last executed, and sets it to pending.
+@dataclass(frozen=True, slots=True)
+class FileChange:
+    """What one attempt changed in the project's files."""
 
-    If some of them were changed again since, it raises `FilesChanged` with who changed them, and changes nothing;
-    `force` brings them back all the same.
+    todo_id: str
+    version: int
+    """Of the event that says so."""
+    before: str
+    after: str
+    by_others: tuple[str, ...] = ()
+
+
+def roll_back(
+    session: Session, todo_id: str, *, with_later: bool = False, project: str | os.PathLike[str] | None = None
+) -> RolledBack:
+    """Reverse what an item changed in the project's files when it was executed, and set it to pending.
+
+    Raise `FilesChanged`, and change nothing, if later changes are in the way; `with_later` rolls back the items that
+    made them too, latest first.
+    """
+    with reserve_files(session):
+        items = session.todo_list.items
+        if todo_id not in items:
+            raise TodoNotFound(todo_id, items)
+        recovered = recover(session, project)
+        changes = list_changes(session.events(), session.agent_id)
+        own = [change for change in changes if change.todo_id == todo_id]
+        if own or todo_id not in recovered:
+            _refuse_unknown(session, todo_id, own)
+            chosen, rolled = _reverse(session, todo_id, changes, project, with_later=with_later)
+        else:
+            chosen, rolled = (), ItemRolledBack(todo_id, tuple(recovered[todo_id]))
+        session.log.change(lambda state: RollBack(session.agent_id, PERSON, now(), rolled))
+    gone = {todo_id, *chosen}
+    dependents = [
+        todo.id
+        for todo in items.values()
+        if todo.status is Status.COMPLETED and todo.id not in gone and not gone.isdisjoint(todo.depends_on)
+    ]
+    left = tuple(dict.fromkeys(path for change in own for path in change.by_others))
+    return RolledBack(rolled.files, rolled.removed, rolled.with_later, left, rolled.saved, tuple(dependents))
+
+
+def diff_todo(session: Session, todo_id: str, *, project: str | os.PathLike[str] | None = None) -> str:
+    """Return what an item changed in the project's files, as a unified diff; empty if it changed nothing.
+
+    Of an item whose last attempt did not end well, it is what is kept in that attempt's worktree.
     """
     items = session.todo_list.items
     if todo_id not in items:
         raise TodoNotFound(todo_id, items)
+    changes = [change for change in list_changes(session.events(), session.agent_id) if change.todo_id == todo_id]
+    pairs = [(change.before, change.after) for change in changes] or _kept_changes(session, todo_id)
+    if not pairs:
+        last = session.run.executed.get(todo_id) if session.run is not None else None
+        if last is None or not last.newest:
+            raise NotRunnable(f"'{shown(todo_id, 40)}' was not executed in this session, or was rolled back.")
+        return ""
+    shadow = open_shadow(session, project)
+    return "".join(shadow.diff(before, after) for before, after in pairs)
+
+
+def list_changes(events: Iterable[Event], agent: str) -> list[FileChange]:
+    """Return what executions changed in the project's files and what was not rolled back, in order."""
+    changes: list[FileChange] = []
+    for event in events:
+        data = event.data
+        if event.agent != agent:
+            continue
+        if isinstance(data, ItemFinished):
+            if data.before is not None and data.after is not None and data.before != data.after:
+                changes.append(FileChange(data.item_id, event.version, data.before, data.after, data.by_others))
+        elif isinstance(data, ItemRolledBack):
+            gone = {data.item_id, *data.with_later}
+            changes = [change for change in changes if change.todo_id not in gone]
+    return changes
+
+
+def reverse_changes(shadow: Shadow, saved: str, changes: Sequence[FileChange]) -> tuple[str, list[str], int]:
+    """Reverse changes on top of the commit `saved`, latest first.
+
+    Return the commit that comes of it, the files in conflict, and how many changes were reversed before that.
+    """
+    target = saved
+    for count, change in enumerate(reversed(changes)):
+        merged, conflicts = shadow.merge(change.after, target, change.before)
+        if merged is None:
+            return target, conflicts, count
+        target = merged
+    return target, [], len(changes)
+
+
+def open_shadow(session: Session, project: str | os.PathLike[str] | None) -> Shadow:
+    """Open the checkpoints of a session's project."""
+    try:
+        return Shadow(os.path.abspath(project or project_of(session) or "."))
+    except NoCheckpoints as error:
+        raise NotRunnable(f"Rollback is not available: {error}") from None
+
+
+@contextmanager
+def reserve_files(session: Session) -> Generator[None]:
+    """Keep runs of this session away while files are changed."""
     run = session.run
     if run is not None and run.goes_on:
         raise NotRunnable(BUSY)
-    last = run.executed.get(todo_id) if run is not None else None
-    if run is None or last is None or not last.newest:
-        raise NotRunnable(
-            f"There is nothing to roll back for '{shown(todo_id, 40)}': it was not executed in this session, or was "
-            "rolled back already."
-        )
     key, holder = run_lease(session.agent_id), this_process(f"rollback {token_hex(4)}")
     if session.store.hold(session.name, key, holder, _LEASE) is not None:
         raise NotRunnable(BUSY)
     try:
-        files, saved = _brought_back(session, run, todo_id, project, force=force)
-        rolled = ItemRolledBack(todo_id, tuple(files), force, saved)
-        session.log.change(lambda state: RollBack(session.agent_id, PERSON, now(), rolled))
+        yield
     finally:
         session.store.let_go(session.name, key, holder)
-    dependents = [todo.id for todo in items.values() if todo_id in todo.depends_on and todo.status is Status.COMPLETED]
-    return RolledBack(tuple(files), saved, tuple(dependents))
 
 
-def _brought_back(
-    session: Session, run: Run, todo_id: str, project: str | os.PathLike[str] | None, *, force: bool
-) -> tuple[Sequence[str], str | None]:
-    """(what came back, the name under which the files are kept as they were until now)."""
-    last = run.executed[todo_id]
-    data = session.store.event(session.name, last.newest).data
-    if isinstance(data, ItemFinished) and (data.before is None or data.before == data.after):
-        if data.before is None and data.tool_calls:
-            raise NotRunnable(
-                f"'{shown(todo_id, 40)}' cannot be rolled back: no files were saved when it was executed, since there "
-                f"was no git that could.{f' It changed: {some(data.files)}.' if data.files else ''}"
-            )
-        return (), None
-    try:
-        shadow = Shadow(os.path.abspath(project or project_of(session) or "."))
-    except NoCheckpoints as error:
-        raise NotRunnable(f"Rollback is not available: {error}") from None
-    saved = shadow.snapshot()
-    before, after, files = _changed(session, shadow, last, data, saved)
-    target = shadow.with_paths(saved, before, files)
-    # What else would go: files that others put where one of these has to come back.
-    lost = set(shadow.changed(saved, target)) - set(files)
-    later = sorted(lost | (set(files) & set(after)))
-    if later and not force:
-        raise FilesChanged(_why_not(session, run, todo_id, later))
-    shadow.apply(saved, target)
-    return files, saved
+def recover(session: Session, project: str | os.PathLike[str] | None) -> dict[str, list[str]]:
+    """Reverse changes of files that a process began and, since it was killed, did not finish.
+
+    Return todo → the files that changed back.
+    """
+    recovered: dict[str, list[str]] = {}
+    run = session.run
+    for todo_id, last in (run.executed if run is not None else {}).items():
+        if last.merging:
+            merging = session.store.event(session.name, last.merging).data
+            assert isinstance(merging, ItemMerging)
+            shadow = open_shadow(session, project)
+            recovered[todo_id] = shadow.reverse_merge(merging.before, merging.after)[0]
+            record_merge(session, ItemMerging(todo_id, merging.before, merging.before))
+    return recovered
 
 
-def _changed(
-    session: Session, shadow: Shadow, last: Executed, data: object, saved: str
-) -> tuple[str, Sequence[str], Sequence[str]]:
-    """(the files before the item's last execution, which files were changed after it, which ones it changed)."""
-    if isinstance(data, ItemFinished):
-        assert data.before is not None and data.after is not None
-        # In the log, names are texts; on the disk they may be any bytes.
-        files = [path for path in shadow.changed(data.before, data.after) if storable(path) in data.files]
-        return data.before, shadow.changed(data.after, saved), files
-    if isinstance(data, ItemMerging):
-        return data.before, shadow.changed(data.after, saved), shadow.changed(data.before, data.after)
-    assert isinstance(data, ItemStarted) and data.checkpoint is not None
-    # It was cut off. What was executed next began with the files as it left them.
-    following = _next_checkpoint(session, last.began)
-    if following is not None:
-        return data.checkpoint, shadow.changed(following, saved), shadow.changed(data.checkpoint, following)
-    files = shadow.changed(data.checkpoint, saved)
-    until = last_sign(shadow, last.run_id)
-    return data.checkpoint, files if until is None else shadow.changed_since(files, until), files
+def record_merge(session: Session, merging: ItemMerging) -> None:
+    """Say in the log what the project's files are to become; both commits the same: nothing, or no longer."""
+    session.log.change(lambda state: MergeFiles(session.agent_id, EXECUTOR, now(), merging))
 
 
-def _next_checkpoint(session: Session, version: int) -> str | None:
-    for event in session.events(after=version):
-        if isinstance(event.data, ItemStarted) and event.data.checkpoint is not None:
-            return event.data.checkpoint
-    return None
+def _reverse(
+    session: Session,
+    todo_id: str,
+    changes: Sequence[FileChange],
+    project: str | os.PathLike[str] | None,
+    *,
+    with_later: bool,
+) -> tuple[Sequence[str], ItemRolledBack]:
+    """Return the other items that were rolled back, and what to record."""
+    if not any(change.todo_id == todo_id for change in changes):
+        return (), ItemRolledBack(todo_id, ())
+    shadow = open_shadow(session, project)
+    tries = _TRIES
+    while True:
+        saved = shadow.snapshot()
+        later, target = _find_reversal(shadow, todo_id, changes, saved, with_later=with_later)
+        record_merge(session, ItemMerging(todo_id, saved, target))
+        try:
+            files = shadow.apply(saved, target)
+        except NotAsExpected:
+            record_merge(session, ItemMerging(todo_id, saved, saved))
+            tries -= 1
+            if not tries:
+                raise
+            continue
+        removed = tuple(shadow.removed(saved, target))
+        rolled = ItemRolledBack(
+            todo_id, tuple(files), saved=saved, after=target, removed=removed, with_later=tuple(later)
+        )
+        return later, rolled
 
 
-def _why_not(session: Session, run: Run, todo_id: str, later: Sequence[str]) -> str:
-    """Which of the files were changed since, and by whom."""
-    own = run.executed[todo_id].newest
-    by: list[str] = []
-    for other, last in run.executed.items():
-        if last.version > own:
-            data = session.store.event(session.name, last.version).data
-            if isinstance(data, ItemFinished) and not set(later).isdisjoint(data.files):
-                by.append(other)
-    who, first = (f"by {some(by)}", "Roll that back first, or use") if by else ("by someone else", "Use")
-    return (
-        f"'{shown(todo_id, 40)}' was not rolled back: {some(later)} changed since, {who}. {first} --force to bring the "
-        "files back all the same."
+def _find_reversal(
+    shadow: Shadow, todo_id: str, changes: Sequence[FileChange], saved: str, *, with_later: bool
+) -> tuple[list[str], str]:
+    """Return the items to roll back besides, latest first, and what the files become."""
+    chosen = {todo_id}
+    while True:
+        own = [change for change in changes if change.todo_id in chosen]
+        target, conflicts, count = reverse_changes(shadow, saved, own)
+        if not conflicts:
+            later = dict.fromkeys(change.todo_id for change in reversed(own) if change.todo_id != todo_id)
+            return [*later], target
+        blocked = own[len(own) - 1 - count]
+        in_the_way = [
+            change.todo_id
+            for change in changes
+            if change.version > blocked.version
+            and change.todo_id not in chosen
+            and not set(conflicts).isdisjoint(shadow.changed(change.before, change.after))
+        ]
+        if not in_the_way or not with_later:
+            raise _conflict(todo_id, conflicts, list(dict.fromkeys(in_the_way)))
+        chosen |= set(in_the_way)
+
+
+def _conflict(todo_id: str, files: Sequence[str], items: list[str]) -> FilesChanged:
+    by = f"by {some(items)}" if items else "by someone else"
+    return FilesChanged(
+        f"'{shown(todo_id, 40)}' was not rolled back: the same places of {some(files)} were changed later, {by}.",
+        files,
+        items,
     )
+
+
+def _refuse_unknown(session: Session, todo_id: str, own: Sequence[FileChange]) -> None:
+    """Raise `NotRunnable` where it is not known what an item changed."""
+    run = session.run
+    last = run.executed.get(todo_id) if run is not None else None
+    if last is None or not last.newest:
+        raise NotRunnable(
+            f"There is nothing to roll back for '{shown(todo_id, 40)}': it was not executed in this session, or was "
+            "rolled back already."
+        )
+    data = session.store.event(session.name, last.newest).data
+    if isinstance(data, ItemFinished) and data.before is None and data.tool_calls and not own:
+        changed = f" It changed: {some(data.files)}." if data.files else ""
+        raise NotRunnable(
+            f"'{shown(todo_id, 40)}' cannot be rolled back: no files were saved when it was executed.{changed}"
+        )
+    if isinstance(data, ItemStarted) and data.in_place and not own:
+        raise NotRunnable(
+            f"'{shown(todo_id, 40)}' cannot be rolled back: it was cut off while it worked in the project's own files, "
+            "and what it changed there is not known."
+        )
+
+
+def _kept_changes(session: Session, todo_id: str) -> list[tuple[str, str]]:
+    """Return the checkpoint and the files of the last attempt, if its changes did not come into the project."""
+    run = session.run
+    last = run.executed.get(todo_id) if run is not None else None
+    data = session.store.event(session.name, last.version).data if last is not None and last.version else None
+    if isinstance(data, ItemFinished) and data.kept is not None and data.before is not None:
+        return [(data.before, data.kept)]
+    return []

@@ -204,6 +204,22 @@ class Shadow:
             known = {change.path: frozenset({change.old, change.new}) for change in self._changes(before, after)}
             return recover_staged(tree.root, self._staging, known)
 
+    def reverse_merge(self, before: str, after: str) -> tuple[list[str], bool]:
+        """Reverse a change of the project's files that was cut off in the middle.
+
+        Return the paths that changed back, and whether nothing is left of it.
+        """
+        clean = not self.recover_staged(before, after)
+        now = self.snapshot()
+        target, conflicts = self.merge(after, now, before)
+        if target is None:
+            untouched = set(self.changed(before, after)) - set(self.changed(after, now))
+            target = self.with_paths(now, before, sorted(untouched))
+        try:
+            return self.apply(now, target), clean and not conflicts
+        except FilesChanged:
+            return [], False
+
     # Commits
 
     def changed(self, before: str, after: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Where attempts work: each in a worktree of its own, merged into the project afterwards, or in the project's own files.
+"""Where attempts work: each in a worktree of its own, merged into the project afterwards, or in the project's files.
 
 Below are checkpoints (`shadow`), above attempts. Where files cannot be saved (no git, a session in memory), attempts
 work in the project's own files.
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
 _MOMENT = 0.05
-"""Seconds for which files that were saved count as they are; what is changed meanwhile is merged like any other edit."""
+"""Seconds for which saved files count as they are; what is changed meanwhile is merged like any other edit."""
 _TRIES = 5
 """How often a merge is made anew because someone else changed the files meanwhile."""
 
@@ -122,6 +122,7 @@ class Workspaces:
         try:
             if self._closed:
                 raise HeadwayError("The execution is over.")
+
             def is_older(name: str) -> bool:
                 return name != workspace.name and shadow.is_kept_for(name, self.session, workspace.todo_id)
 
@@ -137,24 +138,9 @@ class Workspaces:
     async def reverse_merge(self, before: str, after: str) -> bool:
         """Reverse a merge that was cut off in the middle; return whether nothing of it is left."""
         assert self.shadow is not None
-        shadow = self.shadow
-
-        def reverse() -> bool:
-            clean = not shadow.recover_staged(before, after)
-            now = shadow.snapshot()
-            target, conflicts = shadow.merge(after, now, before)
-            if target is None:
-                untouched = set(shadow.changed(before, after)) - set(shadow.changed(after, now))
-                target = shadow.with_paths(now, before, sorted(untouched))
-            try:
-                shadow.apply(now, target)
-            except FilesChanged:
-                return False
-            return clean and not conflicts
-
         async with self._merging:
             self._last = None
-            return await asyncio.to_thread(reverse)
+            return (await asyncio.to_thread(self.shadow.reverse_merge, before, after))[1]
 
     async def changed_files(self, workspace: Workspace) -> Sequence[str]:
         """Return what an attempt has changed so far."""
@@ -173,8 +159,8 @@ class Workspaces:
     ) -> FileChanges:
         """Return what the attempt changed, which is in the project's files from now on if it is wanted.
 
-        `written`: the files that its own file tools wrote. `merging` is told what the project's files are to become from
-        what, before they do; in a thread.
+        `written`: the files that its own file tools wrote. `merging` is told what the project's files are to become
+        from what, before they do; in a thread.
         """
         shadow, checkpoint = self.shadow, workspace.checkpoint
         if shadow is None or checkpoint is None:
@@ -234,9 +220,7 @@ class Workspaces:
                 conflicts = error.paths
                 continue
             removed = shadow.removed(now, merged)
-            return FileChanges(
-                now, merged, tuple(files), tuple(removed), not_merged=not_merged, committed=committed
-            )
+            return FileChanges(now, merged, tuple(files), tuple(removed), not_merged=not_merged, committed=committed)
         return FileChanges(
             checkpoint,
             checkpoint,
