@@ -11,6 +11,7 @@ import headway
 from headway import Session
 
 FILES = ("one.txt", "two.txt")
+FAILS_ONCE = "(fails once)"
 
 
 @dataclass(frozen=True)
@@ -19,17 +20,22 @@ class Dag:
 
     needs: tuple[tuple[int, ...], ...]
     writes: tuple[tuple[str, ...], ...]
+    fails_once: frozenset[int] = frozenset()
+    """Items whose first attempt does everything and then reports that it failed."""
 
     def open(self, folder: Path) -> Session:
         session = headway.open(folder)
         session.write(
             [
-                {"id": f"i{at}", "content": " ".join(self.steps(at)), "depends_on": [f"i{node}" for node in needed]}
+                {"id": f"i{at}", "content": self._content(at), "depends_on": [f"i{node}" for node in needed]}
                 for at, needed in enumerate(self.needs)
             ],
             replace=True,
         )
         return session
+
+    def _content(self, at: int) -> str:
+        return " ".join([*self.steps(at), *([FAILS_ONCE] if at in self.fails_once else [])])
 
     def steps(self, at: int) -> list[str]:
         return [f"{file}=i{at}.{number}" for number, file in enumerate(self.writes[at])]

@@ -13,7 +13,6 @@ from headway.core.batch_events import BatchFinished, BatchStarted, ItemFinished,
 from headway.core.errors import HeadwayError
 from headway.core.run_events import RunStarted
 from headway.execute import Ending
-from headway.execute.workplace import Place, Workplace
 from headway.testing import ScriptedModel, Turn
 
 from .executing import (
@@ -33,7 +32,6 @@ from .executing import (
     opened,
     outcomes,
     prompts,
-    put,
     report,
     runs,
     scripted,
@@ -173,21 +171,11 @@ async def test_a_retry_begins_a_new_conversation_with_the_files_from_before(fold
     assert len(set(sub_agents)) == 2
 
 
-async def test_what_a_person_changed_after_a_failed_attempt_is_kept_and_the_model_is_told(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_in_place_nothing_is_restored_after_a_failed_attempt_and_the_model_is_told(folder: Path) -> None:
     session = opened(folder, ["a"])
-    place = Workplace.place
-
-    async def after_the_person(self: Workplace) -> Place:
-        if starts(session):
-            put(folder, {"mine.txt": "mine\n"})
-        return await place(self)
-
-    monkeypatch.setattr(Workplace, "place", after_the_person)
     asked = model(a=[bash("echo 1 >> a.txt; exit 1"), "No.", "Done."])
-    await go(session, asked)
-    assert texts(folder) == {"a.txt": "1\n", "mine.txt": "mine\n", "readme.txt": "read me\n"}
+    await go(session, asked, in_place=True)
+    assert texts(folder) == {"a.txt": "1\n", "readme.txt": "read me\n"}
     assert "What it had changed may still be in the files." in prompts(asked, "a")[1]
 
 
@@ -348,7 +336,7 @@ async def test_the_log_says_what_is_executed_now_and_how_far_it_is(folder: Path)
         "auto_edit",
         2,
         True,
-        False,
+        True,
         "",
     )
     [ended] = facts(session, BatchFinished)

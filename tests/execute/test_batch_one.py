@@ -15,7 +15,7 @@ from headway.core.batch_events import ItemFinished, ItemStarted
 from headway.core.errors import HeadwayError, NotRunnable, TodoNotFound
 from headway.core.evidence import EvidenceLevel
 from headway.execute import Ending, check_dependencies
-from headway.execute.workplace import Place, Workplace
+from headway.execute.workspaces import Workspace, Workspaces
 from headway.testing import Call, Failure, Turn
 
 from .executing import (
@@ -376,13 +376,13 @@ async def test_cancelled_once_all_items_have_ended_it_still_ends_the_run(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session = opened(folder, ["a"])
-    give_back = Workplace.give_back
+    release = Workspaces.release
 
-    def cut(self: Workplace, place: Place) -> None:
-        give_back(self, place)
+    def cut(self: Workspaces, workspace: Workspace, *, keep: bool) -> None:
+        release(self, workspace, keep=keep)
         task.cancel()
 
-    monkeypatch.setattr(Workplace, "give_back", cut)
+    monkeypatch.setattr(Workspaces, "release", cut)
     task = begun(session, model(a=["Done."]))
     with pytest.raises(asyncio.CancelledError):
         await task
@@ -396,15 +396,15 @@ async def test_when_a_cancelled_execution_is_over_nothing_of_it_is_at_work_any_m
     session = opened(folder, ["a"])
     over = threading.Event()
     closed: list[bool] = []
-    loop, close = asyncio.get_running_loop(), Workplace.close
+    loop, close = asyncio.get_running_loop(), Workspaces.close
 
-    def slowly(self: Workplace) -> None:
+    def slowly(self: Workspaces) -> None:
         loop.call_soon_threadsafe(task.cancel)
         over.wait(0.5)
         close(self)
         closed.append(True)
 
-    monkeypatch.setattr(Workplace, "close", slowly)
+    monkeypatch.setattr(Workspaces, "close", slowly)
     task = begun(session, model(a=["Done."]), parallel=2)
     with suppress(asyncio.CancelledError):
         await task

@@ -53,11 +53,11 @@ async def test_the_mode_is_as_it_was_before_however_it_ends(
     turns = [look, bash("false"), "No."] if ends == "failure" else [look, "Done."]
     if ends == "exception":
 
-        def broken(self: object) -> None:
+        def broken(self: object, todo_id: str) -> None:
             seen.append(str(approvals.mode))
             raise RuntimeError("no place")
 
-        monkeypatch.setattr("headway.execute.workplace.Workplace.place", broken)
+        monkeypatch.setattr("headway.execute.workspaces.Workspaces.reserve", broken)
     named = "x" if ends == "refusal" else "a"
     task = asyncio.create_task(one(session, named, model(a=turns), approvals=approvals, tools=doors.tools))
     if ends == "cancellation":
@@ -336,8 +336,11 @@ async def test_an_ordinary_run_and_an_execution_do_not_go_on_at_once(folder: Pat
 
 async def test_tools_that_belong_to_a_folder_are_refused_where_items_have_their_own(folder: Path, doors: Doors) -> None:
     session = opened(folder, ["a"])
-    with pytest.raises(HeadwayError, match="give `tools` as a function"):
-        await go(session, model(a=["Done."]), parallel=2, tools=doors.tools(str(folder)))
+    for parallel in (1, 2):
+        with pytest.raises(HeadwayError, match="give `tools` as a function"):
+            await go(session, model(a=["Done."]), parallel=parallel, tools=doors.tools(str(folder)))
     assert starts(session) == []
-    result = await go(session, model(a=["Done."]), tools=doors.tools(str(folder)))
+    with pytest.raises(HeadwayError, match="one at a time: leave out `parallel`"):
+        await go(session, model(a=["Done."]), parallel=2, in_place=True)
+    result = await go(session, model(a=["Done."]), tools=doors.tools(str(folder)), in_place=True)
     assert result.outcome is Ending.COMPLETE

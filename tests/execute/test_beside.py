@@ -13,9 +13,8 @@ import pytest
 import headway
 from headway import Status
 from headway.agent import LoopConfig
-from headway.core.batch_events import ItemFinished, ItemStarted
+from headway.core.batch_events import ItemFinished
 from headway.execute import roll_back
-from headway.execute.own import SLACK
 from headway.execute.shadow import Shadow
 from headway.testing import Turn
 
@@ -32,6 +31,7 @@ from .executing import (
     model,
     one,
     opened,
+    outcomes,
     prompts,
     put,
     runs,
@@ -39,27 +39,24 @@ from .executing import (
     texts,
     waits,
 )
+from .shadows import git
 
 MINE = {"mine.txt": "mine\n", "readme.txt": "read me, and mine\n"}
 
 
 def person_writes(folder: Path, answer: str | Turn) -> Answer:
     """A person writes something while the model thinks."""
-
-    def write() -> None:
-        time.sleep(3 * SLACK)
-        put(folder, MINE)
-        time.sleep(3 * SLACK)
-
-    return does(write, answer)
+    return does(lambda: put(folder, MINE), answer)
 
 
 async def test_what_a_person_writes_while_an_attempt_fails_is_there_for_the_next(folder: Path) -> None:
     session = opened(folder, ["a"])
-    turns = [bash("echo half > a.txt"), person_writes(folder, bash("false")), "Hm.", bash("true"), "Done."]
-    await go(session, model(a=turns), retries=1)
-    assert texts(folder) == MINE
-    assert facts(session, ItemStarted)[1].restored == ("a.txt",)
+    seen = bash("cat mine.txt readme.txt > seen.txt")
+    turns = [bash("echo half > a.txt"), person_writes(folder, bash("false")), "Hm.", seen, "Done."]
+    asked = model(a=turns)
+    await go(session, asked, retries=1)
+    assert texts(folder) == {**MINE, "seen.txt": "mine\nread me, and mine\n"}
+    assert "The files are as they were before that attempt." in prompts(asked, "a")[-1]
 
 
 async def test_what_a_person_writes_while_an_item_is_stopped_is_there_when_it_is_resumed(
@@ -76,16 +73,81 @@ async def test_what_a_person_writes_while_an_item_is_stopped_is_there_when_it_is
 
 async def test_a_rollback_leaves_what_a_person_wrote_while_the_item_ran(folder: Path) -> None:
     session = opened(folder, ["a"])
-    await go(session, model(a=[bash("echo a > a.txt"), person_writes(folder, "Done.")]))
+    await go(session, model(a=[bash("echo a > a.txt"), person_writes(folder, bash("true")), "Done."]))
     assert facts(session, ItemFinished)[0].files == ("a.txt",)
     assert roll_back(session, "a").files == ("a.txt",)
     assert texts(folder) == MINE
 
 
+async def test_a_person_s_edit_of_another_line_of_the_same_file_is_merged(folder: Path) -> None:
+    lines = "".join(f"line {number}\n" for number in range(1, 8))
+    put(folder, {"lines.txt": lines})
+    session = opened(folder, ["a"])
+    mine = {"lines.txt": lines.replace("line 2", "line 2 mine")}
+    edit = does(lambda: put(folder, mine), bash("sed -i '6s/$/ a/' lines.txt"))
+    await go(session, model(a=[edit, "Done."]))
+    assert texts(folder)["lines.txt"] == mine["lines.txt"].replace("line 6", "line 6 a")
+
+
+async def test_a_person_s_edit_of_the_same_line_makes_the_item_run_again_on_top_of_it(folder: Path) -> None:
+    put(folder, {"lines.txt": "one\n"})
+    session = opened(folder, ["a"])
+    add = bash("sed -i '1s/$/ a/' lines.txt")
+    turns = [does(lambda: put(folder, {"lines.txt": "one mine\n"}), add), "Done.", add, "Done."]
+    await go(session, model(a=turns))
+    assert outcomes(session) == [("a", "conflict"), ("a", "completed")]
+    assert texts(folder)["lines.txt"] == "one mine a\n"
+
+
+async def test_a_second_conflict_blocks_the_item_with_its_files_and_leaves_the_project_alone(folder: Path) -> None:
+    put(folder, {"lines.txt": "one\n"})
+    session = opened(folder, ["a"])
+    add = bash("sed -i '1s/$/ a/' lines.txt")
+    edits = [does(lambda text=text: put(folder, {"lines.txt": text}), add) for text in ("mine\n", "mine again\n")]
+    await go(session, model(a=[edits[0], "Done.", edits[1], "Done."]), retries=0)
+    assert outcomes(session) == [("a", "conflict"), ("a", "blocked")]
+    assert session.todos[0].notes == "Conflict with changes made meanwhile in lines.txt."
+    assert texts(folder)["lines.txt"] == "mine again\n"
+
+
+async def test_a_file_that_a_person_deletes_meanwhile_stays_deleted(folder: Path) -> None:
+    session = opened(folder, ["a"])
+    delete = does((folder / "readme.txt").unlink, bash("echo a > a.txt"))
+    await go(session, model(a=[delete, bash("false"), "No.", bash("echo b > b.txt"), "Done."]), retries=1)
+    assert texts(folder) == {"b.txt": "b\n"}
+
+
+async def test_files_that_an_item_removes_are_named(folder: Path) -> None:
+    session = opened(folder, ["a"])
+    await go(session, model(a=runs("rm readme.txt; echo a > a.txt")))
+    [finished] = facts(session, ItemFinished)
+    assert (finished.files, finished.removed) == (("a.txt", "readme.txt"), ("readme.txt",))
+
+
+async def test_copied_files_come_along_and_a_change_to_one_is_named_as_not_merged(folder: Path) -> None:
+    put(folder, {".gitignore": ".env\n", ".env": "KEY=1\n"})
+    session = opened(folder, ["a"])
+    await go(session, model(a=runs("cp .env seen.txt; echo KEY=2 > .env")))
+    [finished] = facts(session, ItemFinished)
+    assert (finished.files, finished.not_merged) == (("seen.txt",), (".env",))
+    assert (texts(folder)[".env"], texts(folder)["seen.txt"]) == ("KEY=1\n", "KEY=1\n")
+
+
+async def test_an_item_sees_the_user_s_history_and_its_commits_come_back_as_files(folder: Path) -> None:
+    before = git(folder, "rev-parse", "HEAD")
+    session = opened(folder, ["a"])
+    commands = "git log --format=%s > log.txt; git add log.txt; git -c user.name=x -c user.email=x commit -qm mine"
+    await go(session, model(a=runs(commands)))
+    [finished] = facts(session, ItemFinished)
+    assert (finished.files, finished.committed) == (("log.txt",), True)
+    assert texts(folder)["log.txt"] == "first\n"
+    assert (git(folder, "rev-parse", "HEAD"), git(folder, "status", "--short")) == (before, "?? log.txt\n")
+
+
 async def test_an_item_that_failed_is_begun_anew_by_the_next_execution_which_knows_why(folder: Path) -> None:
     session = opened(folder, ["a"])
     await go(session, model(a=runs("echo half > a.txt; false")), retries=0)
-    assert texts(folder)["a.txt"] == "half\n"
+    assert "a.txt" not in texts(folder)
     asked = scripted({"a": runs("ls; echo whole > b.txt")})
     await go(session, asked)
     assert "a.txt" not in texts(folder) and texts(folder)["b.txt"] == "whole\n"

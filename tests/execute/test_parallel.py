@@ -28,6 +28,7 @@ from .executing import (
     go,
     in_memory,
     item,
+    listed,
     model,
     one,
     opened,
@@ -104,7 +105,7 @@ async def test_edits_of_the_same_place_are_made_one_after_the_other_and_the_log_
     began = [(fact.item_id, fact.attempt, fact.alone, fact.index) for fact in facts(session, ItemStarted)]
     assert sorted(began) == [("a", 1, False, 1), ("b", 1, False, 2), ("b", 1, True, 2)]
     [conflict] = [fact for fact in facts(session, ItemFinished) if fact.outcome == "conflict"]
-    assert conflict.reason == "Others changed the same places meanwhile: lines.txt."
+    assert conflict.reason == "Conflict with changes made meanwhile in lines.txt."
     assert conflict.again
     assert conflict.kept
     assert states(session) == {"a": "completed", "b": "completed"}
@@ -319,14 +320,10 @@ def no_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tools))
 
 
-async def test_without_git_items_of_one_module_do_not_run_at_once_and_others_do(
-    tmp_path: Path, no_git: None, doors: Doors
-) -> None:
-    folder = tmp_path / "bare"
-    folder.mkdir()
-    items = [item("a", module="core"), item("b", module="core"), item("c", module="docs"), item("d")]
-    session = opened(folder, items)
-    turns = {name: [waits(name), write(f"{name}.txt", name), "Done."] for name in "abcd"}
+async def test_in_memory_items_of_one_module_do_not_run_at_once_and_others_do(doors: Doors) -> None:
+    session = headway.open(memory=True)
+    listed(session, [item("a", module="core"), item("b", module="core"), item("c", module="docs"), item("d")])
+    turns = {name: [waits(name), "Done."] for name in "abcd"}
     task = begun(session, scripted(turns), parallel=4, tools=doors.tools)
     await doors.until("a", "c", "d")
     assert doors.reached["b"] == 0
@@ -336,16 +333,28 @@ async def test_without_git_items_of_one_module_do_not_run_at_once_and_others_do(
     doors.open("a")
     await doors.until("b")
     doors.open("b")
-    result = await task
-    assert result.outcome is Ending.COMPLETE
-    [began] = facts(session, BatchStarted)
-    assert (began.checkpoints, began.worktrees) == (False, False)
-    assert began.note == (
-        "There is no git on this machine to save the project's files with; install git. Items are executed without it, "
-        "and cannot be rolled back. Items of one module do not run at the same time."
-    )
-    assert texts(folder) == {f"{name}.txt": name for name in "abcd"}
+    assert (await task).outcome is Ending.COMPLETE
     sound(session)
+
+
+async def test_without_git_items_work_one_at_a_time_in_the_project_and_it_says_so(
+    tmp_path: Path, no_git: None, doors: Doors
+) -> None:
+    folder = tmp_path / "bare"
+    folder.mkdir()
+    session = opened(folder, ["a", "b"])
+    turns = {name: [waits(name), write(f"{name}.txt", name), "Done."] for name in "ab"}
+    task = begun(session, scripted(turns), parallel=4, tools=doors.tools)
+    await doors.until("a")
+    doors.open("a", "b")
+    assert ((await task).outcome, doors.most) == (Ending.COMPLETE, 1)
+    [began] = facts(session, BatchStarted)
+    assert (began.checkpoints, began.worktrees, began.parallel) == (False, False, 1)
+    assert began.note == (
+        "There is no git on this machine to save the project's files with; install git. Items work in the project's "
+        "own files, one at a time, and cannot be rolled back."
+    )
+    assert texts(folder) == {"a.txt": "a", "b.txt": "b"}
 
 
 async def test_with_git_items_of_one_module_run_at_once(folder: Path, doors: Doors) -> None:
@@ -361,7 +370,7 @@ async def test_without_git_a_rollback_says_why_there_is_none(tmp_path: Path, no_
     folder.mkdir()
     session = opened(folder, ["a"])
     await one(session, "a", model(a=[write("a.txt", "a"), bash("true"), "Done."]))
-    with pytest.raises(NotRunnable, match="no files were saved when it was executed, since there was no git"):
+    with pytest.raises(NotRunnable, match=r"no files were saved when it was executed\. It changed: a\.txt"):
         roll_back(session, "a")
     assert (states(session), texts(folder)) == ({"a": "completed"}, {"a.txt": "a"})
 

@@ -13,11 +13,10 @@ from hypothesis import strategies as st
 from tests.support.counts import some
 
 import headway
-from headway.core.batch_events import ItemFinished, ItemStarted
+from headway.core.batch_events import ItemFinished
 from headway.execute import BatchResult, Ending, roll_back
-from headway.execute.heartbeat import MARGIN
 from headway.execute.shadow import Shadow
-from headway.execute.workplace import Place, Workplace
+from headway.execute.workspaces import Workspace, Workspaces
 from headway.tools.files.write_file import WriteFile
 
 from .dags import Dag, dags
@@ -88,15 +87,19 @@ async def stopped_in_a(folder: Path, doors: Doors, **how: object) -> headway.Ses
 WHOLE = {"a": runs("echo whole >> a.txt"), "b": runs("echo b > b.txt")}
 
 
-async def test_the_files_of_an_item_that_was_stopped_are_brought_back_before_it_begins_again(
+async def test_of_an_item_that_was_stopped_nothing_came_into_the_project_and_its_files_are_kept(
     folder: Path, doors: Doors
 ) -> None:
     session = await stopped_in_a(folder, doors)
+    assert texts(folder) == {"readme.txt": "read me\n"}
+    [finished] = facts(session, ItemFinished)
+    assert finished.worktree is not None
+    assert texts(folder / finished.worktree)["a.txt"] == "half\n"
     asked = scripted(WHOLE)
     await go(session, asked)
     assert texts(folder) == {"a.txt": "whole\n", "b.txt": "b\n", "readme.txt": "read me\n"}
-    assert set(facts(session, ItemStarted)[1].restored) == {"a.txt", "readme.txt", "d/x.txt"}
     assert "tried before" not in prompts(asked, "a")[0]
+    assert not (folder / ".headway" / "worktrees").exists()
     sound(session)
 
 
@@ -107,10 +110,8 @@ async def test_the_files_of_an_item_that_was_stopped_are_brought_back_before_it_
 async def test_what_a_person_changed_after_the_interruption_is_not_lost(folder: Path, doors: Doors, path: str) -> None:
     session = await stopped_in_a(folder, doors)
     put(folder, {path: "by a person\n"})
-    asked = scripted({"a": runs("true"), "b": runs("true")})
-    await go(session, asked)
+    await go(session, scripted({"a": runs("true"), "b": runs("true")}))
     assert texts(folder)[path] == "by a person\n"
-    assert "What it had changed may still be in the files." in prompts(asked, "a")[0]
 
 
 async def test_what_a_person_removed_after_the_interruption_stays_removed(folder: Path, doors: Doors) -> None:
@@ -135,10 +136,8 @@ async def test_what_another_item_did_since_is_not_lost(folder: Path, doors: Door
     session = await stopped_in_a(folder, doors)
     session.add("Do c", id="c")
     await one(session, "c", model(c=runs("echo c > c.txt")))
-    asked = scripted(WHOLE)
-    await go(session, asked)
-    assert texts(folder)["c.txt"] == "c\n"
-    assert "What it had changed may still be in the files." in prompts(asked, "a")[0]
+    await go(session, scripted(WHOLE))
+    assert texts(folder) == {"a.txt": "whole\n", "b.txt": "b\n", "c.txt": "c\n", "readme.txt": "read me\n"}
 
 
 async def test_an_item_stopped_alone_and_resumed_beside_others_begins_anew(folder: Path, doors: Doors) -> None:
@@ -161,14 +160,14 @@ async def test_cut_off_between_an_attempt_that_failed_and_the_next_it_begins_ane
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session = opened(folder, ["a"])
-    place = Workplace.place
+    reserve = Workspaces.reserve
 
-    async def cut(self: Workplace) -> Place:
+    async def cut(self: Workspaces, todo_id: str) -> Workspace:
         if starts(session):
             task.cancel()
-        return await place(self)
+        return await reserve(self, todo_id)
 
-    monkeypatch.setattr(Workplace, "place", cut)
+    monkeypatch.setattr(Workspaces, "reserve", cut)
     task: asyncio.Task[BatchResult] = begun(session, model(a=runs("echo half >> a.txt; false")))
     with pytest.raises(asyncio.CancelledError):
         await task
@@ -200,7 +199,7 @@ async def test_cut_off_while_changes_are_merged_the_log_has_them_all_the_same(
     assert "a.txt" not in texts(folder)
 
 
-async def test_what_a_file_tool_still_writes_when_it_is_stopped_belongs_to_the_item(
+async def test_in_place_what_a_file_tool_still_writes_when_it_is_stopped_is_named(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session = opened(folder, ["a"])
@@ -215,11 +214,11 @@ async def test_what_a_file_tool_still_writes_when_it_is_stopped_belongs_to_the_i
         return writes(self, *arguments)
 
     monkeypatch.setattr(WriteFile, "_write", slowly)
-    task = begun(session, model(a=[write("a.txt", "a\n")]))
+    task = begun(session, model(a=[write("a.txt", "a\n")]), in_place=True)
     await until(writing.is_set)
     await cancelled(task)
     await until((folder / "a.txt").exists)
-    assert facts(session, ItemFinished)[0].files == ("a.txt",)
+    assert facts(session, ItemFinished)[0].by_others == ("a.txt",)
 
 
 # killed
@@ -263,7 +262,6 @@ def test_killed_after_the_merge_an_items_changes_are_not_made_twice(tmp_path: Pa
 def test_what_a_person_changed_after_a_kill_is_not_lost(tmp_path: Path) -> None:
     CHAIN.open(tmp_path).close()
     assert kill(tmp_path, "wrote")
-    time.sleep(2 * MARGIN)  # no person is faster
     put(tmp_path, {"one.txt": "by a person\n", "mine.txt": "mine\n"})
     asyncio.run(play(headway.open(tmp_path)))
     found = texts(tmp_path)
@@ -277,7 +275,6 @@ def test_what_a_person_changed_after_a_kill_is_not_lost_after_another_execution(
     session = dag.open(tmp_path)
     session.update("i0", status="completed")
     assert kill(tmp_path, "wrote")
-    time.sleep(2 * MARGIN)  # no person is faster
     put(tmp_path, {"mine.txt": "mine\n"})
     if between == "nothing can run":
         session.update("i0", status="blocked")

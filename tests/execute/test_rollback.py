@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from tests.support.projects import temporary_folder
 
 import headway
-from headway.core.batch_events import ItemRolledBack
-from headway.core.errors import NotRunnable, TodoNotFound
-from headway.execute import roll_back
+from headway.core.batch_events import ItemFinished, ItemRolledBack
+from headway.core.errors import FilesChanged, NotRunnable, TodoNotFound
+from headway.execute import diff_todo, roll_back
 from headway.execute.rollback import RolledBack
-from headway.execute.shadow import Shadow
 
 from .dags import Dag
 from .executing import (
@@ -39,6 +39,7 @@ from .executing import (
     texts,
     todo,
     waits,
+    write,
 )
 from .playing import kill, play
 from .shadows import Content, Link, Program, files, git
@@ -86,7 +87,7 @@ async def test_any_item_of_a_chain_can_be_rolled_back(folder: Path, which: str, 
     assert todo(session, which).completed_at is None
     assert todo(session, which).evidence is None
     [fact] = facts(session, ItemRolledBack)
-    assert (fact.item_id, fact.files, fact.forced, fact.saved) == (which, rolled.files, False, rolled.saved)
+    assert (fact.item_id, fact.files, fact.removed, fact.saved) == (which, rolled.files, rolled.files, rolled.saved)
     sound(session)
 
 
@@ -97,7 +98,7 @@ async def test_a_rolled_back_item_can_be_executed_and_rolled_back_again(folder: 
     assert texts(folder)["c.txt"] == "again\n"
     roll_back(session, "c")
     assert "c.txt" not in texts(folder)
-    with pytest.raises(NotRunnable, match="'c': it was not executed in this session, or was rolled back already"):
+    with pytest.raises(NotRunnable, match="nothing of 'c' to roll back: it was not executed"):
         roll_back(session, "c")
 
 
@@ -110,45 +111,88 @@ async def test_a_chain_is_rolled_back_from_its_end(folder: Path) -> None:
     assert set(states(session).values()) == {"pending"}
 
 
-async def test_a_file_that_a_later_item_changed_is_not_taken_from_it_and_the_item_is_named(folder: Path) -> None:
-    session = await chain(folder, a="echo a > f.txt; echo a > own.txt", c="echo c >> f.txt")
+LINES = "".join(f"line {number}\n" for number in range(1, 10))
+
+
+async def chain_in_lines(folder: Path) -> headway.Session:
+    """Three items that change lines 1, 9 and 1 of one file."""
+    put(folder, {"lines.txt": LINES})
+    return await chain(
+        folder,
+        a="sed -i '1s/$/ a/' lines.txt; echo a > a.txt",
+        b="sed -i '9s/$/ b/' lines.txt",
+        c="sed -i '1s/$/ c/' lines.txt",
+    )
+
+
+async def test_a_later_change_of_other_lines_stays_whoever_made_it(folder: Path) -> None:
+    session = await chain_in_lines(folder)
+    text = texts(folder)["lines.txt"].replace("line 5", "line 5 mine")
+    put(folder, {"lines.txt": text})
+    assert roll_back(session, "b").files == ("lines.txt",)
+    assert texts(folder)["lines.txt"] == text.replace(" b", "")
+
+
+async def test_a_later_item_in_the_same_lines_is_named_and_nothing_changes(folder: Path) -> None:
+    session = await chain_in_lines(folder)
     before, version = texts(folder), session.version
-    with pytest.raises(NotRunnable, match=r"'a' was not rolled back: f.txt changed since, by c\. Roll that back first"):
+    with pytest.raises(FilesChanged, match=r"the same places of lines\.txt were changed later, by c\.") as refused:
         roll_back(session, "a")
+    assert (refused.value.files, refused.value.items) == (["lines.txt"], ["c"])
     assert (texts(folder), session.version) == (before, version)
-    roll_back(session, "c")
-    roll_back(session, "a")
-    assert set(texts(folder)) == {"readme.txt", "b.txt"}
 
 
-async def test_a_file_that_a_person_changed_is_not_taken_from_them(folder: Path) -> None:
-    session = await chain(folder)
-    put(folder, {"b.txt": "mine\n"})
-    before = texts(folder)
-    with pytest.raises(NotRunnable, match=r"b.txt changed since, by someone else\..* --force"):
-        roll_back(session, "b")
-    assert (texts(folder), states(session)["b"]) == (before, "completed")
+async def test_with_later_rolls_back_what_is_in_the_way_and_leaves_the_rest(folder: Path) -> None:
+    session = await chain_in_lines(folder)
+    rolled = roll_back(session, "a", with_later=True)
+    assert (rolled.with_later, rolled.removed, rolled.dependents) == (("c",), ("a.txt",), ("b",))
+    assert texts(folder) == {"lines.txt": LINES.replace("line 9", "line 9 b"), "readme.txt": "read me\n"}
+    assert states(session) == {"a": "pending", "b": "completed", "c": "pending"}
+    with pytest.raises(NotRunnable, match="There is nothing of 'c' to roll back"):
+        roll_back(session, "c")
+    sound(session)
 
 
-async def test_with_force_the_files_are_brought_back_and_kept_as_they_were(folder: Path) -> None:
-    session = await chain(folder, a="echo a > f.txt", c="echo c >> f.txt")
-    put(folder, {"f.txt": "a\nc\nmine\n", "mine.txt": "mine\n"})
-    rolled = roll_back(session, "a", force=True)
-    assert "f.txt" not in texts(folder)
-    assert texts(folder)["mine.txt"] == "mine\n"
-    assert rolled.saved is not None
-    shadow = Shadow(folder)
-    shadow.apply(shadow.snapshot(), rolled.saved)
-    assert texts(folder)["f.txt"] == "a\nc\nmine\n"
+async def test_a_person_s_change_of_the_same_lines_stops_a_rollback_also_with_later(folder: Path) -> None:
+    session = await chain_in_lines(folder)
+    put(folder, {"lines.txt": texts(folder)["lines.txt"].replace("line 9 b", "line 9 mine")})
+    before, version = texts(folder), session.version
+    for with_later in (False, True):
+        with pytest.raises(FilesChanged, match=r"lines\.txt were changed later, by someone else") as refused:
+            roll_back(session, "b", with_later=with_later)
+        assert refused.value.items == []
+    assert (texts(folder), session.version, states(session)["b"]) == (before, version, "completed")
 
 
-async def test_a_file_that_a_person_removed_counts_as_changed(folder: Path) -> None:
+async def test_a_file_that_a_person_removed_is_gone_already(folder: Path) -> None:
     session = await chain(folder)
     (folder / "c.txt").unlink()
-    with pytest.raises(NotRunnable, match=r"c.txt changed since, by someone else"):
-        roll_back(session, "c")
-    roll_back(session, "c", force=True)
+    assert roll_back(session, "c").files == ()
     assert states(session)["c"] == "pending"
+
+
+async def test_what_an_item_changed_is_shown_as_a_diff(folder: Path) -> None:
+    session = await chain_in_lines(folder)
+    shown = diff_todo(session, "c")
+    assert [line for line in shown.splitlines() if line[:1] in "+-" and line[:3] not in ("+++", "---")] == [
+        "-line 1 a",
+        "+line 1 a c",
+    ]
+    roll_back(session, "c")
+    with pytest.raises(NotRunnable, match="'c' was not executed in this session, or was rolled back"):
+        diff_todo(session, "c")
+
+
+async def test_what_a_failed_attempt_left_in_its_worktree_is_shown_and_where_it_is_kept(folder: Path) -> None:
+    session = opened(folder, ["a"])
+    await go(session, model(a=always(bash("echo x > x.txt"), bash("false"))), retries=0)
+    assert (states(session), texts(folder)) == ({"a": "blocked"}, {"readme.txt": "read me\n"})
+    assert "+x" in diff_todo(session, "a")
+    [finished] = facts(session, ItemFinished)
+    assert finished.worktree is not None
+    assert (folder / finished.worktree / "x.txt").read_text() == "x\n"
+    assert roll_back(session, "a").files == ()
+    assert states(session) == {"a": "pending"}
 
 
 async def test_other_files_that_a_person_changed_meanwhile_stay(folder: Path) -> None:
@@ -198,8 +242,7 @@ async def test_ignored_files_are_left_as_they_are(folder: Path) -> None:
     assert roll_back(session, "a").files == ("a.txt",)
     assert texts(folder) == {
         ".gitignore": "*.log\n",
-        "old.log": "old\nmore\n",
-        "new.log": "new\n",
+        "old.log": "old\n",
         "readme.txt": "read me\n",
     }
 
@@ -207,25 +250,17 @@ async def test_ignored_files_are_left_as_they_are(folder: Path) -> None:
 async def test_an_item_that_changed_nothing_is_only_set_to_pending(folder: Path) -> None:
     session = await chain(folder, b="true")
     before = texts(folder)
-    assert roll_back(session, "b") == RolledBack((), None, ("c",))
+    assert roll_back(session, "b") == RolledBack((), (), (), (), None, ("c",))
     assert (texts(folder), states(session)["b"]) == (before, "pending")
 
 
-async def test_a_failed_item_can_be_rolled_back(folder: Path) -> None:
-    session = opened(folder, ["a"])
-    await go(session, model(a=always(bash("echo x > x.txt"), bash("false"))))
-    assert (states(session), "x.txt" in texts(folder)) == ({"a": "blocked"}, True)
-    assert roll_back(session, "a").files == ("x.txt",)
-    assert (states(session), "x.txt" in texts(folder)) == ({"a": "pending"}, False)
-
-
-async def test_an_item_that_was_stopped_can_be_rolled_back(folder: Path, doors: Doors) -> None:
+async def test_of_an_item_that_was_stopped_nothing_is_in_the_project(folder: Path, doors: Doors) -> None:
     session = opened(folder, ["a"])
     task = begun(session, model(a=[bash("echo x > x.txt"), waits("a")]), tools=doors.tools)
     await doors.until("a")
     await cancelled(task)
-    assert roll_back(session, "a").files == ("x.txt",)
-    assert "x.txt" not in texts(folder)
+    assert texts(folder) == {"readme.txt": "read me\n"}
+    assert roll_back(session, "a").files == ()
     assert not todo(session, "a").interrupted
     await go(session, model(a=runs("echo y > y.txt")))
     assert set(texts(folder)) == {"readme.txt", "y.txt"}
@@ -233,7 +268,7 @@ async def test_an_item_that_was_stopped_can_be_rolled_back(folder: Path, doors: 
 
 async def test_what_was_not_executed_cannot_be_rolled_back(folder: Path) -> None:
     session = opened(folder, ["a"])
-    with pytest.raises(NotRunnable, match="There is nothing to roll back for 'a': it was not executed in this"):
+    with pytest.raises(NotRunnable, match="There is nothing of 'a' to roll back: it was not executed in this"):
         roll_back(session, "a")
     with pytest.raises(TodoNotFound):
         roll_back(session, "x")
@@ -276,38 +311,41 @@ async def test_what_a_person_put_where_a_file_has_to_come_back_is_not_lost_unsai
 # an execution that was killed
 
 
-@pytest.fixture
-def killed(tmp_path: Path) -> headway.Session:
-    """A session whose item `i0` was killed right after it wrote into `one.txt`; `i1` needs nothing of it."""
+@pytest.mark.parametrize("moment", ["wrote", "applied"])
+def test_of_an_item_that_was_killed_nothing_is_left_to_roll_back(tmp_path: Path, moment: str) -> None:
     put(tmp_path, {"old.txt": "old\n"})
     Dag(((), ()), (("one.txt",), ("two.txt",))).open(tmp_path).close()
-    assert kill(tmp_path, "wrote")
-    return headway.open(tmp_path)
-
-
-def test_an_item_that_was_killed_can_be_rolled_back_with_force_at_the_least(
-    tmp_path: Path, killed: headway.Session
-) -> None:
-    roll_back(killed, "i0", force=True)
+    assert kill(tmp_path, moment)
+    killed = headway.open(tmp_path)
+    with suppress(NotRunnable):
+        roll_back(killed, "i0")
     assert texts(tmp_path) == {"old.txt": "old\n"}
     assert states(killed)["i0"] == "pending"
-
-
-def test_rolling_back_an_item_that_was_killed_says_which_files_came_back(
-    tmp_path: Path, killed: headway.Session
-) -> None:
-    assert roll_back(killed, "i0", force=True).files == ("one.txt",)
-    assert facts(killed, ItemRolledBack)[0].files == ("one.txt",)
-
-
-def test_rolling_back_an_item_that_was_killed_leaves_what_others_did_since(
-    tmp_path: Path, killed: headway.Session
-) -> None:
-    killed.update("i0", status="blocked")  # so that only the other one runs
     asyncio.run(play(killed))
-    assert (texts(tmp_path)["two.txt"], states(killed)["i1"]) == ("i1.0\n", "completed")
-    try:
-        roll_back(killed, "i0")
-    except NotRunnable as refused:
-        assert "i1" in str(refused)
-    assert texts(tmp_path).get("two.txt") == "i1.0\n"
+    assert (texts(tmp_path)["one.txt"], set(states(killed).values())) == ("i0.0\n", {"completed"})
+
+
+# in the project's own files
+
+
+async def test_in_place_only_what_its_own_file_tools_wrote_is_rolled_back_and_the_rest_is_named(folder: Path) -> None:
+    session = opened(folder, ["a"])
+    await go(session, model(a=[write("a.txt", "a\n"), bash("echo b > b.txt"), "Done."]), in_place=True)
+    put(folder, {"a.txt": "mine\na\n", "mine.txt": "mine\n"})
+    [finished] = facts(session, ItemFinished)
+    assert (finished.files, finished.by_others) == (("a.txt",), ("b.txt",))
+    with pytest.raises(FilesChanged, match="someone else"):
+        roll_back(session, "a")
+    put(folder, {"a.txt": "a\n"})
+    rolled = roll_back(session, "a")
+    assert (rolled.files, rolled.removed, rolled.left) == (("a.txt",), ("a.txt",), ("b.txt",))
+    assert texts(folder) == {"readme.txt": "read me\n", "b.txt": "b\n", "mine.txt": "mine\n"}
+
+
+async def test_in_place_all_attempts_of_an_item_are_rolled_back(folder: Path) -> None:
+    session = opened(folder, ["a"])
+    turns = [write("a.txt", "first\n"), bash("false"), "No.", write("b.txt", "second\n"), bash("true"), "Done."]
+    await go(session, model(a=turns), in_place=True, retries=1)
+    assert states(session) == {"a": "completed"}
+    assert roll_back(session, "a").removed == ("a.txt", "b.txt")
+    assert texts(folder) == {"readme.txt": "read me\n"}

@@ -6,7 +6,7 @@ Later work in the same files, by other items or by people, stays. Where the reve
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Collection, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from secrets import token_hex
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 _LEASE = 60.0
 _TRIES = 5
 """How often a reversal is made anew because someone changes the files meanwhile."""
+_MOST_WEIGHED = 20
+"""Items of which each is tried without, to find out which are in the way of a rollback."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,18 +130,20 @@ def list_changes(events: Iterable[Event], agent: str) -> list[FileChange]:
     return changes
 
 
-def reverse_changes(shadow: Shadow, saved: str, changes: Sequence[FileChange]) -> tuple[str, list[str], int]:
+def reverse_changes(
+    shadow: Shadow, saved: str, changes: Sequence[FileChange]
+) -> tuple[str, list[str], FileChange | None]:
     """Reverse changes on top of the commit `saved`, latest first.
 
-    Return the commit that comes of it, the files in conflict, and how many changes were reversed before that.
+    Return the commit that comes of it, and the files in conflict with the change that cannot be reversed, if any.
     """
     target = saved
-    for count, change in enumerate(reversed(changes)):
+    for change in reversed(changes):
         merged, conflicts = shadow.merge(change.after, target, change.before)
         if merged is None:
-            return target, conflicts, count
+            return target, conflicts, change
         target = merged
-    return target, [], len(changes)
+    return target, [], None
 
 
 def open_shadow(session: Session, project: str | os.PathLike[str] | None) -> Shadow:
@@ -223,24 +227,35 @@ def _find_reversal(
     shadow: Shadow, todo_id: str, changes: Sequence[FileChange], saved: str, *, with_later: bool
 ) -> tuple[list[str], str]:
     """Return the items to roll back besides, latest first, and what the files become."""
+
+    def reverse(chosen: Collection[str]) -> tuple[str, list[str], FileChange | None]:
+        return reverse_changes(shadow, saved, [change for change in changes if change.todo_id in chosen])
+
     chosen = {todo_id}
-    while True:
-        own = [change for change in changes if change.todo_id in chosen]
-        target, conflicts, count = reverse_changes(shadow, saved, own)
-        if not conflicts:
-            later = dict.fromkeys(change.todo_id for change in reversed(own) if change.todo_id != todo_id)
-            return [*later], target
-        blocked = own[len(own) - 1 - count]
-        in_the_way = [
+    target, conflicts, blocked = reverse(chosen)
+    first = conflicts
+    while blocked is not None:
+        in_the_way = {
             change.todo_id
             for change in changes
             if change.version > blocked.version
-            and change.todo_id not in chosen
             and not set(conflicts).isdisjoint(shadow.changed(change.before, change.after))
-        ]
-        if not in_the_way or not with_later:
-            raise _conflict(todo_id, conflicts, list(dict.fromkeys(in_the_way)))
-        chosen |= set(in_the_way)
+        }
+        if in_the_way <= chosen:
+            raise _conflict(todo_id, first, [])
+        chosen |= in_the_way
+        target, conflicts, blocked = reverse(chosen)
+    if len(chosen) <= _MOST_WEIGHED:  # a change of the same file need not be in the way
+        for other in sorted(chosen - {todo_id}):
+            without = reverse(chosen - {other})
+            if without[2] is None:
+                chosen, target = chosen - {other}, without[0]
+    later = dict.fromkeys(
+        change.todo_id for change in reversed(changes) if change.todo_id in chosen and change.todo_id != todo_id
+    )
+    if later and not with_later:
+        raise _conflict(todo_id, first, [*later])
+    return [*later], target
 
 
 def _conflict(todo_id: str, files: Sequence[str], items: list[str]) -> FilesChanged:
@@ -258,8 +273,8 @@ def _refuse_unknown(session: Session, todo_id: str, own: Sequence[FileChange]) -
     last = run.executed.get(todo_id) if run is not None else None
     if last is None or not last.newest:
         raise NotRunnable(
-            f"There is nothing to roll back for '{shown(todo_id, 40)}': it was not executed in this session, or was "
-            "rolled back already."
+            f"There is nothing of '{shown(todo_id, 40)}' to roll back: it was not executed in this session, was cut "
+            "off, or was rolled back already."
         )
     data = session.store.event(session.name, last.newest).data
     if isinstance(data, ItemFinished) and data.before is None and data.tool_calls and not own:
