@@ -18,7 +18,7 @@ from headway.testing.answers import user_texts
 
 from .measure import Measured, Row
 
-PLANS = ((10, 2), (40, 3), (80, 4), (120, 8), (200, 8))
+PLANS = ((10, 1), (10, 2), (40, 3), (80, 4), (120, 8), (200, 8))
 """Items, and how many at once."""
 OVERHEAD = 0.020
 """Seconds that an item may cost by itself."""
@@ -107,7 +107,7 @@ def makespan(folder: Path) -> Measured:
     for number, (count, workers) in enumerate(PLANS):
         plan = Plan(count, number)
         allowed = plan.listed(workers) * SLACK + OVERHEAD * count
-        measured = Measured(_executed(folder / f"makespan-{count}", plan, workers), allowed)
+        measured = Measured(_executed(folder / f"makespan-{number}", plan, workers), allowed)
         if worst is None or measured.ours / allowed > worst.ours / (worst.base or 1):
             worst = measured
     assert worst is not None

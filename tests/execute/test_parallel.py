@@ -13,7 +13,7 @@ import pytest
 import headway
 from headway.core.batch_events import BatchStarted, ItemFinished, ItemStarted
 from headway.core.errors import NotRunnable
-from headway.execute import Ending, roll_back
+from headway.execute import Ending, diff_todo, roll_back
 from headway.testing import Call, Turn
 
 from .executing import (
@@ -260,18 +260,24 @@ async def test_the_users_repository_is_untouched(folder: Path, parallel: int) ->
     git(folder, "add", "readme.txt")
     put(folder, {"readme.txt": "dirty\n"})
     git(folder, "status")
+    (folder / ".git" / "hooks").mkdir()
+    (folder / ".git" / "hooks" / "post-commit").write_text('#!/bin/sh\necho ran > "$(git rev-parse --git-dir)/ran"\n')
+    (folder / ".git" / "hooks" / "post-commit").chmod(0o755)
     before = bytes_below(folder / ".git")
-    session = opened(folder, ["a", "b", "c"])
-    turns = {name: runs(f"echo {name} > {name}.txt; git status --short > /dev/null") for name in "abc"}
-    await go(session, scripted(turns), parallel=parallel, tools=None)
-    assert states(session) == dict.fromkeys("abc", "completed")
-    after = bytes_below(folder / ".git")
-    if parallel == 1:  # the items' own `git status` refreshes the index, as anyone's would
-        before.pop("index")
-        after.pop("index")
-    assert after == before
+    session = opened(folder, ["a", "b", "c", "d"])
+    spoil = (
+        "git add -A; git -c user.name=x -c user.email=x commit -qm theirs; git branch mine; git tag t; git gc -q;"
+        "git config alias.x status; git checkout -q -b theirs; git stash drop -q"
+    )
+    turns = {name: runs(f"echo {name} > {name}.txt; git status --short > /dev/null") for name in "ab"}
+    turns |= {"c": runs(f"{spoil}; echo c > c.txt"), "d": runs(f"{spoil}; git reset -q --hard HEAD~1; false")}
+    await go(session, scripted(turns), parallel=parallel, tools=None, keep_going=True)
+    assert states(session) == {**dict.fromkeys("abc", "completed"), "d": "blocked"}
+    roll_back(session, "b")
+    diff_todo(session, "a")
+    assert bytes_below(folder / ".git") == before
     assert git(folder, "stash", "list").count("stash@") == 1
-    assert set(texts(folder)) == {"readme.txt", "new.txt", "a.txt", "b.txt", "c.txt"}
+    assert set(texts(folder)) == {"readme.txt", "new.txt", "a.txt", "c.txt"}
 
 
 @pytest.mark.parametrize("most", [1, 2, 3])
