@@ -6,11 +6,13 @@ import sys
 import tempfile
 from pathlib import Path
 
-from . import executing, graph, logs, loops, processes, tokens, tools, watching, writes
+from . import executing, graph, logs, loops, processes, tokens, tools, watching, worktrees, writes
 from .measure import NotAvailable, Row
 
 ROWS = [
-    row for part in (processes, writes, logs, graph, tools, tokens, loops, executing, watching) for row in part.ROWS
+    row
+    for part in (processes, writes, logs, graph, tools, tokens, loops, executing, worktrees, watching)
+    for row in part.ROWS
 ]
 COLUMNS = "{:<38}  {:>13}  {:>13}  {:>8}  {:>8}  {:<4}  {}"
 
