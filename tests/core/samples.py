@@ -74,7 +74,14 @@ _OPTIONAL: dict[str, st.SearchStrategy[object]] = {
     "risks": st.lists(st.sampled_from(["breaks", "slow"]), max_size=2),
     "interrupted": st.booleans(),
     "tool_calls": st.integers(0, 3),
-    "evidence": st.sampled_from([None, {"level": "verified", "command": "make", "exit_code": 0, "files": ["a.py"]}]),
+    "verify": st.sampled_from(["make test", "", None]),
+    "evidence": st.sampled_from(
+        [
+            None,
+            {"level": "verified", "command": "make", "exit_code": 0, "files": ["a.py"]},
+            {"level": "verified", "command": "make", "exit_code": 0, "seconds": 0.5, "output": "ok", "note": None},
+        ]
+    ),
 }
 NEW_ITEMS = st.fixed_dictionaries({"content": CONTENTS}, optional={"id": IDS, **_OPTIONAL})
 SOME_FIELDS = st.fixed_dictionaries({}, optional={"content": CONTENTS, **_OPTIONAL})
@@ -179,7 +186,7 @@ PLAN = {
     "title": "Parser",
     "overview": "Rewrite it.",
     "steps": [
-        {"id": "step-1", "description": "A", "risks": ["breaks"], "estimatedTime": "1h"},
+        {"id": "step-1", "description": "A", "risks": ["breaks"], "estimatedTime": "1h", "verify": "make test"},
         {"id": "step-2", "description": "Write docs", "dependencies": ["step-1"], "module": "docs"},
     ],
     "testingStrategy": "all of it",

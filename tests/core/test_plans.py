@@ -106,7 +106,7 @@ def test_a_plan_is_kept_with_all_it_says(session: Session) -> None:
         "Parser",
         "Rewrite it.",
         (
-            PlanStep("step-1", "A", risks=("breaks",), estimated_time="1h"),
+            PlanStep("step-1", "A", risks=("breaks",), estimated_time="1h", verify="make test"),
             PlanStep("step-2", "Write docs", "docs", ("step-1",)),
         ),
         testing_strategy="all of it",
@@ -150,7 +150,7 @@ def test_without_a_plan_there_is_nothing_to_make_todos_of(session: Session) -> N
 def test_steps_become_todos_with_their_ids_dependencies_and_priority_by_position(session: Session) -> None:
     names = [f"step-{n}" for n in range(1, 9)]
     steps = [step(name, *names[: index if index < 2 else 1]) for index, name in enumerate(names)]
-    steps[0].update(module="core", risks=["breaks"], estimatedTime="2h")
+    steps[0].update(module="core", risks=["breaks"], estimatedTime="2h", verify="make test")
     session.set_plan(plan(*steps))
     written = session.plan_to_todos(actor="ada")
     assert [todo.id for todo in written.todos] == names
@@ -159,6 +159,7 @@ def test_steps_become_todos_with_their_ids_dependencies_and_priority_by_position
     assert {(todo.status, todo.created_from) for todo in written.todos} == {("pending", "plan")}
     first = written.todos[0]
     assert (first.content, first.module, first.risks, first.estimated_time) == ("Do step-1", "core", ("breaks",), "2h")
+    assert first.verify == "make test"
     (change,) = session.history()
     assert (change.actor, getattr(change.data, "cause", None)) == ("ada", "plan")
 

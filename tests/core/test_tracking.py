@@ -178,7 +178,7 @@ def test_a_list_made_anew_begins_its_counts_anew(running: Running) -> None:
 def test_better_evidence_that_is_there_is_kept(running: Running) -> None:
     create(running.session, TEST)
     running.call()
-    running.session.update("t1", evidence={"level": "verified", "command": "make test", "exit_code": 0})
+    running.session.update("t1", evidence={"level": "verified", "command": "make test", "seconds": 1})
     running.calls(True, True)
     todo = running.session.todos[0]
     assert todo.status is Status.COMPLETED

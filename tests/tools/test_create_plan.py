@@ -23,7 +23,7 @@ FULL: dict[str, Any] = {
     "title": "Fix 解析器",
     "overview": "The parser fails.\nSo: fix it.",
     "steps": [
-        {**STEP, "module": "parser", "risks": ["Slow"], "estimatedTime": "45min"},
+        {**STEP, "module": "parser", "risks": ["Slow"], "estimatedTime": "45min", "verify": "make test"},
         {"id": "step-2", "description": "写测试", "dependencies": ["step-1"]},
     ],
     "risks": ["It may be elsewhere"],
@@ -261,6 +261,11 @@ def test_the_description_and_the_input_are_pinned():
                         },
                         "risks": {"items": {"type": "string"}, "type": "array"},
                         "estimatedTime": {"description": "Such as 45min or 2h.", "type": "string"},
+                        "verify": {
+                            "description": "Command that fails until the step is done, such as pytest -q"
+                            " tests/test_dates.py.",
+                            "type": "string",
+                        },
                     },
                     "required": ["id", "description"],
                     "type": "object",

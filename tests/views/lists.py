@@ -20,6 +20,7 @@ KEPT = [
     "depends_on",
     "risks",
     "estimated_time",
+    "verify",
     "notes",
     "created_from",
     "created_at",
@@ -50,6 +51,7 @@ def full_item() -> Todo:
         depends_on=("t1",),
         risks=("slow", "breaks, maybe"),
         estimated_time="45min",
+        verify="make test",
         notes="first\nsecond",
         created_from=Origin.PLAN,
         created_at=TIME,
@@ -81,6 +83,7 @@ def lists(draw: st.DrawFn) -> list[Todo]:
             created_from=draw(st.none() | st.sampled_from(list(Origin))),
             created_at=TIME,
             completed_at=draw(_times),
+            verify=draw(_maybe),
         )
         for place, todo_id in enumerate(ids)
     ]

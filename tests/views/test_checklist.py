@@ -40,6 +40,7 @@ def test_an_export_is_readable_for_people():
         "  - risk: slow\n"
         "  - risk: breaks, maybe\n"
         "  - time: 45min\n"
+        "  - check: make test\n"
         "  - notes: first<br>second\n"
         "  - from: plan\n"
         f"  - created: {TIME}\n"
@@ -93,6 +94,12 @@ def test_a_hostile_content_stays_one_item() -> None:
         assert contents(exported) == [clean(f"a{raw}b")]
 
     check_rows(HOSTILE, check)
+
+
+def test_a_check_is_read_from_an_export_and_not_from_what_a_person_wrote():
+    text = to_markdown("T", [todo(1, verify="make `test` && x")])
+    assert [item["verify"] for item in from_markdown(text)] == ["make `test` && x"]
+    assert "verify" not in from_markdown("- [ ] Log in\n  - Check: rm -rf /\n")[0]
 
 
 def test_odd_ids_are_written_below_their_item_and_can_be_depended_on():

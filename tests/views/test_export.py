@@ -55,6 +55,7 @@ def test_the_export_is_the_json_of_the_specification():
                 "dependencies": ["t1"],
                 "risks": ["slow", "breaks, maybe"],
                 "estimatedTime": "45min",
+                "verify": "make test",
                 "notes": "first\nsecond",
                 "createdFrom": "plan",
                 "createdAt": TIME,
@@ -70,6 +71,7 @@ def test_the_export_is_the_json_of_the_specification():
                 "dependencies": [],
                 "risks": [],
                 "estimatedTime": None,
+                "verify": None,
                 "notes": None,
                 "createdFrom": None,
                 "createdAt": None,
@@ -120,7 +122,9 @@ def test_what_a_file_does_not_say_is_unset():
     session.write(import_items('[{"id": "t1", "content": "a"}]', "a.json"), replace=True)
     made = session.todos[0].created_at
     assert made is not None
-    assert kept(session.todos) == [["t1", "a", None, Status.PENDING, None, None, (), (), None, None, None, made, None]]
+    assert kept(session.todos) == [
+        ["t1", "a", None, Status.PENDING, None, None, (), (), None, None, None, None, made, None]
+    ]
 
 
 def test_every_fault_of_a_file_is_named():
@@ -239,6 +243,7 @@ def test_a_table_has_a_header_and_a_row_for_each_item():
             "dependencies",
             "risks",
             "estimatedTime",
+            "verify",
             "notes",
             "createdFrom",
             "createdAt",
@@ -246,7 +251,7 @@ def test_a_table_has_a_header_and_a_row_for_each_item():
         ],
         [
             *("t2", "Fix the parser", "Fixing the parser", "completed", "high", "core", "t1", "slow; breaks, maybe"),
-            *("45min", "first second", "plan", TIME, TIME),
+            *("45min", "make test", "first second", "plan", TIME, TIME),
         ],
     ]
     assert len(rows([])) == 1

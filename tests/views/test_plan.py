@@ -46,7 +46,7 @@ def test_everything_a_plan_has_is_shown():
         "Add a login",
         "First.\n\nSecond.",
         (
-            PlanStep("step-1", "Read", "auth", (), ("Slow", "Wrong"), "45min"),
+            PlanStep("step-1", "Read", "auth", (), ("Slow", "Wrong"), "45min", "make test"),
             PlanStep("step-2", "写", None, ("step-1",), (), "soon"),
         ),
         ("Old clients",),
@@ -63,6 +63,7 @@ def test_everything_a_plan_has_is_shown():
         "Steps (2)",
         "  1. step-1: Read",
         "     module: auth · time: 45min",
+        "     check: make test",
         "     risk: Slow",
         "     risk: Wrong",
         "  2. step-2: 写",
@@ -82,10 +83,10 @@ def test_everything_a_plan_has_is_shown():
 
 def test_hostile_text_stays_on_its_line_and_is_harmless() -> None:
     def check(raw: str) -> None:
-        plan = Plan(raw, f"x{raw}", (PlanStep(raw, raw, raw, (), (raw,), raw),), (raw,), f"y{raw}", raw)
+        plan = Plan(raw, f"x{raw}", (PlanStep(raw, raw, raw, (), (raw,), raw, raw),), (raw,), f"y{raw}", raw)
         lines = plan_lines(plan)
         of_running_text = 2 * raw.count("\n")
-        assert len(lines) == 17 + of_running_text
+        assert len(lines) == 18 + of_running_text
         assert all(line.isprintable() or "\u200d" in line for line in lines)
         assert not any(char in "\n".join(lines) for char in "\x1b\x9b\u202e\u2066\ufeff\x00")
 

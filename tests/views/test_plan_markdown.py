@@ -20,7 +20,7 @@ SAMPLE = Plan(
     "Add JWT login",
     "Users log in with a token.\n\nWhy: `sessions.py` keeps **state**.",
     (
-        PlanStep("step-1", "Read `auth/session.py`", "auth", estimated_time="45min"),
+        PlanStep("step-1", "Read `auth/session.py`", "auth", estimated_time="45min", verify="make `test`"),
         PlanStep("step-2", "Issue tokens", "auth", ("step-1",), ("Clock skew", "Keys in logs"), "1.5 h"),
         PlanStep("step-3", "写测试", None, ("step-1", "step-2")),
     ),
@@ -28,6 +28,7 @@ SAMPLE = Plan(
     "pytest, then by hand",
     "1 day",
 )
+FACTS = "`- module:`, `- depends on:`, `- time:`, `- check:` or `- risk:`"
 WRITTEN = """\
 # Add JWT login
 
@@ -40,6 +41,7 @@ Why: `sessions.py` keeps **state**.
 1. **step-1** Read `auth/session.py`
    - module: auth
    - time: 45min
+   - check: make `test`
 2. **step-2** Issue tokens
    - module: auth
    - depends on: step-1
@@ -116,6 +118,7 @@ def plans(draw: st.DrawFn) -> Plan:
             tuple(draw(st.lists(st.sampled_from(ids[:place]), max_size=4))) if place else (),
             draw(several),
             draw(maybe),
+            draw(maybe),
         )
         for place, step_id in enumerate(ids)
     ]
@@ -139,7 +142,7 @@ def test_a_hostile_text_stays_where_it_was() -> None:
                 "title": raw,
                 "overview": raw,
                 "steps": [
-                    {"id": raw, "description": raw, "module": raw, "risks": [raw], "estimatedTime": raw},
+                    {"id": raw, "description": raw, "module": raw, "risks": [raw], "estimatedTime": raw, "verify": raw},
                     {"id": "b", "description": f"x{raw}", "dependencies": [raw]},
                 ],
                 "risks": [raw],
@@ -291,7 +294,7 @@ def test_the_template_asks_for_what_is_missing():
     assert faults(TEMPLATE) == [
         "line 3: The title is missing; begin with `# ` and the title",
         "line 3: The overview is missing; write it below the title",
-        "line 20: description: Required",
+        "line 21: description: Required",
     ]
 
 
@@ -340,11 +343,11 @@ def test_each_fault_names_its_line() -> None:
             ),
             (
                 markdown("1. A", "   - colour: red"),
-                ["line 8: Expected `- module:`, `- depends on:`, `- time:` or `- risk:`, found 'colour: red'"],
+                [f"line 8: Expected {FACTS}, found 'colour: red'"],
             ),
             (
                 markdown("1. A", "   - B\x1b"),
-                ["line 8: Expected `- module:`, `- depends on:`, `- time:` or `- risk:`, found 'B␛'"],
+                [f"line 8: Expected {FACTS}, found 'B␛'"],
             ),
             (
                 markdown("1. A", "   - time: 1h", "   - time: 2h"),

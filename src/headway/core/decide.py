@@ -79,6 +79,7 @@ def _unless(same: bool, state: State, change: ask.Change, name: str, data: ev.Ev
 def _listed(state: State, todo_list: TodoList, change: ask.Change, delta: ListDelta) -> list[Event]:
     if deltas.is_empty(delta):
         return []
+    _keep_checks(todo_list, delta, change.actor)
     run = state.runs.get(change.agent)
     if run is not None and run.goes_on and run.round:
         from headway.core.tracking import unshown, with_evidence, with_rounds
@@ -89,6 +90,17 @@ def _listed(state: State, todo_list: TodoList, change: ask.Change, delta: ListDe
 
             return [_event(state, change, "EvidenceAsked", EvidenceAsked(tuple(asked)))]
     return [_event(state, change, ev.TODO_LIST_UPDATED, deltas.linked(delta, todo_list.undo))]
+
+
+def _keep_checks(todo_list: TodoList, delta: ListDelta, actor: str) -> None:
+    """Refuse to change, unless a person does, the check of an item on which work has begun."""
+    if actor == PERSON:
+        return
+    changed = [todo_list.items[todo_id] for todo_id, fields in delta.changed.items() if "verify" in fields]
+    begun = [shown(todo.id, 40) for todo in changed if todo.started_at or todo.status is Status.IN_PROGRESS]
+    if begun:
+        why = "Cannot be changed once work on the item has begun; leave it as it is, or ask the user"
+        raise InvalidTodos([f"{todo_id}.verify: {why}" for todo_id in begun])
 
 
 def _list_delta(todo_list: TodoList, change: ask.Change, plan: Plan | None) -> ListDelta | None:

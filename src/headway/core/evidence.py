@@ -1,4 +1,4 @@
-"""Evidence: what shows that an item is done, how it is checked and how it is written down.
+"""Evidence: what shows that an item is done, in four levels; how it is checked and how it is written down.
 
 Loaded only where there is some; most commands never meet any.
 """
@@ -8,17 +8,47 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from headway.core.rules import Fault, check_choice, check_text, check_texts, check_whole, is_object
+from headway.core.model import Status
+from headway.core.rules import Fault, check_choice, check_number, check_text, check_texts, check_whole, is_object
 from headway.core.text import shown, type_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from headway.core.model import Todo
+
 
 class EvidenceLevel(StrEnum):
+    """How well it is shown that an item is done; ordered, the weakest first."""
+
+    INFERRED = "inferred"
+    """Only the tracker concluded it."""
     REPORTED = "reported"
+    """The model or a person said so."""
+    COMMAND_OK = "command_ok"
+    """A command that could have failed succeeded on it after its last edit."""
     VERIFIED = "verified"
+    """A declared check, run by Headway itself after the last edit, passed."""
+
+    def __lt__(self, other: str) -> bool:
+        return _rank(self) < _rank(other)
+
+    def __le__(self, other: str) -> bool:
+        return _rank(self) <= _rank(other)
+
+    def __gt__(self, other: str) -> bool:
+        return _rank(self) > _rank(other)
+
+    def __ge__(self, other: str) -> bool:
+        return _rank(self) >= _rank(other)
+
+
+_RANKS = {level.value: rank for rank, level in enumerate(EvidenceLevel)}
+
+
+def _rank(level: str) -> int:
+    return _RANKS[str(level)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +57,32 @@ class Evidence:
 
     level: EvidenceLevel
     command: str | None = None
+    """The command that succeeded, or the check that ran."""
     exit_code: int | None = None
     files: tuple[str, ...] = ()
+    """What was edited on the item."""
+    seconds: float | None = None
+    """How long the check took."""
+    output: str | None = None
+    """The last lines of the check."""
+    note: str | None = None
+    """Why the level is not higher: `check changed: FILE`, or why the check did not run."""
+
+
+_FIELDS = frozenset(Evidence.__dataclass_fields__)
+_MARKER = "seconds"
+"""A key of every record since `verified` means a declared check; before, it meant that a command succeeded."""
+
+
+def level_of(todo: Todo) -> EvidenceLevel | None:
+    """Return how well it is shown that the item is done; None for an item that is not completed."""
+    if todo.status is not Status.COMPLETED:
+        return None
+    return todo.evidence.level if todo.evidence else EvidenceLevel.REPORTED
+
+
+def is_verified(todo: Todo) -> bool:
+    return level_of(todo) is EvidenceLevel.VERIFIED
 
 
 def check_evidence(value: object) -> Evidence:
@@ -37,17 +91,21 @@ def check_evidence(value: object) -> Evidence:
     if not is_object(value):
         raise Fault(f"Expected object, received {type_name(value)}")
     for key in value:
-        if key not in ("level", "command", "exit_code", "files"):
+        if key not in _FIELDS:
             raise Fault(f"Unknown field '{shown(key)}'")
-    code = value.get("exit_code")
-    command = value.get("command")
+    level = check_choice(value.get("level"), {level.value: level for level in EvidenceLevel}, EvidenceLevel)
+    code, seconds = value.get("exit_code"), value.get("seconds")
+    command, output, note = (
+        None if text is None else check_text(text) for text in map(value.get, ("command", "output", "note"))
+    )
     return Evidence(
-        EvidenceLevel(
-            str(check_choice(value.get("level"), {level.value: level for level in EvidenceLevel}, EvidenceLevel))
-        ),
-        None if command is None else check_text(command),
+        _read_level(str(level), value),
+        command,
         None if code is None else check_whole(code),
         check_texts(value.get("files") or ()),
+        None if seconds is None else check_number(seconds, 0),
+        output,
+        note,
     )
 
 
@@ -57,8 +115,25 @@ def evidence_record(evidence: Evidence) -> dict[str, object]:
         "command": evidence.command,
         "exit_code": evidence.exit_code,
         "files": list(evidence.files),
+        "seconds": evidence.seconds,
+        "output": evidence.output,
+        "note": evidence.note,
     }
 
 
 def read_evidence(record: dict[str, Any]) -> Evidence:
-    return Evidence(EvidenceLevel(record["level"]), record["command"], record["exit_code"], tuple(record["files"]))
+    return Evidence(
+        _read_level(record["level"], record),
+        record["command"],
+        record["exit_code"],
+        tuple(record["files"]),
+        record.get("seconds"),
+        record.get("output"),
+        record.get("note"),
+    )
+
+
+def _read_level(level: str, record: dict[str, Any]) -> EvidenceLevel:
+    if level == EvidenceLevel.VERIFIED and _MARKER not in record:
+        return EvidenceLevel.COMMAND_OK
+    return EvidenceLevel(level)

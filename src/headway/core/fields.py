@@ -57,6 +57,7 @@ FIELDS: tuple[Field, ...] = (
     Field("started_at_round", Kind.COUNT, "Round of the agent loop in which it began.", ("startedAtRound",)),
     Field("completed_at_round", Kind.COUNT, "Round of the agent loop in which it ended.", ("completedAtRound",)),
     Field("interrupted", Kind.FLAG, "Work on it was cut off and has not begun again."),
+    Field("verify", Kind.TEXT, "Command that shows that it is done: it fails until then."),
     Field("evidence", Kind.EVIDENCE, "What shows that it is done."),
     Field("tool_calls", Kind.COUNT, "Tool calls recorded on it.", ("toolCalls",)),
     Field("failed_calls", Kind.COUNT, "How many of them failed.", ("failedCalls",)),

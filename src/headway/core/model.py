@@ -76,6 +76,7 @@ class Todo:
     started_at_round: int | None = None
     completed_at_round: int | None = None
     interrupted: bool = False
+    verify: str | None = None
     evidence: Evidence | None = None
     tool_calls: int = 0
     failed_calls: int = 0

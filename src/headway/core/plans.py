@@ -27,6 +27,8 @@ class PlanStep:
     dependencies: tuple[str, ...] = ()
     risks: tuple[str, ...] = ()
     estimated_time: str | None = None
+    verify: str | None = None
+    """Command that shows that the step is done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,7 @@ _STEP_NAMES = {
     "risks": "risks",
     "estimatedTime": "estimated_time",
     "estimated_time": "estimated_time",
+    "verify": "verify",
 }
 _MANY = frozenset({"risks", "dependencies"})
 
@@ -155,6 +158,7 @@ def plan_record(plan: Plan) -> dict[str, object]:
                 "dependencies": list(step.dependencies),
                 "risks": list(step.risks),
                 "estimatedTime": step.estimated_time,
+                "verify": step.verify,
             }
         )
         for step in plan.steps
@@ -177,6 +181,7 @@ def read_plan(record: dict[str, Any]) -> Plan:
             tuple(step.get("dependencies", ())),
             tuple(step.get("risks", ())),
             step.get("estimatedTime"),
+            step.get("verify"),
         )
         for step in record["steps"]
     ]
@@ -207,6 +212,7 @@ def todo_items(plan: Plan) -> list[dict[str, object]]:
             "depends_on": step.dependencies,
             "risks": step.risks,
             "estimated_time": step.estimated_time,
+            "verify": step.verify,
             "created_from": "plan",
         }
         for index, step in enumerate(plan.steps)

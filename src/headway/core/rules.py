@@ -148,6 +148,14 @@ def check_whole(value: object, least: int = -(2**31)) -> int:
     return value
 
 
+def check_number(value: object, least: float) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise Fault(f"Expected number, received {type_name(value)}")
+    if not least <= value < 2**31:
+        raise Fault(f"Must be a number from {least} to {2**31 - 1}")
+    return float(value)
+
+
 def check_flag(value: object) -> bool:
     if not isinstance(value, bool):
         raise Fault(f"Expected boolean, received {type_name(value)}")

@@ -39,6 +39,7 @@ _LABELS = {
     "depends_on": "depends on",
     "risks": "risk",
     "estimated_time": "time",
+    "verify": "check",
     "notes": "notes",
     "created_from": "from",
     "created_at": "created",
@@ -172,7 +173,8 @@ def _item(found: _Found, exported: bool) -> dict[str, object]:
         item["id"], text = inline["id"], inline["text"]
     item["content"], item["status"] = unescape(text).strip(), found.status.value
     for name, value in _values(found.facts).items():
-        if exported or _is_valid(name, value):
+        # In a person's checklist "Check: …" is prose, and nothing of it is to be run.
+        if exported or (name != "verify" and _is_valid(name, value)):
             item[name] = value
     return item
 

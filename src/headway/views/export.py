@@ -28,6 +28,7 @@ COLUMNS = {
     "dependencies": "depends_on",
     "risks": "risks",
     "estimatedTime": "estimated_time",
+    "verify": "verify",
     "notes": "notes",
     "createdFrom": "created_from",
     "createdAt": "created_at",

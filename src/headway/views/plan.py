@@ -74,6 +74,8 @@ def _step_lines(number: int, step: PlanStep) -> Iterator[str]:
         facts.append(f"time: {_text(step.estimated_time, MAX_NAME)}")
     if facts:
         yield f"     {' · '.join(facts)}"
+    if step.verify:
+        yield f"     check: {_text(step.verify)}"
     for risk in step.risks:
         yield f"     risk: {_text(risk)}"
 

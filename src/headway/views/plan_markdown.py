@@ -32,6 +32,7 @@ TEMPLATE = """\
 1. **step-1** What to do first
    - module: parser
    - time: 45min
+   - check: pytest -q tests/test_parser.py
 2. **step-2** What to do then
    - depends on: step-1
    - risk: What could go wrong
@@ -65,10 +66,12 @@ _LABELS = {
     "dependencies": "dependencies",
     "time": "estimatedTime",
     "estimated time": "estimatedTime",
+    "check": "verify",
+    "verify": "verify",
     "risk": "risks",
     "risks": "risks",
 }
-_SAID = {"dependencies": "depends on", "estimatedTime": "time", "risks": "risk"}
+_SAID = {"dependencies": "depends on", "estimatedTime": "time", "risks": "risk", "verify": "check"}
 _KEPT = "\u200c\u200d\u3000"
 """Not printable to Python, at home in some scripts and in emoji."""
 _READ_OTHERWISE = re.compile(
@@ -114,6 +117,8 @@ def _step(mark: str, step: PlanStep) -> Iterator[str]:
         yield f"{indent}- depends on: {', '.join(_reference(node) for node in step.dependencies)}"
     if step.estimated_time:
         yield f"{indent}- time: {_line(step.estimated_time)}"
+    if step.verify:
+        yield f"{indent}- check: {_line(step.verify)}"
     for risk in step.risks:
         yield f"{indent}- risk: {_line(risk)}"
 
@@ -291,7 +296,10 @@ class _Reader:
         fact = _FACT.match(text)
         name = _LABELS.get(" ".join(fact["label"].replace("_", " ").lower().split())) if fact else None
         if fact is None or name is None:
-            self._fault(number, f"Expected `- module:`, `- depends on:`, `- time:` or `- risk:`, found '{shown(text)}'")
+            self._fault(
+                number,
+                f"Expected `- module:`, `- depends on:`, `- time:`, `- check:` or `- risk:`, found '{shown(text)}'",
+            )
         elif step is None:
             self._fault(number, f"This belongs to no step; write one above it, such as {_STEP_SAMPLE}")
         elif name in step.one:

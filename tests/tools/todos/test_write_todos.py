@@ -33,6 +33,7 @@ FULL: dict[str, Any] = {
     "dependencies": ["step-1"],
     "risks": ["Slow"],
     "estimatedTime": "45min",
+    "verify": "make test",
     "createdFrom": "plan",
     "createdAt": TIME,
     "completedAt": None,
@@ -64,6 +65,7 @@ async def test_every_field_is_kept(session: Session, call: Call):
     found = [getattr(second, name) for name in ("id", "content", "status", "priority", "module", "depends_on")]
     assert found == ["step-2", "写测试", "in_progress", "high", "parser", ("step-1",)]
     assert (second.risks, second.estimated_time, second.created_from) == (("Slow",), "45min", "plan")
+    assert second.verify == "make test"
     assert (second.created_at, second.completed_at) == (TIME, None)
 
 
@@ -247,6 +249,10 @@ def test_the_description_and_the_input_are_pinned():
             },
             "risks": {"items": {"type": "string"}, "type": "array"},
             "estimatedTime": {"type": "string"},
+            "verify": {
+                "description": "Command that fails until the item is done, such as its tests.",
+                "type": "string",
+            },
             "createdFrom": {"enum": ["plan", "manual"], "type": "string"},
             "createdAt": {"description": "ISO 8601, as the next.", "type": "string"},
             "completedAt": {"type": "string"},

@@ -30,6 +30,9 @@ class Step(ToolInput):
     dependencies: list[str] | None = Field(None, description="Ids of steps to complete first.")
     risks: list[str] | None = None
     estimatedTime: str | None = Field(None, description="Such as 45min or 2h.")
+    verify: str | None = Field(
+        None, description="Command that fails until the step is done, such as pytest -q tests/test_dates.py."
+    )
 
 
 class PlanInput(ToolInput):

@@ -24,7 +24,7 @@ NAME = "write_todos"
 EXTENDED = Shape(
     names=named(
         *("id", "description", "status", "priority", "module", "dependencies", "risks", "estimatedTime"),
-        *("createdFrom", "createdAt", "completedAt"),
+        *("verify", "createdFrom", "createdAt", "completedAt"),
     ),
     required=("id", "description", "status"),
     statuses=(Status.PENDING, Status.IN_PROGRESS, Status.COMPLETED, Status.CANCELLED),
@@ -41,6 +41,7 @@ class Item(ToolInput):
     dependencies: list[str] | None = Field(None, description="Ids of items to complete first.")
     risks: list[str] | None = None
     estimatedTime: str | None = None
+    verify: str | None = Field(None, description="Command that fails until the item is done, such as its tests.")
     createdFrom: Literal["plan", "manual"] | None = None
     createdAt: str | None = Field(None, description="ISO 8601, as the next.")
     completedAt: str | None = None
