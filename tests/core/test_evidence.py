@@ -10,10 +10,13 @@ from tests.support.tables import check_rows
 
 from headway import Evidence, EvidenceLevel, InvalidTodos, Session
 from headway.core.codec import event_data, read_event, read_state, write_state
+from headway.core.command_kinds import classify_command
 from headway.core.events import TODO_LIST_UPDATED
 from headway.core.evidence import check_evidence, evidence_record, is_verified, level_of, read_evidence
 from headway.core.model import JUDGE, MODEL
+from headway.core.run_events import ToolFinished
 
+from .running import Running, create
 from .samples import in_memory
 
 CHECKED = Evidence(EvidenceLevel.VERIFIED, "make test", 0, ("a.py",), 1.5, "2 passed", None)
@@ -117,3 +120,63 @@ def test_a_check_stays_with_its_item_when_the_list_is_written_again(session: Ses
     session.update("t1", status="in_progress")
     session.write([{"content": "B"}, {"content": "A", "status": "completed"}], replace=True, actor=MODEL)
     assert [todo.verify for todo in session.todos] == [None, "make test"]
+
+
+# what the calls on an item show
+
+WRITE, CHECK, READ, EDIT = "write", "pytest -q", "cat calc.py", "sed -i s/a/b/ calc.py"
+
+
+@pytest.mark.parametrize(
+    ("calls", "level"),
+    [
+        ([], "reported"),
+        ([WRITE], "reported"),
+        ([CHECK], "command_ok"),
+        ([WRITE, CHECK], "command_ok"),
+        ([CHECK, WRITE], "reported"),
+        ([WRITE, READ], "reported"),
+        ([WRITE, "true"], "reported"),
+        ([WRITE, f"{CHECK} || true"], "reported"),
+        ([WRITE, f"{CHECK}; true"], "reported"),
+        ([EDIT], "reported"),
+        ([f"{EDIT} && {CHECK}"], "reported"),
+        ([CHECK, EDIT], "reported"),
+        ([CHECK, f"! {EDIT}"], "reported"),
+        ([WRITE, CHECK, READ], "command_ok"),
+        ([WRITE, CHECK, f"! {READ}"], "command_ok"),
+        ([WRITE, CHECK, "! mypy src"], "reported"),
+        ([WRITE, f"! {CHECK}", CHECK], "command_ok"),
+    ],
+)
+def test_only_a_command_that_could_have_failed_and_ran_after_the_last_edit_shows_something(
+    running: Running, calls: list[str], level: str
+) -> None:
+    """A `!` in front marks a command that failed."""
+    session = running.session
+    session.write([{"content": "A", "status": "in_progress"}])
+    for call in calls:
+        if call == WRITE:
+            running.finish(ToolFinished(1, "c", "write_file", True, "", effect="write", files=("calc.py",)))
+            continue
+        command = call.removeprefix("! ")
+        kind = classify_command(command)
+        code = int(call != command)
+        # What the log keeps of a command is one short line; what it comes to was seen in the whole.
+        running.finish(
+            ToolFinished(1, "c", "bash", True, "", False, "execute", code, command=command[:5], command_kind=kind)
+        )
+    session.update("t1", status="completed", actor=MODEL)
+    evidence = session.todos[0].evidence
+    assert evidence is not None
+    assert evidence.level == level
+    assert (evidence.command, evidence.exit_code) == ((CHECK[:5], 0) if level == "command_ok" else (None, None))
+
+
+def test_who_says_that_an_item_is_done_makes_the_level(running: Running) -> None:
+    session = running.session
+    create(session, "Run the tests", "Think", "Rest")
+    running.calls(True, True, True)
+    running.sets("t2", "completed")
+    session.update("t3", status="completed")
+    assert [level_of(todo) for todo in session.todos] == ["inferred", "reported", "reported"]

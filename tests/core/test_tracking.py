@@ -125,7 +125,7 @@ def test_so_many_successes_complete_an_item_and_one_fewer_does_not(session: Sess
     todo = session.todos[0]
     assert (todo.status, todo.tool_calls) == (Status.COMPLETED, needed)
     assert todo.evidence is not None
-    assert todo.evidence.level is EvidenceLevel.REPORTED
+    assert todo.evidence.level is EvidenceLevel.INFERRED
     assert [(told.status, told.tool_calls_count) for told in progress(events)] == [(Status.COMPLETED, needed)]
     assert events[-1].type == "TodoListItemProgress"
 

@@ -197,7 +197,7 @@ def test_beginning_another_item_completes_the_one_that_this_run_began(running: R
     assert [event.actor for event in list_changes(events)] == [TRACKER]
     evidence = running.session.todos[0].evidence
     assert evidence is not None
-    assert evidence.level is EvidenceLevel.REPORTED
+    assert evidence.level is EvidenceLevel.INFERRED
 
 
 def test_beginning_another_item_leaves_what_a_person_began(running: Running) -> None:

@@ -67,7 +67,7 @@ def test_a_list_change_has_the_whole_list_with_every_field() -> None:
         ("t1", "completed", 3),
         ("t2", "pending", 0),
     ]
-    assert todos[0]["evidence"]["level"] == "reported"
+    assert todos[0]["evidence"]["level"] == "inferred"
     assert set(todos[0]) == set(Todo.__dataclass_fields__)
 
 

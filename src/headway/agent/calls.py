@@ -17,6 +17,7 @@ from pydantic_ai.messages import ModelRequest, ToolCallPart, ToolReturnPart
 
 from headway.agent.conversation import Redact, result_part
 from headway.agent.repair import NO_OUTPUT
+from headway.core.command_kinds import CommandKind, classify_command
 from headway.core.json_text import BadJson, look_at_json
 from headway.core.run_events import ToolFinished, ToolStarted
 from headway.core.text import shown
@@ -143,12 +144,25 @@ class Calls:
             _milliseconds(time.monotonic() - began - self._recorder.waited.pop(call.tool_call_id, 0.0)),
             diff=diff_for_people(result.diff, self._recorder.redacted) if isinstance(result.diff, str) else None,
             command=self._command(call) if result.effect is Effect.EXECUTE else None,
+            command_kind=_command_kind(call.args) if result.effect is Effect.EXECUTE else None,
         )
         # What the model is told now keeps keys and tokens, since it may have to write them back; the log does not.
         text = self._recorder.redacted(finished.text)
         safe = finished if text == finished.text else replace(finished, text=text)
         finished.item_id = self._recorder.finish_tool(safe, self._policy)
         return finished, result_part(finished)
+
+
+def _command_kind(args: object) -> CommandKind:
+    """What the whole command comes to; a tool that runs no command line, and reports an exit code, is a check."""
+    values = args
+    if isinstance(args, str):
+        try:
+            values = look_at_json(args)
+        except BadJson:
+            return CommandKind.EDITS
+    command = cast("dict[str, object]", values).get("command") if isinstance(values, dict) else None
+    return classify_command(command) if isinstance(command, str) else CommandKind.CHECK
 
 
 def _milliseconds(seconds: float) -> float:

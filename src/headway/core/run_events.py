@@ -80,6 +80,8 @@ class ToolFinished(Value):
     """What it changed in files, for people; a model is not told."""
     command: str | None = None
     """What was run, if it ran a command."""
+    command_kind: str | None = None
+    """check, reads or edits: what the whole command comes to (`command_kinds`); None in logs that know no kinds."""
 
     @property
     def succeeded(self) -> bool:

@@ -51,7 +51,7 @@ class Track:
     blocked: bool = False
     """By the tracker: it is still the active one."""
     command: str | None = None
-    """The last command that succeeded after the last edit."""
+    """The last command that could have failed, if it succeeded after the last edit."""
     files: tuple[str, ...] = ()
     """What was edited, in the order of the first edits."""
 
@@ -63,9 +63,18 @@ class Track:
         """With what a call on the item shows."""
         if call.effect == _WRITE and call.ok:
             return replace(self, command=None, files=tuple(dict.fromkeys((*self.files, *call.files))))
-        if call.effect == _EXECUTE and call.exit_code == 0:
-            return replace(self, command=call.command or call.tool)
+        if call.effect == _EXECUTE and not call.denied:
+            return self._with_command(call)
         return self
+
+    def _with_command(self, call: ToolFinished) -> Track:
+        from headway.core.command_kinds import CommandKind, classify_command
+
+        kind = call.command_kind or classify_command(call.command or call.tool)
+        if kind == CommandKind.READS or (kind == CommandKind.CHECK and call.exit_code is None):
+            return self
+        shown = call.command or call.tool if kind == CommandKind.CHECK and call.exit_code == 0 else None
+        return self if shown == self.command else replace(self, command=shown)
 
     @property
     def evidence(self) -> Evidence:
@@ -73,7 +82,7 @@ class Track:
 
         if self.command is None:
             return Evidence(EvidenceLevel.REPORTED, files=self.files)
-        return Evidence(EvidenceLevel.VERIFIED, self.command, 0, self.files)
+        return Evidence(EvidenceLevel.COMMAND_OK, self.command, 0, self.files)
 
 
 NO_CALLS = Track()
@@ -162,10 +171,10 @@ def outcome(todo: Todo, track: Track, call: ToolFinished, policy: Policy) -> dic
 
 
 def completed(todo: Todo) -> dict[str, object]:
-    """Reported, and never verified; unless there is evidence already."""
+    """Only inferred; unless there is evidence already."""
     from headway.core.evidence import Evidence, EvidenceLevel
 
-    return {"status": Status.COMPLETED, "evidence": todo.evidence or Evidence(EvidenceLevel.REPORTED)}
+    return {"status": Status.COMPLETED, "evidence": todo.evidence or Evidence(EvidenceLevel.INFERRED)}
 
 
 def overtaken(items: Mapping[str, Todo], run: Run) -> list[Todo]:
@@ -213,7 +222,7 @@ def unshown(delta: ListDelta, run: Run, actor: str) -> list[str]:
 
     def is_shown(todo_id: str) -> bool:
         evidence = delta.changed[todo_id].get("evidence", (None, None))[1]
-        return isinstance(evidence, Evidence) and evidence.level is EvidenceLevel.VERIFIED
+        return isinstance(evidence, Evidence) and evidence.level >= EvidenceLevel.COMMAND_OK
 
     return [todo_id for todo_id in completed_by(delta) if todo_id not in run.asked and not is_shown(todo_id)]
 
