@@ -9,7 +9,8 @@ import pytest
 from tests.support.tables import check_rows
 
 from headway.core.batch_events import BatchFinished, BatchStarted, EvidenceAsked, ItemFinished, ItemStarted
-from headway.core.events import Event
+from headway.core.events import Event, ListDelta
+from headway.core.evidence import Evidence, EvidenceLevel
 from headway.core.run_events import ApprovalAsked, RoundStarted, TextDelta, ToolFinished, ToolStarted
 from headway.views.executing import (
     MAX_ID,
@@ -107,7 +108,7 @@ def test_long_and_hostile_texts_are_cut_and_made_harmless() -> None:
     ((_, what, _),) = started_lines(begun(content=HOSTILE + "x" * 500))
     assert what.isprintable() and len(what) == len("[2/5] ") + MAX_TEXT and what.endswith("…")
     _, what, _ = finished_line(over(item_id=f"{HOSTILE}{'i' * 90}"), HOSTILE + "x" * 500)
-    assert what.isprintable() and len(what) == MAX_ID + len(": ") + MAX_TEXT + len(" (4.2 s)")
+    assert what.isprintable() and len(what) == MAX_ID + len(": ") + MAX_TEXT + len(" (reported, 4.2 s)")
 
 
 def test_of_a_line_that_is_too_long_the_time_and_the_attempt_stay() -> None:
@@ -130,14 +131,14 @@ def test_of_a_line_that_is_too_long_the_time_and_the_attempt_stay() -> None:
 
 def test_every_outcome_of_an_item_has_a_line_of_its_own() -> None:
     def check(data: ItemFinished, line: tuple[str, str, str]) -> None:
-        assert finished_line(data, "Do it") == line
+        assert finished_line(data, "Do it", "verified") == line
 
     check_rows(
         [
-            (over(), ("✓", "s2: Do it (4.2 s)", "")),
-            (over(files=("a",)), ("✓", "s2: Do it (4.2 s, 1 file)", "")),
-            (over(files=("a", "b")), ("✓", "s2: Do it (4.2 s, 2 files)", "")),
-            (over(seconds=151.2), ("✓", "s2: Do it (2m 31s)", "")),
+            (over(), ("✓", "s2: Do it (verified, 4.2 s)", "")),
+            (over(files=("a",)), ("✓", "s2: Do it (verified, 4.2 s, 1 file)", "")),
+            (over(files=("a", "b")), ("✓", "s2: Do it (verified, 4.2 s, 2 files)", "")),
+            (over(seconds=151.2), ("✓", "s2: Do it (verified, 2m 31s)", "")),
             (over("blocked", "No way."), ("✗", "s2: Do it", "No way.")),
             (over("blocked", "No way.", again=True), ("✗", "s2: Do it", "Trying again. No way.")),
             (over("cancelled", "Not needed."), ("⊘", "s2: Do it", "Not needed.")),
@@ -152,7 +153,24 @@ def test_every_outcome_of_an_item_has_a_line_of_its_own() -> None:
 
 
 def test_of_an_item_whose_beginning_was_missed_the_id_is_named() -> None:
-    assert Executing().heard(event(over())) == [("✓", "s2 (4.2 s)", "")]
+    assert Executing().heard(event(over())) == [("✓?", "s2 (reported, 4.2 s)", "")]
+
+
+@pytest.mark.parametrize(
+    ("level", "line"),
+    [
+        ("verified", ("✓", "s2: Implement JWT (verified, 4.2 s)", "")),
+        ("command_ok", ("✓?", "s2: Implement JWT (command ok, 4.2 s)", "")),
+        ("reported", ("✓?", "s2: Implement JWT (reported, 4.2 s)", "")),
+        (None, ("✓?", "s2: Implement JWT (reported, 4.2 s)", "")),
+    ],
+)
+def test_an_item_that_ends_says_how_sure_that_is(level: str | None, line: tuple[str, str, str]) -> None:
+    evidence = level and Evidence(EvidenceLevel(level))
+    listed = ListDelta(
+        "execute", changed={"s2": {"status": ("in_progress", "completed"), "evidence": (None, evidence)}}
+    )
+    assert executing(event(begun()), event(listed)).heard(event(over())) == [line]
 
 
 def test_an_execution_that_is_complete_says_how_much_in_what_time() -> None:

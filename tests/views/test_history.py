@@ -61,10 +61,10 @@ def test_other_fields_are_told_with_both_sides():
     session = three()
     session.update("t1", content="A", priority="high", depends_on=["t2", "t3"], interrupted=True)
     assert told(session, 2)[1] == 't1 "a" → "A", priority none → high, depends_on none → t2; t3, interrupted no → yes'
-    session.update("t1", status="completed", evidence={"level": "verified"})
-    assert told(session, 3)[1] == "t1 pending → completed, evidence none → verified"
+    session.update("t1", status="completed", evidence={"level": "command_ok"})
+    assert told(session, 3)[1] == "t1 pending → completed, evidence none → command ok"
     session.write([{"id": "t1", "status": "pending"}], title="New")
-    assert told(session, 4)[1:] == ['title "Agent Tasks" → "New"', "t1 completed → pending, evidence verified → none"]
+    assert told(session, 4)[1:] == ['title "Agent Tasks" → "New"', "t1 completed → pending, evidence command ok → none"]
 
 
 def test_a_moved_item_is_told_with_its_new_position():

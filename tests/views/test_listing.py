@@ -50,23 +50,43 @@ def test_a_list_has_counts_then_items_by_priority_then_finished_ones():
         "  ○ t2: Low one",
         "",
         "Finished",
-        "  ✓? t1: Read",
+        "  ✓? t1: Read (reported)",
         "  ⊘ t6: Old",
     ]
 
 
 @pytest.mark.parametrize(
-    ("evidence", "icon"),
-    [(None, "✓?"), (Evidence(EvidenceLevel.REPORTED), "✓?"), (Evidence(EvidenceLevel.VERIFIED), "✓")],
+    ("evidence", "line"),
+    [
+        (None, "✓? t1: Read (reported)"),
+        (Evidence(EvidenceLevel.INFERRED), "✓? t1: Read (inferred)"),
+        (Evidence(EvidenceLevel.REPORTED), "✓? t1: Read (reported)"),
+        (Evidence(EvidenceLevel.COMMAND_OK), "✓? t1: Read (command ok)"),
+        (Evidence(EvidenceLevel.VERIFIED), "✓ t1: Read"),
+    ],
 )
-def test_only_verified_completion_has_a_plain_tick(evidence: Evidence | None, icon: str):
-    assert list_lines([todo(1, "Read", Status.COMPLETED, evidence=evidence)])[-1] == f"  {icon} t1: Read"
+def test_only_verified_completion_has_a_plain_tick_and_the_others_their_word(evidence: Evidence | None, line: str):
+    assert list_lines([todo(1, "Read", Status.COMPLETED, evidence=evidence)])[-1] == f"  {line}"
+
+
+def test_the_check_of_an_open_item_is_shown_and_of_a_finished_one_why_it_is_not_verified():
+    noted = Evidence(EvidenceLevel.COMMAND_OK, "make", 0, note="check changed: tests/test_a.py")
+    items = [todo(1, "Fix", verify="make test"), todo(2, "Read", Status.COMPLETED, verify="make", evidence=noted)]
+    assert list_lines(items)[3:] == [
+        "No priority",
+        "  ○ t1: Fix",
+        "      check: make test",
+        "",
+        "Finished",
+        "  ✓? t2: Read (command ok)",
+        "      check changed: tests/test_a.py",
+    ]
 
 
 def test_the_owner_of_an_item_is_named_while_it_works():
     item = todo(1, "Read", Status.IN_PROGRESS, owner="w1")
     assert list_lines([item])[-1] == "  ● t1: Read (owner w1)"
-    assert list_lines([replace(item, status=Status.COMPLETED)])[-1] == "  ✓? t1: Read"
+    assert list_lines([replace(item, status=Status.COMPLETED)])[-1] == "  ✓? t1: Read (reported)"
 
 
 def test_counts_leave_out_the_zeros():

@@ -26,7 +26,7 @@ from headway.views.spending import spent_by_run
 from .report_logs import BEGAN, Story, item
 from .samples import HOSTILE
 
-VERIFIED = Evidence(EvidenceLevel.VERIFIED, "pytest -q", 0, ("a.py",))
+VERIFIED = Evidence(EvidenceLevel.VERIFIED, "pytest -q", 0, ("a.py",), 1.5, "collected 2 items\n2 passed")
 USED: dict[str, Any] = {"rounds": 2, "tool_calls": 5, "failed_calls": 1, "input_tokens": 100, "output_tokens": 10}
 
 
@@ -87,7 +87,37 @@ def test_an_item_has_the_sum_of_its_attempts_and_what_shows_that_it_is_done() ->
         10.0,
         False,
     )
-    assert record["evidence"] == {"reported": 2, "verified": 1}
+    assert record["evidence"] == {"inferred": 0, "reported": 2, "command_ok": 0, "verified": 1}
+
+
+def test_each_level_has_its_mark_and_word_and_a_check_its_time_and_last_lines() -> None:
+    noted = Evidence(EvidenceLevel.COMMAND_OK, "make", 0, note="check changed: tests/test_a.py")
+    inferred = Evidence(EvidenceLevel.INFERRED)
+    story = Story(
+        *(
+            item(name, name, verify=check)
+            for name, check in zip("abcde", (None, "make test", None, None, "all"), strict=True)
+        )
+    )
+    story.execution(1)
+    for item_id, evidence in (("a", VERIFIED), ("b", noted), ("c", inferred), ("d", None)):
+        story.start(item_id).wait(1).finish(item_id, evidence=evidence)
+    text = report_markdown(story.record_of())
+    assert "- Done: 4 of 5 (1 verified, 1 command ok, 1 reported, 1 inferred)" in text
+    lines = [line for line in text.split("\n") if line.startswith(("- ✓", "- ○", "  evidence", "  output", "  check"))]
+    assert [line.replace("\\", "") for line in lines] == [
+        "- ✓ a: a",
+        "  evidence: pytest -q → exit code 0 in 1.5 s; a.py",
+        "  output: collected 2 items; 2 passed",
+        "- ✓? b: b",
+        "  evidence: make → exit code 0; check changed: tests/test_a.py",
+        "  check: make test",
+        "- ✓? c: c",
+        "- ✓? d: d",
+        "- ○ e: e",
+        "  check: all",
+    ]
+    assert "  completed, command ok" in text and "  completed, inferred" in text
 
 
 def test_runs_of_sub_agents_are_counted_and_belong_to_their_items() -> None:

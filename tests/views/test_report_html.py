@@ -21,7 +21,26 @@ from .samples import HOSTILE, hostile_text
 
 TAGS = {
     *("html", "head", "meta", "title", "style", "body", "div", "header", "main", "section", "footer", "figure"),
-    *("figcaption", "p", "h1", "h2", "h3", "dl", "dt", "dd", "ul", "ol", "li", "span", "b", "bdi", "time", "table"),
+    *(
+        "figcaption",
+        "p",
+        "pre",
+        "br",
+        "h1",
+        "h2",
+        "h3",
+        "dl",
+        "dt",
+        "dd",
+        "ul",
+        "ol",
+        "li",
+        "span",
+        "b",
+        "bdi",
+        "time",
+        "table",
+    ),
     *("thead", "tbody", "tr", "th", "td", "svg", "g", "desc", "defs", "pattern", "rect", "line", "path", "text"),
 }
 ATTRIBUTES = {
@@ -29,7 +48,7 @@ ATTRIBUTES = {
     *("aria-hidden", "role", "tabindex", "scope", "data-name", "viewbox", "x", "y", "x1", "x2", "y1", "y2", "d"),
     *("width", "height", "rx", "fill", "text-anchor", "patternunits", "patterntransform"),
 }
-VOID = {"meta"}
+VOID = {"meta", "br"}
 
 
 class Page(HTMLParser):
@@ -88,7 +107,7 @@ def page_of(record: dict[str, Any]) -> Page:
 
 def eventful() -> Story:
     """Several at once, with a retry, a conflict, a failure, something dropped and something rolled back."""
-    verified = Evidence(EvidenceLevel.VERIFIED, "pytest -q", 0)
+    verified = Evidence(EvidenceLevel.VERIFIED, "pytest -q", 0, seconds=1.5, output="collected <2>\n2 passed")
     story = Story(
         item("a", "第一"), item("b", "Second"), item("c", "Third", "a", "b"), item("d", "Fourth"), item("e", "E")
     )
@@ -120,7 +139,17 @@ def test_everything_is_told_with_headings_and_pictures() -> None:
     page = page_of(eventful().record_of())
     for heading in ("Needs attention", "Timeline", "Dependencies", "Items", "Runs", "Execution 1: failed"):
         assert heading in page.text
-    for word in ("第一", "pytest -q → exit code 0", "a.py", "It broke again.", "Rolled back", "Dropped", "Conflict"):
+    for word in (
+        "第一",
+        "pytest -q → exit code 0 in 1.5 s",
+        "collected <2>",
+        "2 passed",
+        "a.py",
+        "It broke again.",
+        "Rolled back",
+        "Dropped",
+        "Conflict",
+    ):
         assert word in page.text
     assert "✓?" in page.text and "2 failed" in page.text and "1,010" in page.text and "$0.5000" in page.text
     assert "Critical path" in page.text and "1.8× as fast" in page.text
@@ -169,7 +198,7 @@ def everywhere(text: str) -> Story:
     story.execution(2, note=text).start(first).wait(1)
     story.finish(first, "conflict", reason=text, again=True, files=(text,))
     story.start(first).wait(1)
-    evidence = Evidence(EvidenceLevel.VERIFIED, f"c{text}", 1, (text,))
+    evidence = Evidence(EvidenceLevel.VERIFIED, f"c{text}", 1, (text,), 0.5, text, text)
     story.finish(first, "completed", evidence=evidence, reason=text, files=(text,))
     return story.end("error", text)
 

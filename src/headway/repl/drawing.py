@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from headway.core.model import Todo
 
-_STYLES = {"✓": "green", "✗": "red", "⊘": "yellow", "!": "yellow", "❌": "red", "?": "bold yellow"}
+_STYLES = {"✓": "green", "✓?": "green", "✗": "red", "⊘": "yellow", "!": "yellow", "❌": "red", "?": "bold yellow"}
 
 
 class Pen:

@@ -7,6 +7,7 @@ from headway.core.events import LeaseRenewal, ListDelta, PlanChange, PlanModeCha
 from headway.core.evidence import Evidence
 from headway.core.model import CompletionLog
 from headway.core.text import shown
+from headway.views.evidence_words import level_word
 from headway.views.terminal import visible
 
 TYPE_CHECKING = False
@@ -95,7 +96,7 @@ def _value(name: str, value: object) -> str:
     if value is None or value == ():
         return "none"
     if isinstance(value, Evidence):
-        return value.level
+        return level_word(value.level)
     if isinstance(value, tuple):
         return _text("; ".join(str(part)[:MAX_TEXT] for part in value[:MAX_TEXT]))  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
     if isinstance(value, bool):

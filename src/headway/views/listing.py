@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from headway.core.evidence import EvidenceLevel
+from headway.core.evidence import level_of
 from headway.core.model import FINISHED, Priority, Status, Todo, counts
 from headway.core.text import shown
 from headway.views.box import ICONS
+from headway.views.evidence_words import NOT_VERIFIED, level_mark, level_word
 from headway.views.terminal import visible
 
 TYPE_CHECKING = False
@@ -39,7 +40,7 @@ def list_lines(todos: Sequence[Todo]) -> list[str]:
                 lines += _active_lines(todo)
     finished = [todo for todo in todos if todo.status in FINISHED]
     if finished:
-        lines += ["", "Finished", *(f"  {todo_line(todo)}" for todo in finished)]
+        lines += ["", "Finished", *(line for todo in finished for line in _finished_lines(todo))]
     return lines
 
 
@@ -68,17 +69,21 @@ def counts_line(todos: Sequence[Todo]) -> str:
 
 
 def todo_line(todo: Todo) -> str:
-    """`✓ t1: Read the test`, with ✓? where completion is reported and not verified."""
-    icon = ICONS[todo.status]
-    if todo.status is Status.COMPLETED and (todo.evidence is None or todo.evidence.level is not EvidenceLevel.VERIFIED):
-        icon = "✓?"
-    marks: list[str] = []
+    """`✓ t1: Read the test`; where completion is not verified, `✓? t1: Read the test (reported)`."""
+    level = level_of(todo)
+    icon = ICONS[todo.status] if level is None else level_mark(level)
+    marks = [level_word(level)] if icon == NOT_VERIFIED else []
     if todo.interrupted:
         marks.append("interrupted")
     if todo.owner and todo.status is Status.IN_PROGRESS:
         marks.append(f"owner {_text(todo.owner, 60)}")
     tail = f" ({', '.join(marks)})" if marks else ""
     return f"{icon} {_text(todo.id, 60)}: {_text(todo.content)}{tail}"
+
+
+def _finished_lines(todo: Todo) -> list[str]:
+    note = todo.evidence.note if todo.evidence and level_of(todo) else None
+    return [f"  {todo_line(todo)}", *([f"      {_text(note)}"] if note else [])]
 
 
 def _active_lines(todo: Todo) -> list[str]:
@@ -92,6 +97,8 @@ def _active_lines(todo: Todo) -> list[str]:
     lines = [f"  {todo_line(todo)}"]
     if facts:
         lines.append(f"      {' · '.join(facts)}")
+    if todo.verify:
+        lines.append(f"      check: {_text(todo.verify)}")
     if todo.risks:
         lines.append(f"      risks: {_listed(todo.risks, MAX_TEXT, '; ')}")
     if todo.notes:

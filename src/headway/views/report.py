@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from headway.core.evidence import EvidenceLevel, evidence_record
+from headway.core.evidence import EvidenceLevel, evidence_record, level_of
 from headway.core.graph import critical_path
 from headway.core.model import MAIN_AGENT, Status, counts
 from headway.views.lanes import lanes_of
@@ -75,9 +75,7 @@ def _item(todo: Todo, reading: Reading, until: str) -> dict[str, Any]:
     attempts = reading.attempts.get(todo.id, [])
     records = _attempts(todo.id, reading)
     seconds = seconds_between(todo.started_at, todo.completed_at) if todo.started_at and todo.completed_at else None
-    level = None
-    if todo.status is Status.COMPLETED:
-        level = str(todo.evidence.level if todo.evidence else EvidenceLevel.REPORTED)
+    level = level_of(todo)
     return {
         "id": todo.id,
         "content": todo.content,
@@ -95,7 +93,8 @@ def _item(todo: Todo, reading: Reading, until: str) -> dict[str, Any]:
         **_used([*(attempt.use for attempt in attempts), reading.uses.get(todo.id, Use())]),
         "files": [*reading.files.get(todo.id, ())],
         "evidence": evidence_record(todo.evidence) if todo.evidence else None,
-        "evidence_level": level,
+        "evidence_level": level and str(level),
+        "verify": todo.verify,
         "error": _error(todo, attempts),
         "interrupted": todo.interrupted,
         "owner": todo.owner,

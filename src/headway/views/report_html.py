@@ -16,6 +16,7 @@ from headway.views.report_words import (
     OUTCOME_MARKS,
     Note,
     attention,
+    check_of,
     evidence_of,
     files_of,
     has_tokens,
@@ -23,6 +24,7 @@ from headway.views.report_words import (
     mark_of,
     moment,
     name_of,
+    output_of,
     own_runs,
     state_of,
     summary,
@@ -44,10 +46,13 @@ MOST_ATTEMPTS = 20
 """Of one item."""
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 _CONTENT = 600
-_FOOTER = "✓ verified: a check showed that it is done · ✓? reported: the agent said so. Times are UTC."
+_FOOTER = (
+    "✓ verified: its declared check passed · ✓? command ok: a command that could have failed succeeded after the last"
+    " edit; reported: the agent or a person said so; inferred: concluded from the agent's calls. Times are UTC."
+)
 _STRIP = (
     ("done", "✓", "verified"),
-    ("reported", "✓?", "reported"),
+    ("reported", "✓?", "not verified"),
     ("running", "●", "in progress"),
     ("blocked", "✗", "blocked"),
     ("quiet", "○", "not done"),
@@ -200,6 +205,10 @@ def _more(item: Mapping[str, Any]) -> Iterator[str]:
         yield f'<p class="more"><b>Files</b> {_bdi(files_of(item["files"]))}</p>'
     if evidence := evidence_of(item):
         yield f'<p class="more"><b>Evidence</b> {_bdi(evidence)}</p>'
+    if output := output_of(item):
+        yield f'<pre class="more">{"<br>".join(map(safe, output))}</pre>'
+    if check := check_of(item):
+        yield f'<p class="more"><b>Check</b> {_bdi(check)}</p>'
     if item["error"]:
         yield f'<p class="more wrong"><b>Error</b> {_bdi(text_of(item["error"], MAX_REASON))}</p>'
     if item["notes"] and item["notes"] != item["error"]:

@@ -12,6 +12,7 @@ from headway.views.report_words import (
     OUTCOME_MARKS,
     attention,
     calls_of,
+    check_of,
     evidence_of,
     execution_line,
     files_of,
@@ -22,6 +23,7 @@ from headway.views.report_words import (
     name_of,
     number_of,
     outcome_of,
+    output_of,
     own_runs,
     path_of,
     state_of,
@@ -91,8 +93,7 @@ def _item_lines(item: Mapping[str, Any]) -> Iterator[str]:
         yield f"  depends on: {escape(files_of(item['depends_on']))}"
     if item["files"]:
         yield f"  files: {escape(files_of(item['files']))}"
-    if evidence := evidence_of(item):
-        yield f"  evidence: {escape(evidence)}"
+    yield from _evidence_lines(item)
     if item["error"]:
         yield f"  error: {escape(text_of(item['error'], MAX_REASON))}"
     if item["notes"] and item["notes"] != item["error"]:
@@ -100,6 +101,15 @@ def _item_lines(item: Mapping[str, Any]) -> Iterator[str]:
     if len(item["attempts"]) > 1:
         tried = "; ".join(f"{each['place']} {outcome_of(each)}" for each in item["attempts"][:MOST_ROWS])
         yield f"  attempts: {tried}"
+
+
+def _evidence_lines(item: Mapping[str, Any]) -> Iterator[str]:
+    if evidence := evidence_of(item):
+        yield f"  evidence: {escape(evidence)}"
+    if output := output_of(item):
+        yield f"  output: {'; '.join(escape(line) for line in output)}"
+    if check := check_of(item):
+        yield f"  check: {escape(check)}"
 
 
 def _execution_lines(executions: Sequence[Mapping[str, Any]]) -> Iterator[str]:

@@ -24,7 +24,7 @@ h1,h2,.value{{font-family:{_SERIF};font-weight:600;letter-spacing:-.01em}}
 h1{{font-size:2.3rem;line-height:1.15;margin:.35rem 0 .5rem}}
 h2{{font-size:1.4rem;line-height:1.3;margin:0}}
 h3{{font-size:1rem;margin:0;font-weight:650}}
-code{{font:.86em {_MONO}}}
+code,pre{{font:.86em {_MONO}}}
 """
     + """
 p{margin:0}
@@ -77,6 +77,7 @@ td.mark{color:var(--c);font-weight:700;white-space:nowrap;width:2rem}
 td .id{font-weight:650;margin-right:.45em}
 td .more{font-size:.84rem;color:var(--muted);margin-top:.15rem}
 td .more b{font-weight:600}
+pre.more{white-space:pre-wrap;margin-bottom:0;padding-left:.7rem;border-left:2px solid var(--rule)}
 td .wrong{color:var(--blocked)}
 .left{font-size:.88rem;color:var(--muted);margin-top:.9rem}
 .tries{list-style:none;margin:.15rem 0 0;padding:0;font-size:.84rem;color:var(--muted)}

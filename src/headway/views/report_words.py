@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from headway.core.evidence import EvidenceLevel
 from headway.core.model import Status
 from headway.core.text import shown
 from headway.views.box import ICONS
+from headway.views.evidence_words import NOT_VERIFIED, count_levels, level_mark, level_word
 from headway.views.run_summary import duration, money
 from headway.views.spending import total_cost
 from headway.views.terminal import visible
@@ -24,7 +24,8 @@ MAX_TEXT = 200
 MAX_REASON = 500
 MAX_ID = 60
 MAX_FILES = 20
-REPORTED = "✓?"
+MAX_OUTPUT = 10
+"""Lines of a check's output."""
 OUTCOME_MARKS = {
     "completed": "✓",
     "blocked": "✗",
@@ -66,15 +67,15 @@ def name_of(item_id: str) -> str:
 
 
 def mark_of(item: Mapping[str, Any]) -> str:
-    """✓ for what is verified, ✓? for what is only reported."""
-    if item["status"] == Status.COMPLETED and item.get("evidence_level") != EvidenceLevel.VERIFIED:
-        return REPORTED
+    """✓ for what is verified, ✓? for what is completed and not verified."""
+    if item["status"] == Status.COMPLETED:
+        return level_mark(item.get("evidence_level"))
     return ICONS[Status(item["status"])]
 
 
 def state_of(item: Mapping[str, Any]) -> str:
     """`completed, verified`."""
-    level = f", {item['evidence_level']}" if item.get("evidence_level") else ""
+    level = f", {level_word(item['evidence_level'])}" if item.get("evidence_level") else ""
     cut = ", interrupted" if item.get("interrupted") else ""
     return f"{item['status'].replace('_', ' ')}{level}{cut}"
 
@@ -125,11 +126,28 @@ def evidence_of(item: Mapping[str, Any]) -> str:
     evidence: Mapping[str, Any] = item["evidence"] or {}
     parts: list[str] = []
     if evidence.get("command"):
-        code = evidence["exit_code"]
-        parts.append(f"{text_of(evidence['command'])}{'' if code is None else f' → exit code {code}'}")
+        code, seconds = evidence["exit_code"], evidence["seconds"]
+        ended = "" if code is None else f" → exit code {code}"
+        parts.append(f"{text_of(evidence['command'])}{ended}{'' if seconds is None else f' in {duration(seconds)}'}")
+    if evidence.get("note"):
+        parts.append(text_of(evidence["note"]))
     if evidence.get("files"):
         parts.append(files_of(evidence["files"]))
     return "; ".join(parts)
+
+
+def check_of(item: Mapping[str, Any]) -> str:
+    """The declared check, where its evidence does not name it."""
+    evidence: Mapping[str, Any] = item["evidence"] or {}
+    ran = evidence.get("command")
+    return text_of(item["verify"]) if item.get("verify") and item["verify"] != ran else ""
+
+
+def output_of(item: Mapping[str, Any]) -> list[str]:
+    """The last lines of the check."""
+    evidence: Mapping[str, Any] = item["evidence"] or {}
+    output = str(evidence.get("output") or "")
+    return [text_of(line) for line in output.splitlines()[-MAX_OUTPUT:]]
 
 
 def outcome_of(attempt: Mapping[str, Any]) -> str:
@@ -145,7 +163,7 @@ def summary(record: Mapping[str, Any]) -> list[Fact]:
     number, evidence = record["statistics"], record["evidence"]
     facts: list[Fact] = []
     if number["total"]:
-        sure = f"{evidence['verified']} verified ✓, {evidence['reported']} reported ✓?" if number["completed"] else ""
+        sure = count_levels(evidence) if number["completed"] else ""
         facts.append(Fact("Done", f"{number['completed']:,} of {number['total']:,}", sure))
     left = {
         "open": number["pending"] + number["in_progress"],
@@ -299,5 +317,5 @@ def path_of(path: Mapping[str, Any] | None, most: int = 20) -> str:
 def kind_of_item(item: Mapping[str, Any]) -> str:
     """Its colours: one of `pictures.drawing.KINDS`."""
     if item["status"] == Status.COMPLETED:
-        return "reported" if mark_of(item) == REPORTED else "done"
+        return "reported" if mark_of(item) == NOT_VERIFIED else "done"
     return {Status.BLOCKED: "blocked", Status.IN_PROGRESS: "running"}.get(Status(item["status"]), "quiet")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from headway.core.evidence import EvidenceLevel
+from collections import Counter
+
+from headway.core.evidence import level_of
 from headway.core.model import FINISHED, Status, Todo
 from headway.core.text import shown
+from headway.views.evidence_words import count_levels
 from headway.views.listing import todo_line
 from headway.views.terminal import visible
 
@@ -59,8 +62,7 @@ def end_line(reason: str, rounds: int, seconds: float, tokens: int, cost: float 
 
 def _list_lines(todos: Sequence[Todo]) -> list[str]:
     completed = [todo for todo in todos if todo.status is Status.COMPLETED]
-    verified = sum(_is_verified(todo) for todo in completed)
-    sure = f" ({verified} verified, {len(completed) - verified} reported)" if completed else ""
+    sure = f" ({count_levels(Counter(str(level_of(todo)) for todo in completed))})" if completed else ""
     cancelled = sum(todo.status is Status.CANCELLED for todo in todos)
     dropped = f", {cancelled} cancelled" if cancelled else ""
     lines = [f"Done: {len(completed)} of {len(todos)}{sure}{dropped}", *_items(completed)]
@@ -71,10 +73,6 @@ def _list_lines(todos: Sequence[Todo]) -> list[str]:
 def _items(todos: Sequence[Todo]) -> list[str]:
     more = [f"  … {len(todos) - _MOST_ITEMS} more"] if len(todos) > _MOST_ITEMS else []
     return [*(f"  {todo_line(todo)}" for todo in todos[:_MOST_ITEMS]), *more]
-
-
-def _is_verified(todo: Todo) -> bool:
-    return todo.evidence is not None and todo.evidence.level is EvidenceLevel.VERIFIED
 
 
 def money(cost: float | None) -> str:

@@ -188,4 +188,4 @@ def legend(bars: Sequence[Bar]) -> list[tuple[str, str, str]]:
 
 
 def _word(bar: Bar) -> str:
-    return "completed, only reported" if bar.mark == "✓?" else _WORDS.get(bar.outcome, bar.outcome or "")
+    return "completed, not verified" if bar.mark == "✓?" else _WORDS.get(bar.outcome, bar.outcome or "")

@@ -1,0 +1,27 @@
+"""How sure it is that something is done, in marks and words: only what is verified has a plain ✓."""
+
+from __future__ import annotations
+
+from headway.core.evidence import EvidenceLevel
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+VERIFIED = "✓"
+NOT_VERIFIED = "✓?"
+
+
+def level_mark(level: str | None) -> str:
+    return VERIFIED if level == EvidenceLevel.VERIFIED else NOT_VERIFIED
+
+
+def level_word(level: str | None) -> str:
+    """`command ok`; of what carries no evidence, `reported`."""
+    return str(level or EvidenceLevel.REPORTED).replace("_", " ")
+
+
+def count_levels(counts: Mapping[str, int]) -> str:
+    """`1 verified, 2 reported`: how many of each level, verified also where there is none."""
+    levels = [level for level in reversed(EvidenceLevel) if counts.get(level) or level is EvidenceLevel.VERIFIED]
+    return ", ".join(f"{counts.get(level, 0):,} {level_word(level)}" for level in levels)
