@@ -66,6 +66,37 @@ def test_edit_changes_the_text(headway: Headway, three: None) -> None:
     assert contents(headway)[2] == "Third, better"
 
 
+def test_an_item_has_the_check_that_was_typed_until_an_empty_one_removes_it(headway: Headway) -> None:
+    def check() -> str | None:
+        return data(headway("todos", "list", "--json"))["todos"][0]["verify"]
+
+    headway("todos", "add", "Fix the parser", "--verify", "pytest -q tests/test_parser.py")
+    assert check() == "pytest -q tests/test_parser.py"
+    assert "      check: pytest -q tests/test_parser.py\n" in headway("todos", "list").stdout
+    headway("todos", "edit", "t1", "--verify", "make test")
+    assert check() == "make test"
+    headway("todos", "edit", "t1", "--verify", "")
+    assert check() is None
+
+
+def test_edit_changes_what_is_named_and_an_empty_value_removes_it(headway: Headway, three: None) -> None:
+    def item() -> list[object]:
+        todo = data(headway("todos", "list", "--json"))["todos"][2]
+        return [todo[name] for name in ("content", "priority", "depends_on", "module", "estimated_time")]
+
+    more = ["--depends-on", "t1", "--depends-on", "t2", "--module", "core", "--time", "45min"]
+    assert headway("todos", "edit", "t3", "--priority", "HIGH", *more).stdout.startswith("✅ Changed t3 “Third”\n")
+    assert item() == ["Third", "high", ["t1", "t2"], "core", "45min"]
+    headway("todos", "edit", "t3", "Better", "--priority", "", "--depends-on", "", "--module", "", "--time", "")
+    assert item() == ["Better", None, [], None, None]
+
+
+def test_an_edit_of_nothing_says_what_can_be_changed(headway: Headway, three: None) -> None:
+    assert "Name what to change: a new text, --verify" in headway("todos", "edit", "t3", code=2).stderr
+    assert "content: Required" in headway("todos", "edit", "t3", "", code=1).stderr
+    assert "Unknown id 't9'" in headway("todos", "edit", "t3", "--depends-on", "t9", code=1).stderr
+
+
 def test_move_changes_the_order(headway: Headway, three: None) -> None:
     headway("todos", "move", "t3", "1")
     assert contents(headway) == ["Third", "First", "Second 第二"]

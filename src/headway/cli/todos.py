@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from headway.cli.execute import execute_all, execute_one, rollback
@@ -33,6 +35,7 @@ todos.add_command(execute_all)
 todos.add_command(rollback)
 
 PRIORITIES = [str(level) for level in Priority]
+_VERIFY = "Command that shows that it is done: it fails until then."
 _id_argument = click.argument("todo_id", metavar="ID", shell_complete=complete_ids)
 
 
@@ -64,22 +67,67 @@ def next_todos(chosen: Chosen) -> None:
 @click.option("--after", metavar="ID", shell_complete=complete_ids, help="Put it after this item, not at the end.")
 @click.option("--priority", type=click.Choice(PRIORITIES, case_sensitive=False), help="How urgent it is.")
 @click.option("--depends-on", metavar="ID", multiple=True, shell_complete=complete_ids, help="What must be done first.")
+@click.option("--verify", metavar="COMMAND", help=_VERIFY)
 @common
-def add(chosen: Chosen, text: str, after: str | None, priority: str | None, depends_on: tuple[str, ...]) -> None:
+def add(
+    chosen: Chosen,
+    text: str,
+    after: str | None,
+    priority: str | None,
+    depends_on: tuple[str, ...],
+    verify: str | None,
+) -> None:
     """Add an item."""
     session = chosen.open(must_exist=False)
-    todo = session.add(text, after=after, priority=priority, depends_on=list(depends_on))
+    todo = session.add(text, after=after, priority=priority, depends_on=list(depends_on), verify=verify)
     print_todo(chosen, session, todo, f"✅ Added {quoted(todo)}")
 
 
 @todos.command()
 @_id_argument
-@click.argument("text")
+@click.argument("text", required=False)
+@click.option("--verify", metavar="COMMAND", help=_VERIFY)
+@click.option(
+    "--depends-on", metavar="ID", multiple=True, shell_complete=complete_ids, help="What must be done first, in all."
+)
+@click.option(
+    "--priority",
+    type=click.Choice([*PRIORITIES, ""], case_sensitive=False),
+    metavar="|".join(PRIORITIES),
+    help="How urgent it is.",
+)
+@click.option("--module", help="Part of the project it belongs to.")
+@click.option("--time", metavar="TIME", help="How long it is expected to take, such as 45min.")
 @common
-def edit(chosen: Chosen, todo_id: str, text: str) -> None:
-    """Change the text of an item."""
+def edit(
+    chosen: Chosen,
+    todo_id: str,
+    text: str | None,
+    verify: str | None,
+    depends_on: tuple[str, ...],
+    priority: str | None,
+    module: str | None,
+    time: str | None,
+) -> None:
+    """Change the text or other fields of an item; an empty value removes a field.
+
+    \b
+    headway todos edit t1 "Write the parser"
+    headway todos edit t1 --verify "pytest -q tests/test_parser.py"
+    headway todos edit t1 --priority high --depends-on t2 --depends-on t3
+    """
+    given: dict[str, Any] = {"verify": verify, "priority": priority, "module": module, "estimated_time": time}
+    fields = {name: value or None for name, value in given.items() if value is not None}
+    if text is not None:
+        fields["content"] = text
+    if depends_on:
+        fields["depends_on"] = [needed for needed in depends_on if needed]
+    if not fields:
+        raise click.UsageError(
+            "Name what to change: a new text, --verify, --depends-on, --priority, --module or --time."
+        )
     session = chosen.open()
-    todo = session.update(todo_id, content=text)
+    todo = session.update(todo_id, **fields)
     print_todo(chosen, session, todo, f"✅ Changed {quoted(todo)}")
 
 
