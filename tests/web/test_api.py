@@ -182,15 +182,23 @@ def test_an_item_that_is_wrong_begins_nothing(server: Server, name: str) -> None
 
 def test_items_are_added_where_they_are_wanted(server: Server, name: str, begun: Begun) -> None:
     begun("a", "b")
-    made = server.made(name, "add", content="Between", after="a", priority="high", depends_on=["a", "b"])
+    made = server.made(name, "add", content="Between", after="a", priority="high", verify="make", depends_on=["a", "b"])
     assert contents(server, name) == ["Do a", "Between", "Do b"]
     added = server.state(name)["todos"][1]
     assert (added["id"], added["priority"], added["depends_on"]) == (made["id"], "high", ["a", "b"])
+    assert added["verify"] == "make"
 
 
 def test_items_are_edited_moved_and_dropped(server: Server, name: str, begun: Begun) -> None:
     begun("a", "b", item("c", "a"))
-    fields = {"content": "New", "priority": "low", "notes": "N", "module": "m", "estimated_time": "1h"}
+    fields = {
+        "content": "New",
+        "priority": "low",
+        "notes": "N",
+        "module": "m",
+        "estimated_time": "1h",
+        "verify": "make test",
+    }
     assert server.made(name, "edit", id="a", **fields)["id"] == "a"
     assert {key: server.state(name)["todos"][0][key] for key in fields} == fields
     server.made(name, "edit", id="a", notes=None, status="in_progress")

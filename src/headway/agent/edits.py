@@ -144,6 +144,7 @@ _WORDS = {
     "depends_on": "depends on",
     "module": "module",
     "estimated_time": "time",
+    "verify": "check",
     "risks": "risks",
 }
 """The fields that are told of, the most important first, and the words before what they are now."""

@@ -31,6 +31,7 @@ class Add(_Change):
     content: str
     after: str | None = None
     priority: str | None = None
+    verify: str | None = None
     depends_on: list[str] = Field(default=[], max_length=MOST_IDS)
 
 
@@ -52,6 +53,7 @@ class Edit(_Change):
     notes: str | None = None
     module: str | None = None
     estimated_time: str | None = None
+    verify: str | None = None
     depends_on: list[str] | None = Field(default=None, max_length=MOST_IDS)
 
 
@@ -101,6 +103,8 @@ def made(session: Session, change: AnyChange) -> dict[str, Any]:
             fields: dict[str, object] = {"depends_on": change.depends_on} if change.depends_on else {}
             if change.priority is not None:
                 fields["priority"] = change.priority
+            if change.verify is not None:
+                fields["verify"] = change.verify
             return {"id": session.add(change.content, after=change.after, actor=PERSON, **fields).id}
         case Edit():
             session.update(change.id, **change.model_dump(exclude={"kind", "id"}, exclude_unset=True))

@@ -69,9 +69,17 @@ class Story:
     def _items(self) -> list[Form]:
         word, ids = self.word, self.ids
         evidence = {"level": "verified", "command": word("evidence"), "exit_code": 0, "files": [word("file")]}
+        evidence |= {"seconds": 1.5, "output": word("check output"), "note": word("evidence note")}
         texts = {name: word(name) for name in ("notes", "module", "estimated_time")}
         return [
-            {"id": ids["done"], "content": word("content"), "status": "completed", "evidence": evidence, **texts},
+            {
+                "id": ids["done"],
+                "content": word("content"),
+                "status": "completed",
+                "verify": word("check"),
+                "evidence": evidence,
+                **texts,
+            },
             {"id": ids["said"], "content": word("content said"), "status": "completed", "priority": "low"},
             {"id": ids["now"], "content": word("content now"), "active_form": word("active"), "priority": "high"},
             {"id": ids["stuck"], "content": word("content stuck"), "risks": [word("risk"), word("other risk")]},
@@ -83,7 +91,12 @@ class Story:
     def _plan(self) -> Form:
         word, ids = self.word, self.ids
         step = {"id": ids["done"], "description": word("step"), "module": word("step module")}
-        more = {"dependencies": [ids["done"]], "risks": [word("step risk")], "estimatedTime": word("step time")}
+        more = {
+            "dependencies": [ids["done"]],
+            "risks": [word("step risk")],
+            "estimatedTime": word("step time"),
+            "verify": word("step check"),
+        }
         return {
             "title": word("plan title"),
             "overview": word("overview"),

@@ -323,7 +323,9 @@ async def test_on_a_phone_everything_is_large_enough_and_nothing_is_cut_off(
 async def test_what_is_verified_looks_so_on_the_timeline_too(tabs: Tabs, name: str, begun: Begun) -> None:
     session = begun("a")
     session.update("a", status="in_progress")
-    session.update("a", status="completed", evidence={"level": "verified", "command": "true", "exit_code": 0})
+    session.update(
+        "a", status="completed", evidence={"level": "verified", "command": "true", "exit_code": 0, "seconds": 1}
+    )
     page = await tabs.open(name, view="timeline")
     bar = page.locator("#view-timeline .lane").filter(has_text="You").locator(".stretch")
     await expect(bar).to_have_count(1)

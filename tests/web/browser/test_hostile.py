@@ -147,6 +147,7 @@ async def test_markup_is_text_in_the_list_the_detail_and_what_is_asked(tabs: Tab
     detail = page.locator("#detail")
     await row(page, story.ids["done"]).locator(".open").click()
     await reads(detail, "id-done", "content", "evidence", "file", "module", "estimated_time", "notes", "id-next")
+    await reads(detail, "check", "check output", "evidence note")
     await row(page, story.ids["stuck"]).locator(".open").click()
     await open_all(detail)
     await reads(detail, "id-stuck", "content stuck", "reason", "risk", "other risk", "last words", "its file")

@@ -110,7 +110,7 @@ async def test_a_clock_that_is_set_back_spoils_nothing(tabs: Tabs, name: str, be
     session = begun("a")
     times = iter([f"2026-01-02T03:04:{second:02}.000Z" for second in (5, 9, 7, 8, 40, 30, 50, 20, 10, 59, 5)])
     clocked = headway.Session(session.log, clock=lambda: next(times))
-    for evidence in (None, {"level": "verified", "command": "true"}):
+    for evidence in (None, {"level": "verified", "command": "true", "seconds": 1}):
         clocked.update("a", status="in_progress", actor="worker")
         clocked.update("a", status="completed", actor="worker", evidence=evidence)
     page = await tabs.open(name, view="timeline")
@@ -136,7 +136,9 @@ async def test_what_was_done_one_after_the_other_is_in_one_line_of_the_timeline(
         session.update(todo.id, status="in_progress", actor="worker")
         session.update(todo.id, status="completed", actor="worker")
     session.update("t0", status="in_progress", actor="worker")
-    session.update("t0", status="completed", actor="worker", evidence={"level": "verified", "command": "true"})
+    session.update(
+        "t0", status="completed", actor="worker", evidence={"level": "verified", "command": "true", "seconds": 1}
+    )
     session.update("t8", status="in_progress", actor="worker")
     for number in range(12):
         server.made(name, "edit", id="t8", content=f"Do it {number}")

@@ -327,12 +327,12 @@ async def test_an_item_tells_what_was_done_on_it_and_who_has_it(
     await expect(detail.locator(".try")).to_contain_text(
         re.compile("Attempt 1 .* completed .* 2 calls.*It is done.", re.S)
     )
-    await expect(facts.filter(has_text="Evidence")).to_contain_text("✓ verified")
+    await expect(facts.filter(has_text="Evidence")).to_contain_text("✓? reported")
     await expect(facts.filter(has_text="Took")).to_contain_text(" s")
     await expect(facts.filter(has_text="Tool calls")).to_contain_text("2, 1 failed")
     await facts.filter(has_text="Needed by").get_by_role("button", name="b").click()
     await expect(detail.get_by_role("heading", name="Do b")).to_be_visible()
-    await expect(facts.filter(has_text="Depends on").get_by_role("button")).to_have_text("✓ a")
+    await expect(facts.filter(has_text="Depends on").get_by_role("button")).to_have_text("✓? a")
     assert session.claim("worker-1") is not None
     await expect(facts.filter(has_text="Owner")).to_have_text(re.compile(r"worker-1 until \d\d:\d\d"))
     session.update("b", status="completed", actor="worker-1")

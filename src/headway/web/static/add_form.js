@@ -21,11 +21,12 @@ export function mountAdding(element, { left }) {
   const problem = problemPlace();
   text = h("textarea", { name: "content", rows: "1", dir: "auto", "aria-label": "New item", placeholder: "Add an item — what is to be done?" });
   const priority = h("select", { name: "priority", "aria-label": "Priority of the new item" }, h("option", { value: "" }, "Priority"), ...PRIORITIES.map((one) => h("option", { value: one }, one[0].toUpperCase() + one.slice(1))));
+  const check = h("input", { type: "text", name: "verify", dir: "ltr", autocomplete: "off", spellcheck: "false", "aria-label": "Its check: a command that fails until it is done", placeholder: "Check (a command)" });
   const where = h("input", { type: "checkbox", name: "after" });
   const whereName = h("span", { dir: "auto", class: "said" });
   const place = h("label", { class: "tick", hidden: true }, where, whereName);
   const button = h("button", { class: "primary", type: "submit" }, "Add");
-  const form = h("form", { class: "adding", novalidate: true, "aria-label": "Add an item" }, text, h("div", { class: "adding-how" }, place, priority, button), problem);
+  const form = h("form", { class: "adding", novalidate: true, "aria-label": "Add an item" }, text, h("div", { class: "adding-how" }, place, check, priority, button), problem);
   let shown = null;
   /** Texts that the server does not have yet, oldest first; and for each session what is in the field. */
   const waiting = [];
@@ -58,6 +59,7 @@ export function mountAdding(element, { left }) {
       fill(session, together([...texts, typed.get(session)]));
     }
     priority.value = back[0].fields.priority ?? "";
+    check.value = back[0].fields.verify ?? "";
   };
   form.addEventListener("submit", (event) => {
     event.preventDefault();
@@ -66,10 +68,10 @@ export function mountAdding(element, { left }) {
       showProblem(problem, new Problem("Write what is to be done first."));
       return text.focus();
     }
-    const fields = { ...(priority.value && { priority: priority.value }), ...(where.checked && !place.hidden && { after: route.item }) };
+    const fields = { ...(priority.value && { priority: priority.value }), ...(check.value.trim() && { verify: check.value.trim() }), ...(where.checked && !place.hidden && { after: route.item }) };
     waiting.push({ session: store.session.name, content, fields });
     fill(store.session.name, "");
-    priority.value = "";
+    priority.value = check.value = "";
     if (waiting.length === 1) send();
   });
   text.addEventListener("keydown", (event) => {

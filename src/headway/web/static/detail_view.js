@@ -10,7 +10,7 @@ import { changeStatus, dropItem, executeItem, rollBackItem, setStatus } from "./
 import { go, route } from "./route.js";
 import { store } from "./store.js";
 import { line } from "./text.js";
-import { inFull, itemLasted, moment } from "./time.js";
+import { inFull, itemLasted, lasted, moment } from "./time.js";
 import { kindOf, markOf, statusOf } from "./words.js";
 
 const drafts = new Map();
@@ -102,12 +102,22 @@ function links(ids) {
   }));
 }
 
+const LEVELS = {
+  verified: " — its declared check passed",
+  command_ok: " — a command that could have failed succeeded after the last edit",
+  reported: " — the agent or a person said so",
+  inferred: " — concluded from the agent’s calls",
+};
+
 function evidence(found) {
   if (!found) return null;
-  const verified = found.level === "verified";
+  const level = line(found.level, 40);
+  const ended = [found.exit_code === null ? "" : `exit code ${found.exit_code}`, found.seconds === null ? "" : lasted(found.seconds)].filter(Boolean).join(", ");
   return h("div", {},
-    h("p", {}, verified ? "✓ verified" : "✓? reported", verified ? "" : h("span", { class: "soft" }, " — nothing that ran shows it")),
-    found.command ? h("pre", { class: "command", dir: "ltr" }, line(found.command, 2000), found.exit_code === null ? "" : h("span", { class: "soft" }, `  → exit code ${found.exit_code}`)) : null,
+    h("p", {}, `${level === "verified" ? "✓" : "✓?"} ${level.replace("_", " ")}`, h("span", { class: "soft" }, LEVELS[level] ?? "")),
+    found.note ? h("p", {}, said(line(found.note, 500))) : null,
+    found.command ? h("pre", { class: "command", dir: "ltr" }, line(found.command, 2000), ended ? h("span", { class: "soft" }, `  → ${ended}`) : "") : null,
+    found.output ? longText(found.output, { class: "output", tabindex: "0" }) : null,
     found.files.length ? h("p", { class: "fact" }, found.files.slice(0, 20).map((file) => said(file, "code")), found.files.length > 20 ? ` and ${found.files.length - 20} more` : "") : null,
   );
 }
@@ -120,6 +130,7 @@ function facts(todo) {
   const round = (number) => (number === null ? "" : h("span", { class: "soft" }, ` round ${number}`));
   return [
     ["Evidence", evidence(todo.evidence)],
+    ["Check", todo.verify && h("pre", { class: "command", dir: "ltr" }, line(todo.verify, 2000))],
     ["Priority", todo.priority],
     ["Owner", todo.owner && h("span", {}, said(todo.owner), todo.lease_until ? h("span", { class: "soft" }, ` until ${moment(todo.lease_until)}`) : "")],
     ["Depends on", todo.depends_on.length ? links(todo.depends_on) : null],

@@ -24,6 +24,7 @@ const FIELDS = {
   priority: { label: "Priority", make: () => select("priority", [["", "None"], ...PRIORITIES.map((one) => [one, one[0].toUpperCase() + one.slice(1)])], ""), show: (value) => value ?? "", read: (text) => text || null },
   module: { label: "Module", make: () => input("module"), show: (value) => value ?? "", read: (text) => text.trim() || null },
   estimated_time: { label: "Expected time", make: () => input("estimated_time"), show: (value) => value ?? "", read: (text) => text.trim() || null },
+  verify: { label: "Check", hint: "A command that fails until the item is done.", make: () => input("verify", { dir: "ltr", spellcheck: "false" }), show: (value) => value ?? "", read: (text) => text.trim() || null },
   depends_on: { label: "Depends on", hint: "Ids, one per line.", make: () => area("depends_on", "2"), show: (value) => value.join("\n"), read: idsOf },
   notes: { label: "Notes", make: () => area("notes", "4"), show: (value) => value ?? "", read: (text) => text.trim() || null },
 };

@@ -4,7 +4,7 @@ import { h, setAttribute, setText } from "./dom.js";
 import { unmet } from "./graph_math.js";
 import { line } from "./text.js";
 import { itemLasted } from "./time.js";
-import { kindOf, markOf, statusOf } from "./words.js";
+import { kindOf, levelOf, markOf, statusOf } from "./words.js";
 
 const MOST_TEXT = 400;
 const MOST_META = 60;
@@ -50,6 +50,7 @@ export class ItemRow {
       todo.owner ? ["owner", `by ${line(todo.owner, MOST_META)}`] : null,
       todo.interrupted ? ["interrupted", "interrupted"] : null,
       todo.status === "blocked" && todo.notes ? ["reason", line(todo.notes, 120)] : null,
+      markOf(todo) === "✓?" ? ["level", levelOf(todo)] : null,
       todo.evidence?.command ? ["evidence", line(todo.evidence.command, MOST_META)] : null,
       todo.failed_calls ? ["failed", `${todo.failed_calls} of ${todo.tool_calls} calls failed`] : null,
       ["lasted", itemLasted(todo) || (todo.estimated_time && todo.status === "pending" ? `about ${line(todo.estimated_time, 24)}` : "")],

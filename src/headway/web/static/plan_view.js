@@ -73,7 +73,7 @@ function writeIt() {
   const opened = openDialog({
     title: store.session.plan ? "Edit the plan" : "Write a plan",
     wide: true,
-    content: [field("Plan as JSON", text, "title, overview and steps (id, description; module, dependencies, risks, estimatedTime); risks, testingStrategy, estimatedDuration.")],
+    content: [field("Plan as JSON", text, "title, overview and steps (id, description; module, dependencies, risks, estimatedTime, verify); risks, testingStrategy, estimatedDuration.")],
     action: "Save",
     work: sameSession(() => {
       const other = changedMeanwhile();
@@ -122,6 +122,7 @@ function step(one) {
   const about = [
     one.module ? said(one.module, "span", { class: "about-module" }) : null,
     one.estimatedTime ? h("span", {}, "about ", said(one.estimatedTime)) : null,
+    one.verify ? h("span", {}, "check: ", said(line(one.verify, 300), "code")) : null,
     one.dependencies?.length ? h("span", {}, "after ", one.dependencies.flatMap((id, index) => [index ? ", " : "", said(line(id, 60), "span", { class: "about-id" })])) : null,
   ].filter(Boolean);
   return h(

@@ -46,6 +46,7 @@ function markVerified(completions, items) {
     const todo = items.get(one.item);
     const isVerified = todo?.status === "completed" && todo.evidence?.level === "verified" && last.get(one.item) === one;
     one.kind = isVerified ? "done" : "reported";
+    one.level = last.get(one.item) === one && todo?.status === "completed" ? (todo.evidence?.level ?? "reported") : "reported";
   }
 }
 

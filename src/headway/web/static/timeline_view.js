@@ -48,7 +48,7 @@ function bar(one, axis, now) {
   const to = one.to ?? now;
   const content = store.session.items.get(one.item)?.content ?? "";
   const took = lasted((to - one.from) / 1000);
-  const words = `${line(one.item, 60)}: ${line(content, 120)} — ${clock(one.from)}${one.to === null ? `, since ${took}` : ` to ${clock(to)}, ${took}`}`;
+  const words = `${line(one.item, 60)}: ${line(content, 120)} — ${clock(one.from)}${one.to === null ? `, since ${took}` : ` to ${clock(to)}, ${took}`}${one.level ? `, ${line(one.level, 40).replace("_", " ")}` : ""}`;
   setAttribute(element, "class", `stretch k-${one.kind} ${one.item === route.item ? "is-chosen" : ""}`);
   setText(element.firstElementChild, MARKS[one.kind]);
   setText(element.lastElementChild, line(`${one.item} ${content}`, 80));

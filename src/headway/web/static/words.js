@@ -20,22 +20,27 @@ export const MODES = {
   yolo: "Never ask",
 };
 
-/** ✓ for what is verified, ✓? for what is only reported. */
+/** How sure it is that a completed item is done: verified, command ok, reported or inferred. */
+export function levelOf(todo) {
+  return todo.status === "completed" ? line(todo.evidence?.level ?? "reported", 40).replace("_", " ") : null;
+}
+
+/** ✓ for what is verified, ✓? for what is completed and not verified. */
 export function markOf(todo) {
-  return todo.status === "completed" && todo.evidence?.level !== "verified" ? "✓?" : (MARKS[todo.status] ?? "○");
+  return todo.status === "completed" && levelOf(todo) !== "verified" ? "✓?" : (MARKS[todo.status] ?? "○");
 }
 
 export const plainMark = (status) => MARKS[status] ?? "○";
 
 /** Which colours an item has. */
 export function kindOf(todo) {
-  if (todo.status === "completed" && todo.evidence?.level !== "verified") return "reported";
+  if (todo.status === "completed" && levelOf(todo) !== "verified") return "reported";
   return KINDS[todo.status] ?? "quiet";
 }
 
 export function statusOf(todo) {
   const name = STATUS_NAMES[todo.status] ?? line(todo.status);
-  if (todo.status === "completed") return `${name}, ${todo.evidence?.level === "verified" ? "verified" : "reported"}`;
+  if (todo.status === "completed") return `${name}, ${levelOf(todo)}`;
   return todo.interrupted ? `${name}, interrupted` : name;
 }
 
