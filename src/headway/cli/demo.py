@@ -128,7 +128,7 @@ def _show_end(session: Session, folder: str) -> None:
     from headway.cli.report import write_html
     from headway.views.listing import list_lines
 
-    click.echo("\n4. What came of it: ✓ was shown by a command, ✓? only reported\n")
+    click.echo("\n4. What came of it: ✓ its check passed, ✓? not verified\n")
     click.echo("\n".join(f"    {line}".rstrip() for line in list_lines(session.todos)))
     click.echo(f"\n    $ {TEST}\n    {_tests(folder)}")
     click.echo(f"\n5. The report, with timeline and graph: open {write_html(session, folder)}")

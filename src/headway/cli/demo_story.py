@@ -68,6 +68,7 @@ PLAN = {
             "description": "Give each language a reader of its own",
             "module": "readers",
             "estimatedTime": "10min",
+            "verify": f"python3 -c 'import readers' && {TEST} test_dates.Iso",
         },
         {
             "id": "step-2",
@@ -75,6 +76,7 @@ PLAN = {
             "module": "english",
             "dependencies": ["step-1"],
             "estimatedTime": "15min",
+            "verify": f"{TEST} test_dates.English",
         },
         {
             "id": "step-3",
@@ -83,6 +85,7 @@ PLAN = {
             "dependencies": ["step-1"],
             "risks": ["People write spaces between the parts."],
             "estimatedTime": "20min",
+            "verify": f"{TEST} test_dates.Chinese",
         },
         {
             "id": "step-4",
@@ -90,12 +93,14 @@ PLAN = {
             "module": "docs",
             "dependencies": ["step-1"],
             "estimatedTime": "5min",
+            "verify": "grep -rq '15 Nov 2026' --include='*.md' .",
         },
         {
             "id": "step-5",
             "description": "Run the whole suite",
             "dependencies": ["step-2", "step-3", "step-4"],
             "estimatedTime": "5min",
+            "verify": TEST,
         },
     ],
     "testingStrategy": f"Each language by its own tests, then all of them with {TEST}.",
