@@ -58,15 +58,15 @@ def test_what_nothing_shows_is_refused_once_and_completed_when_a_command_shows_i
         turn("", OPEN),
         turn("", write("a.txt")),
         turn("", DONE),
-        turn("", bash("cat a.txt")),
+        turn("", bash("diff a.txt a.txt")),
         turn("", DONE),
         "End.",
     ]
     out = ran(*steps)
     assert asked() == 1 and [text for text in told() if NOTHING_SHOWS in text]
-    assert evidence() == [("completed", "verified")]
+    assert evidence() == [("completed", "command_ok")]
     assert re.search("^✗ TodoWrite.*: ", out, re.MULTILINE), "the person sees the refusal"
-    assert "Done: 1 of 1 (1 verified, 0 reported)" in out
+    assert "Done: 1 of 1 (0 verified, 1 command ok)" in out
 
 
 def test_a_model_that_insists_is_believed_and_the_item_is_only_reported(headway: Headway) -> None:
@@ -78,8 +78,8 @@ def test_a_model_that_insists_is_believed_and_the_item_is_only_reported(headway:
 
 
 def test_what_a_command_has_shown_is_not_asked_about() -> None:
-    ran(turn("", OPEN), turn("", write("a.txt")), turn("", bash("cat a.txt")), turn("", DONE), "End.")
-    assert asked() == 0 and evidence() == [("completed", "verified")]
+    ran(turn("", OPEN), turn("", write("a.txt")), turn("", bash("diff a.txt a.txt")), turn("", DONE), "End.")
+    assert asked() == 0 and evidence() == [("completed", "command_ok")]
 
 
 def test_without_the_flag_nobody_is_asked() -> None:
@@ -98,13 +98,13 @@ def test_what_a_person_calls_done_needs_no_evidence(headway: Headway) -> None:
 
 
 @pytest.mark.parametrize("words", [ALL, ("todos", "execute", "s1")])
-def test_an_item_that_nothing_shows_is_asked_about_once_and_verified_by_what_then_runs(words: tuple[str, ...]) -> None:
+def test_an_item_that_nothing_shows_is_asked_about_once_and_shown_by_what_then_runs(words: tuple[str, ...]) -> None:
     listed("s1")
-    turns = [turn("", write("a.txt")), "Written.", turn("", bash("cat a.txt")), "Checked."]
+    turns = [turn("", write("a.txt")), "Written.", turn("", bash("diff a.txt a.txt")), "Checked."]
     ended = run(*words, "--mode=yolo", "--require-evidence", "--model", scripted(s1=turns))
     assert ended.code == 0, ended.out
     assert [task for task in tasks() if task.startswith("Nothing shows yet that the item is done")]
-    assert evidence() == [("completed", "verified")]
+    assert evidence() == [("completed", "command_ok")]
     assert [line for line in said(ended) if line in ("Written.", "Checked.")] == ["Written.", "Checked."]
     assert len(starts()) == 1, "that is one attempt"
 
@@ -118,12 +118,12 @@ def test_an_item_that_nothing_can_show_is_completed_as_reported(headway: Headway
     assert headway("todos", "list").output.count("✓? s") == 2
 
 
-def test_the_marks_tell_verified_from_reported_after_an_execution(headway: Headway) -> None:
+def test_the_marks_and_words_tell_how_sure_each_item_is_after_an_execution(headway: Headway) -> None:
     listed(item("s1", "Checked"), item("s2", "Said"), item("s3", "Broken"))
     model = scripted(
-        s1=[turn("", write("a")), turn("", bash("cat a")), "Done."], s2=[turn("", write("b")), "Done."], s3=FAILS
+        s1=[turn("", write("a")), turn("", bash("diff a a")), "Done."], s2=[turn("", write("b")), "Done."], s3=FAILS
     )
     assert run(*ALL, "--mode=yolo", "--retries=0", "--model", model).code == 1
     lines = [line.strip() for line in headway("todos", "list").output.splitlines()]
-    assert "✓ s1: Checked" in lines and "✓? s2: Said" in lines and "✗ s3: Broken" in lines
+    assert "✓? s1: Checked (command ok)" in lines and "✓? s2: Said (reported)" in lines and "✗ s3: Broken" in lines
     assert states() == {"s1": "completed", "s2": "completed", "s3": "blocked"}

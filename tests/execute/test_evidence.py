@@ -37,6 +37,8 @@ from .executing import (
     write,
 )
 
+OK = "cmp /bin/sh /bin/sh"
+"""A command that could have failed."""
 REFUSAL = "Nothing shows yet that this is done"
 
 
@@ -51,19 +53,23 @@ def level(session: Session, todo_id: str) -> str | None:
 @pytest.mark.parametrize(
     ("turns", "expected"),
     [
-        ([bash("true")], "verified"),
-        ([write("a.txt", "a"), bash("true")], "verified"),
-        ([bash("true"), write("a.txt", "a")], "reported"),
-        ([write("a.txt", "a"), bash("true"), write("b.txt", "b")], "reported"),
-        ([write("a.txt", "a"), bash("true"), write("b.txt", "b"), bash("true")], "verified"),
-        ([bash("false"), bash("true")], "verified"),
+        ([bash(OK)], "command_ok"),
+        ([write("a.txt", "a"), bash(OK)], "command_ok"),
+        ([bash(OK), write("a.txt", "a")], "reported"),
+        ([write("a.txt", "a"), bash(OK), write("b.txt", "b")], "reported"),
+        ([write("a.txt", "a"), bash(OK), write("b.txt", "b"), bash(OK)], "command_ok"),
+        ([bash("false"), bash(OK)], "command_ok"),
         ([write("a.txt", "a")], "reported"),
         ([], "reported"),
+        ([write("a.txt", "a"), bash("true")], "reported"),
+        ([write("a.txt", "a"), bash("cat a.txt")], "reported"),
+        ([write("a.txt", "a"), bash("false || true")], "reported"),
+        ([bash("echo a > a.txt")], "reported"),
         ([bash("TodoWrite '{\"todos\":[]}'")], "reported"),
-        ([write("a.txt", "a"), bash("true"), write("../out.txt", "x")], "verified"),
+        ([write("a.txt", "a"), bash(OK), write("../out.txt", "x")], "command_ok"),
     ],
 )
-async def test_an_item_is_verified_if_a_command_succeeded_after_the_last_edit(
+async def test_an_item_is_shown_by_a_command_that_could_have_failed_and_ran_after_the_last_edit(
     project: Path, turns: list[Turn], expected: str
 ) -> None:
     session = in_memory(["a"])
@@ -74,18 +80,28 @@ async def test_an_item_is_verified_if_a_command_succeeded_after_the_last_edit(
 
 async def test_the_evidence_names_the_last_command_and_all_files(folder: Path) -> None:
     session = opened(folder, ["a"])
-    turns: list[Answer] = [write("b.txt", "b"), bash("echo c > c.txt"), write("a.txt", "a"), bash("cat a.txt"), "Done."]
+    turns: list[Answer] = [
+        write("b.txt", "b"),
+        bash("echo c > c.txt"),
+        write("a.txt", "a"),
+        bash("diff a.txt a.txt"),
+        "Done.",
+    ]
     await one(session, "a", model(a=turns))
     evidence = todo(session, "a").evidence
     assert evidence is not None
-    assert (evidence.command, evidence.exit_code, evidence.files) == ("cat a.txt", 0, ("a.txt", "b.txt", "c.txt"))
+    assert (evidence.command, evidence.exit_code, evidence.files) == (
+        "diff a.txt a.txt",
+        0,
+        ("a.txt", "b.txt", "c.txt"),
+    )
 
 
-async def test_an_item_is_asked_once_for_a_command_and_then_verified(folder: Path) -> None:
+async def test_an_item_is_asked_once_for_a_command_and_then_shown_by_it(folder: Path) -> None:
     session = opened(folder, ["a"])
-    asked = model(a=[write("a.txt", "a"), "Done.", bash("cat a.txt"), "Checked."])
+    asked = model(a=[write("a.txt", "a"), "Done.", bash("diff a.txt a.txt"), "Checked."])
     result = await one(session, "a", asked, require_evidence=True)
-    assert (result.outcome, level(session, "a")) == (Ending.COMPLETE, "verified")
+    assert (result.outcome, level(session, "a")) == (Ending.COMPLETE, "command_ok")
     assert "Nothing shows yet that the item is done" in str(asked.requests[2].messages[-1])
     [ended] = facts(session, ItemFinished)
     assert (ended.text, ended.files, ended.tool_calls) == ("Checked.", ("a.txt",), 2)
@@ -100,11 +116,11 @@ async def test_an_item_that_nothing_can_check_is_completed_as_reported(project: 
     assert len(asked.requests) == 3, "it is asked once"
 
 
-async def test_an_item_that_was_verified_is_not_asked(project: Path) -> None:
+async def test_an_item_that_a_command_has_shown_is_not_asked(project: Path) -> None:
     session = in_memory(["a"])
-    asked = model(a=[write("a.txt", "a"), bash("true"), "Done."])
+    asked = model(a=[write("a.txt", "a"), bash(OK), "Done."])
     await one(session, "a", asked, require_evidence=True)
-    assert (len(asked.requests), level(session, "a")) == (3, "verified")
+    assert (len(asked.requests), level(session, "a")) == (3, "command_ok")
 
 
 async def test_a_report_of_completion_is_refused_once_and_the_item_not_asked_again(project: Path) -> None:
@@ -125,9 +141,9 @@ async def test_a_check_that_then_fails_blocks_the_item(project: Path) -> None:
 
 async def test_every_item_of_an_execution_is_asked(project: Path) -> None:
     session = in_memory(["a", "b"])
-    turns: dict[str, list[Answer]] = {"a": ["Done.", *runs("true")], "b": ["Done.", "Really."]}
+    turns: dict[str, list[Answer]] = {"a": ["Done.", *runs(OK)], "b": ["Done.", "Really."]}
     await go(session, scripted(turns), parallel=2, require_evidence=True)
-    assert (level(session, "a"), level(session, "b")) == ("verified", "reported")
+    assert (level(session, "a"), level(session, "b")) == ("command_ok", "reported")
 
 
 # ordinary runs
@@ -180,17 +196,19 @@ def config_for(way: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("way", WAYS, indirect=True)
-async def test_in_any_run_a_command_that_succeeded_verifies_what_the_model_completes(project: Path, way: str) -> None:
+async def test_in_any_run_a_command_that_could_have_failed_shows_what_the_model_completes(
+    project: Path, way: str
+) -> None:
     session = in_memory(["a"])
     begin(session)
-    turns = [write("x.py", "x = 1\n"), bash("cat x.py"), completions("a")[way], "Done."]
+    turns = [write("x.py", "x = 1\n"), bash("diff x.py x.py"), completions("a")[way], "Done."]
     await run(session, turns, **config_for(way))
     assert states(session) == {"a": "completed"}
     evidence = todo(session, "a").evidence
     assert evidence is not None
     assert (str(evidence.level), evidence.command, evidence.exit_code, evidence.files) == (
-        "verified",
-        "cat x.py",
+        "command_ok",
+        "diff x.py x.py",
         0,
         ("x.py",),
     )
@@ -200,7 +218,7 @@ async def test_in_any_run_a_command_that_succeeded_verifies_what_the_model_compl
 async def test_in_any_run_an_edit_after_the_command_leaves_it_reported(project: Path, way: str) -> None:
     session = in_memory(["a"])
     begin(session)
-    turns = [bash("true"), write("x.py", "x = 1\n"), completions("a")[way], "Done."]
+    turns = [bash(OK), write("x.py", "x = 1\n"), completions("a")[way], "Done."]
     await run(session, turns, **config_for(way))
     evidence = todo(session, "a").evidence
     assert evidence is not None
@@ -218,7 +236,7 @@ async def test_work_on_one_item_does_not_show_another(project: Path) -> None:
     session = in_memory(["a", "b"])
     begin(session)
     turns = [
-        bash("true"),
+        bash(OK),
         completions("a")["update_todo_item"],
         Turn(calls=[Call("update_todo_item", {"item_id": "b", "status": "in_progress"})]),
         write("b.txt", "b"),
@@ -226,7 +244,7 @@ async def test_work_on_one_item_does_not_show_another(project: Path) -> None:
         "Done.",
     ]
     await run(session, turns)
-    assert (level(session, "a"), level(session, "b")) == ("verified", "reported")
+    assert (level(session, "a"), level(session, "b")) == ("command_ok", "reported")
     first, second = todo(session, "a").evidence, todo(session, "b").evidence
     assert first is not None
     assert second is not None
@@ -236,20 +254,20 @@ async def test_work_on_one_item_does_not_show_another(project: Path) -> None:
 async def test_an_item_that_is_begun_anew_needs_new_evidence(project: Path) -> None:
     session = in_memory(["a"])
     begin(session)
-    await run(session, [bash("true"), completions("a")["update_todo_item"], "Done."])
+    await run(session, [bash(OK), completions("a")["update_todo_item"], "Done."])
     session.update("a", status="pending")
     session.update("a", status="in_progress")
     await run(session, [completions("a")["update_todo_item"], "Done."])
     assert level(session, "a") == "reported"
 
 
-async def test_what_the_tracker_completes_is_only_reported(project: Path) -> None:
+async def test_what_the_tracker_completes_is_only_inferred(project: Path) -> None:
     session = headway.open(memory=True)
     create = Call("create_todo_list", {"items": [{"description": "Run the tests"}]})
     start = Call("update_todo_item", {"item_id": "t1", "status": "in_progress"})
-    turns = [Turn(calls=[create, start]), *[bash(f"true {n}") for n in range(3)], "Done."]
+    turns = [Turn(calls=[create, start]), *[bash(f"{OK} # {n}") for n in range(3)], "Done."]
     await run(session, turns, complete_after=3)
-    assert (states(session), level(session, "t1")) == ({"t1": "completed"}, "reported")
+    assert (states(session), level(session, "t1")) == ({"t1": "completed"}, "inferred")
 
 
 async def test_what_a_person_completes_gets_no_evidence(project: Path) -> None:
@@ -260,7 +278,7 @@ async def test_what_a_person_completes_gets_no_evidence(project: Path) -> None:
 
 async def test_evidence_that_came_with_a_write_is_not_replaced(project: Path) -> None:
     session = in_memory(["a"])
-    shown = {"level": "verified", "command": "make", "exit_code": 0}
+    shown = {"level": "verified", "command": "make", "exit_code": 0, "seconds": 1}
     session.update("a", status="completed", evidence=shown)
     evidence = todo(session, "a").evidence
     assert isinstance(evidence, Evidence)
@@ -283,12 +301,12 @@ async def test_a_completion_that_nothing_shows_is_refused_once_and_then_goes_thr
 
 
 @pytest.mark.parametrize("way", WAYS, indirect=True)
-async def test_a_command_after_the_refusal_verifies_it(project: Path, way: str) -> None:
+async def test_a_command_after_the_refusal_shows_it(project: Path, way: str) -> None:
     session = in_memory(["a"])
     begin(session)
     done = completions("a")[way]
-    await run(session, [done, bash("true"), done, "Done."], require_evidence=True, **config_for(way))
-    assert (states(session), level(session, "a")) == ({"a": "completed"}, "verified")
+    await run(session, [done, bash(OK), done, "Done."], require_evidence=True, **config_for(way))
+    assert (states(session), level(session, "a")) == ({"a": "completed"}, "command_ok")
 
 
 @pytest.mark.parametrize("way", WAYS, indirect=True)
@@ -307,7 +325,7 @@ async def test_a_write_of_which_one_item_is_shown_is_refused_as_a_whole(project:
     session = in_memory(["a", "b"])
     begin(session)
     done = completions("a", "b")["TodoWrite"]
-    _, asked = await run(session, [bash("true"), done, "Enough."], require_evidence=True)
+    _, asked = await run(session, [bash(OK), done, "Enough."], require_evidence=True)
     assert f"{REFUSAL}: b." in str(asked.requests[2].messages[-1])
     assert states(session) == {"a": "in_progress", "b": "pending"} or states(session)["b"] == "pending"
 
@@ -324,8 +342,8 @@ async def test_each_item_is_asked_about_once_even_as_others_come_in(project: Pat
 async def test_what_is_verified_is_never_refused(project: Path) -> None:
     session = in_memory(["a"])
     begin(session)
-    await run(session, [bash("true"), completions("a")["TodoWrite"], "Done."], require_evidence=True)
-    assert (facts(session, EvidenceAsked), level(session, "a")) == ([], "verified")
+    await run(session, [bash(OK), completions("a")["TodoWrite"], "Done."], require_evidence=True)
+    assert (facts(session, EvidenceAsked), level(session, "a")) == ([], "command_ok")
 
 
 async def test_people_are_never_asked(project: Path) -> None:

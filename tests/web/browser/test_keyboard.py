@@ -134,12 +134,13 @@ async def test_tab_goes_through_the_page_in_its_order(tabs: Tabs, name: str, beg
     assert await page.evaluate("document.activeElement.closest('#head') !== null")
     await page.get_by_role("tab", name="List").focus()
     seen: list[str] = []
-    for _ in range(7):
+    for _ in range(8):
         await keys(page, "Tab")
         seen.append(await page.evaluate(HERE))
         assert await page.evaluate(SEEN), seen
     lists = ["Find in the list", "Which items", "Pending: Do aa", "Clear the list…"]
-    assert seen == [*lists, "New item", "Priority of the new item", "Add"]
+    check = "Its check: a command that fails until it is done"
+    assert seen == [*lists, "New item", check, "Priority of the new item", "Add"]
     await opener(page, "b").focus()
     await keys(page, "Enter", "Tab")
     await focused(detail(page).get_by_role("button", name="Pending"))

@@ -201,13 +201,13 @@ async def test_the_timeline_shows_who_worked_on_what_while_it_happens(
     lanes = timeline.get_by_role("list", name="Who worked on what").get_by_role("listitem")
     executor = lanes.filter(has_text="Executor").get_by_role("button")
     await expect(executor).to_have_count(3)
-    kinds = [re.compile("k-blocked"), re.compile("k-done"), re.compile("k-running")]
+    kinds = [re.compile("k-blocked"), re.compile("k-reported"), re.compile("k-running")]
     await expect(executor).to_have_class(kinds)
     await expect(lanes.filter(has_text="worker-1").get_by_role("button", name="c: Do c")).to_have_class(
         re.compile("k-running")
     )
     door.let()
-    await expect(executor.nth(2)).to_have_class(re.compile("k-done"))
+    await expect(executor.nth(2)).to_have_class(re.compile("k-reported"))
     await expect(executor.nth(2)).to_have_accessible_name(re.compile(r"b: Do b — .* to .*, .* s"))
     session.update("c", status="completed", actor="worker-1")
     await expect(timeline.get_by_role("button", name="c: Do c")).to_have_class(re.compile("k-reported"))
