@@ -180,3 +180,5 @@ def test_who_says_that_an_item_is_done_makes_the_level(running: Running) -> None
     running.sets("t2", "completed")
     session.update("t3", status="completed")
     assert [level_of(todo) for todo in session.todos] == ["inferred", "reported", "reported"]
+    session.update("t1", status="completed")
+    assert level_of(session.todos[0]) == "reported"

@@ -146,7 +146,7 @@ async def test_a_number_of_retries_that_cannot_be_meant_is_refused(project: Path
 @pytest.mark.disk
 async def test_an_item_that_is_done_is_completed_with_its_time_its_calls_and_what_shows_it(folder: Path) -> None:
     session = opened(folder, ["a", "b"])
-    turns = [write("a.txt", "a\n"), bash("false"), bash("cat a.txt"), "I wrote a.txt."]
+    turns = [write("a.txt", "a\n"), bash("false"), bash("diff a.txt a.txt"), "I wrote a.txt."]
     result = await one(session, "a", model(a=turns))
     done = todo(session, "a")
     assert (result.outcome, result.completed, result.total) == (Ending.COMPLETE, ("a",), 1)
@@ -154,8 +154,8 @@ async def test_an_item_that_is_done_is_completed_with_its_time_its_calls_and_wha
     assert done.completed_at is not None
     assert done.started_at is not None
     assert done.evidence is not None
-    assert done.evidence.level is EvidenceLevel.VERIFIED
-    assert (done.evidence.command, done.evidence.exit_code, done.evidence.files) == ("cat a.txt", 0, ("a.txt",))
+    assert done.evidence.level is EvidenceLevel.COMMAND_OK
+    assert (done.evidence.command, done.evidence.exit_code, done.evidence.files) == ("diff a.txt a.txt", 0, ("a.txt",))
     assert states(session)["b"] == "pending", "only the one that was named is executed"
     [ended] = facts(session, ItemFinished)
     assert (ended.text, ended.files, ended.rounds) == ("I wrote a.txt.", ("a.txt",), 4)

@@ -57,7 +57,7 @@ def test_items_are_executed_under_the_eyes_of_the_person_and_the_session_goes_on
     terminal.say("/todos execute-all")
     seen = terminal.busy("● bash touch", "▶ [2/2] Implement JWT ⏱ 45min")
     assert one_box(seen, "✓ Write it", "● Implement JWT...")
-    assert "Written." in seen and re.search(r"^✓ s1: Write it \(\d+\.\d s\)$", seen, re.MULTILINE)
+    assert "Written." in seen and re.search(r"^✓\? s1: Write it \(reported, \d+\.\d s\)$", seen, re.MULTILINE)
     assert bottom(seen).startswith("scripted:script.json · yolo · 1/2 · ")
     let("two")
     seen = terminal.idle(COMPLETE, "Executed 2/2 todos in ", "Done, too.")
@@ -77,7 +77,7 @@ def test_at_once_each_item_has_a_line_above_the_one_box_until_it_ends() -> None:
     assert [line.split("  ")[0] for line in doing(seen)] == ["● s1", "● s2", "● s3"]
     assert one_box(seen, "● 第 1...", "● 第 2...", "● 第 3...")
     let("d2")
-    seen = terminal.until(lambda seen: "✓ s2: 第 2 (" in seen and len(doing(seen)) == 2)
+    seen = terminal.until(lambda seen: "✓? s2: 第 2 (" in seen and len(doing(seen)) == 2)
     assert one_box(seen, "● 第 1...", "✓ 第 2", "● 第 3...")
     let("d1", "d3")
     seen = terminal.idle("Executed 3/3 todos in ")
@@ -326,12 +326,14 @@ def test_a_command_works_while_a_question_waits_and_ends_the_item_that_asks(repo
 
 def test_rollback_and_report_are_there_afterwards(repository: Path) -> None:
     listed(item("s1", "Write it"), "s2")
-    terminal = talk(model=done("s2", s1=[turn("", write("a.txt")), turn("", bash("cat a.txt")), "Written."]), lines=80)
+    terminal = talk(
+        model=done("s2", s1=[turn("", write("a.txt")), turn("", bash("diff a.txt a.txt")), "Written."]), lines=80
+    )
     terminal.say("/todos execute-all")
     terminal.idle("Executed 2/2 todos in ")
     terminal.say("/report")
     seen = terminal.idle("## Summary", "Execution 1: complete")
-    assert "Done: 2 of 2 (1 verified ✓, 1 reported ✓?)" in seen and "a.txt" in seen
+    assert "Done: 2 of 2 (0 verified, 1 command ok, 1 reported)" in seen and "a.txt" in seen
     terminal.say("/todos rollback s1")
     terminal.idle("✅ Rolled back s1 → pending (1 file as before it)\n  a.txt")
     assert not (repository / "a.txt").exists() and one_box(terminal.seen, "○ Write it", "✓ Do s2")

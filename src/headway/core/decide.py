@@ -6,6 +6,7 @@ are applied here, whoever asks.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 from headway.core import changes as ask
@@ -25,6 +26,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from headway.core.evidence import Evidence
     from headway.core.plans import Plan
     from headway.core.rules import Patch
 
@@ -208,10 +210,21 @@ def _update(todo_list: TodoList, change: ask.Update) -> ListDelta:
     patch = _checked(change.fields, shown(change.todo_id, 40))
     if change.as_worker:
         patch = _as_worker(todo_list, todo, patch, change)
+    if patch.get("status") is todo.status is Status.COMPLETED and todo.evidence is not None:
+        patch = _confirmed(todo.evidence, patch)
     touched = patched(todo, patch, change.at)
     if "depends_on" in patch:
         check_dependencies(list({**todo_list.items, todo.id: touched}.values()))
     return _changes(todo_list, [touched], "update")
+
+
+def _confirmed(evidence: Evidence, patch: Patch) -> Patch:
+    """The patch of an item that is completed already: what was only inferred is now reported."""
+    from headway.core.evidence import EvidenceLevel
+
+    if evidence.level is not EvidenceLevel.INFERRED or "evidence" in patch:
+        return patch
+    return {**patch, "evidence": replace(evidence, level=EvidenceLevel.REPORTED)}
 
 
 def _advance(todo_list: TodoList, change: ask.Advance) -> ListDelta:

@@ -15,7 +15,6 @@ from headway.core.batch_changes import FinishItem, StartItem
 from headway.core.batch_events import ItemFinished, ItemMerging, ItemStarted
 from headway.core.clock import now
 from headway.core.errors import HeadwayError, NotRunnable, TodoNotFound
-from headway.core.evidence import Evidence
 from headway.core.model import EXECUTOR, FINISHED, Status, Todo
 from headway.core.run_events import ToolFinished, Usage
 from headway.core.text import shown
@@ -275,7 +274,7 @@ class Attempts:
         evidence = outcome.evidence
         files = changes.files if changes.after is not None else evidence.files if evidence else ()
         if evidence is not None:
-            evidence = Evidence(evidence.level, evidence.command, evidence.exit_code, files)
+            evidence = replace(evidence, files=files)
         finished = ItemFinished(
             one.todo.id,
             one.agent,
