@@ -184,7 +184,7 @@ def test_without_unicode_what_happens_is_seen_in_ascii() -> None:
     assert terminal.end() == 1
     shown = terminal.all
     assert "+- Tasks ---" in shown and "[1/2] ?? ? 1h" in shown
-    assert "+ s1: ??" in shown and "x s2: Do s2: Its last command failed" in shown
+    assert "+? s1: ??" in shown and "x s2: Do s2: Its last command failed" in shown
     before_the_end = terminal.raw[: terminal.raw.index("Batch Execution")].rpartition("\n")[0]
     assert before_the_end.isascii()
 

@@ -25,6 +25,8 @@ class CommandKind(StrEnum):
 
 _CHECK, _READS, _EDITS = CommandKind.CHECK, CommandKind.READS, CommandKind.EDITS
 _DEEPEST = 20
+_LONGEST = 20_000
+"""A longer command is not looked at."""
 
 
 def _words(text: str) -> frozenset[str]:
@@ -134,7 +136,7 @@ _OPERATORS = (
 
 def classify_command(command: str) -> CommandKind:
     """Return what a command line comes to once it has run."""
-    return _classified(command, 0)
+    return _classified(command, 0) if len(command) <= _LONGEST else _EDITS
 
 
 def _classified(command: str, depth: int) -> CommandKind:

@@ -146,7 +146,7 @@ async def test_tab_goes_through_the_page_in_its_order(tabs: Tabs, name: str, beg
     await focused(detail(page).get_by_role("button", name="Pending"))
     await keys(page, "Shift+Tab")
     await focused(detail(page).get_by_role("button", name="Close the item"))
-    await keys(page, "Shift+Tab", "Shift+Tab", "Shift+Tab")
+    await keys(page, *["Shift+Tab"] * 4)
     await focused(page.get_by_label("after b"))
 
 
