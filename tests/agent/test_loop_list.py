@@ -221,8 +221,7 @@ async def test_whatever_an_items_text_is_the_block_keeps_its_structure(session: 
 
 
 async def test_hostile_texts_cannot_break_out_of_a_nudge_either(session: Session) -> None:
-    session.write([{"content": text} for text in HOSTILE])
-    model = ScriptedModel(["Done.", "Done."])
+    model = ScriptedModel([then(lambda: session.write([{"content": text} for text in HOSTILE]), "Done."), "Done."])
     await run(session, model)
     nudge = texts(model.requests[1].messages)[2]
     assert nudge.startswith('user: (These items of your list are still open: t1 "')
@@ -289,10 +288,11 @@ async def test_rounds_that_only_try_to_change_the_list_are_no_work(session: Sess
 
 
 async def test_there_is_no_second_reminder_without_work_in_between(session: Session) -> None:
-    session.write([{"content": "A"}])
-    model = ScriptedModel([calling("look"), "I stop.", setting("t99", "completed"), "I stop."])
+    model = ScriptedModel(
+        [writing(("A", "pending")), calling("look"), "I stop.", setting("t99", "completed"), "I stop."]
+    )
     await run(session, model, remind_after=1)
-    assert reminded(model) == [2]
+    assert reminded(model) == [3]
 
 
 async def test_there_is_no_reminder_in_plan_mode_or_for_a_finished_list(session: Session) -> None:
@@ -308,14 +308,13 @@ async def test_there_is_no_reminder_in_plan_mode_or_for_a_finished_list(session:
 
 
 async def test_a_model_without_todo_tools_is_not_reminded_and_one_with_light_ones_of_those(session: Session) -> None:
-    session.write([{"content": "A"}])
     turns = [*[calling("look")] * 3, "Done."]
-    model = ScriptedModel(turns)
+    model = ScriptedModel([then(lambda: session.write([{"content": "A"}]), turns[0]), *turns])
     await run(session, model, remind_after=1, todo_tools="off", max_nudges=0)
     assert reminded(model) == []
-    model = ScriptedModel(turns)
+    model = ScriptedModel([calling("todo", add=["B"]), *turns])
     await run(session, model, "Again", remind_after=1, todo_tools="light", max_nudges=0)
-    assert "bring it up to date with `todo` if it is not" in added(model.requests[1])
+    assert "bring it up to date with `todo` if it is not" in added(model.requests[2])
 
 
 # going on
@@ -327,10 +326,9 @@ def nudges(session: Session) -> list[str]:
 
 
 async def test_a_model_that_stops_while_items_are_open_goes_on_with_them(session: Session) -> None:
-    session.write(
-        [{"content": "A", "status": "completed"}, {"content": "B"}, {"content": "C", "status": "in_progress"}]
-    )
-    model = ScriptedModel(["I stop.", calling("look"), "I stop.", calling("look"), "I stop."])
+    todos = [{"content": "A", "status": "completed"}, {"content": "B"}, {"content": "C", "status": "in_progress"}]
+    stops = then(lambda: session.write(todos), "I stop.")
+    model = ScriptedModel([stops, calling("look"), "I stop.", calling("look"), "I stop."])
     result = await run(session, model)
     assert (result.reason, result.rounds) == ("finished", 5)
     assert len(nudges(session)) == 2
@@ -344,17 +342,28 @@ async def test_a_model_that_stops_while_items_are_open_goes_on_with_them(session
 
 @pytest.mark.parametrize("most", [0, 1, 3])
 async def test_a_model_is_told_to_go_on_only_so_often(session: Session, most: int) -> None:
-    session.write([{"content": "A"}])
-    model = ScriptedModel([*["I stop.", calling("look")] * 5, "I stop."])
+    model = ScriptedModel([writing(("A", "pending")), *["I stop.", calling("look")] * 5, "I stop."])
     assert (await run(session, model, max_nudges=most)).reason == "finished"
     assert len(nudges(session)) == most
 
 
 @pytest.mark.parametrize("turns", [["I stop."], [calling("fail"), "I stop."], [calling("nothing"), "I stop."]])
 async def test_a_model_that_made_no_progress_since_is_not_told_again(session: Session, turns: list[Any]) -> None:
-    session.write([{"content": "A"}])
-    await run(session, ["I stop.", *turns, "Never."], tracking="manual")
+    await run(session, [writing(("A", "pending")), "I stop.", *turns, "Never."], tracking="manual")
     assert len(nudges(session)) == 1
+
+
+@pytest.mark.parametrize("tracking", ["manual", "auto"])
+async def test_a_list_that_was_there_before_is_shown_and_neither_nudged_nor_reminded_about(
+    session: Session, tracking: str
+) -> None:
+    session.write([{"content": "A"}, {"content": "B"}])
+    by_user = then(lambda: session.add("C", actor="user"), calling("look"))
+    model = ScriptedModel([calling("look"), by_user, calling("look"), "It is four."])
+    result = await run(session, model, "What is two and two?", remind_after=1, tracking=tracking)
+    assert (result.reason, result.rounds, nudges(session), reminded(model)) == ("finished", 4, [], [])
+    assert all("[ ] t1: A" in added(request) and "[ ] t2: B" in added(request) for request in model.requests)
+    assert [todo.status for todo in session.todos] == ["pending"] * 3
 
 
 @pytest.mark.parametrize("fields", [{"status": "blocked"}, {"status": "cancelled"}, {"interrupted": True}])

@@ -47,6 +47,10 @@ class Attention:
         self._told = self._seen = since
         """Version up to which the model knew the list before this round; and with this round's request."""
         self._changed_in: int = todos.changed_in
+        self._concerns_run = not open_items(todos)
+        """Whether the list is this run's: one with open items that was there before is shown, and otherwise left alone
+        until someone else than a person changes it."""
+        self._found_in = todos.changed_in
         self._worked = 0
         """Rounds that did work since the list last changed, or since the last reminder."""
         self._reminded = (0, 0)
@@ -63,6 +67,7 @@ class Attention:
         If there was a request in this round already, it failed: what it told is told again.
         """
         todos, run = state.list_of(agent), state.runs[agent]
+        self._note_change(todos)
         edits = self._edits(state, todos, agent, round)
         finished = is_done(todos)
         if not todos.items or (finished and run.finished_shown and self._block_in != round):
@@ -80,6 +85,11 @@ class Attention:
         fact = TodoListContextInjected(len(items), active and active.id, round, finished)
         return "\n".join(line for line in lines if line), fact
 
+    def _note_change(self, todos: TodoList) -> None:
+        """Notice that the list became this run's: the last to change it was no person."""
+        if todos.changed_in != todos.edited_in and todos.changed_in > self._found_in:
+            self._concerns_run = True
+
     def _edits(self, state: State, todos: TodoList, agent: str, round: int) -> str:
         """What a person changed since the model was last shown the list. The log is read only if one did."""
         if round != self._round:  # so the request of the round before was answered
@@ -90,7 +100,7 @@ class Attention:
     def _reminder(self, state: State, todos: TodoList, round: int, *, finished: bool) -> str:
         config = self._config
         rounds = self._reminded[1] if self._reminded[0] == round else self._worked
-        due = rounds >= config.remind_after and not finished and not state.plan_mode
+        due = rounds >= config.remind_after and not finished and not state.plan_mode and self._concerns_run
         if not due or config.todo_tools == TodoTools.OFF or todos.changed_in != self._changed_in:
             return ""
         self._reminded, self._worked = (round, rounds), 0
@@ -98,6 +108,7 @@ class Attention:
         return f"(The list has not changed for {rounds} rounds of work: bring it up to date with {how} if it is not.)"
 
     def round_over(self, todos: TodoList, *, worked: bool, succeeded: bool) -> None:
+        self._note_change(todos)
         if todos.changed_in != self._changed_in:
             self._changed_in, self._worked = todos.changed_in, 0
         elif worked:
@@ -106,7 +117,9 @@ class Attention:
 
     def nudge(self, state: State, agent: str) -> str | None:
         """The line for a model that stopped while items are open; None if it may stop."""
-        left = open_items(state.list_of(agent))
+        todos = state.list_of(agent)
+        self._note_change(todos)
+        left = open_items(todos) if self._concerns_run else []
         if not left or state.plan_mode or self._nudges >= self._config.max_nudges or not self._progress:
             return None
         self._nudges += 1
