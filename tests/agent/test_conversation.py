@@ -27,7 +27,8 @@ from headway.agent.config import Reason
 from headway.agent.conversation import Conversation, stored
 from headway.core.errors import HeadwayError, StoreCorrupt
 from headway.core.events import Event
-from headway.core.run_events import MessageAdded
+from headway.core.log import Log
+from headway.core.run_events import MessageAdded, RunStarted
 from headway.core.session import Session
 from headway.project import open_store
 from headway.testing import Call, Failure, ScriptedModel, Turn
@@ -66,9 +67,12 @@ TOOLS = [look, fail, change]
 
 async def run(session: Session, model: Any, task: str | None = TASK, tools: Any = TOOLS, **about: Any) -> RunResult:
     approvals: Approvals | None = about.pop("approvals", None)
+    new: bool = about.pop("new_conversation", False)
     settings: dict[str, Any] = {"instructions": "Work.", "max_nudges": 0, **about}
     config = LoopConfig(**settings)
-    return await run_loop(session, task, model=model, tools=tools, config=config, approvals=approvals)
+    return await run_loop(
+        session, task, model=model, tools=tools, config=config, approvals=approvals, new_conversation=new
+    )
 
 
 def texts(messages: Sequence[ModelMessage]) -> str:
@@ -396,6 +400,46 @@ async def test_a_call_whose_result_was_lost_is_said_not_to_have_finished(tmp_pat
     messages = Conversation.load(cut_off(events, at - 1)).messages
     assert "This call did not finish." in texts(messages[-1:])
     assert "You said" not in texts(messages)
+
+
+async def test_a_new_conversation_has_the_list_and_nothing_that_was_said_before(tmp_path: Path) -> None:
+    events = await recorded(tmp_path)
+    for version in (0, *(event.version for event in events)):  # wherever the old one ended, compacted or not
+        session = cut_off(events, version) if version else headway.open(tmp_path)
+        added = session.add("Fix the parser")
+        model = ScriptedModel([Turn(calls=[Call("look", {"text": "new"})]), "Done."])
+        assert (await run(session, model, "Something else", new_conversation=True)).ok
+        asked, *block = said_in(model.requests[0].messages[0])
+        assert (len(model.requests[0].messages), asked) == (1, "Something else")
+        assert f"[ ] {added.id}: Fix the parser" in block[0]
+        assert session.todo_list.items[added.id] == added
+        loaded = texts(Conversation.load(session).messages)
+        assert loaded.startswith("Something else") and loaded.endswith("Done.")
+        later = ScriptedModel(["Still here."])
+        assert (await run(session, later, "And now?")).ok  # the last conversation goes on, also in another process
+        assert texts(untailed(later.requests[0].messages)) == f"{loaded}\nAnd now?"
+        again = headway.Session(Log(session.store, session.name))
+        assert [event.data.task for event in again.events() if isinstance(event.data, RunStarted)][-1] == "And now?"
+
+
+async def test_a_new_conversation_needs_a_task(session: Session) -> None:
+    with pytest.raises(HeadwayError, match="begins with a task"):
+        await run(session, ScriptedModel(["Hello."]), None, new_conversation=True)
+
+
+async def test_a_list_that_is_finished_is_shown_once_in_each_conversation(session: Session) -> None:
+    session.write([{"content": "A", "status": "completed"}])
+    model = ScriptedModel([Turn(calls=[Call("look")]), "Done."] * 3)
+    for new in (True, False, True):
+        await run(session, model, new_conversation=new)
+    assert ["[x] t1: A" in texts(request.messages) for request in model.requests] == [
+        True,
+        False,
+        False,
+        False,
+        True,
+        False,
+    ]
 
 
 async def test_a_session_without_a_conversation_has_nothing_to_go_on_with(tmp_path: Path) -> None:

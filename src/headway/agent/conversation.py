@@ -66,7 +66,7 @@ class Conversation:
 
     @classmethod
     def load(cls, session: Session) -> Conversation:
-        """What was said in this session, repaired where it was cut off."""
+        """Return the session's last conversation, repaired where it was cut off."""
         compacted, kept_from = session.state.conversations.get(session.agent_id, (0, 1))
         messages: list[ModelMessage] = []
         versions: list[int] = []

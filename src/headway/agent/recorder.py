@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from headway.agent.conversation import stored
-from headway.core.errors import HeadwayError, RunRefused
+from headway.core.errors import HeadwayError, RunGoesOn, RunRefused
 from headway.core.events import LIVE_ONLY, Event
 from headway.core.log import run_lease
 from headway.core.model import LOOP, State
@@ -66,8 +66,9 @@ class Recorder:
         first: Sequence[ModelMessage] = (),
         *,
         require_evidence: bool = False,
+        new_conversation: bool = False,
     ) -> None:
-        """Takes the session, or raises `RunRefused` with who has it."""
+        """Take the session, or raise `RunGoesOn` with who has it."""
         store = self.session.store
         other = store.hold(self.session.name, self._key, self._holder, LEASE)
         try:
@@ -76,15 +77,11 @@ class Recorder:
             store.let_go(self.session.name, self._key, self._holder)
             raise
         if other is not None:
-            since = before.started_at if before else "just now"
-            raise RunRefused(
-                f"Another run has the session '{shown(self.session.name)}', since {since} ({_who(other)}): "
-                "wait for it, stop it, or name another session with --session."
-            )
+            raise RunGoesOn(self.session.name, before and before.started_at, _who(other))
         if before is not None:  # it does not hold the lease any more
             self.session.log.cut_off(self.session.agent_id, before)
         task = self.redacted(task)
-        started = RunStarted(self.run_id, task, model, max_rounds, self._holder, require_evidence)
+        started = RunStarted(self.run_id, task, model, max_rounds, self._holder, require_evidence, new_conversation)
         self.session.log.own_runs.add(self.run_id)
         messages = [MessageAdded(stored(message, self.redacted)) for message in first]
         try:

@@ -66,10 +66,12 @@ async def run_loop(
     base_url: str | None = None,
     project: str | os.PathLike[str] | None = None,
     planning: bool | None = None,
+    new_conversation: bool = False,
 ) -> RunResult:
     """Has the model work on a task, with the session's list, until there is a reason to end.
 
-    Without a task, the conversation of the session goes on where it was. `tools` are the built-in ones unless given;
+    A task continues the session's conversation; with `new_conversation` the model is sent nothing of it, and the list
+    alone goes on. Without a task, the conversation goes on where it was. `tools` are the built-in ones unless given;
     `approvals` says what they may do without asking (default: nothing that needs it); `planning` turns plan mode on or
     off, which else is as the session has it. Whatever goes wrong on the way is
     the result's `reason` and `error`; what cannot even begin raises a `HeadwayError`. Being cancelled ends the run
@@ -90,12 +92,21 @@ async def run_loop(
         on_output=lambda call_id, text: recorder.live(text, "output", call_id),
         ask=Questions(recorder, approvals.ask) if approvals.ask else None,
     )
+    if new_conversation and task is None:
+        raise HeadwayError("A new conversation begins with a task: say what to do.")
     first = _first_messages(session, task)
     end_delivery = session.log.deliver_apart()
     unsubscribe = session.subscribe(on_this_loop(on_event), to_the_end=_DELIVERY) if on_event else lambda: None
     try:
         named = model if isinstance(model, str) else asked.model_id
-        recorder.begin(task or _GO_ON, named, config.max_rounds, first, require_evidence=config.require_evidence)
+        recorder.begin(
+            task or _GO_ON,
+            named,
+            config.max_rounds,
+            first,
+            require_evidence=config.require_evidence,
+            new_conversation=new_conversation,
+        )
         if planning is not None:
             session.set_plan_mode(planning)
         asker = Asker(asked, apart=isinstance(model, str) and asked.base_url is not None)

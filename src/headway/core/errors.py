@@ -9,7 +9,8 @@ HeadwayError
 ├── NoPlan                            the session has no plan
 ├── NothingToUndo                     undo or redo went further than the history does
 ├── ClaimRefused                      the item belongs to another worker, or the lease ran out
-├── RunRefused                        another run has the session
+├── RunRefused                        the run cannot begin, or is over for others
+│   └── RunGoesOn                     another run has the session
 ├── NoRun                             no run is going on that could be asked for something
 ├── NotRunnable                       the item cannot be executed, or rolled back, as things are
 │   └── FilesChanged                  later changes are in the way of a rollback
@@ -94,6 +95,20 @@ class ClaimRefused(HeadwayError):
 
 class RunRefused(HeadwayError):
     pass
+
+
+class RunGoesOn(RunRefused):
+    def __init__(self, session: str, since: str | None, holder: str) -> None:
+        from headway.core.clock import local_time
+        from headway.core.text import shown
+
+        self.session = session
+        self.since = since
+        self.holder = holder
+        when = local_time(since) if since else "just now"
+        self.what = f"Another run has the session '{shown(session)}', since {when} ({shown(holder, 120)})"
+        """The sentence without its advice: each surface offers another session in its own way."""
+        super().__init__(f"{self.what}: wait for it, stop it, or use another session.")
 
 
 class NoRun(HeadwayError):

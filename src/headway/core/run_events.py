@@ -29,6 +29,8 @@ class RunStarted(Value):
     """Which process has it."""
     require_evidence: bool = False
     """Whether the model is told, once per item, when it calls something done that nothing shows."""
+    new_conversation: bool = False
+    """Whether the model is sent nothing that was said in this session before."""
 
 
 @dataclass(eq=False, repr=False, slots=True)

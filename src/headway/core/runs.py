@@ -294,7 +294,7 @@ def evolve_run(state: State, event: Event) -> tuple[dict[str, TodoList], dict[st
     agent, data = event.agent, event.data
     lists, runs, conversations = state.lists, state.runs, state.conversations
     if isinstance(data, facts.RunStarted):
-        if agent not in runs and agent not in conversations:  # nothing was said before
+        if data.new_conversation or (agent not in runs and agent not in conversations):
             conversations = {**conversations, agent: (0, event.version)}
         return lists, {**runs, agent: _begun(runs.get(agent), data, event.at)}, conversations
     if isinstance(data, facts.ConversationCompacted):
@@ -341,7 +341,7 @@ def _begun(before: Run | None, data: facts.RunStarted, at: str) -> Run:
     return copied(
         run,
         tracks=before.tracks,
-        finished_shown=before.finished_shown,
+        finished_shown=before.finished_shown and not data.new_conversation,
         begun=before.begun,
         executed=before.executed,
     )
