@@ -35,9 +35,7 @@ PLAN_MODE_IS_ON = "Note: Plan mode is on, so nothing will be changed; 'headway p
 
 def current(project: Path) -> api.Session:
     """The session that the project's commands use."""
-    name = api.open(project).store.current()
-    assert name is not None
-    return api.open(project, name)
+    return api.open(project, api.open(project).store.current() or "default")
 
 
 def logged(project: Path) -> list[Event]:
@@ -378,16 +376,6 @@ def test_another_process_sees_the_events_of_the_run_with_watch(project: Path) ->
 # sessions
 
 
-def test_a_run_begins_a_session_of_its_own_which_becomes_the_current_one(project: Path, headway: Headway) -> None:
-    headway("todos", "add", "Mine")
-    for number in (1, 2):
-        assert run("run", "x", "--model", script(turn("", creating(f"List {number}")), "a", "b", "c")).code == 0
-        assert f"List {number}" in headway("todos", "list").stdout
-    sessions = headway("sessions", "list").stdout.splitlines()
-    assert len(sessions) == 3
-    assert sessions[0].startswith("* run-")
-
-
 def test_continue_goes_on_with_the_conversation_of_the_current_session(project: Path) -> None:
     assert run("run", "The first task", "--model", script("First answer.")).code == 0
     name = current(project).name
@@ -400,18 +388,7 @@ def test_continue_goes_on_with_the_conversation_of_the_current_session(project: 
     assert [message["kind"] for message in said] == ["request", "response"] * 3
 
 
-def test_a_named_session_is_begun_or_gone_on_with_and_is_the_current_one(project: Path) -> None:
-    assert run("run", "The first task", "--session", "ours", "--model", script("Hello.")).code == 0
-    assert run("run", "Another", "--model", script("Hello.")).code == 0
-    assert current(project).name != "ours"
-    done = run("run", "--session", "ours", "More", "--model", script("More.", match="The first task"))
-    assert (done.code, current(project).name) == (0, "ours")
-    done = run("run", "--session", "theirs", "--continue", "--model", script("Hello."))
-    assert (done.code, done.out) == (1, "")
-    assert "There is nothing to continue in the session 'theirs'" in done.err
-
-
-def test_runs_begun_at_the_same_time_have_sessions_of_their_own(project: Path) -> None:
+def test_of_runs_begun_at_the_same_time_one_has_the_session(project: Path) -> None:
     api.open(project).add("First")
     store = project / ".headway/headway.db"
     model = script(turn("Hello.", delay=1))
@@ -420,8 +397,10 @@ def test_runs_begun_at_the_same_time_have_sessions_of_their_own(project: Path) -
         together = [Running("run", f"Task {number}", "--model", model) for number in range(4)]
         until(lambda: all(has_open(running, store) for running in together))
         busy.execute("ROLLBACK")
-    assert [running.end().code for running in together] == [0] * 4
-    assert len(api.open(project).store.sessions()) == 5
+    ended = [running.end() for running in together]
+    assert sorted(done.code for done in ended) == [0, 1, 1, 1]
+    assert all(done.err.startswith("Error: Another run has the session 'default'") for done in ended if done.code)
+    assert [info.name for info in api.open(project).store.sessions()] == ["default"]
 
 
 def has_open(running: Running, file: Path) -> bool:
@@ -527,7 +506,7 @@ def test_a_plan_of_a_run_that_failed_or_keeps_nothing_is_shown_too(project: Path
     assert (done.code, done.out.splitlines()[-1]) == (1, GO_ON) and "📋 Plan: T" in done.out
     done = run("run", "x", "--plan", "--memory", "--model", script(planned, "Done."))
     assert done.code == 0 and "📋 Plan: T" in done.out and "headway plan" not in done.out
-    done = run("run", "x", "--plan", "--model", script(planned, "Done."), "--json")
+    done = run("run", "x", "--new", "--plan", "--model", script(planned, "Done."), "--json")
     assert done.code == 0 and len(done.out.splitlines()) == len(done.events)
     assert [event["plan"]["title"] for event in done.events if event["type"] == "PlanUpdated"] == ["T"]
 

@@ -52,7 +52,7 @@ def test_flags_before_the_command_hold_for_it_and_those_after_it_win(headway: He
     assert "Error: There is no session 'no'" in headway("--session", "no", "todos", "list", code=1).stderr
 
 
-@pytest.mark.parametrize("flag", [["--continue"], ["--plan"], ["--mode", "yolo"], ["--memory"]])
+@pytest.mark.parametrize("flag", [["--continue"], ["--new"], ["--plan"], ["--mode", "yolo"], ["--memory"]])
 def test_a_flag_of_the_terminal_session_is_refused_before_a_command(headway: Headway, flag: list[str]) -> None:
     said = headway(*flag, "todos", "add", "A", code=2).stderr
     assert f"Error: {flag[0]} before a command has no effect; leave it out," in said
@@ -73,8 +73,8 @@ def test_headway_alone_starts_the_terminal_session_with_its_flags(
     words = ["--continue", "--session", "s", "--plan", "--mode", "yolo", "--model", "a:b", "--project", ".", "--debug"]
     headway(*words, code=3)
     (_, alone), (chosen, flags) = started
-    assert alone == {"go_on": False, "plan": False, "mode": None, "memory": False}
-    assert flags == {"go_on": True, "plan": True, "mode": "yolo", "memory": False}
+    assert alone == {"go_on": False, "new": None, "plan": False, "mode": None, "memory": False}
+    assert flags == {"go_on": True, "new": None, "plan": True, "mode": "yolo", "memory": False}
     given = {name: getattr(chosen, name) for name in ("session", "model", "project", "debug", "live")}
     assert given == {"session": "s", "model": "a:b", "project": ".", "debug": True, "live": None}
 

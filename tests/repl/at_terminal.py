@@ -26,7 +26,6 @@ class AtTerminal:
         return slash.run(line, self.chosen)
 
     def use_session(self, name: str) -> None:
-        name = "begun" if name == "new" else name
         self.session = Session(Log(self.session.store, name))
 
     def edit(self, text: str, suffix: str) -> str | None:

@@ -20,8 +20,8 @@ from headway.core.run_events import RunFinished, RunStarted, ToolFinished
 CTRL_C, CTRL_D, CTRL_O, CTRL_P, CTRL_T, CTRL_U = "\x03", "\x04", "\x0f", "\x10", "\x14", "\x15"
 TAB, ENTER = "\t", "\r"
 WITHOUT_UNICODE = {"PYTHONIOENCODING": "ascii"}
-NAME = "mine"
-"""The session of most tests: short, so that the bottom line has room for the keys."""
+NAME = "default"
+"""The session of most tests: the one in which everyone begins."""
 SO_LONG = "echo begun > begun; exec sleep 60"
 """A command that says when it has begun, and is never waited for."""
 _SHOWN = "\x1b[?25h"
@@ -106,7 +106,8 @@ class Repl(Terminal):
 
 def talk(*words: str, model: str, name: str = NAME, columns: int = 100, lines: int = 30) -> Repl:
     """A terminal session that waits for its first message, in which nobody is asked."""
-    terminal = Repl("--session", name, "--model", model, "--mode", "yolo", *words, columns=columns, lines=lines)
+    named = [] if name == NAME else ["--session", name]
+    terminal = Repl(*named, "--model", model, "--mode", "yolo", *words, columns=columns, lines=lines)
     terminal.idle()
     return terminal
 

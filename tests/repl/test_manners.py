@@ -419,14 +419,17 @@ def test_what_is_sent_while_the_settings_are_still_loaded_can_be_stopped() -> No
 # which session
 
 
-def test_a_session_can_be_named_and_gone_on_with(project: Path) -> None:
-    terminal = Talk("--session", "mine", model=script("Hello **you**."))
+@pytest.mark.parametrize("named", [("--session", "mine"), ("--new=mine",)])
+def test_a_session_can_be_named_and_gone_on_with(project: Path, named: tuple[str, ...]) -> None:
+    terminal = Talk(*named, model=script("Hello **you**."))
     terminal.idle()
     terminal.say("Hi 你", "Hello you.")
     assert terminal.leave() == 0
-    assert "Go on with: headway --continue   (session mine)" in terminal.all
-    assert api.open(project).store.current() == "mine"
-    terminal = Talk("--continue", model=script("Again."))
+    is_new = named == ("--new=mine",)
+    again = ["--continue"] if is_new else ["--continue", "--session", "mine"]
+    assert f"Go on with: headway {' '.join(again)}   (session mine)" in terminal.all
+    assert api.open(project).store.current() == ("mine" if is_new else None)
+    terminal = Talk(*again, model=script("Again."))
     shown = terminal.idle("Going on in mine.")
     assert "> Hi 你" in shown and "Hello you." in shown and "· mine" in terminal.bottom
     terminal.say("Once more", "Again.")

@@ -39,7 +39,9 @@ class SlowScreen(PlainScreen):
 async def test_a_question_comes_after_the_line_of_the_call_before_it(project: Path) -> None:
     Path("a.txt").write_text("a\n")
     model = script(turn("", call("read_file", path="a.txt")), turn("", bash("rm a.txt")), "Done.")
-    work = Work(Chosen(project=str(project), model=model), open_store(project), "mine", mode=None, memory=False)
+    work = Work(
+        Chosen(project=str(project), model=model), open_store(project), "mine", go_on=False, mode=None, memory=False
+    )
     screen = SlowScreen(work)
     work.begin(screen)
     async with asyncio.timeout(60):

@@ -10,8 +10,6 @@ import pytest
 from tests.support.processes import PROGRAM, WAIT, Pipe, Process, environment, headway, run
 from tests.support.scripts import bash, script, turn
 
-import headway as api
-
 from .screens import NAME, WITHOUT_UNICODE, said
 
 pytestmark = pytest.mark.usefixtures("project")
@@ -32,12 +30,6 @@ def test_lines_from_a_file_are_taken_too(project: Path) -> None:
     done = run("--model", script("Hello."), "--session", NAME, given=project / "lines.txt")
     assert (done.code, done.err) == (0, "")
     assert "Hello." in done.out and "Added t1" in done.out
-
-
-@pytest.mark.parametrize("nothing", [b"", b"\n \n\n"])
-def test_no_lines_at_all_are_no_mistake(project: Path, nothing: bytes) -> None:
-    assert run("--model", script("Hello."), given=nothing) == (0, "", "")
-    assert api.open(project).store.current() is None
 
 
 def test_quit_leaves_the_lines_after_it_unread() -> None:

@@ -99,11 +99,15 @@ def test_session_goes_to_another_one(say: AtTerminal, line: str) -> None:
 
 
 def test_session_new_begins_one(say: AtTerminal) -> None:
-    assert say("/session new") == "✅ The current session is now begun, which begins with the first change"
-    assert say('/session new "my own"') == "✅ The current session is now my own, which begins with the first change"
+    begins = ", which begins with the first change"
+    assert say("/session new") == f"✅ The current session is now {say.session.name}{begins}"
+    assert say.session.name.startswith("session-")
+    say("/todos add A")
+    left = f"1 todo is still open in the session '{say.session.name}'; go back to it with: /session {say.session.name}"
+    assert say('/session new "my own"') == f"✅ The current session is now my own{begins}\nNote: {left}"
     assert say.session.name == "my own"
     say("/todos add A")
-    assert [row[:8] for row in say("/session").splitlines()] == ["* my own"]
+    assert [row[:8] for row in say("/session").splitlines()] == ["* my own", "  sessio"]
 
 
 @pytest.mark.parametrize(

@@ -333,7 +333,7 @@ def test_another_session_is_gone_to_with_its_list(project: Path) -> None:
     terminal.say("/session other")
     terminal.until(lambda seen: one_box(seen, "○ Theirs") and " · other" in bottom(seen))
     terminal.say("/session new")
-    terminal.until(lambda seen: not boxes(seen) and " · chat-" in bottom(seen))
+    terminal.until(lambda seen: not boxes(seen) and " · session-" in bottom(seen))
     terminal.say(f"/session {NAME}")
     terminal.until(lambda seen: one_box(seen, "○ Mine"))
     terminal.say("hello")

@@ -10,6 +10,8 @@ from tests.support.processes import Running, until
 from tests.support.scripts import bash, script, talking, turn, write, writing
 from tests.support.terminal import boxes, one_box
 
+from headway.core.run_events import RunStarted
+
 from .screens import (
     CTRL_C,
     CTRL_D,
@@ -18,6 +20,7 @@ from .screens import (
     SO_LONG,
     Repl,
     bottom,
+    events,
     kept,
     prompt,
     reasons,
@@ -286,6 +289,27 @@ def test_continue_shows_what_was_said_last_and_the_list(project: Path) -> None:
     assert one_box(seen, "✓ One")
 
 
+def test_a_new_conversation_has_the_list_and_says_how_the_last_one_is_resumed(project: Path) -> None:
+    kept(project).add("Fix the parser")
+    terminal = talk(model=script("First.", match="first"))
+    assert "headway --continue" not in terminal.seen
+    terminal.say("first")
+    terminal.idle("First.")
+    assert terminal.leave() == 0
+    again = talk(model=script("The list alone.", match="Fix the parser"))
+    seen = again.idle("This is a new conversation; headway --continue resumes the last one.")
+    assert one_box(seen, "○ Fix the parser") and "> first" not in seen
+    again.say("second")
+    again.idle("The list alone.")
+    again.say("third")
+    again.idle("> third", "The list alone.")
+    assert [event.data.new_conversation for event in events(project) if isinstance(event.data, RunStarted)] == [
+        True,
+        True,
+        False,
+    ]
+
+
 def test_there_is_nothing_to_continue_where_there_was_nothing(project: Path) -> None:
     terminal = Repl("--continue", "--model", script("Hello."))
     assert terminal.end() == 1
@@ -299,7 +323,8 @@ def test_a_session_that_works_elsewhere_is_not_worked_on_twice(project: Path) ->
     terminal.idle()
     terminal.say("me too")
     seen = terminal.idle(f"❌ Another run has the session '{NAME}', since ")
-    assert f"(process {elsewhere.id} on " in seen and "stop it, or name another session" in " ".join(seen.split())
+    assert f"(process {elsewhere.id} on " in seen
+    assert "or begin another session with /session new." in " ".join(seen.split())
     assert not reasons(project)
     elsewhere.signal(signal.SIGINT)
     elsewhere.end()
@@ -390,7 +415,7 @@ def test_another_size_while_a_question_waits(project: Path, size: tuple[int, int
 
 def test_many_sizes_one_after_the_other_leave_one_box(project: Path) -> None:
     kept(project).write([{"content": f"Item {number}"} for number in range(4)])
-    terminal = talk(model=script("\n\n".join(f"Paragraph {number}." for number in range(30)), "So.", "So."))
+    terminal = talk(model=script("\n\n".join([*(f"Paragraph {number}." for number in range(30)), "So."])))
     terminal.say("first")
     terminal.idle("Finished after")
     for columns in range(99, 60, -3):

@@ -24,6 +24,7 @@ from headway.cli.options import (
     merged,
     print_error,
 )
+from headway.cli.session_choice import check_flags, new_option, with_unnamed_new
 from headway.core.errors import HeadwayError
 
 
@@ -85,6 +86,10 @@ COMMANDS = {
 
 
 class LazyGroup(HelpfulGroup):
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        at = next((at for at, word in enumerate(args) if word in COMMANDS), len(args))
+        return super().parse_args(ctx, with_unnamed_new(args[:at]) + args[at:])
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         elsewhere = "shell" if in_terminal_session(ctx) else "repl"
         return [name for name, command in COMMANDS.items() if command.where != elsewhere]
@@ -116,8 +121,11 @@ class LazyGroup(HelpfulGroup):
 
 @click.group(cls=LazyGroup, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="headway")
-@click.option("--continue", "go_on", is_flag=True, help="Go on in the current session.")
-@click.option("--session", metavar="NAME", shell_complete=complete_sessions, help="Use this session, new or not.")
+@click.option("--continue", "go_on", is_flag=True, help="Resume the session's last conversation.")
+@new_option
+@click.option(
+    "--session", metavar="NAME", shell_complete=complete_sessions, help="Use this session, new or not, this time only."
+)
 @click.option("--plan", is_flag=True, help="Begin in plan mode: look around and plan, change nothing.")
 @click.option(
     "--mode", metavar=f"[{'|'.join(MODES)}]", type=ModeType(), help="How much you are asked: see headway mode."
@@ -129,14 +137,18 @@ class LazyGroup(HelpfulGroup):
 @click.option("--memory", is_flag=True, help="Keep nothing: the session ends when you leave.")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 @click.pass_context
-def app(ctx: click.Context, go_on: bool, plan: bool, mode: str | None, memory: bool, **flags: object) -> None:
+def app(
+    ctx: click.Context, go_on: bool, new: str | None, plan: bool, mode: str | None, memory: bool, **flags: object
+) -> None:
     """Headway: the planning layer of a coding agent.
 
     One todo list per session, kept in one log that you can watch, replay and undo. Agents write it with TodoWrite (see
-    TodoWrite --help); you see and change it here.
+    TodoWrite --help); you see and change it here. All commands use the project's current session: a new conversation
+    finds the list that is there, and leaves it behind.
 
     \b
     headway                              work with the agent in this folder
+    headway --continue                   resume the last conversation
     headway run "Fix the failing test"   have it do one thing
     headway demo                         a short tour
     headway todos add "Fix the parser"   begin a list in this folder
@@ -144,21 +156,20 @@ def app(ctx: click.Context, go_on: bool, plan: bool, mode: str | None, memory: b
     headway watch                        see it live
     """
     chosen = ctx.obj = merged(ctx.find_object(Chosen) or Chosen(), flags)
-    own = {"--continue": go_on, "--plan": plan, "--mode": mode, "--memory": memory}
+    own = {"--continue": go_on, "--new": new is not None, "--plan": plan, "--mode": mode, "--memory": memory}
     if ctx.invoked_subcommand is None:
-        ctx.exit(_started(ctx, chosen, go_on=go_on, plan=plan, mode=mode, memory=memory))
+        ctx.exit(_started(ctx, chosen, go_on=go_on, new=new, plan=plan, mode=mode, memory=memory))
     elif given := next((flag for flag, value in own.items() if value), None):
         ctx.fail(f"{given} before a command has no effect; leave it out, or write it after a command that takes it.")
 
 
-def _started(ctx: click.Context, chosen: Chosen, *, go_on: bool, memory: bool, **rest: object) -> int:
+def _started(ctx: click.Context, chosen: Chosen, *, go_on: bool, new: str | None, memory: bool, **rest: object) -> int:
     if chosen.live is not None:
         ctx.fail("This is the terminal session already; name a command, or type / to see what there is.")
-    if go_on and memory:
-        ctx.fail("--memory keeps nothing that could be continued; leave one of the two out.")
+    check_flags(chosen, go_on=go_on, new=new, memory=memory)
     try:
         # By its name: the terminal session is above the commands, and most of them never need it.
-        return importlib.import_module("headway.repl.main").start(chosen, go_on=go_on, memory=memory, **rest)
+        return importlib.import_module("headway.repl.main").start(chosen, go_on=go_on, new=new, memory=memory, **rest)
     except HeadwayError as error:
         if chosen.debug:
             raise

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 import sys
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from headway.cli.options import Chosen, Execution, ModeType, common, complete_ids, in_terminal_session, print_json
+from headway.cli.output import print_open_elsewhere
 from headway.core.errors import HeadwayError, NotRunnable
 from headway.core.model import FINISHED
 from headway.core.text import shown
@@ -86,6 +86,7 @@ def _execute(chosen: Chosen, wanted: Execution) -> None:
     wanted = replace(wanted, model=chosen.model)
     if wanted.only is None and not chosen.json and all(todo.status in FINISHED for todo in session.todos):
         click.echo("No pending todos")
+        print_open_elsewhere(session)
         return
     _refuse_unready(chosen, session, wanted)
     if loaded.settings.model is None:
@@ -129,8 +130,6 @@ def _exit_code(chosen: Chosen, session: Session, settings: Settings, wanted: Exe
     before = session.version
 
     async def work(ask: Ask | None) -> BatchResult:
-        with suppress(HeadwayError):
-            session.store.set_current(session.name)
         return await begun(session, settings, wanted, settings.approvals(ask), settings.model or "", chosen.folder())
 
     try:

@@ -130,27 +130,6 @@ def known_session(store: Store, name: str) -> str:
     return name
 
 
-def session_to_begin(chosen: Chosen, store: Store, *, go_on: bool, kind: str) -> str:
-    """The session for a command that works with a model: a new one, unless another is named or goes on."""
-    if chosen.session is None and not go_on and not os.environ.get("HEADWAY_SESSION"):
-        return new_name(kind)
-    name = session_name(chosen_session(store, os.environ, chosen.session))
-    if go_on and not store.version(name):
-        raise HeadwayError(
-            f"There is nothing to continue in the session '{shown(name)}': leave --continue out to begin one."
-        )
-    return name
-
-
-def new_name(kind: str) -> str:
-    """By the time, and something that others begun in the same second do not have."""
-    from secrets import token_hex
-
-    from headway.core.clock import local_stamp, now
-
-    return f"{kind}-{local_stamp(now())}-{token_hex(2)}"
-
-
 def of_project(command: Callable[Concatenate[Chosen, P], None]) -> Callable[P, None]:
     """Adds the flags that every command on a project has, and turns errors into a sentence and exit code 1."""
 

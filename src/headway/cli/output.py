@@ -6,7 +6,7 @@ import click
 
 from headway.cli.options import Chosen, print_json
 from headway.core.codec import todo_dict
-from headway.core.model import Todo, counts
+from headway.core.model import MAIN_AGENT, Todo, counts
 from headway.core.session import Session, Written
 from headway.core.text import shown, some
 from headway.views.listing import counts_line
@@ -47,6 +47,14 @@ def print_written(chosen: Chosen, session: Session, written: Written, line: str)
     if written.dropped:
         names = some([todo.content for todo in written.dropped])
         click.echo(f"Dropped unfinished: {names}. Take it back with: {named(chosen, 'todos undo')}")
+
+
+def print_open_elsewhere(session: Session) -> None:
+    """For a list with nothing to do: where there is something."""
+    from headway.cli.session_choice import open_elsewhere
+
+    if session.agent_id == MAIN_AGENT and (where := open_elsewhere(session.store, session.name)):
+        click.echo(where)
 
 
 def named(chosen: Chosen, command: str) -> str:

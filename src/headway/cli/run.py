@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 import sys
 import time
 from contextlib import suppress
@@ -11,13 +13,15 @@ import click
 
 from headway.cli.foreground import INTERRUPTED, Foreground
 from headway.cli.logs import keep_logs_off_the_screen
-from headway.cli.options import Chosen, complete_sessions, of_project, session_to_begin
-from headway.core.errors import HeadwayError
+from headway.cli.options import Chosen, complete_sessions, of_project
+from headway.cli.session_choice import TakesNew, check_flags, choose_session, left_behind, new_option
+from headway.core.errors import HeadwayError, RunGoesOn, RunRefused
 from headway.core.events import PLAN_UPDATED
 from headway.core.log import Log
 from headway.core.run_events import ToolFinished
 from headway.core.session import Session
-from headway.project import open_store
+from headway.core.text import shown
+from headway.project import chosen_session, open_store
 
 if TYPE_CHECKING:
     from headway.agent import LoopConfig, RunResult
@@ -33,10 +37,13 @@ NO_MODEL = (
 )
 
 
-@click.command()
+@click.command(cls=TakesNew)
 @click.argument("task", nargs=-1)
-@click.option("--continue", "go_on", is_flag=True, help="Go on in the current session; a task is then optional.")
-@click.option("--session", metavar="NAME", shell_complete=complete_sessions, help="Use this session, new or not.")
+@click.option("--continue", "go_on", is_flag=True, help="Resume the last conversation; a task is then optional.")
+@new_option
+@click.option(
+    "--session", metavar="NAME", shell_complete=complete_sessions, help="Use this session, new or not, this time only."
+)
 @click.option("--plan", is_flag=True, help="Turn plan mode on: look around and plan, change nothing.")
 @click.option(
     "--mode",
@@ -53,6 +60,7 @@ def run(
     chosen: Chosen,
     task: tuple[str, ...],
     go_on: bool,
+    new: str | None,
     plan: bool,
     mode: str | None,
     max_rounds: int | None,
@@ -63,26 +71,28 @@ def run(
 ) -> None:
     """Have the agent work on TASK in this project.
 
-    It begins a new session, which becomes the current one: headway watch shows it live from another terminal, headway
-    todos changes its list while it works. Ctrl+C stops it and keeps everything. With --json: one event per line.
+    It begins a new conversation in the current session, with the todo list that is there: headway watch shows it live
+    from another terminal, headway todos changes it meanwhile. Ctrl+C stops it and keeps everything. With --json: one
+    event per line.
 
     \b
-    headway run "Fix the failing test" --mode auto_edit
-    headway run --continue "Now update the changelog"
+    headway run "Work through the todo list" --mode auto_edit
+    headway run --continue "Now update the changelog"    in the same conversation
     headway run --continue                               go on where it was cut off
+    headway run --new "Something else"                   in a new session, with a list of its own
 
     The exit code is 0 when it is done, 1 when it failed or ran into a limit, 130 when it was stopped.
     """
     text = " ".join(task).strip() or None
     if text is None and not go_on:
         raise click.UsageError('Say what is to be done, as in: headway run "Fix the failing test"')
-    if memory and go_on:
-        raise click.UsageError("--memory keeps nothing that could be continued; leave one of the two out.")
+    check_flags(chosen, go_on=go_on, new=new, memory=memory)
     try:
         code = _begun(
             chosen,
             text,
             go_on=go_on,
+            new=new,
             plan=plan,
             memory=memory,
             mode=mode,
@@ -97,7 +107,15 @@ def run(
 
 
 def _begun(
-    chosen: Chosen, task: str | None, *, go_on: bool, plan: bool, memory: bool, require_evidence: bool, **flags: object
+    chosen: Chosen,
+    task: str | None,
+    *,
+    go_on: bool,
+    new: str | None,
+    plan: bool,
+    memory: bool,
+    require_evidence: bool,
+    **flags: object,
 ) -> int:
     from headway.agent.config import config_of
 
@@ -107,16 +125,16 @@ def _begun(
         click.echo(f"Note: {notice}", err=True)
     if loaded.settings.model is None:
         raise HeadwayError(NO_MODEL)
-    session = _session(chosen, go_on=go_on, memory=memory)
+    store = open_store(chosen.folder(), memory=memory)
+    session = Session(Log(store, choose_session(chosen, store, go_on=go_on, new=new)))
+    if new is not None and (left := left_behind(store, chosen_session(store, os.environ))):
+        click.echo(f"Note: {left}", err=True)
     if not plan and session.plan_mode:
         click.echo("Note: Plan mode is on, so nothing will be changed; 'headway plan off' ends it.", err=True)
     config = config_of(loaded.settings, require_evidence=require_evidence)
-    return _Run(chosen, session, loaded.settings, task, config, plan=plan, memory=memory).exit_code()
-
-
-def _session(chosen: Chosen, *, go_on: bool, memory: bool) -> Session:
-    store = open_store(chosen.folder(), memory=memory)
-    return Session(Log(store, session_to_begin(chosen, store, go_on=go_on, kind="run")))
+    current = new is not None
+    work = _Run(chosen, session, loaded.settings, task, config, go_on=go_on, current=current, plan=plan, memory=memory)
+    return work.exit_code()
 
 
 class _Run:
@@ -130,14 +148,19 @@ class _Run:
         task: str | None,
         config: LoopConfig,
         *,
+        go_on: bool,
+        current: bool,
         plan: bool,
         memory: bool,
     ) -> None:
+        """`current`: its session becomes the project's current one as soon as it has begun."""
         self._chosen = chosen
         self._session = session
         self._settings = settings
         self._task = task
         self._config = config
+        self._go_on = go_on
+        self._current = current
         self._plan = plan
         self._memory = memory
         self._front: Foreground[RunResult] = Foreground(session, heard=self._heard)
@@ -158,7 +181,7 @@ class _Run:
         return 0 if result.ok else 1
 
     def _heard(self, event: Event) -> None:
-        if event.type == "RunStarted":
+        if event.type == "RunStarted" and self._current:
             with suppress(HeadwayError):
                 self._session.store.set_current(self._session.name)
         if isinstance(event.data, ToolFinished) and event.data.denied:
@@ -172,18 +195,22 @@ class _Run:
         settings, folder = self._settings, self._chosen.folder()
         assert settings.model is not None
         limits = settings.limits.model_copy(update={"kept_bytes": 0}) if self._memory else settings.limits
-        return await run_loop(
-            self._session,
-            self._task,
-            model=settings.model,
-            base_url=settings.base_url,
-            tools=settings.tools(folder),
-            approvals=settings.approvals(ask),
-            config=self._config,
-            limits=limits,
-            project=folder,
-            planning=self._plan or None,  # without the flag, the session stays as it is
-        )
+        try:
+            return await run_loop(
+                self._session,
+                self._task,
+                model=settings.model,
+                base_url=settings.base_url,
+                tools=settings.tools(folder),
+                approvals=settings.approvals(ask),
+                config=self._config,
+                limits=limits,
+                project=folder,
+                planning=self._plan or None,  # without the flag, the session stays as it is
+                new_conversation=not self._go_on,
+            )
+        except RunGoesOn as error:
+            raise RunRefused(f"{error.what}: wait for it, stop it, or begin another session with --new.") from error
 
     def _summarise(self, result: RunResult, seconds: float) -> None:
         from headway.views.run_summary import summary_lines
@@ -204,7 +231,8 @@ class _Run:
             lines.append(f"Not allowed: {self._denied} call{'' if self._denied == 1 else 's'}{self._why_denied()}")
         click.echo("\n" + "\n".join([*lines, *self._plan_lines()]))
         if not result.ok and not self._memory:
-            click.echo("Go on with: headway run --continue")
+            named = "" if self._chosen.session is None else f" --session {shlex.quote(shown(self._session.name))}"
+            click.echo(f"Go on with: headway run --continue{named}")
 
     def _why_denied(self) -> str:
         if self._session.plan_mode:

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import sys
-from secrets import token_hex
 
 import click
 
 from headway.cli.options import Chosen, HelpfulGroup, complete_sessions, known_session, of_project, print_json
-from headway.core.clock import local_stamp, local_time, now
+from headway.cli.session_choice import left_behind, unused_name
+from headway.core.clock import local_time
 from headway.core.errors import HeadwayError
 from headway.core.log import Log
 from headway.core.model import FINISHED
 from headway.core.session import Session
 from headway.core.store import Store
 from headway.core.text import cut, neutral, shown
-from headway.project import DEFAULT_SESSION, session_name
+from headway.project import DEFAULT_SESSION
 
 NEW = "new"
 """What stands for a session that is not there yet."""
@@ -59,7 +59,8 @@ def print_sessions(chosen: Chosen) -> None:
     if chosen.json:
         print_json(found)
         return
-    if chosen.live is not None and not any(record["current"] for record in found):
+    is_known = chosen.live is not None or store.current() is not None
+    if is_known and not any(record["current"] for record in found):
         click.echo(f"* {cut(neutral(current), 40):40}  nothing in it yet")
     elif not found:
         click.echo('No sessions yet; the first change makes one: headway todos add "…"')
@@ -99,18 +100,18 @@ def go_to(chosen: Chosen, name: str) -> None:
 def begin(chosen: Chosen, name: str | None) -> None:
     """As `go_to`, for a session that is not there yet; without a name it gets one by the time."""
     store = chosen.store()
-    if name is not None and store.version(name := session_name(name)):
-        raise HeadwayError(f"There is a session '{shown(name)}' already; go there with: headway session {shown(name)}")
+    name = unused_name(store, name)
+    left = left_behind(store, _current(chosen, store))
     if chosen.live is not None:
-        chosen.live.use_session(NEW if name is None else name)
-        name = chosen.live.session.name
+        chosen.live.use_session(name)
     else:
-        name = name or f"session-{local_stamp(now())}-{token_hex(2)}"
         store.set_current(name)
     if chosen.json:
         print_json({"current": name})
-    else:
-        click.echo(f"✅ The current session is now {shown(name)}, which begins with the first change")
+        return
+    click.echo(f"✅ The current session is now {shown(name)}, which begins with the first change")
+    if left:
+        click.echo(f"Note: {left}")
 
 
 @sessions.command()

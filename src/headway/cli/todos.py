@@ -8,7 +8,7 @@ import click
 
 from headway.cli.execute import execute_all, execute_one, rollback
 from headway.cli.options import Chosen, HelpfulGroup, StatusType, common, complete_ids, print_json
-from headway.cli.output import list_record, print_todo, print_written, quoted
+from headway.cli.output import list_record, print_open_elsewhere, print_todo, print_written, quoted
 from headway.cli.transfer import export_todos, import_todos
 from headway.core.codec import event_dict, todo_dict
 from headway.core.model import Priority, Status
@@ -47,19 +47,25 @@ def list_todos(chosen: Chosen) -> None:
     if chosen.json:
         print_json(list_record(session))
         return
-    click.echo("\n".join(list_lines(session.todos)))
+    todos = session.todos
+    click.echo("\n".join(list_lines(todos)))
+    if not todos:
+        print_open_elsewhere(session)
 
 
 @todos.command("next")
 @common
 def next_todos(chosen: Chosen) -> None:
     """Show what can start now and, for what cannot, why."""
-    ready, waiting = chosen.open().next_todos()
+    session = chosen.open()
+    ready, waiting = session.next_todos()
     if chosen.json:
         reasons = [{"todo": todo_dict(entry.todo), "reason": entry.reason} for entry in waiting]
         print_json({"ready": [todo_dict(todo) for todo in ready], "waiting": reasons})
         return
     click.echo("\n".join(next_lines(ready, waiting)))
+    if not ready and not waiting:
+        print_open_elsewhere(session)
 
 
 @todos.command()

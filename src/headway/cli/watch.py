@@ -37,7 +37,7 @@ def _show(chosen: Chosen, session: Session) -> None:
 
     with LiveBox(screen=True) as box:
         while True:
-            if chosen.session is None:  # a run that begins makes its session the current one
+            if chosen.session is None:  # another session may become the current one
                 now = chosen.open(must_exist=False)
                 session = now if now.name != session.name else session
             changes = session.watch(timeout=RESIZE_CHECK)

@@ -4,36 +4,43 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shlex
 import signal
 import sys
 from typing import TYPE_CHECKING
 
 from headway.cli.logs import keep_logs_off_the_screen
-from headway.cli.options import session_to_begin
+from headway.cli.session_choice import choose_session, left_behind
 from headway.core.text import shown
-from headway.project import open_store
+from headway.project import chosen_session, open_store
 from headway.repl.work import Work
 
 if TYPE_CHECKING:
     from headway.cli.options import Chosen
 
 
-def start(chosen: Chosen, *, go_on: bool, plan: bool, mode: str | None, memory: bool) -> int:
-    """Runs the terminal session to its end; the exit code."""
+def start(chosen: Chosen, *, go_on: bool, new: str | None, plan: bool, mode: str | None, memory: bool) -> int:
+    """Run the terminal session to its end; return the exit code."""
     keep_logs_off_the_screen(debug=chosen.debug)
     store = open_store(chosen.folder(), memory=memory)
-    name = session_to_begin(chosen, store, go_on=go_on, kind="chat")
-    work = Work(chosen, store, name, mode=mode, memory=memory)
-    goes_on = bool(work.session.version)
-    if plan:
-        work.session.set_plan_mode(True)
+    name = choose_session(chosen, store, go_on=go_on, new=new)
+    work = Work(chosen, store, name, go_on=go_on, mode=mode, memory=memory)
+
+    def enter() -> None:
+        """Do what the flags say, as soon as it is certain that somebody is there."""
+        if new is not None:
+            if left := left_behind(store, chosen_session(store, os.environ)):
+                sys.stderr.write(f"Note: {left}\n")
+            work.make_current()
+        if plan:
+            work.session.set_plan_mode(True)
+
     try:
         if _has_screen():
-            return asyncio.run(_on_screen(work, goes_on=goes_on, memory=memory))
+            enter()
+            return asyncio.run(_on_screen(work, resumes=go_on, memory=memory))
         from headway.repl.plain import converse
 
-        return asyncio.run(converse(work))
+        return asyncio.run(converse(work, enter))
     except KeyboardInterrupt:
         return 130
 
@@ -45,7 +52,7 @@ def _has_screen() -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "dumb") not in ("dumb", "unknown", "")
 
 
-async def _on_screen(work: Work, *, goes_on: bool, memory: bool) -> int:
+async def _on_screen(work: Work, *, resumes: bool, memory: bool) -> int:
     from headway.cli.live import has_unicode
     from headway.repl.drawing import Pen
     from headway.repl.screen import TerminalScreen
@@ -55,12 +62,10 @@ async def _on_screen(work: Work, *, goes_on: bool, memory: bool) -> int:
     loop.add_signal_handler(signal.SIGINT, screen.interrupt)
     for number in (signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, screen.leave)
-    screen.greet(work.session if goes_on else None)
+    screen.greet(resumes=resumes)
     await screen.run()
     if work.session.version and not memory:
-        name = shown(work.session.name)
-        how = "--continue" if work.is_current else f"--session {shlex.quote(name)}"
-        sys.stdout.write(f"Go on with: headway {how}   (session {name})\n")
+        sys.stdout.write(f"Go on with: {work.how_to_continue}   (session {shown(work.session.name)})\n")
     return 0
 
 

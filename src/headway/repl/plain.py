@@ -18,6 +18,8 @@ from headway.repl.transcript import Transcript, executed_lines
 from headway.views.terminal import visible
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from headway.agent import RunResult
     from headway.core.events import Event
     from headway.execute import BatchResult
@@ -25,12 +27,30 @@ if TYPE_CHECKING:
     from headway.tools.approvals import Answer, Question
 
 
-async def converse(work: Work) -> int:
-    """Takes lines until there are none; 1 if the last run failed."""
+NOTHING_TO_DO = (
+    "Headway is a coding agent with a todo list: start it in a terminal, pipe messages to it (one per line), or have "
+    'it do one task with headway run "Fix the failing test"; headway --help lists all commands.\n'
+)
+
+
+async def converse(work: Work, enter: Callable[[], None]) -> int:
+    """Take lines until there are none; 1 if the last run failed, 2 if there was no line.
+
+    `enter` is called before the first one is taken.
+    """
     screen = PlainScreen(work)
-    work.begin(screen)
     asyncio.get_running_loop().add_signal_handler(signal.SIGINT, screen.interrupt)
+    line = None if screen.asks else await screen.first_line()
+    if screen.over:
+        return screen.code
+    if line is None and not screen.asks:
+        sys.stderr.write(NOTHING_TO_DO)
+        return 2
+    enter()
+    work.begin(screen)
     try:
+        if line is not None:
+            await screen.entered(line)
         while not screen.over:
             line = await screen.read(screen.prompt)
             if line is None:
@@ -99,6 +119,13 @@ class PlainScreen:
         if not self._interactive:
             return ""
         return "[PLAN] > " if self._work.session.plan_mode else "> "
+
+    async def first_line(self) -> str | None:
+        """Read the first line that is not blank."""
+        line = await self.read("")
+        while line is not None and not line.strip():
+            line = await self.read("")
+        return line and line.strip()
 
     async def read(self, prompt: str) -> str | None:
         if prompt:

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from headway.agent import RunResult
     from headway.core.events import Event
     from headway.core.model import Todo
-    from headway.core.session import Session
     from headway.execute import BatchResult
     from headway.repl.work import Work
     from headway.tools.approvals import Answer, Question
@@ -115,23 +114,32 @@ class TerminalScreen:
         elif error is not None:
             logging.getLogger("headway").error("The terminal session failed:", exc_info=error)
 
-    def greet(self, session: Session | None) -> None:
-        """Says hello; in a session that goes on, what was said last."""
-        if session is None:
+    def greet(self, *, resumes: bool) -> None:
+        """Say hello; in a conversation that is resumed, what was said last."""
+        session = self.work.session
+        if resumes:
+            asked, answered = last_words(session)
+            self.paper.say(f"Going on in {shown(session.name)}.", "dim")
+            if asked:
+                self.paper.say(f"> {shown(asked, 500)}", "bold")
+            if answered:
+                self.paper.pieces([Piece("markdown", answered[-4_000:])])
+        else:
             self.paper.say("Headway. Say what is to be done; /help lists the commands, Ctrl+P plans first.", "dim")
-            return
-        asked, answered = last_words(session)
-        self.paper.say(f"Going on in {shown(session.name)}.", "dim")
-        if asked:
-            self.paper.say(f"> {shown(asked, 500)}", "bold")
-        if answered:
-            self.paper.pieces([Piece("markdown", answered[-4_000:])])
         run = session.run
-        if run is not None and run.goes_on:
+        if run is None:
+            return
+        if run.goes_on:
             self.tell("A run goes on in this session, in another process: you see it here.", " ")
-        elif run is not None and run.reason not in ("finished", "all_done"):
-            how = "Say go on, or something else." if run.batch is None else "/todos execute-all goes on."
-            self.tell(f"The last run did not come to its end. {how}", " ")
+        elif run.reason in ("finished", "all_done"):
+            if not resumes:
+                self.tell(f"This is a new conversation; {self.work.how_to_continue} resumes the last one.", " ")
+        elif run.batch is not None:
+            self.tell("The last run did not come to its end. /todos execute-all goes on.", " ")
+        elif resumes:
+            self.tell("The last run did not come to its end. Say go on, or something else.", " ")
+        else:
+            self.tell(f"The last run was interrupted; {self.work.how_to_continue} resumes it.", " ")
 
     # what happens
 
@@ -265,7 +273,7 @@ class TerminalScreen:
         if said.strip():
             self.paper.say(said.rstrip("\n"))
         if self.work.session is not before and self.work.session.version:
-            self.greet(self.work.session)
+            self.greet(resumes=True)
         await self.work.reload()
         self.changed()
 

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import os
 import re
+import shlex
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -16,12 +18,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from headway.cli.ask_in_order import AskInOrder
-from headway.cli.options import new_name
-from headway.core.errors import HeadwayError
+from headway.core.errors import HeadwayError, RunGoesOn, RunRefused
 from headway.core.log import Log
 from headway.core.session import Session
 from headway.core.text import shown
-from headway.project import session_name
+from headway.project import chosen_session, session_name
 
 if TYPE_CHECKING:
     from headway.agent import RunResult
@@ -81,7 +82,7 @@ class Screen(Protocol):
 class Work:
     """Also what slash commands know as the place where they were typed (`Live`)."""
 
-    def __init__(self, chosen: Chosen, store: Store, name: str, *, mode: str | None, memory: bool) -> None:
+    def __init__(self, chosen: Chosen, store: Store, name: str, *, go_on: bool, mode: str | None, memory: bool) -> None:
         self.chosen = replace(chosen, session=None, live=self)
         self._store = store
         self._memory = memory
@@ -112,7 +113,8 @@ class Work:
         run = self.session.run
         self._had = run.model if run is not None else None
         """The model that the session had last."""
-        self._current = False
+        self._begins = not go_on
+        """Whether the next message begins a new conversation."""
 
     # for slash commands
 
@@ -137,9 +139,7 @@ class Work:
     def use_session(self, name: str) -> None:
         """From the thread of a command; done where messages are sent, so that none goes to the wrong session."""
         assert self._loop is not None
-        asyncio.run_coroutine_threadsafe(
-            self._use(session_name(new_name("chat") if name == "new" else name)), self._loop
-        ).result()
+        asyncio.run_coroutine_threadsafe(self._use(session_name(name)), self._loop).result()
 
     async def _use(self, name: str) -> None:
         if self.is_running:
@@ -149,7 +149,8 @@ class Work:
         self._unsubscribe()
         self.session, self._unsubscribe = session, unsubscribe
         self.tokens = 0
-        self._make_current()
+        self._begins = False
+        self.make_current()
 
     def execute(self, wanted: Execution) -> None:
         """From the thread of a command, which does not wait for it."""
@@ -204,7 +205,13 @@ class Work:
     @property
     def is_current(self) -> bool:
         """Whether other commands use this session too."""
-        return self._store.current() == self.session.name
+        return chosen_session(self._store, os.environ) == self.session.name
+
+    @property
+    def how_to_continue(self) -> str:
+        """What resumes the conversation from a shell."""
+        named = "" if self.is_current else f" --session {shlex.quote(shown(self.session.name))}"
+        return f"headway --continue{named}"
 
     @property
     def is_loaded(self) -> bool:
@@ -216,14 +223,10 @@ class Work:
         self._ask = AskInOrder(screen.ask) if screen.asks else None
         self._loop = asyncio.get_running_loop()
         self._unsubscribe = self.session.subscribe(self._heard)
-        if self.session.version:
-            self._make_current()
         self._prepared = asyncio.create_task(self._prepare())
 
     def _heard(self, event: Event) -> None:
         assert self._screen is not None
-        if not self._current:
-            self._make_current()
         if event.type == "Usage":
             data = event.data
             self.tokens += getattr(data, "input_tokens", 0) + getattr(data, "output_tokens", 0)
@@ -231,8 +234,7 @@ class Work:
         if self._ask is not None:
             self._ask.note_shown(event)
 
-    def _make_current(self) -> None:
-        self._current = True
+    def make_current(self) -> None:
         with suppress(HeadwayError):
             self._store.set_current(self.session.name)
 
@@ -335,17 +337,26 @@ class Work:
 
         assert self._screen is not None
         began = time.monotonic()
-        result = await run_loop(
-            self.session,
-            text,
-            model=model,
-            base_url=settings.base_url,
-            tools=settings.tools(self._folder),
-            approvals=approvals,
-            config=config_of(settings),
-            limits=settings.limits,
-            project=self._folder,
-        )
+        begins, self._begins = self._begins, False
+        try:
+            result = await run_loop(
+                self.session,
+                text,
+                model=model,
+                base_url=settings.base_url,
+                tools=settings.tools(self._folder),
+                approvals=approvals,
+                config=config_of(settings),
+                limits=settings.limits,
+                project=self._folder,
+                new_conversation=begins,
+            )
+        except HeadwayError as error:  # it could not begin
+            self._begins = begins
+            if isinstance(error, RunGoesOn):
+                how = "wait for it, stop it, or begin another session with /session new."
+                raise RunRefused(f"{error.what}: {how}") from error
+            raise
         self._failed = result.reason == "error"
         self._screen.ended(result, time.monotonic() - began)
 

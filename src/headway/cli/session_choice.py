@@ -1,0 +1,116 @@
+"""Which session a command works in: the current one, one that is named, or a new one; and where else todos are open."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from typing import TYPE_CHECKING
+
+import click
+
+from headway.core.errors import HeadwayError
+from headway.core.log import Log
+from headway.core.model import FINISHED
+from headway.core.session import Session
+from headway.core.text import shown
+from headway.project import chosen_session, session_name
+
+if TYPE_CHECKING:
+    from headway.cli.options import Chosen
+    from headway.core.store import Store
+
+UNNAMED = "\0"
+"""What `--new` has for a value without a name; no session can be called so."""
+_MOST_NAMED = 5
+
+new_option = click.option(
+    "--new",
+    metavar="[=NAME]",
+    help="Begin a new session, which becomes the current one (a name only with =).",
+)
+
+
+class TakesNew(click.Command):
+    """A command with `--new`: a word after it is no name, as it is for options whose value is not optional."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, with_unnamed_new(args))
+
+
+def with_unnamed_new(args: list[str]) -> list[str]:
+    """The words with a value for each `--new` that has none; what follows `--` is left as it is."""
+    end = args.index("--") if "--" in args else len(args)
+    return [f"--new={UNNAMED}" if word == "--new" else word for word in args[:end]] + args[end:]
+
+
+def check_flags(chosen: Chosen, *, go_on: bool, new: str | None, memory: bool) -> None:
+    """Raise a usage error for flags that contradict each other."""
+    if memory and go_on:
+        raise click.UsageError("--memory keeps nothing that could be continued; leave one of the two out.")
+    if new is None:
+        return
+    others = {"--continue": go_on, "--session": chosen.session is not None, "--memory": memory}
+    if other := next((flag for flag, is_given in others.items() if is_given), None):
+        raise click.UsageError(f"--new and {other} contradict each other; leave one of the two out.")
+
+
+def choose_session(chosen: Chosen, store: Store, *, go_on: bool, new: str | None) -> str:
+    """Return the name of the session in which a command that works with a model does so."""
+    if new is not None:
+        return unused_name(store, None if new == UNNAMED else new)
+    name = session_name(chosen_session(store, os.environ, chosen.session))
+    if go_on and not store.version(name):
+        raise HeadwayError(
+            f"There is nothing to continue in the session '{shown(name)}': leave --continue out to begin one."
+        )
+    return name
+
+
+def unused_name(store: Store, name: str | None) -> str:
+    """Return the name, if no session has it yet; without one, a name by the time."""
+    if name is None:
+        from secrets import token_hex
+
+        from headway.core.clock import local_stamp, now
+
+        return f"session-{local_stamp(now())}-{token_hex(2)}"
+    if store.version(name := session_name(name)):
+        raise HeadwayError(f"There is a session '{shown(name)}' already; go there with: {_way_to(name)}")
+    return name
+
+
+def left_behind(store: Store, name: str) -> str | None:
+    """Say which todos are open in a session that another one is begun instead of; None if there are none."""
+    number = _number_of_open(store, name)
+    if not number:
+        return None
+    return f"{_todos_are(number)} still open in the session '{shown(name)}'; go back to it with: {_way_to(name)}"
+
+
+def open_elsewhere(store: Store, name: str) -> str | None:
+    """Say in which other sessions than this one todos are open; None if there are none."""
+    numbers = {info.name: _number_of_open(store, info.name) for info in store.sessions() if info.name != name}
+    found = [(other, number) for other, number in numbers.items() if number]
+    if not found:
+        return None
+    if len(found) == 1:
+        ((other, number),) = found
+        return f"{_todos_are(number)} open in the session '{shown(other)}'; go there with: {_way_to(other)}"
+    names = ", ".join(f"'{shown(other)}' ({number})" for other, number in found[:_MOST_NAMED])
+    more = f" and {len(found) - _MOST_NAMED} more" if len(found) > _MOST_NAMED else ""
+    return f"Todos are open in other sessions: {names}{more}; go to one with: headway session NAME"
+
+
+def _todos_are(number: int) -> str:
+    return "1 todo is" if number == 1 else f"{number:,} todos are"
+
+
+def _way_to(name: str) -> str:
+    return f"headway session {shlex.quote(shown(name))}"
+
+
+def _number_of_open(store: Store, name: str) -> int:
+    try:
+        return sum(todo.status not in FINISHED for todo in Session(Log(store, name)).todos)
+    except HeadwayError:  # one that cannot be read hides no other
+        return 0
