@@ -187,6 +187,7 @@ def test_of_two_that_start_a_run_at_once_one_is_refused(
 
 def test_a_session_is_begun_only_where_there_is_none(server: Server, name: str) -> None:
     assert server.change(name, "begin", content="One").status == 200
+    assert [one["name"] for one in server.get("/api/sessions").data if one["current"]] == [name]
     again = server.change(name, "begin", content="Two")
     assert (again.status, again.error["kind"]) == (409, "AlreadyThere")
     assert [todo["content"] for todo in server.state(name)["todos"]] == ["One"]

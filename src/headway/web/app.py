@@ -207,6 +207,8 @@ class Site:
         if change.kind not in ("add", "begin"):  # the first item begins a session
             session = await asyncio.to_thread(self._session, request)
         answer = await asyncio.to_thread(made, session, change)
+        if change.kind == "begin":  # as every new session is, wherever it is begun
+            await asyncio.to_thread(self._store.set_current, session.name)
         return JSONResponse({"version": session.version, **answer})
 
     async def plan(self, request: Request) -> Response:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from headway.core.errors import HeadwayError
 from headway.core.log import Log
+from headway.project import DEFAULT_SESSION
 from headway.web.wire import session_record
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ class Board:
 
     def records(self) -> list[dict[str, Any]]:
         """All sessions, the most recently changed first. Only those are read that changed, or whose run goes on."""
-        current = self._store.current()
+        current = self._store.current() or DEFAULT_SESSION
         known = {info: record for info, record in self._records.items() if not record["running"]}
         self._records = {info: known.get(info) or self._record(info) for info in self._store.sessions()}
         return [{**record, "current": record["name"] == current} for record in self._records.values()]

@@ -160,6 +160,18 @@ async def begin(page: Page, name: str, content: str) -> None:
     await page.get_by_role("button", name="Begin", exact=True).click()
 
 
+async def test_an_empty_list_says_in_which_other_sessions_items_are_open(own: Own) -> None:
+    own.begun("first", "One").clear()
+    page = await own.tabs.open("first")
+    about = page.get_by_text("Nothing in the list yet.")
+    await expect(about).to_be_visible()
+    await expect(about).not_to_contain_text("other sessions")
+    second = own.begun("second", "Two", "Three")
+    await expect(about).to_contain_text("Items are open in other sessions: second (2).")
+    second.update("t1", status="completed")
+    await expect(about).to_contain_text("other sessions: second (1).")
+
+
 async def test_sessions_of_others_come_and_go_by_themselves(own: Own) -> None:
     page = await own.tabs.blank()
     await page.goto(f"http://{own.server.host}/")

@@ -140,6 +140,17 @@ function isWanted(todo) {
   return !words || [todo.id, todo.content, todo.module, todo.owner, todo.notes].some((text) => text?.toLowerCase().includes(words));
 }
 
+const MOST_NAMED = 5;
+
+/** In which other sessions items are open. */
+function openElsewhere() {
+  const others = (store.sessions ?? []).filter((one) => one.name !== store.session.name && one.total > one.completed);
+  if (!others.length) return "";
+  const names = others.slice(0, MOST_NAMED).map((one) => `${line(one.name, 60)} (${one.total - one.completed})`);
+  const more = others.length > names.length ? ` and ${others.length - names.length} more` : "";
+  return ` Items are open in other sessions: ${names.join(", ")}${more}.`;
+}
+
 function filter() {
   let shown = 0;
   for (const [id, todo] of store.session.items) {
@@ -151,7 +162,7 @@ function filter() {
   const all = store.session.items.size;
   setText(found, shown === all ? "" : `${shown} of ${count(all, "item")}`);
   empty.hidden = shown > 0;
-  setText(empty, all ? "No item matches." : "Nothing in the list yet. Add the first item below, or make items from a plan in the Plan view.");
+  setText(empty, all ? "No item matches." : `Nothing in the list yet. Add the first item below, or make items from a plan in the Plan view.${openElsewhere()}`);
   keepFocus(clearing, () => (clearing.hidden = shown === 0), () => (all ? search.focus() : focusAdding()));
 }
 
@@ -177,6 +188,7 @@ export function updateList(dirty) {
     if (isNew) reorder(items);
     filter();
   });
+  else if (dirty.sessions && !items.size) filter();
   if (isNew || dirty.route) for (const [id, row] of rows) setChosen(row, id === route.item);
 }
 

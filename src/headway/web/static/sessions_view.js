@@ -33,7 +33,7 @@ export function newSession() {
   const first = h("textarea", { name: "content", rows: "2", required: true, dir: "auto" });
   openDialog({
     title: "New session",
-    content: [field("Name", name), field("First item", first, "What is to be done, in the imperative.")],
+    content: [field("Name", name, "Commands in a terminal then use this session."), field("First item", first, "What is to be done, in the imperative.")],
     action: "Begin",
     work: async () => {
       const wanted = name.value.trim();
