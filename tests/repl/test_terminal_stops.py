@@ -6,7 +6,7 @@ import signal
 from pathlib import Path
 
 import pytest
-from tests.support.processes import Running, until
+from tests.support.processes import Running, run, until
 from tests.support.scripts import bash, script, talking, turn, write, writing
 from tests.support.terminal import boxes, one_box
 
@@ -330,6 +330,19 @@ def test_a_session_that_works_elsewhere_is_not_worked_on_twice(project: Path) ->
     elsewhere.end()
     terminal.say("now")
     terminal.idle("Hello.")
+
+
+def test_a_conversation_that_was_begun_elsewhere_meanwhile_is_continued_and_said_so(project: Path) -> None:
+    terminal = talk(model=script("First.", "More.", match="first"))
+    terminal.say("first")
+    terminal.idle("First.")
+    assert run("run", "second", "--model", script("Second.", name="other.json")).code == 0
+    script("Second it is.", match="second")
+    terminal.say("third")
+    seen = terminal.idle("Second it is.")
+    assert "A new conversation was begun here by another process; this message continues it." in " ".join(seen.split())
+    terminal.say("fourth")
+    terminal.until(lambda seen: seen.count("Second it is.") == 2 and seen.count("by another process") == 1)
 
 
 def test_two_terminals_on_one_session_see_one_list_and_one_run(project: Path) -> None:

@@ -20,9 +20,11 @@ from typing import TYPE_CHECKING, Protocol
 from headway.cli.ask_in_order import AskInOrder
 from headway.core.errors import HeadwayError, RunGoesOn, RunRefused
 from headway.core.log import Log
+from headway.core.run_events import RunStarted
 from headway.core.session import Session
 from headway.core.text import shown
 from headway.project import chosen_session, session_name
+from headway.store.leases import this_process
 
 if TYPE_CHECKING:
     from headway.agent import RunResult
@@ -115,6 +117,8 @@ class Work:
         """The model that the session had last."""
         self._begins = not go_on
         """Whether the next message begins a new conversation."""
+        self._replaced = False
+        """Whether another process has begun one since."""
 
     # for slash commands
 
@@ -230,6 +234,8 @@ class Work:
         if event.type == "Usage":
             data = event.data
             self.tokens += getattr(data, "input_tokens", 0) + getattr(data, "output_tokens", 0)
+        elif isinstance(event.data, RunStarted) and event.data.new_conversation:
+            self._replaced = not event.data.holder.startswith(this_process(""))
         self._screen.heard(event)
         if self._ask is not None:
             self._ask.note_shown(event)
@@ -338,6 +344,9 @@ class Work:
         assert self._screen is not None
         began = time.monotonic()
         begins, self._begins = self._begins, False
+        if self._replaced and not begins:
+            self._screen.tell("A new conversation was begun here by another process; this message continues it.")
+        self._replaced = False
         try:
             result = await run_loop(
                 self.session,
