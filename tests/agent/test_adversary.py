@@ -442,10 +442,12 @@ async def test_a_model_that_never_ends_gets_as_many_rounds_as_may_be(arena: Aren
 @pytest.mark.parametrize("nudges", [0, 1, 3])
 async def test_a_model_that_stops_with_items_open_is_asked_to_go_on_only_so_often(arena: Arena, nudges: int) -> None:
     def now_and_then(asked: int) -> Turn:
-        return Turn(text="I stop.") if asked % 2 else Turn(calls=[Call("ls")])
+        if asked == 1:
+            return Turn(calls=[Call("update_todo_item", {"item_id": "kept", "status": "in_progress"})])
+        return Turn(calls=[Call("ls")]) if asked % 2 else Turn(text="I stop.")
 
     attack = await attacked(arena, for_ever(now_and_then), session=arena.with_list(), max_nudges=nudges)
-    assert (attack.result.reason, len(attack.requests)) == (Reason.FINISHED, 1 + 2 * nudges)
+    assert (attack.result.reason, len(attack.requests)) == (Reason.FINISHED, 2 + 2 * nudges)
 
 
 async def test_a_model_that_only_thinks_is_asked_twice(arena: Arena) -> None:
@@ -538,7 +540,8 @@ async def test_text_of_items_tools_and_tasks_cannot_change_what_the_model_is_sho
     session = headway.open(arena.project)
     session.write([{"content": text, "id": f"i{at} [x]"} for at, text in enumerate(INJECTED)])
     (arena.project / "page.txt").write_text("\n".join(INJECTED), newline="")
-    turns = [Turn(calls=[Call("read_file", {"path": "page.txt"})]), "I stop.", "I stop."]
+    begin = Call("update_todo_item", {"item_id": "i0 [x]", "status": "in_progress"})
+    turns = [Turn(calls=[begin, Call("read_file", {"path": "page.txt"})]), "I stop.", "I stop."]
     attack = await attacked(arena, turns, session=session, inject=inject, max_nudges=1, task=INJECTED[0])
     for request in attack.requests:
         block = request.instructions if inject == "system" else tail_of(request)

@@ -142,11 +142,12 @@ def words(text: str) -> str:
 # what is kept
 
 
-def kept(project: Path, name: str = NAME) -> api.Session:
-    return api.open(project, name)
+def kept(project: Path, name: str | None = None) -> api.Session:
+    """The session, else the one that commands use."""
+    return api.open(project, name or api.open(project).store.current() or NAME)
 
 
-def events(project: Path, name: str = NAME) -> list[Event]:
+def events(project: Path, name: str | None = None) -> list[Event]:
     return [*kept(project, name).events()]
 
 
@@ -155,15 +156,15 @@ def answers(project: Path) -> list[str]:
     return [event.data.text for event in events(project) if isinstance(event.data, ToolFinished)]
 
 
-def reasons(project: Path, name: str = NAME) -> list[str]:
+def reasons(project: Path, name: str | None = None) -> list[str]:
     """Why the runs of the session ended."""
     return [event.data.reason for event in events(project, name) if isinstance(event.data, RunFinished)]
 
 
-def said(project: Path, name: str = NAME) -> list[str]:
+def said(project: Path, name: str | None = None) -> list[str]:
     """What the person said to the model."""
     return [event.data.task for event in events(project, name) if isinstance(event.data, RunStarted)]
 
 
-def statuses(project: Path, name: str = NAME) -> list[str]:
+def statuses(project: Path, name: str | None = None) -> list[str]:
     return [str(todo.status) for todo in kept(project, name).todos]

@@ -337,6 +337,7 @@ def test_a_conversation_that_was_begun_elsewhere_meanwhile_is_continued_and_said
     terminal.say("first")
     terminal.idle("First.")
     assert run("run", "second", "--model", script("Second.", name="other.json")).code == 0
+    terminal.until_there("Second.")
     script("Second it is.", match="second")
     terminal.say("third")
     seen = terminal.idle("Second it is.")
