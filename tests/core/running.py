@@ -51,6 +51,14 @@ SAMPLES: tuple[facts.RunData, ...] = (
     ),
     batch.BatchFinished("failed", 1, 1, 5, 2.5, ("t1",)),
     batch.ItemRolledBack("t1", ("a.py",), True, "c0ffed"),
+    batch.FilesReverted(
+        *("undo", ("a.py",), "c0ffed", "c0ffee", (), (7,), (9,)),
+        executed={"t1": [[7, False, 0, 0, "r1"], [0, False, 0, 0, ""]]},
+        step=3,
+        previous=2,
+        other=1,
+        of=6,
+    ),
     batch.EvidenceAsked(("t1", "t2")),
 )
 """One of each kind."""

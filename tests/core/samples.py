@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from headway import HeadwayError, Session, Status, Todo
 from headway.core.clock import after
+from headway.core.fields import DEFAULTS
 from headway.core.log import Log
-from headway.core.model import TodoList
+from headway.core.model import TodoList, with_fields
 from headway.store.memory import MemoryStore
 
 
@@ -56,6 +57,18 @@ def ids(session: Session) -> list[str]:
 def visible(todos: TodoList) -> tuple[list[Todo], str, str | None, bool]:
     """What undo must bring back: items in order, title, summary, and who keeps the list."""
     return list(todos.items.values()), todos.title, todos.summary, todos.kept_by_loop
+
+
+UNSEEN = (
+    *("lease_until", "created_at", "started_at", "completed_at", "started_at_round", "completed_at_round"),
+    *("interrupted", "tool_calls", "failed_calls"),
+)
+
+
+def seen(todos: TodoList) -> object:
+    """What a person sees of a list: undo counts changes of that."""
+    defaults = {name: DEFAULTS[name] for name in UNSEEN}
+    return [with_fields(todo, defaults) for todo in todos.items.values()], todos.title, todos.summary
 
 
 # Changes for properties: small alphabets, so that ids and contents meet again and again.

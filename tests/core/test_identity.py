@@ -250,7 +250,7 @@ def test_undo_and_redo_say_how_far_they_can_go(session: Session) -> None:
         session.undo()
     session.write(items("A"))
     session.write(items("B"))
-    with pytest.raises(NothingToUndo, match="Only 2 of the last 3 changes can be taken back by undo"):
+    with pytest.raises(NothingToUndo, match="Only 2 changes can be undone"):
         session.undo(3)
     with pytest.raises(NothingToUndo, match="There is nothing to redo in this list"):
         session.redo()

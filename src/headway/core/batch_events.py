@@ -6,7 +6,7 @@ item is worked on in a run of a sub-agent, with a conversation and a list of its
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from headway.core.value import Value
 
@@ -135,6 +135,37 @@ class ItemRolledBack(Value):
     """Those of `files` that are no longer in the project."""
     with_later: tuple[str, ...] = ()
     """Items that were rolled back together with it, since they were in its way."""
+    step: int = 0
+    """Version of the change of the list that goes with it; 0 if there is none."""
+    previous: int | None = None
+    """Where undo continues once it is undone; None in old logs, where it could not be."""
+
+
+@dataclass(eq=False, repr=False, slots=True)
+class FilesReverted(Value):
+    """An undo or redo of something that had changed the project's files, and that changed them again."""
+
+    cause: str
+    """undo or redo."""
+    files: tuple[str, ...]
+    """What changed in the project's files."""
+    saved: str
+    """The files as they were before that, and after it."""
+    after: str
+    removed: tuple[str, ...] = ()
+    """Those of `files` that are no longer in the project."""
+    gone: tuple[int, ...] = ()
+    """Versions of the `ItemFinished` events of which the changes are no longer in the project's files."""
+    back: tuple[int, ...] = ()
+    """Of those of which they are again."""
+    executed: dict[str, list[list[int | str]]] = field(default_factory=dict[str, "list[list[int | str]]"])
+    """Item → what was known of its last execution, and what now is."""
+    step: int = 0
+    """Version of the change of the list that goes with it; 0 if there is none."""
+    previous: int = 0
+    """As in `ListDelta`."""
+    other: int = 0
+    of: int = 0
 
 
 @dataclass(eq=False, repr=False, slots=True)
@@ -145,6 +176,13 @@ class EvidenceAsked(Value):
 
 
 BatchData: TypeAlias = (
-    BatchStarted | ItemStarted | ItemMerging | ItemFinished | BatchFinished | ItemRolledBack | EvidenceAsked
+    BatchStarted
+    | ItemStarted
+    | ItemMerging
+    | ItemFinished
+    | BatchFinished
+    | ItemRolledBack
+    | FilesReverted
+    | EvidenceAsked
 )
 KINDS: dict[str, type[BatchData]] = {kind.__name__: kind for kind in BatchData.__args__}

@@ -100,7 +100,7 @@ def _listed(state: State, todo_list: TodoList, change: ask.OfBatch, touched: Seq
     changed = {todo_id: fields for todo_id, fields in changed.items() if fields}
     if not changed:
         return []
-    delta = deltas.linked(ListDelta(cause, changed=changed), todo_list.undo)
+    delta = deltas.linked(ListDelta(cause, changed=changed), todo_list.open_step, partial=True)
     return [Event(state.version + 1, change.at, change.agent, change.actor, ev.TODO_LIST_UPDATED, delta)]
 
 
@@ -186,6 +186,7 @@ def _roll_back(state: State, todo_list: TodoList, run: Run | None, change: ask.R
             patch["notes"] = None
         touched.append(patched(todo, patch, change.at))
     made = _listed(state, todo_list, change, touched, "rollback")
+    rolled = replace(rolled, step=made[0].version if made else 0, previous=todo_list.undo)
     return [*made, _event(state, change, rolled, len(made) + 1)]
 
 
@@ -234,6 +235,9 @@ def evolve_batch(run: Run, data: object, version: int) -> Run:
         case facts.ItemRolledBack():
             gone = {todo_id: Executed(0) for todo_id in (data.item_id, *data.with_later)}
             return copied(run, executed={**run.executed, **gone})
+        case facts.FilesReverted():
+            known = read_executed({todo_id: after for todo_id, (_, after) in data.executed.items()})
+            return copied(run, executed={**run.executed, **known})
         case facts.EvidenceAsked():
             return copied(run, asked=run.asked | frozenset(data.item_ids))
         case _:
@@ -257,11 +261,12 @@ def batch_record(batch: Batch) -> list[object]:
     return [batch.mode, batch.parallel, batch.total, batch.index, batch.executing]
 
 
-def executed_record(executed: dict[str, Executed]) -> dict[str, list[object]]:
-    return {
-        todo_id: [last.version, last.failed, last.began, last.merging, last.run_id]
-        for todo_id, last in executed.items()
-    }
+def executed_record(executed: dict[str, Executed]) -> dict[str, list[Any]]:
+    return {todo_id: execution_record(last) for todo_id, last in executed.items()}
+
+
+def execution_record(last: Executed) -> list[Any]:
+    return [last.version, last.failed, last.began, last.merging, last.run_id]
 
 
 def read_executed(record: dict[str, list[Any]]) -> dict[str, Executed]:

@@ -10,9 +10,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from headway.core.events import Event
+    from headway.core.batch_events import FilesReverted
     from headway.core.model import CompletionLog
     from headway.core.rules import Shape
+    from headway.core.undo import Step
 
 
 class Change:
@@ -131,12 +132,21 @@ class Renew(Change):
 
 
 class Revert(Change):
-    """Undo or redo: take back these events, newest first."""
+    """Undo or redo these steps, newest first; `files`: for each of them what became of the project's files."""
 
-    def __init__(self, agent: str, actor: str, at: str, cause: str, targets: Sequence[Event]) -> None:
+    def __init__(
+        self,
+        agent: str,
+        actor: str,
+        at: str,
+        cause: str,
+        steps: Sequence[Step],
+        files: Sequence[FilesReverted | None],
+    ) -> None:
         super().__init__(agent, actor, at)
         self.cause = cause
-        self.targets = targets
+        self.steps = steps
+        self.files = files
 
 
 class SetPlan(Change):

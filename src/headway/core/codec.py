@@ -60,7 +60,9 @@ _READERS = {field.name: _READ[field.kind] for field in FIELDS if field.kind in _
 _SHOWN = tuple(field.name for field in FIELDS)
 _KNOWN = frozenset(_SHOWN)
 _SIDES = _KNOWN | {"title", "summary", "kept_by_loop"}
-_DELTA = frozenset({"cause", "added", "removed", "changed", "order", "about", "previous", "other"})
+_DELTA = frozenset({"cause", "added", "removed", "changed", "order", "about", "previous", "other", "partial", "of"})
+_LINKS = frozenset({"order", "previous", "other", "partial", "of"})
+"""Of a change of the list, what only its session can read."""
 _USUAL = ("id", "content", "active_form", "status", "created_at")
 """Written for every item; of the rest, only what differs from its default."""
 _REST = tuple(name for name in _SHOWN if name not in _USUAL)
@@ -153,6 +155,10 @@ def _delta_record(delta: ListDelta) -> dict[str, object]:
     record["previous"] = delta.previous
     if delta.other:
         record["other"] = delta.other
+    if delta.partial:
+        record["partial"] = True
+    if delta.of:
+        record["of"] = delta.of
     return record
 
 
@@ -175,6 +181,8 @@ def _read_delta(record: dict[str, Any]) -> ListDelta:
         _read_sides(record.get("about", {})),
         record["previous"],
         record.get("other", 0),
+        record.get("partial", False),
+        record.get("of", 0),
     )
 
 
@@ -247,7 +255,8 @@ def event_dict(event: Event, session: str) -> dict[str, object]:
         record["version"] = event.version
     record |= {"timestamp": event.at, "actor": event.actor}
     data = data_record(event.data)
-    record.update({name: value for name, value in data.items() if name not in ("order", "previous", "other")})
+    links = _LINKS if isinstance(event.data, ListDelta) else ()
+    record.update({name: value for name, value in data.items() if name not in links})
     if event.todos is not None:
         record["todos"] = [todo_dict(todo) for todo in event.todos]
     return record
@@ -264,6 +273,7 @@ def write_state(state: State) -> str:
             "next_number": todos.next_number,
             "undo": todos.undo,
             "redo": todos.redo,
+            "open_step": todos.open_step,
             "workers": sorted(todos.workers),
             "kept_by_loop": todos.kept_by_loop,
             "changed_in": todos.changed_in,

@@ -366,16 +366,26 @@ def _release(todo_list: TodoList, change: ask.Release) -> ListDelta:
 
 def _revert(state: State, change: ask.Revert) -> list[Event]:
     made: list[Event] = []
-    for target in change.targets:
+
+    def add(name: str, data: ev.EventData) -> None:
+        nonlocal state
+        made.append(_event(state, change, name, data))
+        state = evolve(state, made[-1])
+
+    for step, files in zip(change.steps, change.files, strict=True):
         todo_list = state.list_of(change.agent)
-        undoing = change.cause == "undo"
-        if target.version != (todo_list.undo if undoing else todo_list.redo) or not isinstance(target.data, ListDelta):
+        next_step, last = todo_list.undo, todo_list.redo
+        if change.cause == "redo":
+            next_step, last = last, next_step
+        if step.version != next_step:
             raise StoreConflict("The list changed meanwhile; try again.")
-        back = deltas.inverse(target.data, todo_list.items, change.cause)
-        if target.data.cause == "execute":
-            back = deltas.not_begun(back)
-        mine, other = (todo_list.redo, target.data.previous) if undoing else (todo_list.undo, target.data.previous)
-        event = _event(state, change, ev.TODO_LIST_UPDATED, deltas.linked(back, mine, other))
-        made.append(event)
-        state = evolve(state, event)
+        of = step.origin.version
+        if files is None:
+            add(ev.TODO_LIST_UPDATED, deltas.linked(step.delta, last, step.previous, of=of))
+            continue
+        changed = not deltas.is_empty(step.delta)
+        if changed:
+            add(ev.TODO_LIST_UPDATED, deltas.linked(step.delta, 0, partial=True))
+        at = state.version if changed else 0
+        add("FilesReverted", replace(files, step=at, previous=last, other=step.previous, of=of))
     return made

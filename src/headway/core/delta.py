@@ -92,9 +92,10 @@ def inverse(delta: ListDelta, items: Mapping[str, Todo], cause: str) -> ListDelt
     )
 
 
-def linked(delta: ListDelta, previous: int, other: int = 0) -> ListDelta:
+def linked(delta: ListDelta, previous: int, other: int = 0, *, partial: bool = False, of: int = 0) -> ListDelta:
     """The delta with its place in the chains of undo and redo."""
-    return ListDelta(delta.cause, delta.added, delta.removed, delta.changed, delta.order, delta.about, previous, other)
+    added, removed, changed = delta.added, delta.removed, delta.changed
+    return ListDelta(delta.cause, added, removed, changed, delta.order, delta.about, previous, other, partial, of)
 
 
 def titled(delta: ListDelta, about: dict[str, tuple[object, object]]) -> ListDelta:
@@ -109,6 +110,20 @@ def weight(delta: ListDelta) -> int:
 
 def is_empty(delta: ListDelta) -> bool:
     return not (delta.added or delta.removed or delta.changed or delta.order or delta.about)
+
+
+_UNSEEN = frozenset(
+    {"lease_until", "created_at", "started_at", "completed_at", "started_at_round", "completed_at_round"}
+    | {"interrupted", "tool_calls", "failed_calls", "kept_by_loop"}
+)
+"""Times, counts and marks that go with something else; nobody would call a change of them alone a change."""
+
+
+def is_visible(delta: ListDelta) -> bool:
+    """Return whether a person would see that the list changed."""
+    if delta.added or delta.removed or delta.order:
+        return True
+    return any(not _UNSEEN.issuperset(fields) for fields in (delta.about, *delta.changed.values()))
 
 
 def not_begun(delta: ListDelta) -> ListDelta:

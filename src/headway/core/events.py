@@ -34,13 +34,14 @@ RUN_EVENT_NAMES = (
     *("ToolStarted", "ToolFinished", "ApprovalAsked", "ApprovalAnswered", "Usage", "RunError", "RunFinished"),
     *("RunRequested", "MessageAdded", "ConversationCompacted"),
     *("BatchStarted", "ItemStarted", "ItemMerging", "ItemFinished", "BatchFinished", "ItemRolledBack"),
+    "FilesReverted",
     EVIDENCE_ASKED,
 )
 """Of an agent's runs; their data is in `headway.core.run_events`."""
 RUN_EVENTS = frozenset(RUN_EVENT_NAMES)
 PROGRESS = RUN_EVENTS - {
     *("RunStarted", "RunRequested", "ApprovalAnswered", "ConversationCompacted", "RunFinished"),
-    *("BatchStarted", "BatchFinished", "ItemRolledBack"),
+    *("BatchStarted", "BatchFinished", "ItemRolledBack", "FilesReverted"),
 }
 """What a run does from moment to moment. It outlives the process; a power cut may take the last seconds of it."""
 _OF_SUB_RUNS = PROGRESS | {"RunStarted", "RunFinished"}
@@ -109,6 +110,11 @@ class ListDelta:
     """Where undo (for an undo: redo) continues once this is taken back."""
     other: int = 0
     """For an undo: where undo continues. For a redo: where redo continues."""
+    partial: bool = False
+    """Whether it is part of a step that a later event ends (an execution, a rollback, an undo with files): then
+    `previous` is the change before it in that step."""
+    of: int = 0
+    """For an undo or redo: version of the event that ended the step when it was first made."""
 
 
 @dataclass(frozen=True, slots=True)

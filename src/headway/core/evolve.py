@@ -98,15 +98,16 @@ def _changed(old: TodoList, event: Event, delta: ListDelta) -> TodoList:
     number = old.next_number
     for todo in delta.added:
         number = max(number, id_number(todo.id) + 1)
-    undo, redo = event.version, 0
-    if delta.cause == "undo":
+    undo, redo, open_step = event.version, 0, old.open_step
+    if delta.partial:
+        undo, redo, open_step = old.undo, old.redo, event.version
+    elif delta.cause == "undo":
         undo, redo = delta.other, event.version
     elif delta.cause == "redo":
         redo = delta.other
-    elif delta.cause in (
-        "interrupt",
-        "rollback",
-    ):  # not to be taken back: nobody works on the items, the files are gone
+    elif delta.cause == "interrupt":
+        redo = old.redo
+    elif delta.cause == "rollback":  # of an old log, which does not say how its files come back
         undo, redo = old.undo, old.redo
     items = deltas.apply(old.items, delta)
     while f"t{number}" in items:
@@ -122,6 +123,7 @@ def _changed(old: TodoList, event: Event, delta: ListDelta) -> TodoList:
         number,
         undo,
         redo,
+        open_step,
         workers,
         kept_by_loop,
         changed_in=event.version,

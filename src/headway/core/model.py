@@ -133,6 +133,8 @@ class TodoList:
     """Version of the event that undo would take back, 0 if none."""
     redo: int = 0
     """Version of the undo that redo would take back, 0 if none."""
+    open_step: int = 0
+    """Version of the last change of the execution that is going on; the end of that makes a step of its changes."""
     workers: frozenset[str] = frozenset()
     """Who ever claimed an item of it."""
     kept_by_loop: bool = False

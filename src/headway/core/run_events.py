@@ -207,6 +207,10 @@ class RunFinished(Value):
     rounds: int
     tool_calls: int
     error: str | None = None
+    step: int = 0
+    """Of an execution that changed the list: version of its last change."""
+    previous: int | None = None
+    """Of such an execution: where undo continues once it is undone."""
 
 
 _Own: TypeAlias = (
@@ -235,7 +239,18 @@ else:
     RunData = _Own
 _KINDS: dict[str, type[_Own]] = {kind.__name__: kind for kind in _Own.__args__}
 _values_of_call = attrgetter(*ToolFinished.__dataclass_fields__)
-_TUPLES = ("files", "restored", "failed_items", "item_ids", "removed", "not_merged", "by_others", "with_later")
+_TUPLES = (
+    "files",
+    "restored",
+    "failed_items",
+    "item_ids",
+    "removed",
+    "not_merged",
+    "by_others",
+    "with_later",
+    "gone",
+    "back",
+)
 
 
 def recorded_on(call: ToolFinished, item_id: str) -> ToolFinished:

@@ -181,6 +181,9 @@ def _end(state: State, run: Run, change: ask.EndRun) -> list[Event]:
     if left:
         made.append(_listed(state, change, left, LOOP, "interrupt"))
     finished = facts.RunFinished(run.id, change.reason, run.round, run.tool_calls, change.error)
+    if run.batch is not None and (made or todo_list.open_step):
+        finished.step = made[0].version if made else todo_list.open_step
+        finished.previous = todo_list.undo
     return [*made, Event(state.version + len(made) + 1, change.at, change.agent, LOOP, "RunFinished", finished)]
 
 
@@ -191,9 +194,11 @@ def _listed(
     todo_list = state.list_of(change.agent)
     changed = {todo.id: deltas.field_changes(todo_list.items[todo.id], todo) for todo in touched}
     delta = ListDelta(cause, changed=changed)
-    if (run := run_of(state, change.agent)) and run.round:
+    run = run_of(state, change.agent)
+    if run and run.round:
         delta = tracking.with_rounds(delta, todo_list.items, run.round)
-    delta = deltas.linked(delta, todo_list.undo)
+    executing = run is not None and run.batch is not None
+    delta = deltas.linked(delta, todo_list.open_step if executing else todo_list.undo, partial=executing)
     return Event(version or state.version + 1, change.at, change.agent, actor, ev.TODO_LIST_UPDATED, delta)
 
 
@@ -313,10 +318,14 @@ def evolve_run(state: State, event: Event) -> tuple[dict[str, TodoList], dict[st
         before, run = run, _evolved(run, data)
         if run is before:
             return lists, runs, conversations
+        if isinstance(data, facts.RunFinished):
+            lists = _with_step(state, event, data.previous)
     return lists, {**runs, agent: run}, conversations
 
 
-_OF_BATCH = frozenset({"BatchStarted", "ItemStarted", "ItemMerging", "ItemFinished", "ItemRolledBack", "EvidenceAsked"})
+_OF_BATCH = frozenset(
+    {"BatchStarted", "ItemStarted", "ItemMerging", "ItemFinished", "ItemRolledBack", "FilesReverted", "EvidenceAsked"}
+)
 
 
 def _executed(
@@ -330,7 +339,20 @@ def _executed(
         gone: str = getattr(event.data, "agent", "")
         runs.pop(gone, None)
         conversations = {agent: where for agent, where in conversations.items() if agent != gone}
-    return state.lists, runs, conversations
+    return _with_step(state, event, getattr(event.data, "previous", None)), runs, conversations
+
+
+def _with_step(state: State, event: Event, previous: int | None) -> dict[str, TodoList]:
+    """The lists after an event that makes one step of what went before; with no previous, it does not."""
+    if previous is None:
+        return state.lists
+    todo_list = state.list_of(event.agent)
+    undo, redo, cause = event.version, 0, getattr(event.data, "cause", None)
+    if cause == "undo":
+        undo, redo = getattr(event.data, "other", 0), event.version
+    elif cause == "redo":
+        redo = getattr(event.data, "other", 0)
+    return {**state.lists, event.agent: copied(todo_list, undo=undo, redo=redo, open_step=0)}
 
 
 def _begun(before: Run | None, data: facts.RunStarted, at: str) -> Run:

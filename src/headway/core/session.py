@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from headway.core import changes as ask
 from headway.core.clock import now
-from headway.core.errors import HeadwayError, NothingToUndo
+from headway.core.errors import HeadwayError
 from headway.core.events import EVIDENCE_ASKED, ListDelta
 from headway.core.graph import ready, waiting
 from headway.core.log import Log
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from headway.core.plans import Plan
     from headway.core.rules import Shape
     from headway.core.store import Store
+    from headway.core.undo import Reverted, Step
 
 _LONGEST_LEASE = 366 * 86_400
 
@@ -179,12 +180,17 @@ class Session(Stream, RunControl):
         """Removes all items; not the plan. Undo brings them back."""
         return self.write([], replace=True, actor=actor, cause="clear")
 
-    def undo(self, n: int = 1, *, actor: str = PERSON) -> list[Todo]:
-        """The list as it was n changes before, whoever made them."""
+    def undo(self, n: int = 1, *, actor: str = PERSON) -> Reverted:
+        """Undo the last n changes of the list, whoever made them; return the list as it then is.
+
+        One execution, one rewrite or one edit is one change. Only the list changes: where files were changed too, as
+        by an execution or a rollback, they stay as they are, and `keeps_files` of the result is true.
+        `headway.execute.undo` undoes both.
+        """
         return self._revert("undo", n, actor)
 
-    def redo(self, n: int = 1, *, actor: str = PERSON) -> list[Todo]:
-        """Takes back the last n undos; a new change leaves nothing to redo."""
+    def redo(self, n: int = 1, *, actor: str = PERSON) -> Reverted:
+        """Redo the last n changes that were undone, in the list alone; after a new change there is nothing to redo."""
         return self._revert("redo", n, actor)
 
     # claiming, for several workers on one list
@@ -264,24 +270,20 @@ class Session(Stream, RunControl):
         gone, detached = lost(delta, todo_list.items)
         return Written(todos, True, [todo for todo in gone if todo.status not in FINISHED], detached)
 
-    def _revert(self, cause: str, n: int, actor: str) -> list[Todo]:
+    def _revert(self, cause: str, n: int, actor: str) -> Reverted:
+        from headway.core.undo import Reverted, find_steps
+
         if type(n) is not int or n < 1:
             raise HeadwayError(f"Give a number of changes to {cause} that is 1 or more, not {shown(n)}.")
+        who = _name(actor, "actor")
+        steps: list[Step] = []
 
         def make(state: State) -> ask.Change:
-            todos = state.list_of(self._agent)
-            version = todos.undo if cause == "undo" else todos.redo
-            targets: list[Event] = []
-            while version and len(targets) < n:
-                targets.append(self._log.store.event(self.name, version))
-                version = _delta(targets[-1]).previous
-            if len(targets) < n:
-                some = f"Only {len(targets)} of the last {n} changes can be taken back by {cause}; ask for fewer."
-                raise NothingToUndo(some if targets else f"There is nothing to {cause} in this list.")
-            return ask.Revert(self._agent, _name(actor, "actor"), self._clock(), cause, targets)
+            steps[:] = find_steps(self.store, self.name, state, self._agent, cause, n)
+            return ask.Revert(self._agent, who, self._clock(), cause, steps, [None] * n)
 
         _, todo_list = self._change(make)
-        return [*todo_list.items.values()]
+        return Reverted(todo_list.items.values(), steps, keeps_files=any(step.files for step in steps))
 
 
 def _delta(event: Event) -> ListDelta:

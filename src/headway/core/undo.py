@@ -1,0 +1,267 @@
+"""Undo and redo: what counts as one step, and what reverting it makes of the list.
+
+A step is what a person would count: one execution, one edit, one rewrite, one rollback; what tracking concluded in one
+run, as long as nobody else changed the list meanwhile. What changes nothing that people see is reverted together with
+the step before it. Below it is the log, which is only read; `decide` makes events of steps.
+"""
+
+from __future__ import annotations
+
+from headway.core import delta as deltas
+from headway.core.batch_events import FilesReverted, ItemFinished, ItemRolledBack
+from headway.core.errors import NothingToUndo
+from headway.core.events import ListDelta
+from headway.core.model import Status, with_fields
+from headway.core.run_events import RunFinished, RunStarted
+from headway.core.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import TypeAlias
+
+    from headway.core.events import Event
+    from headway.core.model import State, Todo, TodoList
+    from headway.core.store import Store
+
+    About: TypeAlias = "dict[str, tuple[object, object]]"
+
+_OF_RUN = frozenset({"track", "interrupt", "execute"})
+"""Causes of what a run does by itself to its list. Executions are recorded as steps; old logs have only their parts."""
+_WITH_STATUS = frozenset(
+    {"status", "started_at", "completed_at", "started_at_round", "completed_at_round", "evidence"}
+    | {"owner", "lease_until", "interrupted", "notes"}
+)
+"""Fields that stay with the status, where others set that meanwhile."""
+_MOST_BETWEEN = 500
+"""Events that are read at once to see whether a run began between two changes."""
+
+
+class Step(Value):
+    """What one undo, or one redo, reverts."""
+
+    __slots__ = ("changes", "delta", "files", "origin", "previous", "version")
+
+    def __init__(
+        self,
+        version: int,
+        previous: int,
+        origin: Event,
+        changes: tuple[Event, ...],
+        delta: ListDelta,
+        files: tuple[Event, ...],
+    ) -> None:
+        self.version = version
+        """Of the event from which undo (or redo) now starts."""
+        self.previous = previous
+        """Where it continues."""
+        self.origin = origin
+        """What was done at first, however often it was undone and redone since."""
+        self.changes = changes
+        """The changes of the list that this was, newest first."""
+        self.delta = delta
+        """What reverting it makes of the list."""
+        self.files = files
+        """The events that say how it changed the project's files."""
+
+
+class Reverted(list["Todo"]):
+    """The list after an undo or redo, with the steps that were reverted.
+
+    `keeps_files` says that these steps had changed the project's files too, and that the files were left as they are.
+    """
+
+    def __init__(self, todos: Iterable[Todo], steps: Sequence[Step], *, keeps_files: bool) -> None:
+        super().__init__(todos)
+        self.steps = steps
+        self.keeps_files = keeps_files
+
+
+def find_steps(
+    store: Store, name: str, state: State, agent: str, cause: str, n: int, *, with_files: bool = False
+) -> list[Step]:
+    """Return the next n steps of undo or redo; raise `NothingToUndo` if there are fewer.
+
+    With files, a step that changed nothing but files counts too.
+    """
+    return _Finder(store, name, state, agent, cause, with_files).find(n)
+
+
+class _Node(Value):
+    """A place at which undo or redo can stand: an event, and the changes of the list that belong to it."""
+
+    __slots__ = ("changes", "event", "previous")
+
+    def __init__(self, event: Event, changes: list[Event], previous: int) -> None:
+        self.event = event
+        self.changes = changes
+        """Newest first."""
+        self.previous = previous
+
+
+class _Finder:
+    def __init__(self, store: Store, name: str, state: State, agent: str, cause: str, with_files: bool) -> None:
+        self._store = store
+        self._name = name
+        self._agent = agent
+        self._cause = cause
+        self._with_files = with_files
+        todo_list = state.list_of(agent)
+        self._start = todo_list.undo if cause == "undo" else todo_list.redo
+        self._items: Mapping[str, Todo] = todo_list.items
+        self._about = _about(todo_list)
+        run = state.runs.get(agent)
+        self._running = run is not None and run.goes_on
+
+    def find(self, n: int) -> list[Step]:
+        steps: list[Step] = []
+        version = self._start
+        while len(steps) < n and (step := self._next(version)):
+            steps.append(step)
+            version = step.previous
+        if len(steps) < n:
+            verb, participle = ("undo", "undone") if self._cause == "undo" else ("redo", "redone")
+            if not steps:
+                raise NothingToUndo(f"There is nothing to {verb} in this list.")
+            some = "1 change" if len(steps) == 1 else f"{len(steps)} changes"
+            raise NothingToUndo(f"Only {some} can be {participle}.")
+        return steps
+
+    def _next(self, version: int) -> Step | None:
+        before, about, first = self._items, dict(self._about), version
+        files: list[Event] = []
+        while version:
+            node = self._read_node(version)
+            version = self._revert(node)
+            delta = deltas.difference(before, [*self._items.values()], self._cause)
+            delta = deltas.titled(
+                delta, {key: (old, self._about[key]) for key, old in about.items() if self._about[key] != old}
+            )
+            files += self._files_of(node)
+            if deltas.is_visible(delta) or (files and self._with_files):
+                origin = self._origin(node)
+                return Step(first, version, origin.event, tuple(origin.changes), delta, tuple(files))
+        return None
+
+    # reading
+
+    def _event(self, version: int) -> Event:
+        return self._store.event(self._name, version)
+
+    def _read_node(self, version: int) -> _Node:
+        event = self._event(version)
+        data = event.data
+        changes: list[Event] = []
+        if isinstance(data, ListDelta):
+            older: Event | None = event
+            while older is not None:
+                changes.append(older)
+                older = self._same_step(older)
+            return _Node(event, changes, _delta(changes[-1]).previous)
+        assert isinstance(data, RunFinished | ItemRolledBack | FilesReverted)
+        at = data.step
+        while at:
+            changes.append(self._event(at))
+            at = _delta(changes[-1]).previous
+        return _Node(event, changes, data.previous or 0)
+
+    def _same_step(self, event: Event) -> Event | None:
+        """Return the change before it, if the same run made both by itself."""
+        delta = _delta(event)
+        if delta.cause not in _OF_RUN or not delta.previous:
+            return None
+        older = self._event(delta.previous)
+        if not isinstance(older.data, ListDelta) or older.data.cause not in _OF_RUN:
+            return None
+        return None if self._run_began_between(older.version, event.version) else older
+
+    def _run_began_between(self, after: int, before: int) -> bool:
+        while after + 1 < before:
+            events = self._store.events(self._name, after, min(_MOST_BETWEEN, before - after - 1))
+            if not events:
+                return False
+            if any(event.agent == self._agent and isinstance(event.data, RunStarted) for event in events):
+                return True
+            after = events[-1].version
+        return False
+
+    def _origin(self, node: _Node) -> _Node:
+        of = getattr(node.event.data, "of", 0)
+        return self._read_node(of) if of else node
+
+    def _files_of(self, node: _Node) -> list[Event]:
+        data = node.event.data
+        if isinstance(data, ItemRolledBack | FilesReverted):
+            return [node.event] if data.saved is not None else []
+        if not isinstance(data, RunFinished) and not (isinstance(data, ListDelta) and data.cause == "execute"):
+            return []
+        ends = [self._event(change.version + 1) for change in node.changes if _delta(change).cause == "execute"]
+        return [end for end in ends if isinstance(end.data, ItemFinished) and end.data.before != end.data.after]
+
+    # reverting
+
+    def _revert(self, node: _Node) -> int:
+        """Revert it on the list as it was made of so far; return where undo continues."""
+        if isinstance(node.event.data, RunFinished):
+            kept = self._revert_execution(node.changes)
+            return self._skip_edits(node, kept) if kept else node.previous
+        for change in node.changes:
+            delta = _delta(change)
+            back = deltas.inverse(delta, self._items, self._cause)
+            if delta.cause in ("execute", "interrupt") or (delta.cause == "track" and not self._running):
+                back = deltas.not_begun(back)
+            self._items = deltas.apply(self._items, back)
+            self._about |= {key: after for key, (_, after) in back.about.items()}
+        return node.previous
+
+    def _revert_execution(self, changes: Sequence[Event]) -> set[str]:
+        """Revert what an execution did; what others set meanwhile stays. Return the todos of which the status stays."""
+        whole: dict[str, About] = {}
+        for change in reversed(changes):
+            for todo_id, fields in _delta(change).changed.items():
+                known = whole.setdefault(todo_id, {})
+                for key, (before, after) in fields.items():
+                    known[key] = (known[key][0] if key in known else before, after)
+        kept: set[str] = set()
+        items = dict(self._items)
+        for todo_id, fields in whole.items():
+            todo = items.get(todo_id)
+            if todo is None:
+                continue
+            stays = frozenset[str]()
+            if "status" in fields and todo.status != fields["status"][1]:
+                kept.add(todo_id)
+                stays = _WITH_STATUS
+            back = {
+                key: before
+                for key, (before, after) in fields.items()
+                if key not in stays and getattr(todo, key) == after
+            }
+            if back.get("status") is Status.IN_PROGRESS:
+                back["status"] = Status.PENDING
+            items[todo_id] = with_fields(todo, back)
+        self._items = items
+        return kept
+
+    def _skip_edits(self, node: _Node, kept: set[str]) -> int:
+        """Return where undo continues below the edits that were made, during an execution, to what it had done.
+
+        They stay, and cannot be undone by themselves: what they replaced is gone.
+        """
+        version = previous = node.previous
+        began = node.changes[-1].version
+        while version > began:
+            inner = self._read_node(version)
+            version = inner.previous
+            if any(not kept.isdisjoint(_delta(change).changed) for change in inner.changes):
+                previous = version
+        return previous
+
+
+def _about(todo_list: TodoList) -> dict[str, object]:
+    return {"title": todo_list.title, "summary": todo_list.summary, "kept_by_loop": todo_list.kept_by_loop}
+
+
+def _delta(event: Event) -> ListDelta:
+    assert isinstance(event.data, ListDelta)
+    return event.data
