@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from tests.support.executions import ALL, listed, scripted
 from tests.support.processes import run
 from tests.support.scripts import bash, call, script, turn, write
 
@@ -16,6 +18,7 @@ from headway.cli.app import app
 from headway.core.events import Event
 from headway.core.model import MAIN_AGENT
 from headway.core.run_events import RunData, RunFinished, RunStarted, ToolFinished, Usage
+from headway.execute import roll_back
 
 from .commands import Headway, data
 
@@ -146,6 +149,7 @@ def test_the_last_run_is_shown_and_with_all_every_one(headway: Headway, project:
             "changes": [{"tool": "edit", "files": ["x.py"], "item_id": "t1", "diff": DIFF}],
             "commands": 0,
             "other_files": [],
+            "left_out": [],
         }
     ]
     assert [run["run_id"] for run in data(headway("diff", "--all", "--json"))["runs"]] == ["r1", "r2"]
@@ -163,7 +167,7 @@ def test_colours_are_for_terminals_whose_owner_wants_them(project: Path, monkeyp
 def test_what_commands_changed_is_said_to_be_missing(headway: Headway, project: Path) -> None:
     log(project, started("r1"), changed("x.py", DIFF), ran(), changed("big.bin", None), ran(), finished("r1"))
     assert headway("diff").stdout == (
-        f"{DIFF}\n2 commands were run, too; what they changed is not shown here.\nAlso changed: big.bin\n"
+        f"{DIFF}\nChanges made by shell commands are not included.\nAlso changed: big.bin\n"
     )
 
 
@@ -172,7 +176,7 @@ def test_a_run_that_changed_nothing_says_so(headway: Headway, project: Path) -> 
     assert headway("diff").stdout == "No tool for files changed anything in this run.\n"
     log(project, started("r2"), ran(), finished("r2"))
     assert headway("diff").stdout == (
-        "No tool for files changed anything in this run.\nA command was run, too; what it changed is not shown here.\n"
+        "No tool for files changed anything in this run.\nChanges made by shell commands are not included.\n"
     )
 
 
@@ -206,5 +210,28 @@ def test_a_real_run_can_be_looked_at_afterwards(headway: Headway, project: Path)
     shown = headway("diff").stdout
     assert "-old\n+新的\n" in shown
     assert "+++ b/n.txt\n@@ -0,0 +1 @@\n+new\n" in shown
-    assert shown.endswith("A command was run, too; what it changed is not shown here.\n")
+    assert shown.endswith("Changes made by shell commands are not included.\n")
     assert re.search(r"Total of 1 run: [\d,]+ in, [\d,]+ out · \$0\n", headway("cost").stdout)
+
+
+def test_what_was_rolled_back_or_undone_is_not_shown_as_changed(repository: Path) -> None:
+    session = listed("s1", "s2", "s3")
+    model = scripted(
+        s1=[turn("", write("one.txt")), "Done."],
+        s2=[turn("", write("two.txt")), "Done."],
+        s3=[turn("", write("three.txt"), call("report_item", status="blocked", reason="No.")), "No."],
+    )
+    run(*ALL, "--mode=yolo", "--retries=0", "--model", model)
+    assert "+++ b/one.txt" in run("diff").out
+    roll_back(session, "s1")
+    shown = run("diff").out
+    assert "one.txt" not in shown
+    assert "three.txt" not in shown
+    assert "+++ b/two.txt" in shown
+    assert shown.endswith("Not in the project's files, so not shown: changes of s1; s3.\n")
+    run("todos", "undo")
+    assert "+++ b/one.txt" in run("diff").out
+    run("todos", "undo")
+    assert json.loads(run("diff", "--json").out)["runs"][-1]["changes"] == []
+    run("todos", "redo")
+    assert "+++ b/one.txt" in run("diff").out

@@ -120,7 +120,7 @@ def test_todos_are_made_of_the_plan_and_what_is_dropped_is_named(headway: Headwa
     planned.write([{"content": "Old"}, {"content": "Done", "status": "completed"}])
     assert headway("plan", "to-todos").stdout == (
         '✅ Created 2 todos from plan "Add 登录"\n'
-        "Dropped unfinished: Old. Take it back with: headway todos undo\n"
+        "Dropped unfinished: Old. Undo with: headway todos undo\n"
         "Next steps:\n"
         "  headway todos list          see them all\n"
         "  headway todos next          see what can start now\n"
@@ -221,7 +221,7 @@ def test_a_list_that_was_made_of_the_plan_is_not_offered_again_and_what_begins_a
     first = planned.todos[0].id
     planned.update(first, status="completed")
     said = typed.run("plan", "to-todos").stdout
-    assert "1 item of it that was begun or finished is pending again. Take it back with: /todos undo" in said
+    assert "1 item of it that was begun or finished is pending again. Undo with: /todos undo" in said
     planned.undo()
     assert planned.todos[0].status == "completed"
 

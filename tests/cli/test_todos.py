@@ -140,14 +140,14 @@ def test_an_unknown_command_names_the_nearest(headway: Headway) -> None:
 
 
 def test_undo_and_redo_go_back_and_forth(headway: Headway, three: None) -> None:
-    assert headway("todos", "undo", "2").stdout.startswith("✅ Took back 2 changes")
+    assert headway("todos", "undo", "2").stdout.startswith("✅ Undid 2 changes (redo with: headway todos redo)")
     assert contents(headway) == ["First"]
     headway("todos", "redo")
     assert contents(headway) == ["First", "Second 第二"]
 
 
 def test_undo_beyond_the_beginning_says_how_far_it_goes(headway: Headway, three: None) -> None:
-    assert "Only 3 of the last 4 changes" in headway("todos", "undo", "4", code=1).stderr
+    assert "Only 3 changes can be undone." in headway("todos", "undo", "4", code=1).stderr
     assert "There is nothing to redo" in headway("todos", "redo", code=1).stderr
     assert len(contents(headway)) == 3
 

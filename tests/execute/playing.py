@@ -22,7 +22,7 @@ from tests.support.processes import function, run_to_end
 import headway
 from headway import Event, Session
 from headway.agent import LoopConfig
-from headway.execute import BatchResult, execute_all
+from headway.execute import BatchResult, execute_all, undo
 from headway.execute.shadow import Shadow
 from headway.testing import Call, Request, ScriptedModel, Turn
 from headway.tools import Tool, tool
@@ -102,6 +102,35 @@ def play_until_killed(folder: str, parallel: str, place: str) -> None:
     session = headway.open(folder)
     made = play(session, parallel=int(parallel), on_event=listen, tools=partial(tools_for, place=place))
     asyncio.run(made)
+
+
+def kill_undo(folder: Path, place: str) -> None:
+    """Kill an undo while it changes the project's files, or before it changes the list."""
+    done = run_to_end(function("tests.execute.playing:undo_until_killed", folder, place))
+    assert done.code == -signal.SIGKILL, done.err
+
+
+def undo_until_killed(folder: str, place: str) -> None:
+    left = 2
+
+    def replace_and_die(*args: Any, **more: Any) -> None:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            kill_myself()
+        replace(*args, **more)
+
+    def apply_and_die(self: Shadow, now: str, target: str) -> Sequence[str]:
+        apply(self, now, target)
+        kill_myself()
+        return ()
+
+    replace, apply = os.replace, Shadow.apply
+    if place == "applying":
+        os.replace = replace_and_die
+    else:
+        Shadow.apply = apply_and_die  # type: ignore[method-assign,assignment]
+    undo(headway.open(folder))
 
 
 def kill_myself() -> None:

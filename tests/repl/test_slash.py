@@ -133,7 +133,7 @@ MISTAKES: list[tuple[str, str]] = [
     ),
     ("/todos update t9 completed", "No todo has the id 't9'; the ids are: t1."),
     ("/todos add x --after t9", "No todo has the id 't9'; the ids are: t1."),
-    ("/todos undo 5", "Only 1 of the last 5 changes can be taken back by undo; ask for fewer."),
+    ("/todos undo 5", "Only 1 change can be undone."),
     ("/todos redo", "There is nothing to redo in this list."),
     ("/todos import nope.json", "'nope.json' does not exist; name a JSON or Markdown file."),
     ("/todos import -", "- is empty; expected a JSON export or a Markdown checklist."),
@@ -259,9 +259,9 @@ def test_no_line_is_too_strange_to_be_split(line: str) -> None:
 def test_commands_are_named_as_they_are_typed_here(say: AtTerminal) -> None:
     assert say("/todos list") == 'The list is empty. Add a todo with: /todos add "…"'
     say("/todos add A")
-    assert "(the opposite: /todos redo)" in say("/todos undo")
+    assert "(redo with: /todos redo)" in say("/todos undo")
     say("/todos redo")
-    assert say("/todos drop t1").endswith("Take it back with: /todos undo")
+    assert say("/todos drop t1").endswith("Undo with: /todos undo")
 
 
 def test_what_an_item_says_stays_as_it_is(say: AtTerminal) -> None:

@@ -7,9 +7,8 @@ import os
 import click
 
 from headway.cli.options import Chosen, common, print_json
-from headway.core.model import MAIN_AGENT
 from headway.core.run_events import ToolFinished
-from headway.core.text import neutral_lines, shown
+from headway.core.text import neutral_lines, shown, some
 from headway.views.changes import Changed, changed_by_run
 from headway.views.terminal import visible
 
@@ -22,8 +21,7 @@ _COLORS = (("@@", "cyan"), ("+", "green"), ("-", "red"))
 def diff(chosen: Chosen, every: bool) -> None:
     """Show what the last run changed in the files, call by call."""
     session = chosen.open()
-    events = (event for event in session.events() if chosen.agent in (None, event.agent))
-    runs = changed_by_run(events, chosen.agent or MAIN_AGENT)[0 if every else -1 :]
+    runs = changed_by_run(session.events(), chosen.agent)[0 if every else -1 :]
     if chosen.json:
         print_json({"session": session.name, "runs": [_record(run) for run in runs]})
         return
@@ -50,6 +48,7 @@ def _record(run: Changed) -> dict[str, object]:
         "changes": changes,
         "commands": run.commands,
         "other_files": run.other_files,
+        "left_out": run.left_out,
     }
 
 
@@ -66,12 +65,12 @@ def _print_change(call: ToolFinished) -> None:
 
 def _remarks(run: Changed) -> list[str]:
     lines: list[str] = []
-    if not run.changes:
+    if not run.changes and not run.left_out:
         lines.append("No tool for files changed anything in this run.")
-    if run.commands == 1:
-        lines.append("A command was run, too; what it changed is not shown here.")
-    elif run.commands:
-        lines.append(f"{run.commands} commands were run, too; what they changed is not shown here.")
+    if run.commands:
+        lines.append("Changes made by shell commands are not included.")
+    if run.left_out:
+        lines.append(f"Not in the project's files, so not shown: changes of {some(run.left_out)}.")
     if run.other_files:
         lines.append(f"Also changed: {', '.join(visible(shown(file, 200)) for file in run.other_files)}")
     return lines

@@ -46,7 +46,7 @@ def print_written(chosen: Chosen, session: Session, written: Written, line: str)
         click.echo(f"{shown(item)} no longer depends on {shown(needed)}.")
     if written.dropped:
         names = some([todo.content for todo in written.dropped])
-        click.echo(f"Dropped unfinished: {names}. Take it back with: {named(chosen, 'todos undo')}")
+        click.echo(f"Dropped unfinished: {names}. Undo with: {named(chosen, 'todos undo')}")
 
 
 def print_open_elsewhere(session: Session) -> None:

@@ -77,7 +77,7 @@ def to_todos(chosen: Chosen) -> None:
     if not chosen.json:
         if begun:
             what = "1 item of it that was begun or finished is" if len(begun) == 1 else f"{len(begun)} items of it are"
-            click.echo(f"Note: {what} pending again. Take it back with: {named(chosen, 'todos undo')}")
+            click.echo(f"Note: {what} pending again. Undo with: {named(chosen, 'todos undo')}")
         click.echo("Next steps:")
         steps = {"todos list": "see them all", "todos next": "see what can start now"}
         if session.plan_mode:

@@ -8,13 +8,17 @@ import click
 
 from headway.cli.execute import execute_all, execute_one, rollback
 from headway.cli.options import Chosen, HelpfulGroup, StatusType, common, complete_ids, print_json
-from headway.cli.output import list_record, print_open_elsewhere, print_todo, print_written, quoted
+from headway.cli.output import list_record, named, print_open_elsewhere, print_todo, print_written, quoted
 from headway.cli.transfer import export_todos, import_todos
 from headway.core.codec import event_dict, todo_dict
 from headway.core.model import Priority, Status
 from headway.core.session import Session
 from headway.core.text import shown
 from headway.views.listing import counts_line, list_lines, next_lines
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from headway.execute.undo_files import Undone
 
 
 @click.group(cls=HelpfulGroup)
@@ -175,27 +179,42 @@ def update(chosen: Chosen, todo_id: str, status: Status, notes: str | None) -> N
 @click.argument("n", type=click.IntRange(min=1), default=1)
 @common
 def undo(chosen: Chosen, n: int) -> None:
-    """Take back the last N changes of the list, whoever made them."""
+    """Undo the last N changes, whoever made them; one execution, one rewrite or one edit is one change.
+
+    What an execution or a rollback changed in the project's files is undone too. What others changed in them meanwhile
+    stays; where that is in the way, nothing is undone.
+    """
+    from headway.execute import undo as undo_with_files
+
     session = chosen.open()
-    session.undo(n)
-    _print_reverted(chosen, session, "Took back", n, "redo")
+    undone = undo_with_files(session, n, project=chosen.folder())
+    _print_undone(chosen, session, undone, "Undid", "redo")
 
 
 @todos.command()
 @click.argument("n", type=click.IntRange(min=1), default=1)
 @common
 def redo(chosen: Chosen, n: int) -> None:
-    """Bring back the last N changes that were undone."""
+    """Redo the last N changes that were undone, in the list and in the project's files."""
+    from headway.execute import redo as redo_with_files
+
     session = chosen.open()
-    session.redo(n)
-    _print_reverted(chosen, session, "Brought back", n, "undo")
+    redone = redo_with_files(session, n, project=chosen.folder())
+    _print_undone(chosen, session, redone, "Redid", "undo")
 
 
-def _print_reverted(chosen: Chosen, session: Session, did: str, n: int, opposite: str) -> None:
+def _print_undone(chosen: Chosen, session: Session, undone: Undone, did: str, opposite: str) -> None:
+    from headway.views.undone import file_lines, name_step, undone_lines
+
+    steps = undone.steps
     if chosen.json:
-        print_json(list_record(session))
+        files = {"files": list(undone.files), "removed": list(undone.removed)}
+        print_json({**list_record(session), "steps": [name_step(step) for step in steps], **files})
         return
-    click.echo(f"✅ {did} {n} {'change' if n == 1 else 'changes'} (the opposite: headway todos {opposite})")
+    number = "1 change" if len(steps) == 1 else f"{len(steps)} changes"
+    click.echo(f"✅ {did} {number} ({opposite} with: {named(chosen, f'todos {opposite}')})")
+    for line in (*undone_lines(steps), *file_lines(undone.files, undone.removed)):
+        click.echo(f"   {line}")
     click.echo(counts_line(session.todos))
 
 

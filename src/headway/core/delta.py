@@ -112,7 +112,7 @@ def is_empty(delta: ListDelta) -> bool:
     return not (delta.added or delta.removed or delta.changed or delta.order or delta.about)
 
 
-_UNSEEN = frozenset(
+UNSEEN = frozenset(
     {"lease_until", "created_at", "started_at", "completed_at", "started_at_round", "completed_at_round"}
     | {"interrupted", "tool_calls", "failed_calls", "kept_by_loop"}
 )
@@ -123,7 +123,7 @@ def is_visible(delta: ListDelta) -> bool:
     """Return whether a person would see that the list changed."""
     if delta.added or delta.removed or delta.order:
         return True
-    return any(not _UNSEEN.issuperset(fields) for fields in (delta.about, *delta.changed.values()))
+    return any(not UNSEEN.issuperset(fields) for fields in (delta.about, *delta.changed.values()))
 
 
 def not_begun(delta: ListDelta) -> ListDelta:

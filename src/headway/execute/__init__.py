@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from headway.execute.api import execute, execute_all, next_todos
     from headway.execute.options import BatchResult, Ending
     from headway.execute.rollback import diff_todo, roll_back
+    from headway.execute.undo_files import redo, undo
 
 _WHERE = {
     "BatchResult": "headway.execute.options",
@@ -22,7 +23,9 @@ _WHERE = {
     "execute": "headway.execute.api",
     "execute_all": "headway.execute.api",
     "next_todos": "headway.execute.api",
+    "redo": "headway.execute.undo_files",
     "roll_back": "headway.execute.rollback",
+    "undo": "headway.execute.undo_files",
 }
 
 __all__ = [
@@ -33,7 +36,9 @@ __all__ = [
     "execute",
     "execute_all",
     "next_todos",
+    "redo",
     "roll_back",
+    "undo",
 ]
 
 

@@ -6,7 +6,7 @@ Later work in the same files, by other items or by people, stays. Where the reve
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Generator, Iterable, Sequence
+from collections.abc import Collection, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from secrets import token_hex
@@ -17,6 +17,7 @@ from headway.core.batch_events import ItemFinished, ItemMerging, ItemRolledBack,
 from headway.core.batches import BUSY
 from headway.core.clock import now
 from headway.core.errors import FilesChanged, NotRunnable, TodoNotFound
+from headway.core.file_history import FileChange, read_file_history
 from headway.core.log import run_lease
 from headway.core.model import EXECUTOR, PERSON, Status
 from headway.core.text import shown, some
@@ -26,7 +27,6 @@ from headway.project import project_of
 from headway.store.leases import this_process
 
 if TYPE_CHECKING:
-    from headway.core.events import Event
     from headway.core.session import Session
 
 _LEASE = 60.0
@@ -52,18 +52,6 @@ class RolledBack:
     """Completed items that were done on top of it."""
 
 
-@dataclass(frozen=True, slots=True)
-class FileChange:
-    """What one attempt changed in the project's files."""
-
-    todo_id: str
-    version: int
-    """Of the event that says so."""
-    before: str
-    after: str
-    by_others: tuple[str, ...] = ()
-
-
 def roll_back(
     session: Session, todo_id: str, *, with_later: bool = False, project: str | os.PathLike[str] | None = None
 ) -> RolledBack:
@@ -77,7 +65,7 @@ def roll_back(
         if todo_id not in items:
             raise TodoNotFound(todo_id, items)
         recovered = recover(session, project)
-        changes = list_changes(session.events(), session.agent_id)
+        changes = read_file_history(session.events(), session.agent_id).list_live()
         own = [change for change in changes if change.todo_id == todo_id]
         if own or todo_id not in recovered:
             _refuse_unknown(session, todo_id, own)
@@ -103,7 +91,11 @@ def diff_todo(session: Session, todo_id: str, *, project: str | os.PathLike[str]
     items = session.todo_list.items
     if todo_id not in items:
         raise TodoNotFound(todo_id, items)
-    changes = [change for change in list_changes(session.events(), session.agent_id) if change.todo_id == todo_id]
+    changes = [
+        change
+        for change in read_file_history(session.events(), session.agent_id).list_live()
+        if change.todo_id == todo_id
+    ]
     pairs = [(change.before, change.after) for change in changes] or _kept_changes(session, todo_id)
     if not pairs:
         last = session.run.executed.get(todo_id) if session.run is not None else None
@@ -112,22 +104,6 @@ def diff_todo(session: Session, todo_id: str, *, project: str | os.PathLike[str]
         return ""
     shadow = open_shadow(session, project)
     return "".join(shadow.diff(before, after) for before, after in pairs)
-
-
-def list_changes(events: Iterable[Event], agent: str) -> list[FileChange]:
-    """Return what executions changed in the project's files and what was not rolled back, in order."""
-    changes: list[FileChange] = []
-    for event in events:
-        data = event.data
-        if event.agent != agent:
-            continue
-        if isinstance(data, ItemFinished):
-            if data.before is not None and data.after is not None and data.before != data.after:
-                changes.append(FileChange(data.item_id, event.version, data.before, data.after, data.by_others))
-        elif isinstance(data, ItemRolledBack):
-            gone = {data.item_id, *data.with_later}
-            changes = [change for change in changes if change.todo_id not in gone]
-    return changes
 
 
 def reverse_changes(

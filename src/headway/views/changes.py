@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from headway.core.batch_events import ItemFinished, ItemStarted
+from headway.core.file_history import FileHistory
 from headway.core.model import MAIN_AGENT
 from headway.core.run_events import RunStarted, ToolFinished
 
@@ -26,21 +28,59 @@ class Changed:
     """Calls that may have changed anything."""
     other_files: list[str] = field(default_factory=list[str])
     """Files that were changed in a way that is not known."""
+    left_out: list[str] = field(default_factory=list[str])
+    """Todos of which changes are not in the project's files: not merged, rolled back or undone."""
 
 
-def changed_by_run(events: Iterable[Event], agent: str = MAIN_AGENT) -> list[Changed]:
-    """What each run of the agent changed, in the order in which they began; what others did meanwhile is part of it."""
-    found: list[Changed] = []
+@dataclass(slots=True)
+class _Attempt:
+    todo_id: str
+    in_project: bool
+    """Whether it works in the project's own files."""
+    history: FileHistory
+    end: int = 0
+    """Version of the event with which it ended."""
+
+    @property
+    def is_in_project(self) -> bool:
+        if not self.end:
+            return self.in_project
+        saved = self.history.ends[self.end][1].before is not None
+        return self.end in self.history.live or not saved
+
+
+def changed_by_run(events: Iterable[Event], agent: str | None = None) -> list[Changed]:
+    """Return what each run changed, in the order in which they began; what sub-agents did meanwhile is part of it.
+
+    With an agent, only what that one did.
+    """
+    found: list[tuple[Changed, list[tuple[str, ToolFinished]]]] = []
+    attempts: dict[str, _Attempt] = {}
+    histories: dict[str, FileHistory] = {}
     for event in events:
         data = event.data
-        if isinstance(data, RunStarted) and (event.agent == agent or not found):
-            found.append(Changed(data.run_id, data.task))
+        history = histories.setdefault(event.agent, FileHistory())
+        history.take(event)
+        if isinstance(data, ItemStarted):
+            attempts[data.agent] = _Attempt(data.item_id, data.in_place, history)
+        elif isinstance(data, ItemFinished) and data.agent in attempts:
+            attempts[data.agent].end = event.version
+        if agent not in (None, event.agent):
+            continue
+        if isinstance(data, RunStarted) and (event.agent == (agent or MAIN_AGENT) or not found):
+            found.append((Changed(data.run_id, data.task), []))
         elif isinstance(data, ToolFinished) and data.effect is not None and found:
-            _add(found[-1], data)
-    for run in found:
+            found[-1][1].append((event.agent, data))
+    for run, calls in found:
+        for of, call in calls:
+            attempt = attempts.get(of)
+            if attempt is None or attempt.is_in_project:
+                _add(run, call)
+            elif call.files and attempt.todo_id not in run.left_out:
+                run.left_out.append(attempt.todo_id)
         seen = {file for call in run.changes for file in call.files}
         run.other_files = [file for file in dict.fromkeys(run.other_files) if file not in seen]
-    return found
+    return [run for run, _ in found]
 
 
 def _add(run: Changed, call: ToolFinished) -> None:

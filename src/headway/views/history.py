@@ -64,12 +64,13 @@ def _details(data: EventData) -> Iterator[str]:
     for todo in data.removed:
         yield f"dropped {_text(todo.id)} {_quoted(todo.content)}"
     for todo_id, fields in data.changed.items():
-        yield f"{_text(todo_id)} {_changes(fields)}"
-    if data.order and (moved := _moved(data.order)):
+        yield f"{_text(todo_id)} {format_changes(fields)}"
+    if data.order and (moved := format_move(data.order)):
         yield moved
 
 
-def _changes(fields: dict[str, tuple[object, object]]) -> str:
+def format_changes(fields: dict[str, tuple[object, object]]) -> str:
+    """Return the fields of a todo that changed, each with both sides; those that follow the status only without it."""
     told = {name: sides for name, sides in fields.items() if "status" not in fields or name not in _FOLLOWS_STATUS}
     parts: list[str] = []
     for name, (before, after) in told.items():
@@ -78,8 +79,8 @@ def _changes(fields: dict[str, tuple[object, object]]) -> str:
     return ", ".join(parts)
 
 
-def _moved(order: Splice) -> str:
-    """What a change of the order says beyond what was added and dropped."""
+def format_move(order: Splice) -> str:
+    """Return what a change of the order says beyond what was added and dropped."""
     inserted, removed = set(order.inserted), set(order.removed)
     before = [node for node in order.removed if node in inserted]
     after = [node for node in order.inserted if node in removed]
@@ -102,6 +103,11 @@ def _value(name: str, value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return _quoted(str(value)) if name in _LONG else _text(str(value))
+
+
+def format_name(text: str, *, quoted: bool = False) -> str:
+    """Return an id or a text as it stands within a line."""
+    return _quoted(text) if quoted else _text(text)
 
 
 def _quoted(text: str) -> str:

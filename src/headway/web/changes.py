@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
@@ -121,9 +120,11 @@ def _made_of_all(session: Session, change: AnyChange) -> dict[str, Any]:
         case Drop():
             written = session.drop(change.id)
         case Undo():
-            whole: Callable[[int], object] = session.undo if change.kind == "undo" else session.redo
-            whole(change.n)
-            return {}
+            from headway.execute import redo, undo
+            from headway.views.undone import file_lines, undone_lines
+
+            undone = (undo if change.kind == "undo" else redo)(session, change.n)
+            return {"did": [*undone_lines(undone.steps), *file_lines(undone.files, undone.removed)]}
         case Clear():
             written = session.clear()
         case PlanToTodos():

@@ -17,7 +17,7 @@ export function mountHead(element) {
   parts.figures = h("p", { class: "figures", id: "figures" });
   parts.strip = h("div", { class: "strip", role: "progressbar", "aria-labelledby": "figures", "aria-valuemin": "0" });
   parts.problem = problemPlace();
-  parts.undo = h("button", { type: "button", class: "plain", title: "Undo the last change of the list (u)" }, "Undo");
+  parts.undo = h("button", { type: "button", class: "plain", title: "Undo the last change, also in files (u)" }, "Undo");
   parts.redo = h("button", { type: "button", class: "plain", title: "Redo what was undone (Shift+u)" }, "Redo");
   parts.report = h("a", { class: "plain", target: "_blank", rel: "noopener" }, "Report", h("span", { "aria-hidden": "true" }, " ↗"));
   parts.current = h("button", { type: "button", class: "plain", hidden: true, title: "Commands in a terminal then use this session" }, "Make current");
@@ -44,7 +44,7 @@ export async function back(which) {
   const { name } = store.session;
   const done = await attempt(control, parts.problem, which === "undo" ? undo : redo);
   const opposite = which === "undo" ? "redo" : "undo";
-  if (done) say(which === "undo" ? "Undone." : "Redone.", { name: which === "undo" ? "Redo" : "Undo", run: () => store.session?.name === name && back(opposite) });
+  if (done) say(`${which === "undo" ? "Undid" : "Redid"}: ${done.did.map((one) => one.trim()).join(" ")}`, { name: which === "undo" ? "Redo" : "Undo", run: () => store.session?.name === name && back(opposite) });
 }
 
 function counted(items) {

@@ -13,13 +13,13 @@ import { plainMark, STATUS_NAMES, STATUSES } from "./words.js";
 
 const KIND = { pending: "quiet", in_progress: "running", completed: "done", blocked: "blocked", cancelled: "quiet" };
 
-/** Takes back what was just done, unless something else was done since: undo would take back that instead. */
+/** Undoes what was just done, unless something else was done since: undo would undo that instead. */
 function takeBack({ version }) {
   const { name } = store.session;
   const isLater = (event) => event.version > version && event.type === "TodoListUpdated" && event.agent_id === "main";
   const run = () => {
     if (store.session?.name !== name) say(`That was in “${line(name, 60)}”.`);
-    else if (store.log.events.some(isLater)) say("The list was changed since. Undo (u) takes back the last change, whoever made it.");
+    else if (store.log.events.some(isLater)) say("The list was changed since. Undo (u) undoes the last change, whoever made it.");
     else attempt(null, null, undo);
   };
   return { name: "Undo", run };

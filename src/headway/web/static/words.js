@@ -119,6 +119,7 @@ const EVENTS = {
   ItemFinished: (event) => `${name(event.item_id)}: ${line(event.outcome)}${event.again ? ", trying again" : ""}${event.reason ? ` — ${line(event.reason, 200)}` : ""}, ${lasted(event.seconds)}`,
   BatchFinished: (event) => `execution ${ENDINGS[event.outcome] ?? line(event.outcome)}: ${event.completed} of ${event.total} completed, ${lasted(event.seconds)}`,
   ItemRolledBack: (event) => `rolled back ${name(event.item_id)} (${count(event.files.length, "file")})`,
+  FilesReverted: (event) => `${event.cause === "redo" ? "redid" : "undid"} the changes of ${count(event.files.length, "file")}`,
   EvidenceAsked: (event) => `asked for evidence: ${event.item_ids.map(name).join(", ")}`,
 };
 
@@ -131,7 +132,7 @@ export function eventWords(event) {
 }
 
 const GROUPS = {
-  items: ["TodoListUpdated", "LeaseRenewed", "TodoListItemProgress", "TodoListCompleted", "TodoEvaluationStarted", "TodoEvaluationCompleted", "ItemStarted", "ItemMerging", "ItemFinished", "ItemRolledBack", "EvidenceAsked", "CompletionLogged"],
+  items: ["TodoListUpdated", "LeaseRenewed", "TodoListItemProgress", "TodoListCompleted", "TodoEvaluationStarted", "TodoEvaluationCompleted", "ItemStarted", "ItemMerging", "ItemFinished", "ItemRolledBack", "FilesReverted", "EvidenceAsked", "CompletionLogged"],
   tools: ["ToolStarted", "ToolFinished", "ApprovalAsked", "ApprovalAnswered"],
   runs: ["RunStarted", "RoundStarted", "Usage", "RunError", "RunRequested", "RunFinished", "BatchStarted", "BatchFinished", "MessageAdded", "ConversationCompacted", "TodoListContextInjected"],
   plan: ["PlanUpdated", "PlanModeChanged"],

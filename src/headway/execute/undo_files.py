@@ -1,0 +1,202 @@
+"""Undo and redo of the list together with the project's files, for people.
+
+An execution is undone by reversing what its items changed, latest first; a rollback by bringing its files back. Both
+are three-way merges: what others changed meanwhile stays, and where it is in the way nothing changes at all.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from headway.core.batch_events import FilesReverted, ItemMerging, ItemRolledBack
+from headway.core.batches import Executed, execution_record, read_executed
+from headway.core.changes import Revert
+from headway.core.clock import now
+from headway.core.errors import FilesChanged, StoreConflict
+from headway.core.file_history import FileHistory, read_file_history
+from headway.core.model import PERSON
+from headway.core.run_events import RunFinished
+from headway.core.text import some
+from headway.core.undo import find_steps
+from headway.execute.rollback import open_shadow, record_merge, recover, reserve_files, reverse_changes
+from headway.execute.shadow import FilesChanged as NotAsExpected
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+
+    from headway.core.model import State, Todo
+    from headway.core.session import Session
+    from headway.core.undo import Step
+    from headway.execute.shadow import Shadow
+
+_TRIES = 5
+"""How often it is done anew because someone changes the files, or the list, meanwhile."""
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """What an undo or redo did."""
+
+    todos: list[Todo]
+    """The list after it."""
+    steps: Sequence[Step]
+    """What was undone or redone, newest first."""
+    files: tuple[str, ...] = ()
+    """The project's files that changed."""
+    removed: tuple[str, ...] = ()
+    """Those of them that are no longer there."""
+
+
+def undo(session: Session, n: int = 1, *, project: str | os.PathLike[str] | None = None, actor: str = PERSON) -> Undone:
+    """Undo the last n changes of the list and what they changed in the project's files.
+
+    Raise `FilesChanged`, and change nothing, if later changes of the files are in the way.
+    """
+    return _revert(session, "undo", n, project, actor)
+
+
+def redo(session: Session, n: int = 1, *, project: str | os.PathLike[str] | None = None, actor: str = PERSON) -> Undone:
+    """Redo the last n changes that were undone, in the list and in the project's files, as `undo` does."""
+    return _revert(session, "redo", n, project, actor)
+
+
+def _revert(session: Session, cause: str, n: int, project: str | os.PathLike[str] | None, actor: str) -> Undone:
+    steps = _find_steps(session, session.state, cause, n)
+    if not any(step.files for step in steps):
+        reverted = (session.undo if cause == "undo" else session.redo)(n, actor=actor)
+        return Undone([*reverted], reverted.steps)
+    with reserve_files(session):
+        recover(session, project)
+        shadow = open_shadow(session, project)
+        tries = _TRIES
+        while True:
+            tries -= 1
+            try:
+                return _revert_files(session, shadow, cause, n, actor)
+            except (NotAsExpected, StoreConflict):
+                if not tries:
+                    raise
+
+
+def _find_steps(session: Session, state: State, cause: str, n: int) -> list[Step]:
+    return find_steps(session.store, session.name, state, session.agent_id, cause, n, with_files=True)
+
+
+def _revert_files(session: Session, shadow: Shadow, cause: str, n: int, actor: str) -> Undone:
+    """Change the files and then the list; if that fails, the files are as they were."""
+    steps = _find_steps(session, session.state, cause, n)
+    saved = shadow.snapshot()
+    reversals = _find_reversals(session, shadow, cause, steps, saved)
+    target = next(files.after for files in reversed(reversals) if files is not None)
+    todo_id = next(todo_id for files in reversals if files is not None for todo_id in files.executed)
+
+    def make(state: State) -> Revert:
+        found = _find_steps(session, state, cause, n)
+        if [step.version for step in found] != [step.version for step in steps]:
+            raise StoreConflict("The list changed meanwhile; try again.")
+        return Revert(session.agent_id, actor, now(), cause, found, reversals)
+
+    record_merge(session, ItemMerging(todo_id, saved, target))
+    try:
+        files = shadow.apply(saved, target)
+        _, state = session.log.change(make)
+    except BaseException:
+        shadow.reverse_merge(saved, target)
+        record_merge(session, ItemMerging(todo_id, saved, saved))
+        raise
+    todos = [*state.list_of(session.agent_id).items.values()]
+    return Undone(todos, steps, tuple(files), tuple(shadow.removed(saved, target)))
+
+
+def _find_reversals(
+    session: Session, shadow: Shadow, cause: str, steps: Sequence[Step], saved: str
+) -> list[FilesReverted | None]:
+    """Return what each step makes of the project's files, one on top of the other."""
+    history = read_file_history(session.events(), session.agent_id)
+    run = session.run
+    finder = _Reversals(shadow, cause, history, dict(run.executed) if run is not None else {})
+    reversals: list[FilesReverted | None] = []
+    for step in steps:
+        made = finder.find(step, saved) if step.files else None
+        if made is not None:
+            saved = made.after
+        reversals.append(made)
+    return reversals
+
+
+class _Reversals:
+    def __init__(self, shadow: Shadow, cause: str, history: FileHistory, executed: dict[str, Executed]) -> None:
+        self._shadow = shadow
+        self._cause = cause
+        self._history = history
+        self._executed = executed
+        """As it is after the steps that were looked at."""
+
+    def find(self, step: Step, saved: str) -> FilesReverted:
+        """Return what undoing (or redoing) a step makes of the files that are `saved`; raise `FilesChanged`."""
+        event, history = step.files[0], self._history
+        gone: tuple[int, ...] = ()
+        back: tuple[int, ...] = ()
+        match event.data:
+            case ItemRolledBack(saved=str(before), after=str(after)) as rolled:
+                target = self._merge(event.version, after, saved, before)
+                back = history.rolled_back[event.version]
+                history.live.update(back)
+                known = self._known_before(event.version, (rolled.item_id, *rolled.with_later))
+            case FilesReverted() as reverted:
+                target = self._merge(event.version, reverted.after, saved, reverted.saved)
+                gone, back = reverted.back, reverted.gone
+                known = read_executed({todo_id: before for todo_id, (before, _) in reverted.executed.items()})
+            case _:
+                ends = self._ends_of(step)
+                gone = tuple(version for version in ends if version in history.live)
+                target = self._reverse(gone, saved)
+                history.live.difference_update(gone)
+                known = self._known_before(ends[0], [history.ends[version][1].item_id for version in ends])
+        history.live.difference_update(gone)
+        history.live.update(back)
+        executed = {
+            todo_id: [execution_record(self._executed.get(todo_id, Executed(0))), execution_record(after)]
+            for todo_id, after in known.items()
+        }
+        self._executed |= known
+        files, removed = self._shadow.changed(saved, target), self._shadow.removed(saved, target)
+        return FilesReverted(self._cause, tuple(files), saved, target, tuple(removed), gone, back, executed)
+
+    def _ends_of(self, step: Step) -> list[int]:
+        """Return the versions with which the attempts of an execution ended."""
+        run_id = step.origin.data.run_id if isinstance(step.origin.data, RunFinished) else None
+        known = {event.version for event in step.files}
+        return [version for version, (of, _) in self._history.ends.items() if of == run_id or version in known]
+
+    def _known_before(self, version: int, todo_ids: Iterable[str]) -> dict[str, Executed]:
+        return {todo_id: self._history.last_execution(todo_id, version) for todo_id in todo_ids}
+
+    def _reverse(self, versions: Collection[int], saved: str) -> str:
+        changes = [self._history.changes[version] for version in versions]
+        target, conflicts, blocked = reverse_changes(self._shadow, saved, changes)
+        if blocked is not None:
+            raise self._conflict(conflicts, blocked.version, versions)
+        return target
+
+    def _merge(self, since: int, base: str, ours: str, theirs: str) -> str:
+        merged, conflicts = self._shadow.merge(base, ours, theirs)
+        if merged is None:
+            raise self._conflict(conflicts, since)
+        return merged
+
+    def _conflict(self, files: Sequence[str], since: int, besides: Collection[int] = ()) -> FilesChanged:
+        items = dict.fromkeys(
+            change.todo_id
+            for change in self._history.list_live()
+            if change.version > since
+            and change.version not in besides
+            and not set(files).isdisjoint(self._shadow.changed(change.before, change.after))
+        )
+        by = f"by {some([*items])}" if items else "by someone else"
+        done = "undone" if self._cause == "undo" else "redone"
+        return FilesChanged(
+            f"Nothing was {done}: the same places of {some(files)} were changed later, {by}.", files, [*items]
+        )

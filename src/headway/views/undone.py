@@ -1,0 +1,132 @@
+"""What an undo or redo did, in words: each step by what it was, and which todos went from what to what. Pure."""
+
+from __future__ import annotations
+
+from headway.core.batch_events import ItemRolledBack
+from headway.core.delta import UNSEEN
+from headway.core.events import ListDelta
+from headway.core.model import MODEL, PERSON
+from headway.core.run_events import RunFinished
+from headway.views.history import format_changes, format_move, format_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from headway.core.undo import Step
+
+MOST = 5
+"""Lines of a listing; the rest is counted."""
+_REWRITES = {
+    "write": "rewrite",
+    "create": "new list",
+    "plan": "replacement with the plan's steps",
+    "import": "import",
+    "clear": "removal of all todos",
+    "undo": "earlier undo",
+    "redo": "earlier redo",
+}
+_OF = {
+    "update": "edit",
+    "advance": "edit",
+    "add": "addition",
+    "drop": "removal",
+    "move": "move",
+    "claim": "claim",
+    "release": "release",
+}
+
+
+def undone_lines(steps: Sequence[Step]) -> list[str]:
+    """Return for each step a line that names it, with what changed: in it, or in indented lines below."""
+    lines: list[str] = []
+    for step in steps[:MOST]:
+        details = list(_details(step))
+        if len(details) == 1:
+            lines.append(f"{name_step(step)}: {details[0]}")
+            continue
+        lines += [f"{name_step(step)}{':' if details else ''}", *(f"  {detail}" for detail in details[:MOST])]
+        if len(details) > MOST:
+            lines.append(f"  and {len(details) - MOST} more")
+    if len(steps) > MOST:
+        lines.append(f"and {len(steps) - MOST} more changes" if len(steps) > MOST + 1 else "and 1 more change")
+    return lines
+
+
+def name_step(step: Step) -> str:
+    """Return what a step was: "execution of 4 todos", "rewrite by the model", "edit of t2"."""
+    data = step.origin.data
+    match data:
+        case RunFinished():
+            return f"execution of {_todos(step)}"
+        case ItemRolledBack():
+            others = len(data.with_later)
+            return f"rollback of {1 + others} todos" if others else f"rollback of {format_name(data.item_id)}"
+        case ListDelta(cause="execute"):
+            return f"execution of {_todos(step)}"
+        case ListDelta(cause="track" | "interrupt"):
+            return f"progress on {_todos(step)}"
+        case ListDelta() if data.cause in _REWRITES:
+            return f"{_REWRITES[data.cause]}{_by(step.origin.actor)}"
+        case ListDelta():
+            return f"{_OF.get(data.cause, data.cause)} of {_todos(step)}{_by(step.origin.actor)}"
+        case _:
+            return "change"
+
+
+def file_lines(files: Sequence[str], removed: Sequence[str]) -> list[str]:
+    """Return which files of the project changed, and which are gone; nothing where there are none."""
+    restored = [file for file in files if file not in set(removed)]
+    return [
+        f"{what} {'1 file' if len(names) == 1 else f'{len(names)} files'}: {_listing(names)}"
+        for what, names in (("Restored", restored), ("Removed", removed))
+        if names
+    ]
+
+
+def _listing(names: Sequence[str]) -> str:
+    first = ", ".join(format_name(name) for name in names[:MOST])
+    return first if len(names) <= MOST else f"{first} and {len(names) - MOST} more"
+
+
+def _todos(step: Step) -> str:
+    names: dict[str, None] = {}
+    for change in step.changes:
+        if isinstance(change.data, ListDelta):
+            delta = change.data
+            of_others = dict.fromkeys(delta.changed) if not (delta.added or delta.removed) else {}
+            names |= dict.fromkeys(todo.id for todo in (*delta.added, *delta.removed)) | of_others
+            if not names and delta.order:
+                names |= dict.fromkeys(_moved(delta))
+    if not names:
+        return "the list"
+    return format_name(next(iter(names))) if len(names) == 1 else f"{len(names)} todos"
+
+
+def _moved(delta: ListDelta) -> list[str]:
+    assert delta.order is not None
+    before, after = delta.order.removed, delta.order.inserted
+    return [after[-1]] if before[1:] == after[:-1] else [after[0]] if before[:-1] == after[1:] else [*after]
+
+
+def _by(actor: str) -> str:
+    if actor == PERSON:
+        return ""
+    return " by the model" if actor == MODEL else f" by {format_name(actor)}"
+
+
+def _details(step: Step) -> Iterator[str]:
+    delta = step.delta
+    for name, sides in delta.about.items():
+        if name not in UNSEEN:
+            yield f"{name} {format_changes({name: sides}).removeprefix(f'{name} ')}"
+    for todo_id, fields in delta.changed.items():
+        visible = {name: sides for name, sides in fields.items() if name not in UNSEEN}
+        if visible:
+            yield f"{format_name(todo_id)} {format_changes(visible)}"
+    for todo in delta.added:
+        yield f"brought back {format_name(todo.id)} {format_name(todo.content, quoted=True)}"
+    for todo in delta.removed:
+        yield f"removed {format_name(todo.id)} {format_name(todo.content, quoted=True)}"
+    if delta.order and (moved := format_move(delta.order)):
+        yield moved

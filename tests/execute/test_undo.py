@@ -1,0 +1,179 @@
+"""Undo and redo of executions and rollbacks: list and files change together, or nothing does."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from tests.support.projects import temporary_folder
+
+import headway
+from headway.core.errors import FilesChanged, NothingToUndo, NotRunnable
+from headway.execute import redo, roll_back, undo
+
+from .executing import go, item, one, opened, put, runs, scripted, shared_folders, sound, states, texts
+from .playing import kill_undo
+
+CHAIN = [item("a"), item("b", "a"), item("c", "b")]
+LINES = "".join(f"line {number}\n" for number in range(1, 10))
+PENDING = dict.fromkeys("abc", "pending")
+COMPLETED = dict.fromkeys("abc", "completed")
+
+executed: list[Path] = []
+"""A project whose items have been executed, once for all tests."""
+
+
+@pytest.fixture
+async def chain(folder: Path) -> headway.Session:
+    """Three items, executed: each made a file of its own, and changed lines 1, 5 and 1 of one file."""
+    if not executed:
+        copy = Path(shared_folders.enter_context(temporary_folder()), "project")
+        put(folder, {"lines.txt": LINES})
+        session = opened(folder, CHAIN)
+        edits = {"a": "sed -i 1s/line/a/", "b": "sed -i 5s/line/b/", "c": "sed -i 1s/a/c/"}
+        turns = {name: runs(f"echo {name} > {name}.txt; {edit} lines.txt") for name, edit in edits.items()}
+        await go(session, scripted(turns))
+        assert states(session) == COMPLETED
+        session.close()
+        shutil.copytree(folder, copy, symlinks=True)
+        executed.append(copy)
+    shutil.rmtree(folder)
+    shutil.copytree(executed[0], folder, symlinks=True)
+    return headway.open(folder)
+
+
+def test_undoing_an_execution_takes_back_list_and_files_and_redoing_brings_them_again(
+    chain: headway.Session, folder: Path
+) -> None:
+    before = texts(folder)
+    undone = undo(chain)
+    assert states(chain) == PENDING
+    assert texts(folder) == {"readme.txt": "read me\n", "lines.txt": LINES}
+    assert len(undone.steps) == 1
+    assert set(undone.files) == {"a.txt", "b.txt", "c.txt", "lines.txt"}
+    assert set(undone.removed) == {"a.txt", "b.txt", "c.txt"}
+    redone = redo(chain)
+    assert states(chain) == COMPLETED
+    assert texts(folder) == before
+    assert set(redone.files) == set(undone.files)
+    undo(chain, 2)
+    assert chain.todos == []
+    with pytest.raises(NothingToUndo):
+        undo(chain)
+    redo(chain, 2)
+    assert (states(chain), texts(folder)) == (COMPLETED, before)
+    sound(chain)
+
+
+def test_undoing_a_rollback_brings_its_files_back(chain: headway.Session, folder: Path) -> None:
+    before = texts(folder)
+    roll_back(chain, "b")
+    rolled = texts(folder)
+    undo(chain)
+    assert (states(chain), texts(folder)) == (COMPLETED, before)
+    redo(chain)
+    assert (states(chain), texts(folder)) == (COMPLETED | {"b": "pending"}, rolled)
+    undo(chain)
+    roll_back(chain, "b")
+    assert texts(folder) == rolled, "it can be rolled back again, since its work is there again"
+    undo(chain, 2)
+    assert (states(chain), texts(folder)) == (PENDING, {"readme.txt": "read me\n", "lines.txt": LINES})
+    with pytest.raises(NotRunnable, match="was not executed"):
+        roll_back(chain, "b")
+    sound(chain)
+
+
+def test_an_execution_is_undone_without_what_was_rolled_back_before(chain: headway.Session, folder: Path) -> None:
+    roll_back(chain, "c")
+    chain.undo()
+    assert "c.txt" not in texts(folder), "the list alone was changed"
+    undo(chain)
+    assert texts(folder) == {"readme.txt": "read me\n", "lines.txt": LINES}
+
+
+def test_what_others_changed_meanwhile_stays(chain: headway.Session, folder: Path) -> None:
+    put(folder, {"mine.txt": "mine\n"})
+    (folder / "lines.txt").write_text(texts(folder)["lines.txt"].replace("line 9", "my 9"))
+    undo(chain)
+    assert texts(folder) == {
+        "readme.txt": "read me\n",
+        "mine.txt": "mine\n",
+        "lines.txt": LINES.replace("line 9", "my 9"),
+    }
+    (folder / "lines.txt").write_text(LINES)
+    redo(chain)
+    assert texts(folder)["lines.txt"] == LINES.replace("line 1", "c 1").replace("line 5", "b 5")
+
+
+@pytest.mark.parametrize("which", ["execution", "rollback", "redo"])
+def test_where_it_conflicts_neither_list_nor_files_change(chain: headway.Session, folder: Path, which: str) -> None:
+    if which == "rollback":
+        roll_back(chain, "b")
+    if which == "redo":
+        undo(chain)
+    (folder / "lines.txt").write_text("mine\n")
+    before, version = texts(folder), chain.version
+    revert = redo if which == "redo" else undo
+    with pytest.raises(FilesChanged, match=r"^Nothing was (un|re)done: the same places of lines\.txt were") as refused:
+        revert(chain)
+    assert (texts(folder), chain.version) == (before, version)
+    assert (refused.value.files, refused.value.items) == (["lines.txt"], [])
+
+
+async def test_items_in_the_way_are_named(chain: headway.Session, folder: Path) -> None:
+    roll_back(chain, "c")
+    await go(chain, scripted({"c": runs("sed -i 1s/a/other/ lines.txt")}))
+    chain.undo(2)
+    with pytest.raises(FilesChanged, match="changed later, by c") as refused:
+        undo(chain)
+    assert refused.value.items == ["c"]
+
+
+async def test_two_executions_are_undone_one_after_the_other(folder: Path) -> None:
+    session = opened(folder, CHAIN)
+    for name in "abc":
+        await one(session, name, scripted({name: runs(f"echo {name} >> all.txt")}))
+    undo(session)
+    assert (texts(folder)["all.txt"], states(session)["c"]) == ("a\nb\n", "pending")
+    undo(session, 2)
+    assert (texts(folder), states(session)) == ({"readme.txt": "read me\n"}, PENDING)
+    redo(session, 3)
+    assert texts(folder)["all.txt"] == "a\nb\nc\n"
+
+
+async def test_an_undone_execution_can_be_executed_again(chain: headway.Session, folder: Path) -> None:
+    undo(chain)
+    await go(chain, scripted({name: runs(f"echo again > {name}.txt") for name in "abc"}))
+    assert (texts(folder)["a.txt"], states(chain)) == ("again\n", COMPLETED)
+    undo(chain)
+    assert texts(folder) == {"readme.txt": "read me\n", "lines.txt": LINES}
+
+
+def test_the_list_alone_is_undone_in_python_and_the_result_says_so(chain: headway.Session, folder: Path) -> None:
+    before = texts(folder)
+    assert chain.undo().keeps_files
+    assert (states(chain), texts(folder)) == (PENDING, before)
+    assert not chain.redo().keeps_files
+    roll_back(chain, "c")
+    assert chain.undo().keeps_files
+
+
+def test_no_edit_of_the_list_needs_the_files(chain: headway.Session, folder: Path) -> None:
+    chain.add("One more")
+    shutil.rmtree(folder / ".headway" / "checkpoints")
+    assert undo(chain).files == ()
+    assert len(redo(chain).todos) == 4
+
+
+@pytest.mark.parametrize("place", ["applying", "applied"])
+def test_an_undo_that_is_killed_is_reversed_by_the_next_one(chain: headway.Session, folder: Path, place: str) -> None:
+    before = texts(folder)
+    chain.close()
+    kill_undo(folder, place)
+    again = headway.open(folder)
+    assert states(again) == COMPLETED
+    undo(again)
+    assert (states(again), texts(folder)) == (PENDING, {"readme.txt": "read me\n", "lines.txt": LINES})
+    redo(again)
+    assert texts(folder) == before
