@@ -43,6 +43,6 @@ class Executing(Running):
         change = FinishItem(self.agent, EXECUTOR, self.clock(), self.id, finished, evidence)
         return self.session.log.change(lambda state: change)[0]
 
-    def roll_back(self, todo_id: str) -> None:
-        rolled = ItemRolledBack(todo_id, ("a.py",), False, "c1")
+    def roll_back(self, todo_id: str, *, changed_files: bool = True) -> None:
+        rolled = ItemRolledBack(todo_id, ("a.py",), False, "c1") if changed_files else ItemRolledBack(todo_id, ())
         self.session.log.change(lambda state: RollBack(self.agent, PERSON, self.clock(), rolled))

@@ -33,7 +33,7 @@ from headway.core.run_events import (
 from headway.core.tracking import AUTO, JUDGED, MANUAL, TODO_EFFECT, Policy, active_item, is_ours
 
 from .running import Running, create
-from .samples import in_memory, visible
+from .samples import in_memory, seen
 
 # what can happen
 
@@ -400,7 +400,7 @@ def test_the_active_item_is_one_that_can_be_worked_on(story: list[Step]) -> None
 @given(STORIES)
 def test_everything_can_be_undone_and_done_again(story: list[Step]) -> None:
     session = told(story).session
-    end = visible(session.todo_list)
+    end = seen(session.todo_list)
     changes = 0
     while True:
         try:
@@ -409,10 +409,10 @@ def test_everything_can_be_undone_and_done_again(story: list[Step]) -> None:
             break
         changes += 1
         assert changes <= session.version
-    assert visible(session.todo_list) == visible(in_memory().todo_list)
+    assert seen(session.todo_list) == seen(in_memory().todo_list)
     if changes:
         session.redo(changes)
-    assert visible(session.todo_list) == end
+    assert seen(session.todo_list) == end
     assert fold(State(), session.events()) == session.state
 
 

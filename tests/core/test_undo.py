@@ -105,28 +105,43 @@ def test_during_an_execution_undo_takes_the_last_edit_and_leaves_the_execution_a
     batch = execute(session, "a")
     session.drop("d")
     batch.start("b")
+    with pytest.raises(NothingToUndo, match="Only 1 change can be undone while the execution goes on"):
+        session.undo(2)
     session.undo()
     assert statuses(session) == ["completed", "in_progress", "pending", "pending"]
+    with pytest.raises(NothingToUndo, match="An execution is going on; stop it"):
+        session.undo()
     batch.finish_item("b")
     batch.end()
     session.undo()
     assert statuses(session) == ["pending"] * 4
 
 
-def test_a_rollback_is_one_step_that_says_that_it_changed_files(session: Session) -> None:
+def test_a_rollback_is_one_step(session: Session) -> None:
+    batch = execute(session, "a", "b")
+    batch.end()
+    batch.roll_back("a", changed_files=False)
+    undone = session.undo()
+    assert statuses(session)[:2] == ["completed", "completed"]
+    assert isinstance(undone.steps[0].origin.data, ItemRolledBack)
+    redone = session.redo()
+    assert statuses(session)[:2] == ["pending", "completed"]
+    assert redone.steps[0].origin == undone.steps[0].origin
+    session.undo(2)
+    assert statuses(session) == ["pending"] * 4
+
+
+def test_without_its_files_a_todo_that_was_rolled_back_does_not_become_completed(session: Session) -> None:
     batch = execute(session, "a", "b")
     batch.end()
     batch.roll_back("a")
     undone = session.undo()
-    assert statuses(session)[:2] == ["completed", "completed"]
     assert undone.keeps_files
-    assert isinstance(undone.steps[0].origin.data, ItemRolledBack)
-    redone = session.redo()
     assert statuses(session)[:2] == ["pending", "completed"]
-    assert not redone.keeps_files, "the files were not touched in between"
-    assert redone.steps[0].origin == undone.steps[0].origin
-    session.undo(2)
-    assert statuses(session) == ["pending"] * 4
+    session.undo()
+    assert statuses(session)[:2] == ["pending", "pending"]
+    session.redo(2)
+    assert statuses(session)[:2] == ["pending", "completed"]
 
 
 def test_what_tracking_concludes_in_a_run_is_one_step_until_someone_else_changes_the_list() -> None:
@@ -227,7 +242,7 @@ class Story:
                 "finish": lambda: batch.finish_item(todo_id, tool_calls=1),
                 "fail": lambda: batch.finish_item(todo_id, "blocked", reason="No."),
                 "retry": lambda: batch.finish_item(todo_id, "blocked", again=True),
-                "roll back": lambda: batch.roll_back(todo_id),
+                "roll back": lambda: batch.roll_back(todo_id, changed_files=False),
                 "drop": lambda: session.drop(todo_id),
                 "end": lambda: batch.end("cancelled"),
                 "undo": session.undo,

@@ -14,7 +14,8 @@ import headway
 from headway import Status
 from headway.agent import LoopConfig
 from headway.core.batch_events import ItemFinished
-from headway.execute import roll_back
+from headway.core.errors import NothingToUndo
+from headway.execute import roll_back, undo
 from headway.execute.shadow import Shadow
 from headway.testing import Turn
 
@@ -36,6 +37,7 @@ from .executing import (
     put,
     runs,
     scripted,
+    states,
     texts,
     waits,
 )
@@ -164,7 +166,7 @@ async def test_a_file_whose_name_is_no_text_comes_back_too(folder: Path) -> None
     assert not os.path.exists(name)
 
 
-async def test_undo_does_not_say_that_rolled_back_files_are_there(folder: Path) -> None:
+async def test_undo_of_the_list_alone_does_not_say_that_rolled_back_files_are_there(folder: Path) -> None:
     session = opened(folder, ["a"])
     await one(session, "a", model(a=runs("echo a > a.txt")))
     roll_back(session, "a")
@@ -172,13 +174,20 @@ async def test_undo_does_not_say_that_rolled_back_files_are_there(folder: Path) 
     assert session.todos[0].status is Status.PENDING
 
 
-async def test_undo_during_an_execution_leaves_the_item_pending_and_is_no_success(folder: Path, doors: Doors) -> None:
+async def test_undo_during_an_execution_undoes_what_a_person_changed_meanwhile_and_nothing_before(
+    folder: Path, doors: Doors
+) -> None:
     session = opened(folder, ["a"])
     task = begun(session, model(a=[waits("in a"), "Done."]), tools=doors.tools)
     await doors.until("in a")
-    headway.open(folder).undo()
-    result = await task
-    assert (session.todos[0].status, result.outcome, result.ok) == (Status.PENDING, "interrupted", False)
+    person = headway.open(folder)
+    person.add("One more")
+    undo(person)
+    with pytest.raises(NothingToUndo, match="An execution is going on; stop it"):
+        undo(person)
+    doors.open("in a")
+    assert (await task).ok
+    assert states(session) == {"a": "completed"}
 
 
 async def test_stopped_before_their_folders_are_there_items_are_pending_and_not_blocked(folder: Path) -> None:

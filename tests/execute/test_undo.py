@@ -84,14 +84,6 @@ def test_undoing_a_rollback_brings_its_files_back(chain: headway.Session, folder
     sound(chain)
 
 
-def test_an_execution_is_undone_without_what_was_rolled_back_before(chain: headway.Session, folder: Path) -> None:
-    roll_back(chain, "c")
-    chain.undo()
-    assert "c.txt" not in texts(folder), "the list alone was changed"
-    undo(chain)
-    assert texts(folder) == {"readme.txt": "read me\n", "lines.txt": LINES}
-
-
 def test_what_others_changed_meanwhile_stays(chain: headway.Session, folder: Path) -> None:
     put(folder, {"mine.txt": "mine\n"})
     (folder / "lines.txt").write_text(texts(folder)["lines.txt"].replace("line 9", "my 9"))
@@ -123,8 +115,9 @@ def test_where_it_conflicts_neither_list_nor_files_change(chain: headway.Session
 
 async def test_items_in_the_way_are_named(chain: headway.Session, folder: Path) -> None:
     roll_back(chain, "c")
-    await go(chain, scripted({"c": runs("sed -i 1s/a/other/ lines.txt")}))
-    chain.undo(2)
+    await go(chain, scripted({"c": runs("sed -i 5s/b/other/ lines.txt")}))
+    chain.undo()
+    undo(chain)
     with pytest.raises(FilesChanged, match="changed later, by c") as refused:
         undo(chain)
     assert refused.value.items == ["c"]
@@ -154,9 +147,23 @@ def test_the_list_alone_is_undone_in_python_and_the_result_says_so(chain: headwa
     before = texts(folder)
     assert chain.undo().keeps_files
     assert (states(chain), texts(folder)) == (PENDING, before)
-    assert not chain.redo().keeps_files
+    chain.redo()
+    undo(chain)
+    assert texts(folder) == {"readme.txt": "read me\n", "lines.txt": LINES}
+    assert chain.redo().keeps_files
+    assert states(chain) == PENDING, "nothing is completed while its work is gone"
+
+
+def test_files_follow_also_where_the_list_alone_was_undone_and_redone_before(
+    chain: headway.Session, folder: Path
+) -> None:
+    before = texts(folder)
     roll_back(chain, "c")
-    assert chain.undo().keeps_files
+    chain.undo()
+    assert states(chain)["c"] == "pending"
+    chain.redo()
+    undo(chain)
+    assert (states(chain), texts(folder)) == (COMPLETED, before)
 
 
 def test_no_edit_of_the_list_needs_the_files(chain: headway.Session, folder: Path) -> None:

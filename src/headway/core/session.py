@@ -184,8 +184,8 @@ class Session(Stream, RunControl):
         """Undo the last n changes of the list, whoever made them; return the list as it then is.
 
         One execution, one rewrite or one edit is one change. Only the list changes: where files were changed too, as
-        by an execution or a rollback, they stay as they are, and `keeps_files` of the result is true.
-        `headway.execute.undo` undoes both.
+        by an execution or a rollback, they stay as they are, and `keeps_files` of the result is true; todos whose work
+        is not in the files stay pending. `headway.execute.undo` undoes both.
         """
         return self._revert("undo", n, actor)
 

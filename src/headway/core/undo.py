@@ -82,7 +82,7 @@ def find_steps(
 ) -> list[Step]:
     """Return the next n steps of undo or redo; raise `NothingToUndo` if there are fewer.
 
-    With files, a step that changed nothing but files counts too.
+    Where the files do not change with the list, no todo becomes completed of which the work is not in them.
     """
     return _Finder(store, name, state, agent, cause, with_files).find(n)
 
@@ -108,6 +108,7 @@ class _Finder:
         self._with_files = with_files
         todo_list = state.list_of(agent)
         self._start = todo_list.undo if cause == "undo" else todo_list.redo
+        self._open_step = todo_list.open_step if cause == "undo" else 0
         self._items: Mapping[str, Todo] = todo_list.items
         self._about = _about(todo_list)
         run = state.runs.get(agent)
@@ -115,31 +116,43 @@ class _Finder:
 
     def find(self, n: int) -> list[Step]:
         steps: list[Step] = []
-        version = self._start
-        while len(steps) < n and (step := self._next(version)):
+        version, began = self._start, self._execution_began()
+        while len(steps) < n and version > began and (step := self._next(version)):
             steps.append(step)
             version = step.previous
-        if len(steps) < n:
-            verb, participle = ("undo", "undone") if self._cause == "undo" else ("redo", "redone")
-            if not steps:
-                raise NothingToUndo(f"There is nothing to {verb} in this list.")
+        if len(steps) == n:
+            return steps
+        verb, participle = ("undo", "undone") if self._cause == "undo" else ("redo", "redone")
+        if steps:
             some = "1 change" if len(steps) == 1 else f"{len(steps)} changes"
-            raise NothingToUndo(f"Only {some} can be {participle}.")
-        return steps
+            raise NothingToUndo(f"Only {some} can be {participle}{' while the execution goes on' if began else ''}.")
+        if began:
+            raise NothingToUndo("An execution is going on; stop it to undo what was changed before it.")
+        raise NothingToUndo(f"There is nothing to {verb} in this list.")
+
+    def _execution_began(self) -> int:
+        """Return the version of the first change of the execution that is going on; 0 if none is."""
+        version = began = self._open_step
+        while version:
+            began, version = version, _delta(self._event(version)).previous
+        return began
 
     def _next(self, version: int) -> Step | None:
         before, about, first = self._items, dict(self._about), version
         files: list[Event] = []
         while version:
             node = self._read_node(version)
+            now, files_of_node = self._items, self._files_of(node)
             version = self._revert(node)
+            if not self._with_files and not isinstance(node.event.data, RunFinished) and files_of_node:
+                self._items = _without_completions(now, self._items)
             delta = deltas.difference(before, [*self._items.values()], self._cause)
             delta = deltas.titled(
                 delta, {key: (old, self._about[key]) for key, old in about.items() if self._about[key] != old}
             )
-            files += self._files_of(node)
-            if deltas.is_visible(delta) or (files and self._with_files):
-                origin = self._origin(node)
+            files += files_of_node
+            origin = self._origin(node)
+            if deltas.is_visible(delta) or self._files_of(origin):
                 return Step(first, version, origin.event, tuple(origin.changes), delta, tuple(files))
         return None
 
@@ -193,18 +206,28 @@ class _Finder:
         data = node.event.data
         if isinstance(data, ItemRolledBack | FilesReverted):
             return [node.event] if data.saved is not None else []
+        if self._was_redone_in_list(node):
+            return self._files_of(self._origin(node))
         if not isinstance(data, RunFinished) and not (isinstance(data, ListDelta) and data.cause == "execute"):
             return []
         ends = [self._event(change.version + 1) for change in node.changes if _delta(change).cause == "execute"]
         return [end for end in ends if isinstance(end.data, ItemFinished) and end.data.before != end.data.after]
+
+    def _was_redone_in_list(self, node: _Node) -> bool:
+        """Return whether it is a redo of the list alone that is to be undone: files are to follow what it was of."""
+        data = node.event.data
+        return isinstance(data, ListDelta) and data.cause == "redo" and data.of > 0 and self._cause == "undo"
 
     # reverting
 
     def _revert(self, node: _Node) -> int:
         """Revert it on the list as it was made of so far; return where undo continues."""
         if isinstance(node.event.data, RunFinished):
-            kept = self._revert_execution(node.changes)
+            kept = self._revert_statuses(node.changes)
             return self._skip_edits(node, kept) if kept else node.previous
+        if self._with_files and self._was_redone_in_list(node) and self._files_of(node):
+            self._revert_statuses(self._origin(node).changes)
+            return node.previous
         for change in node.changes:
             delta = _delta(change)
             back = deltas.inverse(delta, self._items, self._cause)
@@ -214,8 +237,11 @@ class _Finder:
             self._about |= {key: after for key, (_, after) in back.about.items()}
         return node.previous
 
-    def _revert_execution(self, changes: Sequence[Event]) -> set[str]:
-        """Revert what an execution did; what others set meanwhile stays. Return the todos of which the status stays."""
+    def _revert_statuses(self, changes: Sequence[Event]) -> set[str]:
+        """Revert what an execution, or a rollback, did to todos; what others set meanwhile stays.
+
+        Return the todos of which the status stays.
+        """
         whole: dict[str, About] = {}
         for change in reversed(changes):
             for todo_id, fields in _delta(change).changed.items():
@@ -256,6 +282,16 @@ class _Finder:
             if any(not kept.isdisjoint(_delta(change).changed) for change in inner.changes):
                 previous = version
         return previous
+
+
+def _without_completions(before: Mapping[str, Todo], after: Mapping[str, Todo]) -> Mapping[str, Todo]:
+    """Return the list with no todo completed that was not: its files are not there."""
+    items = dict(after)
+    for todo_id, todo in after.items():
+        old = before.get(todo_id)
+        if todo.status is Status.COMPLETED and old is not None and old.status is not Status.COMPLETED:
+            items[todo_id] = with_fields(todo, {name: getattr(old, name) for name in _WITH_STATUS})
+    return items
 
 
 def _about(todo_list: TodoList) -> dict[str, object]:
