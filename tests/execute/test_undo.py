@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import shutil
+from contextlib import suppress
 from pathlib import Path
+from random import Random
 
 import pytest
+from tests.support.counts import some
 from tests.support.projects import temporary_folder
 
 import headway
+from headway import InvalidTodos
 from headway.core.errors import FilesChanged, NothingToUndo, NotRunnable
 from headway.execute import redo, roll_back, undo
 
@@ -184,3 +188,50 @@ def test_an_undo_that_is_killed_is_reversed_by_the_next_one(chain: headway.Sessi
     assert (states(again), texts(folder)) == (PENDING, {"readme.txt": "read me\n", "lines.txt": LINES})
     redo(again)
     assert texts(folder) == before
+
+
+@pytest.mark.parametrize("seed", range(some(40, 20)))
+async def test_whatever_is_executed_rolled_back_undone_and_redone_list_and_files_agree(folder: Path, seed: int) -> None:
+    chance = Random(seed)
+    names = "abcd"
+    put(folder, {"lines.txt": LINES, "mine.txt": ""})
+    session = opened(folder, [item(name) for name in names])
+    shared, mine = folder / "lines.txt", folder / "mine.txt"
+
+    async def execute_some() -> None:
+        chosen = [name for name in names if states(session).get(name) == "pending"][: chance.randint(1, 2)]
+        edits = {name: f"echo {name} > {name}.txt; sed -i {names.index(name) * 2 + 1}s/line/{name}/" for name in chosen}
+        for name, edit in edits.items():
+            await one(session, name, scripted({name: runs(f"{edit} lines.txt")}))
+
+    def roll_one_back() -> None:
+        if done := [name for name in names if states(session).get(name) == "completed"]:
+            roll_back(session, chance.choice(done))
+
+    def write_mine() -> None:
+        mine.write_text(f"{mine.read_text()}{chance.random()}\n")
+        shared.write_text(shared.read_text().replace("\nline 9", "\nmy line 9"))
+
+    def edit_list() -> None:
+        session.add("One more") if chance.random() < 0.5 else session.move(session.todos[-1].id, 1)
+
+    for _ in range(12):
+        written = mine.read_text().splitlines()
+        todo = chance.choice([execute_some, roll_one_back, write_mine, edit_list, undo, undo, redo])
+        with suppress(NothingToUndo, InvalidTodos, IndexError):
+            if todo is execute_some:
+                await execute_some()
+            elif todo in (undo, redo):
+                todo(session, chance.randint(1, 2))
+            else:
+                todo()
+        assert set(written) <= set(mine.read_text().splitlines())
+        for name in names:
+            completed = states(session).get(name) == "completed"
+            assert (f"{name}.txt" in texts(folder), f"{name} " in texts(folder)["lines.txt"]) == (completed, completed)
+    with suppress(NothingToUndo):
+        while True:
+            undo(session)
+    assert session.todos == []
+    assert shared.read_text().replace("my line 9", "line 9") == LINES
+    sound(session)
