@@ -146,6 +146,23 @@ def test_undo_and_redo_go_back_and_forth(headway: Headway, three: None) -> None:
     assert contents(headway) == ["First", "Second 第二"]
 
 
+def test_undo_names_what_changed(headway: Headway, three: None) -> None:
+    headway("todos", "update", "t1", "completed")
+    headway("todos", "move", "t3", "1")
+    assert headway("todos", "undo", "2").stdout == (
+        "✅ Undid 2 changes (redo with: headway todos redo)\n"
+        "   move of t3: moved t3 to position 3\n"
+        "   edit of t1: t1 completed → pending\n"
+        "3 pending\n"
+    )
+    assert headway("todos", "redo").stdout == (
+        "✅ Redid 1 change (undo with: headway todos undo)\n"
+        "   edit of t1: t1 pending → completed\n"
+        "1 completed, 2 pending\n"
+    )
+    assert data(headway("todos", "undo", "--json"))["steps"] == ["edit of t1"]
+
+
 def test_undo_beyond_the_beginning_says_how_far_it_goes(headway: Headway, three: None) -> None:
     assert "Only 3 changes can be undone." in headway("todos", "undo", "4", code=1).stderr
     assert "There is nothing to redo" in headway("todos", "redo", code=1).stderr

@@ -13,8 +13,10 @@ from tests.support.projects import temporary_folder
 
 import headway
 from headway import InvalidTodos
+from headway.core.clock import now
 from headway.core.errors import FilesChanged, NothingToUndo, NotRunnable
 from headway.execute import redo, roll_back, undo
+from headway.views.report import report_record
 
 from .executing import go, item, one, opened, put, runs, scripted, shared_folders, sound, states, texts
 from .playing import kill_undo
@@ -217,14 +219,20 @@ async def test_whatever_is_executed_rolled_back_undone_and_redone_list_and_files
 
     for _ in range(12):
         written = mine.read_text().splitlines()
-        todo = chance.choice([execute_some, roll_one_back, write_mine, edit_list, undo, undo, redo])
         with suppress(NothingToUndo, InvalidTodos, IndexError):
-            if todo is execute_some:
-                await execute_some()
-            elif todo in (undo, redo):
-                todo(session, chance.randint(1, 2))
-            else:
-                todo()
+            match chance.choice(["execute", "roll back", "write", "edit", "undo", "undo", "redo"]):
+                case "execute":
+                    await execute_some()
+                case "roll back":
+                    roll_one_back()
+                case "write":
+                    write_mine()
+                case "edit":
+                    edit_list()
+                case "undo":
+                    undo(session, chance.randint(1, 2))
+                case _:
+                    redo(session, chance.randint(1, 2))
         assert set(written) <= set(mine.read_text().splitlines())
         for name in names:
             completed = states(session).get(name) == "completed"
@@ -235,3 +243,19 @@ async def test_whatever_is_executed_rolled_back_undone_and_redone_list_and_files
     assert session.todos == []
     assert shared.read_text().replace("my line 9", "line 9") == LINES
     sound(session)
+
+
+def test_the_report_tells_of_an_item_only_what_is_in_the_files(chain: headway.Session) -> None:
+    def told() -> dict[str, tuple[list[str], int]]:
+        record = report_record(chain.events(), chain.todos, session="default", agent="main", generated_at=now())
+        return {todo["id"]: (sorted(todo["files"]), len(todo["rolled_back"])) for todo in record["items"]}
+
+    before = told()
+    roll_back(chain, "b")
+    assert told() == before | {"b": ([], 1)}
+    undo(chain)
+    assert told() == before
+    undo(chain)
+    assert told() == {name: ([], 1) for name in "abc"}
+    redo(chain)
+    assert told() == before

@@ -31,6 +31,24 @@ def test_all_items_are_executed_with_the_model_of_the_settings(
     assert (mine["running"], mine["completed"]) == (False, 2)
 
 
+def test_undo_on_the_page_takes_back_the_files_of_an_execution_and_says_what_it_did(
+    server: Server, name: str, begun: Begun, scripted: Scripted
+) -> None:
+    begun("a")
+    made = server.folder / "made-by-undone.txt"
+    started(server, name, mode="yolo", model=scripted(a=[turn(f"echo a > {made.name}"), "Done."]))
+    ended(server, name)
+    assert made.exists()
+    told = server.made(name, "undo")["did"]
+    assert told == ["execution of a: a completed → pending", f"Removed 1 file: {made.name}"]
+    assert (states(server, name), made.exists()) == ({"a": "pending"}, False)
+    assert server.made(name, "redo")["did"][-1] == f"Restored 1 file: {made.name}"
+    made.write_text("mine\n", encoding="utf-8")
+    refused = server.change(name, "undo")
+    assert (refused.status, refused.data["error"]["kind"]) == (409, "FilesChanged")
+    assert states(server, name) == {"a": "completed"}
+
+
 def test_one_item_is_executed_if_only_that_is_wanted(
     server: Server, name: str, begun: Begun, scripted: Scripted
 ) -> None:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from headway.core.rules import Patch
     from headway.core.runs import Run
 
-BUSY = "A run is going on in this session; wait for it or stop it before you roll something back."
+BUSY = "A run is going on in this session; wait for it or stop it before you roll back or undo what changed files."
 _BECOMES = {
     "completed": Status.COMPLETED,
     "blocked": Status.BLOCKED,

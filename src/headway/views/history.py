@@ -81,16 +81,22 @@ def format_changes(fields: dict[str, tuple[object, object]]) -> str:
 
 def format_move(order: Splice) -> str:
     """Return what a change of the order says beyond what was added and dropped."""
+    moved = moved_ids(order)
+    if len(moved) == 1:
+        return f"moved {_text(moved[0])} to position {order.start + order.inserted.index(moved[0]) + 1}"
+    return f"moved {len(moved)} items" if moved else ""
+
+
+def moved_ids(order: Splice) -> list[str]:
+    """Return what has another place than before: one todo, if moving that gives the new order."""
     inserted, removed = set(order.inserted), set(order.removed)
     before = [node for node in order.removed if node in inserted]
     after = [node for node in order.inserted if node in removed]
     if before == after:
-        return ""
+        return []
     if [*before[1:], before[0]] == after:
-        return f"moved {_text(before[0])} to position {order.start + order.inserted.index(before[0]) + 1}"
-    if [before[-1], *before[:-1]] == after:
-        return f"moved {_text(before[-1])} to position {order.start + order.inserted.index(before[-1]) + 1}"
-    return f"moved {len(after)} items"
+        return [before[0]]
+    return [before[-1]] if [before[-1], *before[:-1]] == after else after
 
 
 def _value(name: str, value: object) -> str:

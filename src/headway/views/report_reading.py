@@ -8,7 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from headway.core.batch_events import BatchFinished, BatchStarted, ItemFinished, ItemRolledBack, ItemStarted
+from headway.core.batch_events import (
+    BatchFinished,
+    BatchStarted,
+    FilesReverted,
+    ItemFinished,
+    ItemRolledBack,
+    ItemStarted,
+)
 from headway.core.events import ListDelta
 from headway.core.model import FINISHED, Status
 from headway.core.run_events import RoundStarted, RunFinished, RunStarted, ToolFinished, Usage
@@ -184,6 +191,7 @@ class Reading:
             ItemFinished: self._item_finished,
             BatchFinished: self._batch_finished,
             ItemRolledBack: self._undone,
+            FilesReverted: self._reverted,
         }
 
     def see(self, event: Event) -> None:
@@ -324,14 +332,24 @@ class Reading:
             self._execution.ended_at = event.at
 
     def _undone(self, event: Event, data: ItemRolledBack) -> None:
-        record: dict[str, Any] = {
-            "item_id": data.item_id,
-            "at": event.at,
-            "files": list(data.files),
-            "forced": data.forced,
-        }
-        self.rolled_back.setdefault(data.item_id, []).append(record)
-        if execution := self._executed_in.get(data.item_id):
+        self._take_back(data.item_id, list(data.files), event.at, forced=data.forced)
+
+    def _take_back(self, todo_id: str, files: list[str], at: str, *, forced: bool = False) -> None:
+        record: dict[str, Any] = {"item_id": todo_id, "at": at, "files": files, "forced": forced}
+        self.rolled_back.setdefault(todo_id, []).append(record)
+        if execution := self._executed_in.get(todo_id):
             execution.rolled_back.append(record)
-        for file in data.files:
-            self.files.get(data.item_id, {}).pop(file, None)
+        for file in files:
+            self.files.get(todo_id, {}).pop(file, None)
+
+    def _reverted(self, event: Event, data: FilesReverted) -> None:
+        """An undo or redo takes back what items changed, or brings it back."""
+        for todo_id, (before, after) in data.executed.items():
+            if before[0] and not after[0]:
+                known = self.files.get(todo_id, {})
+                self._take_back(todo_id, [file for file in data.files if file in known], event.at)
+            elif after[0] and self.rolled_back.get(todo_id):
+                record = self.rolled_back[todo_id].pop()
+                self.files.setdefault(todo_id, {}).update(dict.fromkeys(record["files"]))
+                if (execution := self._executed_in.get(todo_id)) and record in execution.rolled_back:
+                    execution.rolled_back.remove(record)

@@ -7,7 +7,7 @@ from headway.core.delta import UNSEEN
 from headway.core.events import ListDelta
 from headway.core.model import MODEL, PERSON
 from headway.core.run_events import RunFinished
-from headway.views.history import format_changes, format_move, format_name
+from headway.views.history import format_changes, format_move, format_name, moved_ids
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,6 +35,10 @@ _OF = {
     "claim": "claim",
     "release": "release",
 }
+
+
+_WITH_STATUS = frozenset({"evidence", "owner"})
+"""Fields that are not named beside a new status, which they go with."""
 
 
 def undone_lines(steps: Sequence[Step]) -> list[str]:
@@ -93,20 +97,13 @@ def _todos(step: Step) -> str:
     names: dict[str, None] = {}
     for change in step.changes:
         if isinstance(change.data, ListDelta):
-            delta = change.data
-            of_others = dict.fromkeys(delta.changed) if not (delta.added or delta.removed) else {}
-            names |= dict.fromkeys(todo.id for todo in (*delta.added, *delta.removed)) | of_others
-            if not names and delta.order:
-                names |= dict.fromkeys(_moved(delta))
+            gone = [todo.id for todo in (*change.data.added, *change.data.removed)]
+            names |= dict.fromkeys(gone or change.data.changed)
+    if not names and step.delta.order:
+        names = dict.fromkeys(moved_ids(step.delta.order))
     if not names:
         return "the list"
     return format_name(next(iter(names))) if len(names) == 1 else f"{len(names)} todos"
-
-
-def _moved(delta: ListDelta) -> list[str]:
-    assert delta.order is not None
-    before, after = delta.order.removed, delta.order.inserted
-    return [after[-1]] if before[1:] == after[:-1] else [after[0]] if before[:-1] == after[1:] else [*after]
 
 
 def _by(actor: str) -> str:
@@ -121,7 +118,9 @@ def _details(step: Step) -> Iterator[str]:
         if name not in UNSEEN:
             yield f"{name} {format_changes({name: sides}).removeprefix(f'{name} ')}"
     for todo_id, fields in delta.changed.items():
-        visible = {name: sides for name, sides in fields.items() if name not in UNSEEN}
+        hidden = UNSEEN | _WITH_STATUS if "status" in fields else UNSEEN
+        first = sorted(fields.items(), key=lambda entry: entry[0] != "status")
+        visible = {name: sides for name, sides in first if name not in hidden}
         if visible:
             yield f"{format_name(todo_id)} {format_changes(visible)}"
     for todo in delta.added:
