@@ -12,7 +12,6 @@ from tests.support.counts import some
 from tests.support.projects import temporary_folder
 
 import headway
-from headway import InvalidTodos
 from headway.core.clock import now
 from headway.core.errors import FilesChanged, NothingToUndo, NotRunnable
 from headway.execute import redo, roll_back, undo
@@ -192,57 +191,65 @@ def test_an_undo_that_is_killed_is_reversed_by_the_next_one(chain: headway.Sessi
     assert texts(folder) == before
 
 
+class Story:
+    """Someone who executes, rolls back, undoes, redoes and edits at random; each item has a file and a line."""
+
+    def __init__(self, folder: Path, seed: int) -> None:
+        put(folder, {"lines.txt": LINES, "mine.txt": ""})
+        self.session = opened(folder, [item(name) for name in "abcd"])
+        self.folder, self.chance = folder, Random(seed)
+        self.shared, self.mine = folder / "lines.txt", folder / "mine.txt"
+
+    def having(self, status: str) -> list[str]:
+        return [name for name in "abcd" if states(self.session).get(name) == status]
+
+    async def execute(self) -> None:
+        for name in self.having("pending")[: self.chance.randint(1, 2)]:
+            edit = f"sed -i {'abcd'.index(name) * 2 + 1}s/line/{name}/ lines.txt"
+            await one(self.session, name, scripted({name: runs(f"echo {name} > {name}.txt; {edit}")}))
+
+    async def roll_back(self) -> None:
+        if completed := self.having("completed"):
+            roll_back(self.session, self.chance.choice(completed))
+
+    async def write(self) -> None:
+        self.mine.write_text(f"{self.mine.read_text()}{self.chance.random()}\n")
+        self.shared.write_text(self.shared.read_text().replace("\nline 9", "\nmy line 9"))
+
+    async def edit(self) -> None:
+        if self.session.todos and self.chance.random() < 0.5:
+            self.session.move(self.session.todos[-1].id, 1)
+        else:
+            self.session.add("One more")
+
+    async def undo(self) -> None:
+        undo(self.session, self.chance.randint(1, 2))
+
+    async def redo(self) -> None:
+        redo(self.session, self.chance.randint(1, 2))
+
+    async def go_on(self) -> None:
+        steps = [self.execute, self.roll_back, self.write, self.edit, self.undo, self.undo, self.redo]
+        with suppress(NothingToUndo):
+            await self.chance.choice(steps)()
+
+
 @pytest.mark.parametrize("seed", range(some(40, 20)))
 async def test_whatever_is_executed_rolled_back_undone_and_redone_list_and_files_agree(folder: Path, seed: int) -> None:
-    chance = Random(seed)
-    names = "abcd"
-    put(folder, {"lines.txt": LINES, "mine.txt": ""})
-    session = opened(folder, [item(name) for name in names])
-    shared, mine = folder / "lines.txt", folder / "mine.txt"
-
-    async def execute_some() -> None:
-        chosen = [name for name in names if states(session).get(name) == "pending"][: chance.randint(1, 2)]
-        edits = {name: f"echo {name} > {name}.txt; sed -i {names.index(name) * 2 + 1}s/line/{name}/" for name in chosen}
-        for name, edit in edits.items():
-            await one(session, name, scripted({name: runs(f"{edit} lines.txt")}))
-
-    def roll_one_back() -> None:
-        if done := [name for name in names if states(session).get(name) == "completed"]:
-            roll_back(session, chance.choice(done))
-
-    def write_mine() -> None:
-        mine.write_text(f"{mine.read_text()}{chance.random()}\n")
-        shared.write_text(shared.read_text().replace("\nline 9", "\nmy line 9"))
-
-    def edit_list() -> None:
-        session.add("One more") if chance.random() < 0.5 else session.move(session.todos[-1].id, 1)
-
+    story = Story(folder, seed)
     for _ in range(12):
-        written = mine.read_text().splitlines()
-        with suppress(NothingToUndo, InvalidTodos, IndexError):
-            match chance.choice(["execute", "roll back", "write", "edit", "undo", "undo", "redo"]):
-                case "execute":
-                    await execute_some()
-                case "roll back":
-                    roll_one_back()
-                case "write":
-                    write_mine()
-                case "edit":
-                    edit_list()
-                case "undo":
-                    undo(session, chance.randint(1, 2))
-                case _:
-                    redo(session, chance.randint(1, 2))
-        assert set(written) <= set(mine.read_text().splitlines())
-        for name in names:
-            completed = states(session).get(name) == "completed"
-            assert (f"{name}.txt" in texts(folder), f"{name} " in texts(folder)["lines.txt"]) == (completed, completed)
+        written = story.mine.read_text()
+        await story.go_on()
+        assert story.mine.read_text().startswith(written)
+        completed, there = set(story.having("completed")), texts(folder)
+        assert {name for name in "abcd" if f"{name}.txt" in there} == completed
+        assert {name for name in "abcd" if f"{name} " in there["lines.txt"]} == completed
     with suppress(NothingToUndo):
         while True:
-            undo(session)
-    assert session.todos == []
-    assert shared.read_text().replace("my line 9", "line 9") == LINES
-    sound(session)
+            undo(story.session)
+    assert story.session.todos == []
+    assert story.shared.read_text().replace("my line 9", "line 9") == LINES
+    sound(story.session)
 
 
 def test_the_report_tells_of_an_item_only_what_is_in_the_files(chain: headway.Session) -> None:
