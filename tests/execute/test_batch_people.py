@@ -11,6 +11,7 @@ from tests.support.processes import run_python
 import headway
 from headway.core.batch_events import BatchFinished
 from headway.core.errors import HeadwayError, RunRefused
+from headway.core.run_events import ToolFinished, ToolStarted
 from headway.execute import Ending
 from headway.tools import Answer, Approvals, Question
 
@@ -164,14 +165,60 @@ async def test_in_plan_mode_nothing_is_executed(project: Path) -> None:
     assert session.version == before
 
 
-async def test_plan_mode_that_is_switched_on_in_the_middle_denies_and_the_item_is_blocked(project: Path) -> None:
+@pytest.mark.parametrize("parallel", [1, 2])
+async def test_plan_mode_pauses_an_execution_with_a_write_pending_and_refuses_nothing(
+    folder: Path, parallel: int
+) -> None:
+    session = opened(folder, ["a", "b"])
+    planning = does(lambda: session.set_plan_mode(True), write("a.txt", "a\n"))
+    answers = scripted({"a": [bash("true"), planning, "Done."], "b": ["Done."]})
+    task = begun(session, answers, retries=0, parallel=parallel)
+    await until(lambda: any(call.tool == "write_file" for call in facts(session, ToolStarted)))
+    await asyncio.sleep(0.3)
+    assert states(session)["a"] == "in_progress" and "a.txt" not in texts(folder)
+    assert session.state.is_paused("main") and not session.is_planning
+    with pytest.raises(HeadwayError, match="switch plan mode off to resume it"):
+        session.resume_run()
+    await asyncio.to_thread(elsewhere, folder, "session.set_plan_mode(False)")
+    assert (await task).completed in (("a", "b"), ("b", "a"))
+    assert texts(folder)["a.txt"] == "a\n"
+    assert all(call.ok for call in facts(session, ToolFinished))
+    sound(session)
+
+
+async def test_an_item_that_ends_in_plan_mode_changes_the_project_when_plan_mode_is_off(folder: Path) -> None:
+    session = opened(folder, ["a", "b"])
+    answers = model(a=[write("a.txt", "a\n"), does(lambda: session.set_plan_mode(True), "Done.")], b=["Done."])
+    task = begun(session, answers, parallel=2)
+    await until(lambda: session.plan_mode)
+    await asyncio.sleep(0.3)
+    assert "a.txt" not in texts(folder) and states(session)["a"] == "in_progress"
+    session.set_plan_mode(False)
+    assert (await task).ok and texts(folder)["a.txt"] == "a\n"
+
+
+async def test_an_execution_that_a_person_paused_stays_paused_when_plan_mode_ends(project: Path, doors: Doors) -> None:
     session = in_memory(["a", "b"])
-    planning = does(lambda: session.set_plan_mode(True), bash("echo a > a.txt"))
-    turns = {"a": [bash("true"), planning, "Done."], "b": ["Done."]}
-    await go(session, scripted(turns), retries=0)
-    assert states(session) == {"a": "blocked", "b": "pending"}
-    assert "bash was not allowed" in (todo(session, "a").notes or "")
-    assert "a.txt" not in texts(project)
+    task = begun(session, scripted({"a": [waits("a"), "Done."], "b": ["Done."]}), tools=doors.tools)
+    await doors.until("a")
+    session.pause_run()
+    session.set_plan_mode(True)
+    doors.open("a")
+    session.set_plan_mode(False)
+    await asyncio.sleep(0.3)
+    assert session.state.is_paused("main") and states(session)["b"] == "pending"
+    session.resume_run()
+    assert (await task).completed == ("a", "b")
+
+
+async def test_an_execution_that_plan_mode_paused_can_be_stopped(project: Path) -> None:
+    session = in_memory(["a", "b"])
+    answers = model(a=[does(lambda: session.set_plan_mode(True), write("a.txt", "a"))], b=["Done."])
+    task = begun(session, answers)
+    await until(lambda: session.plan_mode)
+    session.stop_run()
+    assert (await task).outcome is Ending.INTERRUPTED
+    assert states(session) == {"a": "pending", "b": "pending"}
     sound(session)
 
 

@@ -78,7 +78,7 @@ class Attention:
         text = prompt_block(
             items, round=round, max_rounds=run.max_rounds, recap=config.recap, room=self._room, lines=self._lines
         )
-        lines = [text, edits, self._reminder(state, todos, round, finished=finished)]
+        lines = [text, edits, self._reminder(state, agent, round, finished=finished)]
         if answering and finished and config.inject == Inject.TAIL:
             lines.append(_ANSWER)
         active = active_item(todos.items, run)
@@ -97,10 +97,10 @@ class Attention:
         self._seen = state.version
         return "" if todos.edited_in <= self._told else edits_line(self._events(self._told, todos.edited_in), agent)
 
-    def _reminder(self, state: State, todos: TodoList, round: int, *, finished: bool) -> str:
-        config = self._config
+    def _reminder(self, state: State, agent: str, round: int, *, finished: bool) -> str:
+        config, todos = self._config, state.list_of(agent)
         rounds = self._reminded[1] if self._reminded[0] == round else self._worked
-        due = rounds >= config.remind_after and not finished and not state.plan_mode and self._concerns_run
+        due = rounds >= config.remind_after and not finished and not state.is_planning(agent) and self._concerns_run
         if not due or config.todo_tools == TodoTools.OFF or todos.changed_in != self._changed_in:
             return ""
         self._reminded, self._worked = (round, rounds), 0
@@ -120,7 +120,7 @@ class Attention:
         todos = state.list_of(agent)
         self._note_change(todos)
         left = open_items(todos) if self._concerns_run else []
-        if not left or state.plan_mode or self._nudges >= self._config.max_nudges or not self._progress:
+        if not left or state.is_planning(agent) or self._nudges >= self._config.max_nudges or not self._progress:
             return None
         self._nudges += 1
         self._progress = False

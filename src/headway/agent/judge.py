@@ -71,7 +71,7 @@ class Judge:
 
     def _proposed(self, state: State, agent: str) -> Todo | None:
         todos, run = state.list_of(agent), state.runs[agent]
-        if not todos.kept_by_loop or state.plan_mode:
+        if not todos.kept_by_loop or state.is_planning(agent):
             return None
         late = overtaken(todos.items, run)
         looks_done = [

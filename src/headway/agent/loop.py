@@ -77,7 +77,7 @@ class Loop:
         self._used_ids = _call_ids(conversation.messages)
         self._done_in = 0
         """The round in which it was."""
-        self._planning = recorder.session.plan_mode
+        self._planning = recorder.session.is_planning
         self.round = 0
         self.text = ""
         """The model's last words."""
@@ -96,7 +96,7 @@ class Loop:
 
     async def _begin(self) -> bool:
         """Goes on to the next round, when no one wants the run to pause; False if there is none left."""
-        await self._recorder.until(lambda run: not run.paused)
+        await self._recorder.until(lambda run: not self._recorder.is_paused)
         if self.round == self._config.max_rounds:
             return False
         self.round += 1
@@ -148,7 +148,7 @@ class Loop:
         If nothing was waited for since the round began, that is what was looked at then.
         """
         state = (not waited and self._recorder.state) or self._session.state
-        self._planning = state.plan_mode
+        self._planning = state.is_planning(self._agent)
         block, fact = self._attention.shown(state, self._agent, self.round, answering=self._all_done)
         self._block_size = len(block.encode(errors="replace"))
         if fact is not None:

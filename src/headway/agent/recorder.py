@@ -194,6 +194,11 @@ class Recorder:
         """The run as the log has it. Raises `RunRefused` if it is no longer this one."""
         return self._found_in(self.session.state)
 
+    @property
+    def is_paused(self) -> bool:
+        """Whether the run waits, as of the last look."""
+        return self.state is not None and self.state.is_paused(self.session.agent_id)
+
     def _found_in(self, state: State) -> Run:
         run = state.runs.get(self.session.agent_id)
         if run is None or run.id != self.run_id or not run.goes_on:

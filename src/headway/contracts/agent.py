@@ -41,7 +41,7 @@ def definition() -> dict[str, object]:
 
 def run(session: Session, call: object) -> Answer:
     try:
-        if session.plan_mode:
+        if session.is_planning:
             return Answer(_PLAN_MODE, session.todos, False)
         written = write(session, call, shell_shape())
     except InvalidTodos as error:

@@ -178,6 +178,22 @@ class State:
     def list_of(self, agent: str) -> TodoList:
         return self.lists.get(agent, EMPTY_LIST)
 
+    def is_executing(self, agent: str) -> bool:
+        """Return whether the agent's run is an execution that goes on, or works on a todo of one."""
+        return any(
+            run.goes_on and run.batch is not None and (agent == name or agent in run.batch.executing.values())
+            for name, run in self.runs.items()
+        )
+
+    def is_planning(self, agent: str) -> bool:
+        """Return whether the agent only plans now. An execution never does: plan mode pauses it."""
+        return self.plan_mode and not self.is_executing(agent)
+
+    def is_paused(self, agent: str) -> bool:
+        """Return whether the agent's run waits: someone paused it, or it is executing and plan mode is on."""
+        run = self.runs.get(agent)
+        return run is not None and run.goes_on and (run.paused or (self.plan_mode and self.is_executing(agent)))
+
 
 def counts(items: list[Todo]) -> dict[Status, int]:
     """How many items have each status, zero included."""

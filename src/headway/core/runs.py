@@ -31,6 +31,7 @@ REQUESTS = ("stop", "pause", "resume")
 REPLIES = ("once", "always", "no")
 _NO_ITEMS: frozenset[str] = frozenset()
 CUT_OFF = "The run was cut off: its process is gone."
+PLAN_MODE_PAUSES = "The execution is paused by plan mode; switch plan mode off to resume it."
 
 
 @dataclass(frozen=True)
@@ -152,6 +153,8 @@ def _request(state: State, change: ask.AskRun) -> list[Event]:
     if change.request not in REQUESTS:
         raise HeadwayError(f"A run cannot be asked to '{shown(change.request)}'; choose from: {', '.join(REQUESTS)}.")
     run = _current(state, change.agent)
+    if change.request == "resume" and state.plan_mode and run.batch is not None:
+        raise HeadwayError(PLAN_MODE_PAUSES)
     there = {"stop": run.stopping, "pause": run.paused, "resume": not run.paused}[change.request]
     return [] if there else _events(state, change, (facts.RunRequested(change.request),))
 
@@ -222,7 +225,7 @@ def _record(state: State, change: ask.Record) -> list[Event]:
 
 def _keeps(state: State, agent: str, policy: tracking.Policy) -> bool:
     """Whether the list is the loop's to keep."""
-    return state.list_of(agent).kept_by_loop and policy.tracking != tracking.MANUAL and not state.plan_mode
+    return state.list_of(agent).kept_by_loop and policy.tracking != tracking.MANUAL and not state.is_planning(agent)
 
 
 class _Steps:

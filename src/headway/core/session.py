@@ -86,6 +86,11 @@ class Session(Stream, RunControl):
         return self.state.plan_mode
 
     @property
+    def is_planning(self) -> bool:
+        """Whether this agent only plans now; plan mode pauses an execution instead."""
+        return self.state.is_planning(self.agent_id)
+
+    @property
     def version(self) -> int:
         return self.state.version
 

@@ -180,7 +180,7 @@ class Batch:
             if run.stopping:
                 return Ending.INTERRUPTED
             self._pass_on(run)
-            if not run.paused:
+            if not self._recorder.is_paused:
                 await self._start_what_can()
                 if not self._running:
                     return self._ending()
@@ -196,11 +196,14 @@ class Batch:
         return Ending.COMPLETE
 
     async def _wait(self) -> None:
-        tasks = [one.task for one in self._running.values()]
+        held = self._session.plan_mode
+        tasks = [one.task for one in self._running.values() if not (held and one.task.done())]
         if tasks:
             await asyncio.wait(tasks, timeout=LOOK_EVERY, return_when=asyncio.FIRST_COMPLETED)
         else:
             await asyncio.sleep(LOOK_EVERY)
+        if self._session.plan_mode:  # what has ended comes into the project's files when plan mode is off
+            return
         for one in [one for one in self._running.values() if one.task.done()]:
             await undisturbed(self._end(one))
 

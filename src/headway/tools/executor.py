@@ -30,6 +30,8 @@ from headway.tools.secrets import redacted
 if TYPE_CHECKING:
     from headway.core.session import Session
 
+_LOOK_EVERY = 0.05
+"""Seconds between looks whether plan mode is off again."""
 _ALWAYS_THE_SAME = Tool[Any].effect_of
 
 
@@ -106,10 +108,10 @@ class Executor:
         try:
             call = self._taken(tool, arguments)
             effect = declared(tool.effect_of(call))
-            self._refuse_in_plan_mode(tool, effect)
+            await self._await_plan_mode(tool, effect)
             context = self._context(call_id)
             await self.approvals.require(tool, call, effect, context, call_id, ask=self._ask)
-            self._refuse_in_plan_mode(tool, effect)
+            await self._await_plan_mode(tool, effect)
             ran = effect
             result = await run_in_time(tool, call, context)
         except HeadwayError as error:
@@ -141,10 +143,15 @@ class Executor:
             logging.getLogger("headway").error("Showing output failed:\n%s", redacted(format_exc()))
 
     def _planning(self) -> bool:
-        return self._session is not None and self._session.plan_mode
+        return self._session is not None and self._session.is_planning
 
-    def _refuse_in_plan_mode(self, tool: Tool[Any], effect: Effect) -> None:
-        if effect not in IN_PLAN_MODE and self._planning():
+    async def _await_plan_mode(self, tool: Tool[Any], effect: Effect) -> None:
+        """Refuse what plan mode forbids; a call of an execution, which plan mode pauses, waits until it is off."""
+        if effect in IN_PLAN_MODE:
+            return
+        while (session := self._session) is not None and session.plan_mode and not session.is_planning:
+            await asyncio.sleep(_LOOK_EVERY)
+        if self._planning():
             raise Denied(
                 f"{tool.name} was not run: in plan mode nothing is changed and no command is run."
                 f" Look around with the tools that read, then {self._end_of_planning()}."
