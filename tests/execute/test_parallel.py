@@ -112,6 +112,29 @@ async def test_edits_of_the_same_place_are_made_one_after_the_other_and_the_log_
     assert todo(session, "b").tool_calls >= 4, "both attempts count"
 
 
+async def test_items_that_run_again_keep_their_number_and_do_not_add_to_the_total(lines: Path, doors: Doors) -> None:
+    session = opened(lines, ["a", "b", "c", "d"])
+    turns = {name: always(waits("here"), bash(f"sed -i '5s/$/ {name}/' lines.txt")) for name in ("a", "b", "c")}
+    task = begun(session, scripted({**turns, "d": runs("false") + runs("true")}), parallel=3, tools=doors.tools)
+    await until(lambda: doors.reached["here"] == 3)
+    doors.open("here")
+    result = await task
+    began = facts(session, ItemStarted)
+    numbers = {fact.item_id: fact.index for fact in began}
+    assert len(began) == 7 and sorted(numbers.values()) == [1, 2, 3, 4]
+    assert [(fact.index, fact.total) for fact in began] == [(numbers[fact.item_id], 4) for fact in began]
+    assert (result.outcome, result.total) == (Ending.COMPLETE, 4)
+
+
+async def test_an_item_that_a_person_adds_meanwhile_adds_to_the_total(folder: Path) -> None:
+    session = opened(folder, ["a", "b"])
+    adding = does(lambda: session.add("Do c", id="c"), "Done.")
+    result = await go(session, model(a=[bash("false"), "No.", adding], b=["Done."], c=["Done."]), retries=1)
+    began = [(fact.item_id, fact.index, fact.total) for fact in facts(session, ItemStarted)]
+    assert began == [("a", 1, 2), ("a", 1, 2), ("b", 2, 3), ("c", 3, 3)]
+    assert result.total == 3
+
+
 async def test_a_conflict_uses_up_no_retry(lines: Path, doors: Doors) -> None:
     a, b = bash("sed -i '5s/$/ a/' lines.txt"), bash("sed -i '5s/$/ b/' lines.txt")
     session = await met(lines, doors, meeting([a], [b]), retries=0)

@@ -94,7 +94,7 @@ class Attempts:
     # beginning
 
     async def start(self, todo: Todo, config: LoopConfig, *, left: int, alone: bool) -> Attempt | None:
-        """Begin work on an item; None if it turns out that it cannot run. `left`: items that come after it."""
+        """Begin work on an item; None if it turns out that it cannot run. `left`: items that have not begun."""
         workspace = await self._workspaces.reserve(todo.id)
         run = self._recorder.now
         number = self._numbers.get(todo.id, 0) + 1

@@ -139,7 +139,7 @@ class Batch:
             ending or Ending.FAILED,
             tuple(self._completed),
             tuple(self._failed),
-            max(begun + self._schedule.left, len(self._completed)),
+            max(begun + self._schedule.unbegun, len(self._completed)),
             round(time.monotonic() - self._began, 3),
             error if ending is not Ending.INTERRUPTED else None,
         )
@@ -235,8 +235,9 @@ class Batch:
             todo, alone = self._next()
             if todo is None:
                 return
-            one = await self._attempts.start(todo, config, left=self._schedule.left, alone=alone)
+            one = await self._attempts.start(todo, config, left=self._schedule.unbegun, alone=alone)
             if one is not None:
+                self._schedule.mark_begun(todo.id)
                 self._running[todo.id] = one
             self._schedule.update(self._session.todo_list.items)
 

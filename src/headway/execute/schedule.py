@@ -34,11 +34,22 @@ class Schedule:
         """Module that is busy → what could run else."""
         self._left: set[str] = set()
         """Items that are still to be run."""
+        self._begun: set[str] = set()
+        self._repeats: set[str] = set()
+        """Those of `_left` that have begun before."""
 
     @property
     def left(self) -> int:
         """How many items are still to be run, whether or not they can be."""
         return len(self._left)
+
+    @property
+    def unbegun(self) -> int:
+        """How many of them have not begun yet; the others are run again."""
+        return len(self._left) - len(self._repeats)
+
+    def mark_begun(self, todo_id: str) -> None:
+        self._begun.add(todo_id)
 
     def update(self, items: Mapping[str, Todo]) -> None:
         """Takes over the list as it is now."""
@@ -65,6 +76,7 @@ class Schedule:
             self._unmet[todo.id] = sum(not self._is_completed(node) for node in todo.depends_on)
         self._rank = _in_order(self._items) if self._in_order else _urgency(self._items)
         self._left = {todo.id for todo in self._items.values() if self._takes(todo)}
+        self._repeats = self._left & self._begun
         for todo_id in self._left:
             self._offer(todo_id)
 
@@ -75,15 +87,21 @@ class Schedule:
     def _changed(self, old: Todo, new: Todo) -> None:
         if self._takes(new):
             self._left.add(new.id)
+            if new.id in self._begun:
+                self._repeats.add(new.id)
             self._offer(new.id)
         else:
-            self._left.discard(new.id)
+            self._discard(new.id)
         step = (old.status is Status.COMPLETED) - (new.status is Status.COMPLETED)
         if step:
             for todo_id in self._needed_by.get(new.id, ()):
                 self._unmet[todo_id] += step
                 if todo_id in self._left:
                     self._offer(todo_id)
+
+    def _discard(self, todo_id: str) -> None:
+        self._left.discard(todo_id)
+        self._repeats.discard(todo_id)
 
     def _offer(self, todo_id: str) -> None:
         if not self._unmet[todo_id]:
@@ -110,7 +128,7 @@ class Schedule:
         # Something may have changed since it was offered.
         if todo is None or todo_id not in self._left or self._unmet[todo_id] or todo.module in busy:
             return None
-        self._left.discard(todo_id)
+        self._discard(todo_id)
         return todo
 
     def freed(self, module: str) -> None:
