@@ -110,14 +110,12 @@ async def _executed(session: Session, model: str | Model, options: Options, how:
     folder = os.path.abspath(how.get("project") or project_of(session) or ".")
     config, approvals = how.get("config") or LoopConfig(), how.get("approvals") or Approvals()
     base_url, on_event = how.get("base_url"), how.get("on_event")
-    resolved = resolve_model(model, base_url=base_url)  # what is wrong with it is said before anything begins
+    resolve_model(model, base_url=base_url)  # what is wrong with it is said before anything begins
     if session.plan_mode:
         raise HeadwayError("Plan mode is on, in which nothing is changed: end it with headway plan off first.")
     task = _task(session, options)
     if task is None:
         return BatchResult(Ending.NOTHING)
-    # A script goes on from item to item; of a provider's model, each run has one with connections of its own.
-    asked = resolved if resolved.system == "scripted" else model
     recorder = Recorder(session, now)
     end_delivery = session.log.deliver_apart()
     unsubscribe = session.subscribe(on_this_loop(on_event), to_the_end=_DELIVERY) if on_event else None
@@ -132,7 +130,7 @@ async def _executed(session: Session, model: str | Model, options: Options, how:
             except BaseException as error:
                 recorder.end("cancelled" if isinstance(error, asyncio.CancelledError) else "error", str(error))
                 raise
-            means = Means(asked, tools, approvals, config, how.get("limits"), base_url, options.require_evidence)
+            means = Means(model, tools, approvals, config, how.get("limits"), base_url, options.require_evidence)
             return await Batch(session, options, recorder, means, workspaces).run(str(approvals.mode))
     finally:
         await undisturbed(asyncio.to_thread(_delivered, end_delivery, unsubscribe))

@@ -11,6 +11,7 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from headway.agent.models import resolve_model
 from headway.core.batch_changes import FinishItem, StartItem
 from headway.core.batch_events import ItemFinished, ItemMerging, ItemStarted
 from headway.core.clock import now
@@ -25,6 +26,8 @@ from headway.tools.threads import quiet
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from pydantic_ai.models import Model
 
     from headway.agent.config import LoopConfig
     from headway.agent.recorder import Recorder
@@ -88,6 +91,7 @@ class Attempts:
         executed = run.executed if run is not None else {}
         self._ended_in = {todo_id: last.version for todo_id, last in executed.items()}
         """Item → version of the event in which an earlier execution of it ended."""
+        self._scripts: dict[str, Model] = {}
         self._dirty: set[str] = set()
         """Items of which changes of an earlier attempt may still be in the project's files."""
 
@@ -126,7 +130,20 @@ class Attempts:
 
     async def _work(self, prompt: str, agent: str, workspace: Workspace, config: LoopConfig) -> Outcome:
         folder = await self._workspaces.prepare(workspace)
-        return await attempt(self._session.agent(agent), prompt, folder, self._means, config)
+        means = replace(self._means, model=self._model_for(workspace.todo_id))
+        return await attempt(self._session.agent(agent), prompt, folder, means, config)
+
+    def _model_for(self, todo_id: str) -> str | Model:
+        """Return the model for the runs of an item: a script begins anew with each item, and lasts for its attempts.
+
+        Of a provider's model, each run has one with connections of its own.
+        """
+        model = self._means.model
+        if not isinstance(model, str) or not model.startswith("scripted:"):
+            return model
+        if todo_id not in self._scripts:
+            self._scripts[todo_id] = resolve_model(model)
+        return self._scripts[todo_id]
 
     async def recover(self, items: Mapping[str, Todo]) -> None:
         """Before anything begins: reverse merges that were cut off in the middle."""
