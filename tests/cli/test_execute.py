@@ -17,19 +17,23 @@ from tests.support.executions import (
     MODEL,
     NAME,
     NO_MODEL,
+    at,
     batches,
     done,
+    door,
     ending,
     item,
+    let,
     listed,
     said,
     scripted,
     starts,
     states,
 )
-from tests.support.processes import run
-from tests.support.scripts import bash, turn, write
+from tests.support.processes import Running, run
+from tests.support.scripts import bash, script, turn, write
 from tests.support.tables import check_rows
+from tests.support.terminal import Terminal
 
 from headway.cli.app import app
 
@@ -56,6 +60,7 @@ def test_every_item_is_told_with_its_place_and_time_and_so_is_the_end(repository
     assert (ended.code, ended.err) == (0, "")
     lines = [re.sub(r"\d+\.\d s", "0.1 s", line) for line in said(ended)]
     assert lines == [
+        "  Mode: yolo (never asks)",
         "▶ [1/5] Design it",
         "I look.",
         "✓ write_file a.txt",
@@ -90,9 +95,9 @@ def test_a_failure_is_told_with_its_item_and_how_to_go_on_and_going_on_takes_it_
         FAILED,
         "s3 failed: Its last command failed (exit code 3: exit 3).",
         "Progress: 2 completed, 1 failed",
-        f"Resume with: headway todos execute-all --mode=yolo{MODEL}   (it takes up what failed, too)",
+        f"Resume with: headway todos execute-all --mode=yolo{MODEL}   (also retries failed items)",
     ]
-    assert "✗ s3: Deploy: Trying again. Its last command failed (exit code 3: exit 3)." in said(ended)
+    assert "✗ s3: Deploy: Retrying. Its last command failed (exit code 3: exit 3)." in said(ended)
     assert "▶ [3/5] Deploy (attempt 2)" in said(ended)
     assert states() == {"s1": "completed", "s2": "completed", "s3": "blocked", "s4": "pending", "s5": "pending"}
     ended = run(*ALL, "--mode=yolo", "--model", done("s3", "s4", "s5"))
@@ -169,7 +174,7 @@ def test_an_item_that_is_not_to_be_done_is_refused_with_what_to_do(headway: Head
     assert headway("todos", "execute", "s1", code=1).stderr == f"❌ Cannot execute s1: {why}\n"
 
 
-@pytest.mark.parametrize("command", ["execute", "rollback"])
+@pytest.mark.parametrize("command", ["execute", "rollback", "diff"])
 def test_an_id_that_there_is_not_is_answered_with_those_that_there_are(headway: Headway, command: str) -> None:
     listed("s1", "s2")
     told = headway("todos", command, "s3", code=1)
@@ -191,6 +196,7 @@ MISTAKES: list[tuple[list[str], str]] = [
     (["rollback", "s1", "--forc"], "'--forc'"),
     (["execute-all", "--mode=jolo"], "'jolo' is no mode; did you mean 'yolo'?"),
     (["execute", "s1", "--mode", "plan"], "Choose from: default, auto_edit, yolo."),
+    (["execute-all", "--parallel=2", "--in-place"], "With --in-place items run one at a time: leave out --parallel."),
     (["execute-all", "--parallel=0"], "0 is not in the range 1<=x<=64."),
     (["execute-all", "--parallel=65"], "65 is not in the range 1<=x<=64."),
     (["execute-all", "--parallel=two"], "'two' is not a valid integer"),
@@ -304,13 +310,14 @@ def test_without_a_person_only_what_the_mode_allows_is_done_and_the_item_says_so
         [turn("", write("a.txt"))] if mode == "default" else [turn("", write("a.txt")), turn("", bash("touch b.txt"))]
     )
     ended = run("todos", "execute", "s1", f"--mode={mode}", "--model", scripted(s1=[*calls, "Done."]))
-    assert sorted(path.name for path in repository.glob("*.txt")) == files
+    kept = repository if not why else repository / ".headway" / "worktrees"
+    assert sorted(path.name for path in kept.glob("*.txt" if not why else "*/*.txt")) == files
     assert ended.code == (1 if why else 0)
     assert states() == {"s1": "blocked" if why else "completed"}
     assert (session.todos[0].notes or "") == why
     if why:
         assert "not allowed" in ended.out
-        assert f"s1 failed: {why}" in ending(ended)
+        assert ending(ended)[0] == f"❌ s1 failed: {why}"
         assert ending(ended)[-1].startswith(f"Resume with: headway todos execute s1 --mode={mode} ")
 
 
@@ -337,7 +344,7 @@ def test_an_item_is_executed_alone_and_tried_again_only_as_often_as_is_said() ->
         ("s1", 3, 1),
     ]
     assert states() == {"s1": "completed", "s2": "pending"}
-    assert ending(ended)[1].startswith("Executed 1/1 todos in ")
+    assert re.fullmatch(r"✅ s1 completed \(\w+\) in \d+\.\d s", ending(ended)[0])
 
 
 def test_the_list_of_a_sub_agent_is_executed_as_visibly_as_any_other() -> None:
@@ -360,7 +367,7 @@ def test_without_git_items_are_executed_and_it_says_what_there_is_not(repository
     (note,) = [line for line in said(ended) if line.startswith("! ")]
     assert "git" in note
     ended = run("todos", "rollback", "s1", env=env)
-    assert ended.code == 1 and ended.err.startswith("Error: ") and "git" in ended.err
+    assert ended.code == 1 and ended.err.startswith("Error: 's1' cannot be rolled back: no files were saved")
     assert (repository / "a.txt").exists()
 
 
@@ -375,50 +382,142 @@ def test_rollback_brings_the_files_back_and_names_what_was_built_on_them(reposit
     ended = run("todos", "rollback", "s1")
     assert ended == (
         0,
-        "✅ Rolled back s1 → pending (2 files as before it)\n  a.txt\n  b.txt\n"
+        "✅ Rolled back s1 → pending (2 files restored)\n  a.txt\n  removed: b.txt\n"
         "Completed on top of it, and left as they are: s2\n",
         "",
     )
     assert (repository / "a.txt").read_text() == "old\n" and not (repository / "b.txt").exists()
     assert states() == {"s1": "pending", "s2": "completed"}
     again = run("todos", "rollback", "s1")
-    assert again.code == 1 and again.err.startswith("Error: There is nothing to roll back for 's1': ")
+    assert again.code == 1 and again.err.startswith("Error: There is nothing ")
 
 
-def test_rollback_of_what_was_changed_since_is_refused_until_it_is_forced(repository: Path) -> None:
+def test_a_rollback_that_a_person_is_in_the_way_of_changes_nothing_and_says_what_to_do(repository: Path) -> None:
     listed("s1")
     run(*ALL, "--mode=yolo", "--model", scripted(s1=[turn("", bash("echo new > a.txt")), "Done."]))
     (repository / "a.txt").write_text("mine\n", encoding="utf-8")
     refused = run("todos", "rollback", "s1")
-    assert refused.code == 1 and refused.out == ""
-    assert refused.err.startswith("Error: 's1' was not rolled back: a.txt changed since, by someone else. Use --force ")
+    assert refused == (
+        1,
+        "",
+        "Error: 's1' was not rolled back: the same places of a.txt were changed later, by someone else. Undo those "
+        "changes first, or edit the files yourself.\n",
+    )
     assert (repository / "a.txt").read_text() == "mine\n" and states() == {"s1": "completed"}
-    forced = run("todos", "rollback", "s1", "--force", "--json")
-    assert json.loads(forced.out) == {
-        "id": "s1",
-        "files": ["a.txt"],
-        "saved": json.loads(forced.out)["saved"],
-        "dependents": [],
-    }
-    assert not (repository / "a.txt").exists() and states() == {"s1": "pending"}
 
 
-@pytest.mark.parametrize(("number", "told"), [(0, "no file was changed by it"), (1, "1 file as before it")])
+def test_items_in_the_way_of_a_rollback_are_named_and_rolled_back_with_it_where_that_is_wanted(
+    repository: Path,
+) -> None:
+    (repository / "a.txt").write_text("old\n", encoding="utf-8")
+    listed("s1", item("s2", "", "s1"), "s3")
+    model = scripted(
+        s1=[turn("", bash("echo one > a.txt; touch new.txt")), "Done."],
+        s2=[turn("", bash("echo two > a.txt")), "Done."],
+        s3=[turn("", bash("echo three > c.txt")), "Done."],
+    )
+    run(*ALL, "--mode=yolo", "--model", model)
+    refused = run("todos", "rollback", "s1")
+    assert refused.code == 1 and refused.err.endswith(
+        "were changed later, by s2. To roll back those too, run headway todos rollback s1 --with-later\n"
+    )
+    ended = run("todos", "rollback", "s1", "--with-later", "--json")
+    told = json.loads(ended.out)
+    assert (sorted(told["files"]), told["removed"], told["with_later"]) == (["a.txt", "new.txt"], ["new.txt"], ["s2"])
+    assert (repository / "a.txt").read_text() == "old\n" and (repository / "c.txt").exists()
+    assert states() == {"s1": "pending", "s2": "pending", "s3": "completed"}
+
+
+@pytest.mark.parametrize(("number", "told"), [(0, "it had changed no files"), (1, "1 file restored")])
 def test_rollback_counts_files_as_people_do(number: int, told: str) -> None:
     listed("s1")
     run(*ALL, "--mode=yolo", "--model", scripted(s1=[*[turn("", write("a.txt"))][:number], "Done."]))
     assert run("todos", "rollback", "s1").out.splitlines()[0] == f"✅ Rolled back s1 → pending ({told})"
 
 
-def test_rollback_names_twenty_files_and_counts_the_rest_and_shows_hostile_names_harmlessly(repository: Path) -> None:
+def test_rollback_names_every_file_that_it_removes_and_shows_hostile_names_harmlessly(repository: Path) -> None:
+    for number in range(10, 35):
+        (repository / f"{number}.txt").touch()
     listed("s1")
-    command = "for n in $(seq 10 34); do touch $n.txt; done; touch \"$(printf 'a\\033[31m.txt')\""
+    command = "for n in $(seq 10 34); do echo new > $n.txt; touch $n.md; done; touch \"$(printf 'a\\033[31m.md')\""
     run(*ALL, "--mode=yolo", "--model", scripted(s1=[turn("", bash(command)), "Done."]))
     lines = run("todos", "rollback", "s1").out.splitlines()
-    assert lines[0].endswith("(26 files as before it)")
-    assert len(lines) == 22 and lines[-1] == "  … 6 more"
-    assert not [*repository.glob("*.txt")]
-    assert "\x1b" not in "".join(lines)
+    assert lines[0].endswith("(51 files restored)")
+    assert len(lines) == 23 and lines[21] == "  … 5 more"
+    assert all(f"{number}.md" in lines[22] for number in range(10, 35)) and "a␛[31m.md" in lines[22]
+    assert not [*repository.glob("*.md")]
+
+
+# what an item changed
+
+
+def test_the_diff_of_an_item_is_shown_plain_where_it_is_piped_and_in_colour_on_a_terminal(repository: Path) -> None:
+    (repository / "a.txt").write_text("old\n", encoding="utf-8")
+    listed("s1", "s2")
+    hostile = bash("printf 'new\\033[31m\\n' > a.txt")
+    run(*ALL, "--mode=yolo", "--model", done("s2", s1=[turn("", hostile), "Done."]))
+    (repository / "a.txt").write_text("a person's\n", encoding="utf-8")
+    plain = run("todos", "diff", "s1")
+    assert (plain.code, plain.err) == (0, "")
+    assert plain.out.startswith("diff --git a/a.txt b/a.txt\n") and plain.out.endswith("-old\n+new␛[31m\n")
+    assert json.loads(run("todos", "diff", "s1", "--json").out)["diff"].endswith("-old\n+new\x1b[31m\n")
+    assert run("todos", "diff", "s2").out == "s2 changed no files.\n"
+    terminal = Terminal("todos", "diff", "s1")
+    assert terminal.end() == 0
+    assert "\x1b[32m+new␛[31m" in terminal.raw and "\x1b[31m-old" in terminal.raw
+
+
+def test_the_diff_of_an_item_that_failed_is_what_its_attempt_left_and_is_named(repository: Path) -> None:
+    listed("s1")
+    ended = run(
+        *ALL, "--mode=yolo", "--retries=0", "--model", scripted(s1=[turn("", bash("echo a > a.txt; exit 3")), "No."])
+    )
+    assert not (repository / "a.txt").exists()
+    assert re.search(r"^  Its files are kept until the next attempt: \.headway/worktrees/\S+$", ended.out, re.MULTILINE)
+    assert run("todos", "diff", "s1").out.endswith("+a\n")
+
+
+# in place
+
+
+def test_in_place_items_work_in_the_projects_own_files_one_at_a_time(repository: Path) -> None:
+    listed("s1", "s2")
+    run("config", "set", "parallel", "3")
+    model = scripted(s1=[turn("", write("a.txt")), turn("", bash("pwd; touch other.txt")), "Done."], s2=FAILS * 2)
+    ended = run(*ALL, "--in-place", "--mode=yolo", "--model", model)
+    assert "  changed meanwhile, not by its file tools: other.txt" in said(ended)
+    assert f"Resume with: headway todos execute-all --mode=yolo --in-place{MODEL}   (also" in ended.out
+    assert [(one.parallel, one.in_place, one.worktrees) for one in batches()] == [(1, True, False)]
+    assert run("todos", "rollback", "s1").out.endswith(
+        "  removed: a.txt\nChanged by others while it ran, and left as they are: other.txt\n"
+    )
+    assert (repository / "other.txt").exists() and not (repository / "a.txt").exists()
+
+
+# plan mode
+
+
+def test_plan_mode_from_another_shell_pauses_the_execution_and_says_so() -> None:
+    listed("s1")
+    running = Running(*ALL, "--mode=yolo", "--model", scripted(s1=[door("one"), turn("", write("a.txt")), "Done."]))
+    at("one")
+    assert "The execution in this session is paused until plan mode is off.\n" in run("plan", "on").out
+    let("one")
+    assert "The execution in this session goes on.\n" in run("plan", "off").out
+    ended = running.end()
+    assert ended.code == 0 and "⏸ The execution is paused until plan mode is off" in said(ended)
+    assert "execution" not in run("plan", "on").out
+
+
+# scripts
+
+
+def test_a_script_begins_anew_with_each_item_and_goes_on_over_its_attempts() -> None:
+    listed("s1", "s2")
+    turns = [turn("", bash("exit 3")), "It does not work.", "Done."]
+    ended = run(*ALL, "--mode=yolo", "--retries=1", "--model", script(*turns))
+    assert ended.code == 0, ended.out
+    assert [(one.item_id, one.attempt) for one in starts()] == [("s1", 1), ("s1", 2), ("s2", 1), ("s2", 2)]
 
 
 # help and completion
@@ -426,7 +525,7 @@ def test_rollback_names_twenty_files_and_counts_the_rest_and_shows_hostile_names
 
 def test_help_teaches_the_commands_with_examples_and_all_their_flags(headway: Headway) -> None:
     overview = headway("help", "todos").output
-    for name in ("execute ", "execute-all ", "rollback "):
+    for name in ("execute ", "execute-all ", "diff ", "rollback "):
         assert re.search(rf"^  {name} +\w", overview, re.MULTILINE)
     for words, flags in {
         ("execute",): ["--mode", "--retries", "--require-evidence", "--json", "headway todos execute step-1"],
@@ -439,7 +538,8 @@ def test_help_teaches_the_commands_with_examples_and_all_their_flags(headway: He
             "Ctrl+C",
             "--json",
         ],
-        ("rollback",): ["--force", "ID", "pending"],
+        ("rollback",): ["--with-later", "ID", "pending"],
+        ("diff",): ["ID", "changed"],
     }.items():
         told = headway("todos", *words, "--help").output
         assert told == headway("help", "todos", *words).output
@@ -459,7 +559,9 @@ OFFERED: list[tuple[tuple[str, ...], list[str]]] = [
     (("todos", "execute", "step-1", "--mode", ""), ["default", "auto_edit", "yolo"]),
     (("todos", "execute-all", "--mode", "a"), ["auto_edit"]),
     (("todos", "execute-all", "--ke"), ["--keep-going"]),
-    (("todos", "rollback", "step-1", "--f"), ["--force"]),
+    (("todos", "rollback", "step-1", "--w"), ["--with-later"]),
+    (("todos", "diff", "step-2"), ["step-2"]),
+    (("todos", "execute-all", "--in"), ["--in-place"]),
 ]
 
 
@@ -475,7 +577,7 @@ def test_the_shell_completes_ids_modes_and_flags() -> None:
 def test_every_flag_of_a_command_is_in_its_help_with_words() -> None:
     todos = app.get_command(click.Context(app), "todos")
     assert isinstance(todos, click.Group)
-    for name in ("execute", "execute-all", "rollback"):
+    for name in ("execute", "execute-all", "diff", "rollback"):
         command = todos.get_command(click.Context(todos), name)
         assert command is not None
         options = [one for one in command.params if isinstance(one, click.Option)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from tests.support.processes import Form, until
@@ -169,14 +170,77 @@ def test_what_an_item_did_is_rolled_back(server: Server, name: str, begun: Begun
     ended(server, name)
     assert (server.folder / "rolled.txt").exists()
     done = server.run(name, "rollback", id="a")
-    assert (done.status, done.data["files"]) == (200, ["rolled.txt"]), done.body
+    assert (done.status, done.data["files"], done.data["removed"]) == (200, ["rolled.txt"], ["rolled.txt"]), done.body
     assert not (server.folder / "rolled.txt").exists()
     assert states(server, name)["a"] == "pending"
     assert server.run(name, "rollback", id="none").status == 404
     never = server.run(name, "rollback", id="c")
     assert (400 <= never.status < 500, bool(never.error["message"])) == (True, True)
     assert server.run(name, "rollback").status == 400
-    assert server.run(name, "rollback", id="a", force="maybe").status == 400
+    assert server.run(name, "rollback", id="a", with_later="maybe").status == 400
+
+
+def test_items_in_the_way_of_a_rollback_are_named_and_rolled_back_with_it_if_that_is_wanted(
+    server: Server, name: str, begun: Begun, scripted: Scripted
+) -> None:
+    begun("a", item("b", "a"))
+    started(
+        server,
+        name,
+        mode="yolo",
+        model=scripted(a=[turn("echo a > way.txt"), "Done."], b=[turn("echo b > way.txt"), "Done."]),
+    )
+    ended(server, name)
+    refused = server.run(name, "rollback", id="a")
+    assert (refused.status, refused.error["kind"]) == (409, "FilesChanged")
+    assert (refused.error["files"], refused.error["items"]) == (["way.txt"], ["b"])
+    assert (server.folder / "way.txt").read_text() == "b\n"
+    done = server.run(name, "rollback", id="a", with_later=True)
+    assert (done.status, done.data["with_later"]) == (200, ["b"]), done.body
+    assert states(server, name) == {"a": "pending", "b": "pending"} and not (server.folder / "way.txt").exists()
+
+
+def test_what_an_item_changed_is_given_as_a_diff(server: Server, name: str, begun: Begun, scripted: Scripted) -> None:
+    begun(item("a/1 ö"), "b")
+    started(
+        server, name, mode="yolo", only="a/1 ö", model=scripted(**{"a/1 ö": [turn("echo a > differs.txt"), "Done."]})
+    )
+    ended(server, name)
+    told = server.get(f"{at(name)}/todos/{quote('a/1 ö', safe='')}/diff")
+    assert told.status == 200 and told.data["diff"].endswith("+++ b/differs.txt\n@@ -0,0 +1 @@\n+a\n"), told.body
+    assert told.data["cut"] is False
+    assert server.get(f"{at(name)}/todos/b/diff").status == 409
+    assert server.get(f"{at(name)}/todos/none/diff").status == 404
+
+
+def test_in_place_is_as_wanted_and_refused_with_several_at_once(
+    server: Server, name: str, begun: Begun, scripted: Scripted
+) -> None:
+    begun("a")
+    model = scripted(a=["Done."])
+    refused = server.run(name, "execute", mode="yolo", in_place=True, parallel=2, model=model)
+    assert refused.status == 400 and "one at a time" in refused.error["message"]
+    started(server, name, mode="yolo", in_place=True, model=model)
+    ended(server, name)
+    (begins,) = [one for one in server.get(f"{at(name)}/events?limit=1000").data if one["type"] == "BatchStarted"]
+    assert (begins["in_place"], begins["worktrees"], begins["parallel"]) == (True, False, 1)
+
+
+def test_plan_mode_pauses_a_run_that_executes(
+    server: Server, name: str, begun: Begun, scripted: Scripted, door: Door
+) -> None:
+    begun("a")
+    started(server, name, mode="yolo", model=scripted(a=[turn(door.command), "Done."]))
+    door.reached()
+    server.made(name, "plan_mode", on=True)
+    run = server.state(name)["run"]
+    assert (run["paused"], run["goes_on"], run["batch"]["mode"]) == (True, True, "yolo")
+    refused = server.run(name, "resume")
+    assert refused.status == 400 and "switch plan mode off to resume it" in refused.error["message"]
+    door.let()
+    server.made(name, "plan_mode", on=False)
+    assert ended(server, name)["paused"] is False
+    assert states(server, name) == {"a": "completed"}
 
 
 # questions

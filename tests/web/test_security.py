@@ -35,7 +35,10 @@ ROUTES = [
     "/api/tickets",
     "/api/sessions",
     SESSION,
-    *(f"{SESSION}/{one}" for one in ("events", "stream", "changes", "plan", "run", "answers", "current", "report")),
+    *(
+        f"{SESSION}/{one}"
+        for one in ("events", "stream", "changes", "plan", "run", "answers", "current", "report", "todos/a/diff")
+    ),
     "/nowhere",
     "/api",
     "/docs",
@@ -429,7 +432,11 @@ _FORMS: list[tuple[str, st.SearchStrategy[object]]] = [
         ("changes", {"kind": st.sampled_from(["undo", "redo"])}, {"n": st.integers(-2, 3) | _VALUE}),
         ("changes", {"kind": st.sampled_from(["plan_to_todos", "drop", "plan_mode"])}, {"id": _TEXTS, "on": _VALUE}),
         ("plan", {"title": _TEXTS, "overview": _TEXTS, "steps": _VALUE}, {"risks": _VALUE}),
-        ("run", {"action": st.sampled_from(["stop", "pause", "resume", "rollback"])}, {"id": _TEXTS, "force": _VALUE}),
+        (
+            "run",
+            {"action": st.sampled_from(["stop", "pause", "resume", "rollback"])},
+            {"id": _TEXTS, "with_later": _VALUE},
+        ),
         ("run", {"action": st.sampled_from(["execute", "message"]), "model": _TEXTS}, {"only": _TEXTS, "mode": _TEXTS}),
         ("answers", {"question_id": _TEXTS, "reply": st.sampled_from(["once", "no"])}, {"agent": _TEXTS}),
     )

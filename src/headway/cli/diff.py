@@ -57,8 +57,13 @@ def _print_change(call: ToolFinished) -> None:
     if not text.startswith(("--- ", "@@")):
         click.echo(f"{', '.join(visible(shown(file, 200)) for file in call.files)}: {text}")
         return
+    print_diff(text)
+
+
+def print_diff(diff: str) -> None:
+    """Print a unified diff: in colour on a terminal, and with nothing in it that a terminal would obey."""
     plain = bool(os.environ.get("NO_COLOR"))
-    for line in text.split("\n"):
+    for line in neutral_lines(diff).removesuffix("\n").split("\n"):
         color = None if plain else next((color for start, color in _COLORS if line.startswith(start)), None)
         click.echo(click.style(line, fg=color, bold=line.startswith(("+++ ", "--- ")) or None) if color else line)
 

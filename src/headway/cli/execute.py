@@ -1,4 +1,4 @@
-"""`headway todos execute`, `execute-all` and `rollback`: items are worked on by the agent, and taken back."""
+"""`headway todos execute` and `execute-all`: items are worked on by the agent."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from headway.tools.approvals import Approvals, Ask
 
 _MODE = "How much you are asked while it lasts: default, auto_edit or yolo."
+_IN_PLACE = "Work in the project's own files, one item at a time, for work that cannot be isolated."
 _EVIDENCE = "Ask the model once to show what it calls done."
-_MOST_FILES = 20
 _LAST_EVENTS = 50
 
 
@@ -36,15 +36,18 @@ _LAST_EVENTS = 50
 @click.argument("todo_id", metavar="ID", shell_complete=complete_ids)
 @click.option("--mode", type=ModeType(), help=_MODE)
 @click.option("--retries", type=click.IntRange(0, 100), default=0, help="Try again so often if it fails (default: 0).")
+@click.option("--in-place", is_flag=True, help=_IN_PLACE)
 @click.option("--require-evidence", is_flag=True, help=_EVIDENCE)
 @common
-def execute_one(chosen: Chosen, todo_id: str, mode: str | None, retries: int, require_evidence: bool) -> None:
+def execute_one(
+    chosen: Chosen, todo_id: str, mode: str | None, retries: int, in_place: bool, require_evidence: bool
+) -> None:
     """Have the agent do one item, when all that it depends on is completed.
 
     \b
     headway todos execute step-1 --mode=auto_edit
     """
-    _execute(chosen, Execution(todo_id, mode, 1, retries, False, require_evidence))
+    _execute(chosen, Execution(todo_id, mode, 1, retries, False, require_evidence, in_place=in_place))
 
 
 @click.command("execute-all")
@@ -54,21 +57,31 @@ def execute_one(chosen: Chosen, todo_id: str, mode: str | None, retries: int, re
     "--retries", type=click.IntRange(0, 100), default=1, help="Try a failed item again so often (default: 1)."
 )
 @click.option("--keep-going", is_flag=True, help="Go on with everything that does not depend on what failed.")
+@click.option("--in-place", is_flag=True, help=_IN_PLACE)
 @click.option("--require-evidence", is_flag=True, help=_EVIDENCE)
 @common
 def execute_all(
-    chosen: Chosen, mode: str | None, parallel: int | None, retries: int, keep_going: bool, require_evidence: bool
+    chosen: Chosen,
+    mode: str | None,
+    parallel: int | None,
+    retries: int,
+    keep_going: bool,
+    in_place: bool,
+    require_evidence: bool,
 ) -> None:
     """Have the agent do all pending items, each when what it depends on is completed.
 
-    Several at once work in folders of their own, and their changes are merged. Ctrl+C stops it and keeps everything;
-    the same command goes on where it was, and takes up what failed. With --json: one event per line.
+    Each attempt works in a folder of its own, and its changes are merged into your files when it ends well. Ctrl+C
+    stops it and keeps everything; the same command continues where it was, and retries failed items. With --json: one
+    event per line.
 
     \b
     headway todos execute-all --mode=auto_edit
     headway todos execute-all --mode=yolo --parallel=4 --keep-going
     """
-    _execute(chosen, Execution(None, mode, parallel, retries, keep_going, require_evidence))
+    if in_place and parallel is not None and parallel > 1:
+        raise click.UsageError("With --in-place items run one at a time: leave out --parallel.")
+    _execute(chosen, Execution(None, mode, parallel, retries, keep_going, require_evidence, in_place=in_place))
 
 
 def _execute(chosen: Chosen, wanted: Execution) -> None:
@@ -124,7 +137,6 @@ def _refuse_unready(chosen: Chosen, session: Session, wanted: Execution) -> None
 
 def _exit_code(chosen: Chosen, session: Session, settings: Settings, wanted: Execution) -> int:
     from headway.cli.foreground import INTERRUPTED, Foreground
-    from headway.core.batch_events import BatchFinished
 
     front: Foreground[BatchResult] = Foreground(session)
     before = session.version
@@ -138,26 +150,41 @@ def _exit_code(chosen: Chosen, session: Session, settings: Settings, wanted: Exe
         result, code = None, INTERRUPTED
     if result is None:
         if code == INTERRUPTED and not chosen.json:
-            _say_end(_end_in_log(session, before), None, wanted)
+            end = _end_in_log(session, before)
+            if end is not None:
+                _print_lines(_ending_lines(session, end, None, wanted, "headway "))
         return code
     if chosen.json and result.outcome == "nothing":
         print_json({"type": "NothingToExecute", "session_id": session.name}, indent=None)
     elif not chosen.json:
-        done, failed = len(result.completed), len(result.failed)
-        end = BatchFinished(str(result.outcome), done, failed, result.total, result.seconds)
-        _say_end(end, result.error, wanted)
+        _print_lines(result_lines(session, result, wanted))
     if result.outcome == "interrupted":
         return INTERRUPTED
     return 0 if result.ok else 1
 
 
-def _say_end(end: BatchFinished | None, error: str | None, wanted: Execution) -> None:
+def _print_lines(lines: list[str]) -> None:
     from headway.cli.live import has_unicode
-    from headway.views.executing import ending_lines
     from headway.views.terminal import in_ascii
 
-    if end is None:
-        return
+    text = "\n" + "\n".join(lines)
+    click.echo(text if has_unicode(sys.stdout) else in_ascii(text))
+
+
+def result_lines(session: Session, result: BatchResult, wanted: Execution, program: str = "headway ") -> list[str]:
+    """What executing items came to, and how to go on."""
+    from headway.core.batch_events import BatchFinished
+
+    done, failed = len(result.completed), len(result.failed)
+    end = BatchFinished(str(result.outcome), done, failed, result.total, result.seconds)
+    return _ending_lines(session, end, result.error, wanted, program)
+
+
+def _ending_lines(
+    session: Session, end: BatchFinished, error: str | None, wanted: Execution, program: str
+) -> list[str]:
+    from headway.views.executing import ending_lines, status_words
+
     lines = ending_lines(
         end.outcome,
         end.completed,
@@ -165,10 +192,11 @@ def _say_end(end: BatchFinished | None, error: str | None, wanted: Execution) ->
         end.total,
         end.seconds,
         error=error and visible(shown(error, 1_000)),
-        resume=resume_with(wanted),
+        resume=resume_with(wanted, program),
+        only=wanted.only,
+        became=status_words(session.todo_list.items.get(wanted.only)) if wanted.only is not None else "",
     )
-    text = "\n" + "\n".join(lines)
-    click.echo(text if has_unicode(sys.stdout) else in_ascii(text))
+    return [line.replace("headway todos", "/todos") for line in lines] if program == "/" else lines
 
 
 def _end_in_log(session: Session, before: int) -> BatchFinished | None:
@@ -187,6 +215,7 @@ def resume_with(wanted: Execution, program: str = "headway ") -> str:
     words += [f"--parallel={wanted.parallel}"] if wanted.parallel and wanted.only is None else []
     words += [f"--retries={wanted.retries}"] if wanted.retries != (wanted.only is None) else []
     words += ["--keep-going"] if wanted.keep_going else []
+    words += ["--in-place"] if wanted.in_place else []
     words += ["--require-evidence"] if wanted.require_evidence else []
     words += [f"--model={shlex.quote(wanted.model)}"] if wanted.model else []
     return f"{program}todos {' '.join(words)}"
@@ -209,13 +238,14 @@ async def begun(
         limits=settings.limits,
         project=folder,
         linked=settings.linked,
+        in_place=wanted.in_place,
     )
     if wanted.mode is not None:
         how["mode"] = Mode(wanted.mode)
     retries, evidence = wanted.retries, wanted.require_evidence
     if wanted.only is not None:
         return await execute(session, wanted.only, model=model, retries=retries, require_evidence=evidence, **how)
-    parallel = wanted.parallel or settings.parallel
+    parallel = wanted.parallel or (1 if wanted.in_place else settings.parallel)
     return await execute_all(
         session,
         model=model,
@@ -231,28 +261,3 @@ def _view(box: LiveBox, agent: str) -> RunView:
     from headway.cli.batch_view import BatchView
 
     return BatchView(box, agent)
-
-
-@click.command()
-@click.argument("todo_id", metavar="ID", shell_complete=complete_ids)
-@click.option("--force", is_flag=True, help="Also bring back files that were changed again since.")
-@common
-def rollback(chosen: Chosen, todo_id: str, force: bool) -> None:
-    """Bring back the files that an item changed when it was executed, and set it to pending."""
-    from headway.execute import roll_back
-
-    session = chosen.open()
-    done = roll_back(session, todo_id, force=force, project=chosen.folder())
-    if chosen.json:
-        print_json({"id": todo_id, "files": list(done.files), "saved": done.saved, "dependents": list(done.dependents)})
-        return
-    number = len(done.files)
-    files = "no file was changed by it" if not number else f"{number} file{'' if number == 1 else 's'} as before it"
-    click.echo(f"✅ Rolled back {shown(todo_id, 40)} → pending ({files})")
-    for file in done.files[:_MOST_FILES]:
-        click.echo(f"  {visible(shown(file, 200))}")
-    if number > _MOST_FILES:
-        click.echo(f"  … {number - _MOST_FILES} more")
-    if done.dependents:
-        names = ", ".join(shown(name, 40) for name in done.dependents[:_MOST_FILES])
-        click.echo(f"Completed on top of it, and left as they are: {names}")

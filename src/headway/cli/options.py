@@ -52,6 +52,8 @@ class Execution:
     require_evidence: bool
     model: str | None = None
     """If another than the one that is set."""
+    in_place: bool = False
+    """In the project's own files, one at a time."""
 
 
 class Live(Protocol):

@@ -6,9 +6,10 @@ from typing import Any
 
 import click
 
-from headway.cli.execute import execute_all, execute_one, rollback
+from headway.cli.execute import execute_all, execute_one
 from headway.cli.options import Chosen, HelpfulGroup, StatusType, common, complete_ids, print_json
 from headway.cli.output import list_record, named, print_open_elsewhere, print_todo, print_written, quoted
+from headway.cli.rollback import diff_item, rollback
 from headway.cli.transfer import export_todos, import_todos
 from headway.core.codec import event_dict, todo_dict
 from headway.core.model import Priority, Status
@@ -36,6 +37,7 @@ todos.add_command(export_todos)
 todos.add_command(import_todos)
 todos.add_command(execute_one)
 todos.add_command(execute_all)
+todos.add_command(diff_item)
 todos.add_command(rollback)
 
 PRIORITIES = [str(level) for level in Priority]

@@ -28,7 +28,7 @@ _SPACES = " \t\r\n"
 _QUOTES = "\"'"
 _ESCAPED = re.compile(r'\\(["\\])')
 _SPECIAL = re.compile(r"[ \t\r\n\\]|^$|^[\"']|^-.*=[\"']")
-_VERBATIM = ("cost", "diff", "report", "todos export", "todos history")
+_VERBATIM = ("cost", "diff", "report", "todos diff", "todos export", "todos history")
 """Commands that show text which is not Headway's own, and must stay as it is."""
 
 

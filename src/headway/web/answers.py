@@ -15,6 +15,7 @@ from starlette.responses import JSONResponse, Response
 
 from headway.core.errors import (
     ClaimRefused,
+    FilesChanged,
     HeadwayError,
     InvalidPlan,
     InvalidTodos,
@@ -88,6 +89,8 @@ def _error(error: HeadwayError) -> dict[str, Any]:
     record: dict[str, Any] = {"kind": type(error).__name__, "message": message}
     if isinstance(error, InvalidTodos | InvalidPlan):
         record["violations"] = _some_of([*error.violations])
+    if isinstance(error, FilesChanged):
+        record |= {"files": error.files, "items": error.items}
     return record
 
 

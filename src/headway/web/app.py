@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 
 MOST_EVENTS = 1_000
 MOST_STEPS = 1_000
+LONGEST_DIFF = 1_000_000
+"""Characters of an item's diff that are sent."""
 PING = 15
 _TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 Told = dict[str, str]
@@ -81,6 +83,7 @@ class Site:
             Route(f"{session}/run", answered(self.run), methods=["POST"]),
             Route(f"{session}/answers", answered(self.answer), methods=["POST"]),
             Route(f"{session}/current", answered(self.make_current), methods=["POST"]),
+            Route(f"{session}/todos/{{id}}/diff", answered(self.diff)),
             Route(f"{session}/report", answered(self.report)),
         ]
 
@@ -144,6 +147,15 @@ class Site:
             return JSONResponse([event_record(event, session.name, whole=whole) for event in events])
 
         return await asyncio.to_thread(read)
+
+    async def diff(self, request: Request) -> Response:
+        """What an item changed in the project's files."""
+        from headway.execute import diff_todo
+
+        session = await asyncio.to_thread(self._session, request)
+        todo_id = unquote(request.path_params["id"])
+        text = await asyncio.to_thread(lambda: diff_todo(session, todo_id, project=self._project))
+        return JSONResponse({"diff": text[:LONGEST_DIFF], "cut": len(text) > LONGEST_DIFF})
 
     # telling
 

@@ -48,6 +48,7 @@ class Execute(_Wanted):
     parallel: int | None = Field(default=None, ge=1, le=64)
     retries: int = Field(default=1, ge=0, le=100)
     keep_going: bool = False
+    in_place: bool = False
     require_evidence: bool = False
 
 
@@ -58,7 +59,7 @@ class Control(_Wanted):
 class Rollback(_Wanted):
     action: Literal["rollback"]
     id: str
-    force: bool = False
+    with_later: bool = False
 
 
 class GivenAnswer(_Wanted):
@@ -94,9 +95,10 @@ class Runs:
                 from headway.execute import roll_back
 
                 done = await asyncio.to_thread(
-                    lambda: roll_back(session, wanted.id, force=wanted.force, project=self._project)
+                    lambda: roll_back(session, wanted.id, with_later=wanted.with_later, project=self._project)
                 )
-                return {"files": list(done.files), "dependents": list(done.dependents)}
+                names = ("files", "removed", "with_later", "left", "dependents")
+                return {name: list(getattr(done, name)) for name in names}
             case _:
                 return await self._start(session, wanted)
 
@@ -187,7 +189,13 @@ class Runs:
 
         mode = str(wanted.mode) if wanted.mode else None
         execution = Execution(
-            wanted.only, mode, wanted.parallel, wanted.retries, wanted.keep_going, wanted.require_evidence
+            wanted.only,
+            mode,
+            wanted.parallel,
+            wanted.retries,
+            wanted.keep_going,
+            wanted.require_evidence,
+            in_place=wanted.in_place,
         )
         approvals = settings.approvals(_on_the_page)
         return await begun(session, settings, execution, approvals, settings.model or "", self._project)

@@ -107,7 +107,7 @@ async def test_all_items_are_executed_as_is_chosen_and_the_page_follows(
     await expect(row(page, "c")).to_have_class(re.compile("k-reported|k-done"))
     await expect(row(page, "a")).to_have_class(re.compile("k-running"))
     await expect(panel(page)).to_contain_text("Running, 2 of 3 begun")
-    await expect(panel(page)).to_contain_text("now: a · never asks · 2 at once")
+    await expect(panel(page)).to_contain_text("now: a · yolo: never asks · 2 at once")
     await expect(button(page, "Execute all…")).to_be_hidden()
     await expect(page).to_have_title(re.compile("^● 1/3 "))
     door.let()
@@ -308,7 +308,8 @@ async def test_a_question_comes_by_itself_and_the_answer_reaches_the_model(
     await expect(page).to_have_title(re.compile(r"^\? "))
     await questions(page).get_by_role("button", name="Always allow").click()
     await expect(questions(page).get_by_label("Command")).to_have_text("echo 1 > once.txt")
-    assert (server.folder / "asked.txt").read_text(encoding="utf-8") == "newer words\n"
+    (asked,) = (server.folder / ".headway" / "worktrees").glob("*/asked.txt")
+    assert asked.read_text(encoding="utf-8") == "newer words\n"
     await page.keyboard.press("q")
     await expect(questions(page).get_by_role("button", name="Allow once")).to_be_focused()
     await page.keyboard.press("Enter")
@@ -354,33 +355,52 @@ async def test_questions_of_several_agents_are_answered_here_and_elsewhere(
 # taking back
 
 
-async def test_what_an_item_did_is_rolled_back_also_over_later_changes_if_that_is_wanted(
+async def test_what_an_item_did_is_seen_and_rolled_back_with_what_is_in_the_way_if_that_is_wanted(
     tabs: Tabs, server: Server, name: str, begun: Begun, scripted: Scripted
 ) -> None:
-    begun("a")
-    scripted(a=[turn("echo a > back.txt"), "Done."])
+    begun("a", item("b", "a"))
+    scripted(a=[turn("echo '<b>a</b>' > back.txt"), "Done."], b=[turn("echo b > back.txt"), "Done."])
     made = server.folder / "back.txt"
     page = await tabs.open(name, item="a")
     detail = page.get_by_role("complementary", name="Item")
     dialog = page.get_by_role("dialog", name="Roll back this item")
-    for later in (False, True):
-        until(lambda: server.run(name, "execute", mode="yolo", only="a").status == 200)
-        ended(server, name)
-        assert made.exists()
-        if later:
-            made.write_text("mine\n", encoding="utf-8")
-        await detail.get_by_role("button", name="Roll back…").click()
-        await expect(dialog).to_contain_text("become as they were before")
-        lost = dialog.get_by_label(re.compile("lost"))
-        await expect(lost).to_be_hidden()
-        if later:
-            tabs.expect_error("409")
-            await dialog.get_by_role("button", name="Roll back").click()
-            await expect(dialog.locator(".problem")).to_contain_text("back.txt changed since, by someone else")
-            assert made.read_text(encoding="utf-8") == "mine\n"
-            await lost.check()
-        await dialog.get_by_role("button", name="Roll back").click()
-        await expect(dialog).to_have_count(0)
-        await expect(page.locator("#notice")).to_contain_text("Rolled back a: 1 file as before")
-        await expect(row(page, "a")).to_have_class(re.compile("k-quiet"))
-        assert not made.exists()
+    started(server, name, mode="yolo")
+    ended(server, name)
+    await detail.get_by_text("Changes in files").click()
+    await expect(detail.locator(".diff")).to_contain_text("+<b>a</b>")
+    await detail.get_by_role("button", name="Roll back…").click()
+    await expect(dialog).to_contain_text("Later work in the same files stays")
+    later = dialog.get_by_label("Roll those back too: b")
+    await expect(later).to_be_hidden()
+    tabs.expect_error("409")
+    await dialog.get_by_role("button", name="Roll back").click()
+    await expect(dialog.locator(".problem")).to_contain_text("the same places of back.txt were changed later, by b")
+    assert made.read_text(encoding="utf-8") == "b\n"
+    await later.check()
+    await dialog.get_by_role("button", name="Roll back").click()
+    told = page.get_by_role("dialog", name="Rolled back")
+    await expect(told).to_contain_text("Rolled back a and b: 1 file restored.")
+    await expect(told.get_by_role("listitem")).to_have_text("back.txt")
+    await told.get_by_role("button", name="Close").click()
+    await expect(page.get_by_role("dialog")).to_have_count(0)
+    for one in "ab":
+        await expect(row(page, one)).to_have_class(re.compile("k-quiet"))
+    await expect(detail.get_by_text("Changes in files")).to_be_hidden()
+    assert not made.exists()
+
+
+async def test_plan_mode_pauses_an_execution_and_the_page_says_so_with_its_mode(
+    tabs: Tabs, server: Server, name: str, begun: Begun, scripted: Scripted, door: Door
+) -> None:
+    begun("a")
+    started(server, name, mode="yolo", model=scripted(a=[turn(door.command), "Done."]))
+    page = await tabs.open(name)
+    await expect(panel(page)).to_contain_text("yolo: never asks")
+    door.reached()
+    server.made(name, "plan_mode", on=True)
+    await expect(panel(page)).to_contain_text("Paused until plan mode is off")
+    await expect(button(page, "Resume")).to_be_hidden()
+    server.made(name, "plan_mode", on=False)
+    await expect(panel(page)).to_contain_text("Running")
+    door.let()
+    await expect(panel(page)).to_contain_text("1 of 1 completed")

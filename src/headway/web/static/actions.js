@@ -21,7 +21,7 @@ export const clearPlan = () => remove(path("/plan"));
 export const execute = (wanted) => run({ action: "execute", ...wanted });
 export const message = (wanted) => run({ action: "message", ...wanted });
 export const control = (action) => run({ action });
-export const rollBack = (id, force = false) => run({ action: "rollback", id, force });
+export const rollBack = (id, withLater = false) => run({ action: "rollback", id, with_later: withLater });
 export const answer = (given) => post(path("/answers"), given);
 export const makeCurrent = (name) => post(sessionPath(name, "/current"), {});
 export const begin = (name, content) => post(sessionPath(name, "/changes"), { kind: "begin", content });

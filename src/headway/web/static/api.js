@@ -1,11 +1,13 @@
 /** Requests to the server, and their errors as one kind: `Problem`. */
 
 export class Problem extends Error {
-  constructor(message, { kind = "", status = 0, violations = [] } = {}) {
+  constructor(message, { kind = "", status = 0, violations = [], items = [] } = {}) {
     super(message);
     this.kind = kind;
     this.status = status;
     this.violations = violations;
+    /** Items that are in the way of what was wanted. */
+    this.items = items;
   }
 
   /** Whether this browser has no key to the page. */
@@ -16,11 +18,6 @@ export class Problem extends Error {
   /** Whether the same may soon go well. */
   get isPassing() {
     return this.kind === "network" || this.kind === "StoreBusy";
-  }
-
-  /** Whether it is done all the same if that is wanted. */
-  get forceable() {
-    return this.kind === "FilesChanged";
   }
 }
 
@@ -55,7 +52,7 @@ function answerOf(response, text) {
   }
   const error = data?.error;
   const message = error?.message ?? (text.slice(0, 300) || `The server answered ${response.status}.`);
-  throw new Problem(message, { kind: error?.kind, status: response.status, violations: error?.violations });
+  throw new Problem(message, { kind: error?.kind, status: response.status, violations: error?.violations, items: error?.items });
 }
 
 async function request(method, path, body) {

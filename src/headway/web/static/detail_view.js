@@ -35,7 +35,7 @@ export function mountDetail(element, { closed }) {
   parts.edit = act("Edit", "Edit (e)", () => editItem());
   parts.run = act("Execute…", "Have the agent do this item", (id) => executeItem(id));
   parts.cancel = act("Cancel item", "Set it to cancelled", (id, button) => setStatus(id, "cancelled", button, parts.problem));
-  parts.back = act("Roll back…", "Bring back the files that it changed", (id) => rollBackItem(id));
+  parts.back = act("Roll back…", "Reverse what it changed in the files", (id) => rollBackItem(id));
   parts.drop = act("Drop", "Remove it from the list (Delete)", (id, button) => dropItem(id, button, parts.problem));
   parts.facts = h("dl", { class: "facts" });
   parts.form = h("div");

@@ -17,7 +17,7 @@ export function diffBlock(text) {
   const draw = (some) => some.map((one) => h("span", { class: `diff-${kind(one)}` }, `${one}\n`));
   block.append(...draw(all.slice(0, MOST)));
   if (all.length > MOST) {
-    const more = h("button", { type: "button", class: "link" }, `Show ${all.length - MOST} lines more`);
+    const more = h("button", { type: "button", class: "link" }, `Show ${all.length - MOST} more lines`);
     more.addEventListener("click", () => more.replaceWith(...draw(all.slice(MOST))));
     block.append(more);
   }

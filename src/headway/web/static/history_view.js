@@ -5,6 +5,7 @@ import { Calls } from "./calls.js";
 import { arrange, h, longText, said, setAttribute, setText } from "./dom.js";
 import { commandBlock, diffBlock } from "./diff.js";
 import { attempt, problemPlace } from "./feedback.js";
+import { ItemChanges } from "./item_changes.js";
 import { store } from "./store.js";
 import { count, line } from "./text.js";
 import { clock, lasted } from "./time.js";
@@ -65,11 +66,14 @@ function setCall(row, call) {
   if (row.details.open) fill(row);
 }
 
+/** All of them: what is gone or left is named, however much it is. */
+const fileList = (what, files) => (files?.length ? h("p", { class: "fact" }, `${what} `, files.map((file) => said(file, "code"))) : null);
+
 const isAttempt = (one) => one.began.type === "ItemStarted";
 
 function rolledBack(event) {
   const files = event.files ?? [];
-  return [h("p", {}, h("b", {}, `Rolled back (${count(files.length, "file")})`), ` · ${clock(event.timestamp)}`)];
+  return [h("p", {}, h("b", {}, `Rolled back (${count(files.length, "file")})`), ` · ${clock(event.timestamp)}`), fileList("Removed", event.removed)].filter(Boolean);
 }
 
 function wordsOf(one) {
@@ -90,6 +94,11 @@ function tried(one, name) {
     ended?.reason ? longText(ended.reason, { class: "try-reason" }, "p") : null,
     ended?.text ? longText(ended.text, { class: "try-text" }, "p") : null,
     ended?.files?.length ? h("p", { class: "fact" }, "Changed ", ended.files.slice(0, 12).map((file) => said(file, "code")), ended.files.length > 12 ? ` and ${ended.files.length - 12} more` : "") : null,
+    fileList("Removed", ended?.removed),
+    fileList("Not merged (copied or linked)", ended?.not_merged),
+    fileList("Changed meanwhile, not by its file tools", ended?.by_others),
+    ended?.committed ? h("p", { class: "fact" }, "Its commits came back as uncommitted changes.") : null,
+    ended?.worktree ? fileList("Its files are kept until the next attempt:", [ended.worktree]) : null,
   ].filter(Boolean);
 }
 
@@ -127,7 +136,8 @@ export class History {
     this.older = h("button", { type: "button", class: "link", on: { click: () => this.lookBack() } }, "Look in earlier events");
     this.problem = problemPlace();
     this.heading = h("h3", { tabindex: "-1" }, "Work on it");
-    this.element = h("section", { class: "history" }, this.heading, this.tries, this.list, this.note, this.older, this.problem);
+    this.changes = new ItemChanges();
+    this.element = h("section", { class: "history" }, this.heading, this.changes.element, this.tries, this.list, this.note, this.older, this.problem);
     this.rows = new Map();
     this.pastRows = new Map();
     /** All calls of the item, once they were asked for; until then those that are in the log. */
@@ -140,6 +150,8 @@ export class History {
     const known = this.whole ?? store.calls;
     const calls = known.byItem.get(todo.id) ?? [];
     const past = known.past.get(todo.id) ?? [];
+    const last = past.at(-1);
+    this.changes.update(todo, last && isAttempt(last) && last.ended ? last : null);
     const rest = this.drawPast(past, calls, known.from <= 1);
     this.list.hidden = !rest.length;
     arrange(this.list, rest);

@@ -109,30 +109,44 @@ export function executeItem(id) {
   });
 }
 
-/** Asks, and brings back the files; if others changed them since, says so and asks again. */
+/** Asks, and reverses what the item changed; if later items are in the way, offers to roll those back too. */
 export function rollBackItem(id) {
-  const force = tick("Bring the files back all the same; what others changed in them since is lost", "force");
-  force.hidden = true;
+  const later = tick("", "with_later");
+  later.hidden = true;
   openDialog({
     title: "Roll back this item",
     content: [
       said(line(store.session.items.get(id)?.content ?? id, 300), "p", { class: "quoted" }),
-      h("p", {}, "The files that it changed when it was last executed become as they were before, and the item is pending again."),
-      force,
+      h("p", {}, "What it changed in the files is reversed, and the item is pending again. Later work in the same files stays."),
+      later,
     ],
     action: "Roll back",
     danger: true,
     work: sameSession(async () => {
       try {
-        const done = await rollBack(id, force.querySelector("input").checked);
-        const others = done.dependents.length ? ` Done on top of it, and left as they are: ${done.dependents.map((one) => line(one, 40)).join(", ")}.` : "";
-        say(`Rolled back ${line(id, 60)}: ${count(done.files.length, "file")} as before.${others}`);
+        const done = await rollBack(id, later.querySelector("input").checked);
+        tellRollback(id, done);
         return done;
       } catch (error) {
-        force.hidden = !error.forceable;
-        if (!force.hidden) error.message = error.message.replace(/ (Roll that back first, or use|Use) --force.*$/, (all, first) => (first === "Use" ? "" : " Roll that back first, or choose below."));
+        later.hidden = !error.items?.length;
+        later.querySelector("span").textContent = `Roll those back too: ${ids(error.items ?? [])}`;
         throw error;
       }
     }),
   });
+}
+
+const ids = (some) => some.map((one) => line(one, 40)).join(", ");
+
+/** What was removed from the project is always named, all of it. */
+function tellRollback(id, { files, removed, with_later: later, left, dependents }) {
+  const done = `Rolled back ${line(id, 60)}${later.length ? ` and ${ids(later)}` : ""}: ${count(files.length, "file")} restored.`;
+  const kept = dependents.length ? `Completed on top of it, and left as they are: ${ids(dependents)}.` : "";
+  if (!removed.length && !left.length) {
+    say([done, kept].filter(Boolean).join(" "));
+    return;
+  }
+  const fileList = (what, paths) => (paths.length ? [h("p", {}, what), h("ul", {}, paths.map((path) => said(path, "li")))] : []);
+  const content = [h("p", {}, done), ...fileList("Removed:", removed), ...fileList("Changed by others while it ran, and left as they are:", left), kept && h("p", {}, kept)];
+  openDialog({ title: "Rolled back", content: content.filter(Boolean) });
 }

@@ -44,17 +44,18 @@ export function runFields({ one = false } = {}) {
   const retries = h("input", { type: "number", name: "retries", min: "0", max: "100", inputmode: "numeric" });
   retries.value = last.retries ?? (one ? "0" : "1");
   const keepGoing = tick("Go on with everything that does not depend on what failed", "keep_going", last.keep_going);
+  const inPlace = tick("Work in the project's own files, one item at a time", "in_place", last.in_place);
   const evidence = tick("Ask the model once to show what it calls done", "require_evidence", last.require_evidence);
   const numbers = h("div", { class: "side-by-side" }, one ? null : field("Items at once", parallel), field("Tries after a failure", retries));
   const read = () => {
-    const wanted = { retries: Number(retries.value) || 0, require_evidence: evidence.querySelector("input").checked };
+    const wanted = { retries: Number(retries.value) || 0, require_evidence: evidence.querySelector("input").checked, in_place: inPlace.querySelector("input").checked };
     if (mode.value) wanted.mode = mode.value;
-    if (!one && parallel.value) wanted.parallel = Number(parallel.value);
+    if (!one && parallel.value && !wanted.in_place) wanted.parallel = Number(parallel.value);
     if (!one) wanted.keep_going = keepGoing.querySelector("input").checked;
     remember({ ...last, ...wanted, parallel: one ? last.parallel : parallel.value, mode: mode.value, retries: one ? last.retries : retries.value });
     return wanted;
   };
-  return { elements: [field("How much you are asked", mode), numbers, one ? null : keepGoing, evidence, asSet(mode, parallel)].filter(Boolean), read };
+  return { elements: [field("How much you are asked", mode), numbers, one ? null : keepGoing, inPlace, evidence, asSet(mode, parallel)].filter(Boolean), read };
 }
 
 /** The same for a message. */

@@ -1,0 +1,96 @@
+"""`headway todos diff` and `rollback`: what an item changed when it was executed, and how that is reversed."""
+
+from __future__ import annotations
+
+import click
+
+from headway.cli.options import Chosen, common, complete_ids, print_json
+from headway.cli.output import named
+from headway.core.errors import FilesChanged
+from headway.core.text import shown
+from headway.views.terminal import visible
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_MOST_FILES = 20
+_id_argument = click.argument("todo_id", metavar="ID", shell_complete=complete_ids)
+
+
+@click.command()
+@_id_argument
+@click.option("--with-later", is_flag=True, help="Also roll back later items that are in the way, latest first.")
+@common
+def rollback(chosen: Chosen, todo_id: str, with_later: bool) -> None:
+    """Reverse what an item changed when it was executed, and set it to pending.
+
+    Later work in the same files stays. If it is in the same lines, nothing changes, and you are told which items are in
+    the way.
+    """
+    from headway.execute import roll_back
+
+    session = chosen.open()
+    try:
+        done = roll_back(session, todo_id, with_later=with_later, project=chosen.folder())
+    except FilesChanged as error:
+        raise FilesChanged(f"{error} {_advice(chosen, todo_id, error.items)}", error.files, error.items) from None
+    if chosen.json:
+        record = {"files": done.files, "removed": done.removed, "with_later": done.with_later, "left": done.left}
+        print_json({"id": todo_id, **record, "saved": done.saved, "dependents": done.dependents})
+        return
+    number = len(done.files)
+    files = "it had changed no files" if not number else f"{number} file{'' if number == 1 else 's'} restored"
+    click.echo(f"✅ Rolled back {shown(todo_id, 40)} → pending ({files})")
+    restored = [file for file in done.files if file not in done.removed]
+    for file in restored[:_MOST_FILES]:
+        click.echo(f"  {_path(file)}")
+    if len(restored) > _MOST_FILES:
+        click.echo(f"  … {len(restored) - _MOST_FILES} more")
+    if done.removed:
+        click.echo(f"  removed: {_paths(done.removed)}")
+    if done.with_later:
+        click.echo(f"Rolled back with it, and pending again: {_ids(done.with_later)}")
+    if done.left:
+        click.echo(f"Changed by others while it ran, and left as they are: {_paths(done.left)}")
+    if done.dependents:
+        click.echo(f"Completed on top of it, and left as they are: {_ids(done.dependents)}")
+
+
+def _advice(chosen: Chosen, todo_id: str, items: Sequence[str]) -> str:
+    if not items:
+        return "Undo those changes first, or edit the files yourself."
+    return f"To roll back those too, run {named(chosen, f'todos rollback {shown(todo_id, 40)} --with-later')}"
+
+
+def _ids(ids: Sequence[str]) -> str:
+    return ", ".join(shown(todo_id, 40) for todo_id in ids)
+
+
+def _path(path: str) -> str:
+    return visible(shown(path, 300))
+
+
+def _paths(paths: Sequence[str]) -> str:
+    return ", ".join(map(_path, paths))
+
+
+@click.command("diff")
+@_id_argument
+@common
+def diff_item(chosen: Chosen, todo_id: str) -> None:
+    """Show what an item changed in the project's files when it was executed.
+
+    Of an item that failed or was interrupted: what its last attempt left in its own folder.
+    """
+    from headway.cli.diff import print_diff
+    from headway.execute import diff_todo
+
+    session = chosen.open()
+    text = diff_todo(session, todo_id, project=chosen.folder())
+    if chosen.json:
+        print_json({"id": todo_id, "diff": text})
+    elif text:
+        print_diff(text)
+    else:
+        click.echo(f"{shown(todo_id, 40)} changed no files.")
