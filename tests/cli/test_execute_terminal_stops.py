@@ -12,6 +12,7 @@ from tests.support.executions import (
     FIVE,
     INTERRUPTED,
     MODEL,
+    NAME,
     at,
     done,
     door,
@@ -26,6 +27,8 @@ from tests.support.executions import (
 from tests.support.processes import Running, run, until
 from tests.support.scripts import bash, talking, turn
 from tests.support.terminal import Terminal, one_box
+
+import headway as api
 
 CTRL_C = "\x03"
 
@@ -175,10 +178,14 @@ def test_watch_shows_the_list_as_it_is_worked_on() -> None:
     watching.until(lambda shown: "│ ○ Do s1" in shown)
     running = Running(*ALL, "--mode=yolo", "--model", stopping_at_two("touch after"))
     watching.until(lambda shown: "│ ✓ Do s1" in shown and "│ ● Do s2..." in shown)
+    assert "Executing · Mode: yolo (never asks)" in watching.shown
     at("two")
+    api.open(".", NAME).set_plan_mode(True)
+    watching.until(lambda shown: "Execution paused until plan mode is off · Mode: yolo (never asks)" in shown)
+    api.open(".", NAME).set_plan_mode(False)
     let("two")
     assert running.end().code == 0
-    watching.until(lambda shown: "│ ✓ Do s2" in shown)
+    watching.until(lambda shown: "│ ✓ Do s2" in shown and "Mode:" not in shown)
     watching.send(CTRL_C)
     watching.end()
     assert watching.given_back

@@ -59,6 +59,7 @@ SAMPLES: tuple[facts.RunData, ...] = (
         other=1,
         of=6,
     ),
+    batch.ModeChanged("default"),
     batch.EvidenceAsked(("t1", "t2")),
 )
 """One of each kind."""

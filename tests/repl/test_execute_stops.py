@@ -15,6 +15,7 @@ from tests.support.executions import (
     at,
     done,
     door,
+    in_worktree,
     item,
     let,
     listed,
@@ -78,7 +79,7 @@ def test_after_ctrl_c_the_mode_is_as_before_and_what_waited_is_given_back(reposi
     terminal.busy("queued: said later")
     terminal.send(CTRL_C)
     seen = until_told(terminal, "Resume with: /todos execute-all --mode=yolo")
-    assert typed(seen) == "said later" and (repository / "1").exists()
+    assert typed(seen) == "said later" and in_worktree("1")
     terminal.send("\r")
     terminal.until_there("? Run: touch 2", "no >")
     terminal.say("n")
@@ -124,12 +125,12 @@ def test_a_single_item_is_resumed_by_what_it_says() -> None:
     at("two")
     terminal.busy("● Do s2...")
     terminal.send(CTRL_C)
-    seen = until_told(terminal)
+    seen = terminal.idle("⏸ s2 interrupted after ")
     (resume,) = [line for line in seen.splitlines() if line.startswith("Resume with: ")]
     assert resume == "Resume with: /todos execute s2 --mode=yolo"
     let("two")
     terminal.say(resume.removeprefix("Resume with: "))
-    terminal.idle("Executed 1/1 todos in ")
+    terminal.idle("✅ s2 completed (")
     assert states() == {"s1": "pending", "s2": "completed"}
 
 
@@ -191,7 +192,7 @@ def test_while_it_executes_another_process_is_refused_and_can_change_the_list() 
     terminal.say("/todos execute-all")
     at("two")
     terminal.busy("● Two...")
-    refused = run(*ALL, "--model", done("s3"))
+    refused = run(*ALL, "--model", scripted("other.json", s3=["Done."]))
     assert refused.code == 1 and refused.err.startswith("Error: Another run has the session 'mine', since ")
     assert run("todos", "drop", "s3").code == 0
     assert run("todos", "add", "One more").code == 0

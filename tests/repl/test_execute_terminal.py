@@ -25,7 +25,7 @@ from tests.support.processes import Form, until
 from tests.support.scripts import bash, call, talking, turn, write
 from tests.support.terminal import one_box
 
-from .screens import CTRL_C, Repl, bottom, kept, prompt, said, talk, typed
+from .screens import CTRL_C, CTRL_P, Repl, bottom, kept, prompt, said, talk, typed
 
 NO_MODEL = "No model is set yet. Everything else works: /help lists the commands."
 HOSTILE = "Fix \x1b[31mred\x1b[0m\x07 \x1b]0;title\x07\n▶ [9/9] Fake \u202edetrever 解析"
@@ -95,7 +95,7 @@ def test_a_failure_is_told_with_what_to_type_and_typing_it_goes_on() -> None:
         FAILED,
         "s2 failed: Its last command failed (exit code 3: exit 3).",
         "Progress: 1 completed, 1 failed",
-        "Resume with: /todos execute-all   (it takes up what failed, too)",
+        "Resume with: /todos execute-all   (also retries failed items)",
     ]
     assert one_box(seen, "✓ Do s1", "✗ Do s2", "○ Do s3")
     done("s2", "s3")
@@ -253,6 +253,49 @@ def test_the_mode_of_an_execution_lasts_as_long_as_it_does(repository: Path) -> 
     assert not (repository / "2").exists()
 
 
+def test_the_mode_in_force_is_shown_as_long_as_it_lasts_in_another_terminal_session_too(repository: Path) -> None:
+    listed("s1")
+    terminal = asking(model=scripted(s1=[door("one"), "Done."]))
+    other = asking(model="scripted:script.json")
+    assert " · default · " in bottom(terminal.seen) and " · default · " in bottom(other.seen)
+    terminal.say("/todos execute-all --mode=yolo")
+    at("one")
+    terminal.until(lambda seen: " · yolo · " in bottom(seen) and "  Mode: yolo (never asks)" in seen)
+    other.until(lambda seen: " · yolo · " in bottom(seen))
+    terminal.say("/mode auto_edit")
+    other.until(lambda seen: " · auto_edit · " in bottom(seen))
+    let("one")
+    assert " · auto_edit · " in bottom(terminal.idle("Executed 1/1 todos in "))
+    other.until(lambda seen: " · default · " in bottom(seen))
+
+
+def test_ctrl_p_pauses_the_execution_and_says_so_until_it_is_pressed_again(repository: Path) -> None:
+    listed("s1", "s2")
+    terminal = talk(model=done("s2", s1=[door("one"), turn("", write("a.txt")), "Done."]))
+    terminal.say("/todos execute-all")
+    at("one")
+    terminal.send(CTRL_P)
+    terminal.busy("[PLAN] >", "⏸ The execution is paused until plan mode is off")
+    let("one")
+    terminal.busy("⏸ Execution paused until plan mode is off")
+    terminal.send(CTRL_P)
+    seen = terminal.idle("Executed 2/2 todos in ")
+    assert "✓ write_file a.txt" in seen and "⊘" not in seen and "✗" not in seen
+    assert (repository / "a.txt").exists()
+
+
+def test_that_files_are_saved_is_not_said_while_items_run_at_once() -> None:
+    listed("s1", "s2")
+    terminal = talk(model=scripted(s1=[door("d1"), "Done."], s2=[door("d2"), "Done."]))
+    terminal.say("/todos execute-all --parallel=2")
+    terminal.until(lambda seen: len(doing(seen)) == 2)
+    at("d1", "d2")
+    terminal.looks = []
+    let("d1", "d2")
+    terminal.idle("Executed 2/2 todos in ")
+    assert terminal.looks and not [seen for seen in terminal.looks if "Saving the project's files" in seen]
+
+
 def test_a_command_typed_meanwhile_leaves_the_mode_of_the_execution_as_it_is(repository: Path) -> None:
     listed("s1")
     terminal = asking(model=scripted(s1=[door("one"), turn("", bash("touch 1")), "Done."]))
@@ -260,7 +303,7 @@ def test_a_command_typed_meanwhile_leaves_the_mode_of_the_execution_as_it_is(rep
     at("one")
     terminal.say("/todos list")
     terminal.say("/mode")  # commands have their effect one after the other
-    terminal.busy("📋 Todo List", "The mode is default.")
+    terminal.busy("📋 Todo List", "The mode is yolo.")
     let("one")
     seen = terminal.until(lambda seen: "no >" in seen or "Executed 1/1 todos in " in seen)
     assert "? Run: touch 1" not in seen
@@ -335,13 +378,13 @@ def test_rollback_and_report_are_there_afterwards(repository: Path) -> None:
     seen = terminal.idle("## Summary", "Execution 1: complete")
     assert "Done: 2 of 2 (0 verified, 1 command ok, 1 reported)" in seen and "a.txt" in seen
     terminal.say("/todos rollback s1")
-    terminal.idle("✅ Rolled back s1 → pending (1 file as before it)\n  a.txt")
+    terminal.idle("✅ Rolled back s1 → pending (1 file restored)\n  removed: a.txt")
     assert not (repository / "a.txt").exists() and one_box(terminal.seen, "○ Write it", "✓ Do s2")
     terminal.say("/todos rollback s1")
-    terminal.idle("Error: There is nothing to roll back for 's1'")
+    terminal.idle("Error: There is nothing ")
     done("s1")
     terminal.say("/todos execute s1")
-    terminal.idle("Executed 1/1 todos in ")
+    terminal.idle("✅ s1 completed (reported) in ")
     assert terminal.leave() == 0
 
 

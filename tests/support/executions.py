@@ -81,6 +81,11 @@ def let(*names: str) -> None:
         Path("doors", f"{name}.open").touch()
 
 
+def in_worktree(name: str) -> bool:
+    """Whether a file is in the folder of an attempt."""
+    return any(Path(".headway/worktrees").glob(f"*/{name}"))
+
+
 def states(name: str = NAME) -> dict[str, str]:
     return {todo.id: str(todo.status) for todo in api.open(".", name).todos}
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING
 
 import pytest
 from tests.support.tables import check_rows
 
-from headway.core.batch_events import BatchFinished, BatchStarted, EvidenceAsked, ItemFinished, ItemStarted
-from headway.core.events import Event, ListDelta
+from headway.core.batch_events import BatchFinished, BatchStarted, EvidenceAsked, ItemFinished, ItemStarted, ModeChanged
+from headway.core.events import Event, ListDelta, PlanModeChange
 from headway.core.evidence import Evidence, EvidenceLevel
 from headway.core.run_events import ApprovalAsked, RoundStarted, TextDelta, ToolFinished, ToolStarted
 from headway.views.executing import (
@@ -96,12 +97,12 @@ def test_an_item_begins_with_its_place_its_text_its_time_and_its_attempt(data: I
     assert started_lines(data) == [("▶", text, "")]
 
 
-@pytest.mark.parametrize(
-    ("restored", "what"), [(("a",), "1 file"), (("a", "b"), "2 files"), (tuple("abcdefghijk"), "11 files")]
-)
-def test_files_that_were_brought_back_are_counted(restored: tuple[str, ...], what: str) -> None:
-    lines = started_lines(begun(restored=restored))
-    assert lines[1:] == [("!", f"{what} brought back to where the attempt before began", "")]
+def test_files_that_were_restored_are_named() -> None:
+    def restored(*files: str) -> list[tuple[str, str, str]]:
+        return started_lines(begun(restored=files))[1:]
+
+    assert restored("a.py") == [(" ", "Restored 1 file to its state before the previous attempt: a.py", "")]
+    assert restored("a.py", "b") == [(" ", "Restored 2 files to their state before the previous attempt: a.py, b", "")]
 
 
 def test_long_and_hostile_texts_are_cut_and_made_harmless() -> None:
@@ -140,12 +141,12 @@ def test_every_outcome_of_an_item_has_a_line_of_its_own() -> None:
             (over(files=("a", "b")), ("✓", "s2: Do it (verified, 4.2 s, 2 files)", "")),
             (over(seconds=151.2), ("✓", "s2: Do it (verified, 2m 31s)", "")),
             (over("blocked", "No way."), ("✗", "s2: Do it", "No way.")),
-            (over("blocked", "No way.", again=True), ("✗", "s2: Do it", "Trying again. No way.")),
+            (over("blocked", "No way.", again=True), ("✗", "s2: Do it", "Retrying. No way.")),
             (over("cancelled", "Not needed."), ("⊘", "s2: Do it", "Not needed.")),
             (over("interrupted", "Its run was stopped."), ("⏸", "s2: Do it", "interrupted")),
             (
                 over("conflict", "Others changed a.py.", again=True),
-                ("!", "s2: Do it", "Others changed a.py. It is run again when nothing else runs."),
+                ("!", "s2: Do it", "Others changed a.py. It will run again on its own."),
             ),
         ],
         check,
@@ -179,7 +180,7 @@ def test_an_execution_that_is_complete_says_how_much_in_what_time() -> None:
 
 
 def test_an_execution_that_failed_says_why_how_far_it_came_and_how_to_resume() -> None:
-    resume = "Resume with: headway todos execute-all   (it takes up what failed, too)"
+    resume = "Resume with: headway todos execute-all   (also retries failed items)"
     failed = ["❌ Batch Execution Failed", "s3 failed: No way.", "Progress: 2 completed, 1 failed", resume]
     assert ending_lines("failed", 2, 1, 5, 1.0, error="s3 failed: No way.") == failed
     assert ending_lines("failed", 2, 1, 5, 1.0) == [failed[0], *failed[2:]]
@@ -213,9 +214,54 @@ def test_where_there_is_nothing_to_do_it_says_so() -> None:
 # what goes on
 
 
-def test_a_note_about_the_execution_is_told_and_nothing_where_there_is_none() -> None:
-    assert Executing().heard(batch(note="There is no git.")) == [("!", "There is no git.", "")]
-    assert Executing().heard(batch()) == []
+def test_an_execution_begins_with_its_mode_and_a_note_where_there_is_one() -> None:
+    mode = (" ", "Mode: yolo (never asks)", "")
+    assert Executing().heard(batch()) == [mode]
+    assert Executing().heard(batch(note="There is no git.")) == [mode, ("!", "There is no git.", "")]
+
+
+def test_a_mode_that_is_changed_and_plan_mode_are_told_while_items_are_executed() -> None:
+    going_on = executing(batch())
+    assert going_on.heard(event(ModeChanged("default"))) == [
+        (" ", "Mode: default (asks before writes and commands)", "")
+    ]
+    assert going_on.heard(event(PlanModeChange(True))) == [("⏸", "The execution is paused until plan mode is off", "")]
+    assert going_on.heard(event(PlanModeChange(False))) == [("!", "The execution is no longer paused by plan mode", "")]
+    going_on.heard(event(BatchFinished("complete", 1, 0, 1, 1.0)))
+    assert going_on.heard(event(PlanModeChange(True))) == []
+
+
+def test_what_was_removed_not_merged_or_left_is_named_file_by_file_however_much_it_is() -> None:
+    files = tuple(f"src/file_{number}.py" for number in range(60))
+    data = replace(
+        over(files=files),
+        removed=files,
+        not_merged=(".env",),
+        by_others=("mine.txt", "a\x1b[31m"),
+        committed=True,
+        worktree=".headway/worktrees/1-2-3",
+    )
+    _, *details = executing(batch()).heard(event(data))
+    assert {mark for mark, _, _ in details} == {" "}
+    assert [what for _, what, _ in details] == [
+        f"removed: {', '.join(files)}",
+        "not merged (copied or linked): .env",
+        "changed meanwhile, not by its file tools: mine.txt, a␛[31m",
+        "Its commits came back as uncommitted changes.",
+        "Its files are kept until the next attempt: .headway/worktrees/1-2-3",
+    ]
+
+
+def test_one_item_ends_with_a_line_about_itself() -> None:
+    def lines(outcome: str, became: str = "", error: str | None = None) -> list[str]:
+        return ending_lines(outcome, 1, 0, 1, 12.04, error=error, only="step-1", became=became, resume="it")
+
+    assert lines("complete", "completed (verified)") == ["✅ step-1 completed (verified) in 12.0 s"]
+    assert lines("complete", "cancelled") == ["⊘ step-1 cancelled in 12.0 s"]
+    assert lines("interrupted", "pending") == ["⏸ step-1 interrupted after 12.0 s", "Resume with: it"]
+    again = "Resume with: it   (also retries failed items)"
+    assert lines("failed", "blocked", "step-1 failed: No way.") == ["❌ step-1 failed: No way.", again]
+    assert lines("failed", "blocked") == ["❌ step-1 failed.", again]
 
 
 def test_other_events_say_nothing_by_themselves() -> None:

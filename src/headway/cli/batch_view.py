@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from headway.cli.live import LiveBox
 from headway.cli.run_view import RunView
+from headway.core.batch_events import BatchStarted
 from headway.core.events import Event
 from headway.core.model import MAIN_AGENT
 from headway.core.run_events import ApprovalAsked, RunStarted
@@ -19,7 +20,8 @@ class BatchView(RunView):
         for mark, what, why in self._executing.heard(event):
             self._end_line()
             self._say(mark, what, why)
-        if isinstance(event.data, RunStarted) and event.agent == self._agent and not event.data.max_rounds:
+        is_first = isinstance(event.data, RunStarted) and event.agent == self._agent and not event.data.max_rounds
+        if is_first or isinstance(event.data, BatchStarted):  # until the first item begins
             self._box.note("Saving the project's files …")
         if isinstance(event.data, ApprovalAsked) and self._executing.is_hidden(event):
             self._say("?", self._executing.whose(event))

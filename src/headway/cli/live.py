@@ -47,6 +47,7 @@ class LiveBox:
         self._live: Live | None = None
         self._shown: list[str] | None = None
         self._notes: list[str] = []
+        self._head = ""
         self._todos: list[Todo] = []
 
     def __enter__(self) -> Self:
@@ -97,6 +98,14 @@ class LiveBox:
             self._shown = lines
             self._stream.write("\n".join(lines) + "\n")
             self._stream.flush()
+
+    def show_head(self, line: str) -> None:
+        """Show a line above the box as long as it holds; printed anew where nothing can be drawn in place."""
+        if self._live is not None:
+            self.note(line)
+        elif line != self._head and line:
+            self.say(line)
+        self._head = line
 
     def note(self, line: str) -> None:
         """Shows a line above the box until the next one, where it can be taken back."""

@@ -103,6 +103,8 @@ def on(chosen: Chosen) -> None:
         f"✅ Plan mode is {'on' if changed else 'on already'}: the agent reads, searches and makes a plan;"
         " it changes no files and runs no commands."
     )
+    if changed and session.state.is_executing(session.agent_id):
+        click.echo("The execution in this session is paused until plan mode is off.")
     click.echo(f"Leave it with: {named(chosen, 'plan off')}")
 
 
@@ -123,6 +125,11 @@ def off(chosen: Chosen) -> None:
         f"✅ Plan mode is {'off' if changed else 'off already'}: the agent may change files and run commands,"
         " as far as you approve."
     )
+    if changed and session.state.is_executing(session.agent_id):
+        paused = session.state.is_paused(session.agent_id)
+        click.echo(
+            "The execution in this session stays paused." if paused else "The execution in this session goes on."
+        )
     from headway.views.plan import made_of
 
     if current is not None and not made_of(current, session.todos):

@@ -26,7 +26,7 @@ from headway.core.run_events import (
 )
 from headway.core.text import neutral_lines, shown
 from headway.views.calls import outcome
-from headway.views.executing import BEGINS, with_its_end
+from headway.views.executing import BEGINS, DETAIL, with_its_end
 from headway.views.messages import answer_text
 from headway.views.terminal import cells, fitted, in_ascii, visible
 
@@ -157,6 +157,9 @@ class RunView:
     def _say(self, mark: str, what: str, why: str = "") -> None:
         """One line; if it is too long, it is what happened that is cut, not why."""
         width = self._box.width
+        if mark == DETAIL:
+            self._box.say(f"  {visible(what)}{f': {visible(why)}' if why else ''}")
+            return
         if width and mark == BEGINS:
             what = with_its_end(what, width - 4)
         what, why = visible(what), visible(why)

@@ -34,6 +34,7 @@ def watch(chosen: Chosen) -> None:
 
 def _show(chosen: Chosen, session: Session) -> None:
     from headway.cli.live import LiveBox
+    from headway.views.executing import execution_line
 
     with LiveBox(screen=True) as box:
         while True:
@@ -41,7 +42,9 @@ def _show(chosen: Chosen, session: Session) -> None:
                 now = chosen.open(must_exist=False)
                 session = now if now.name != session.name else session
             changes = session.watch(timeout=RESIZE_CHECK)
-            box.show(session.todos)
+            state = session.state
+            box.show_head(execution_line(state, session.agent_id))
+            box.show([*state.list_of(session.agent_id).items.values()])
             next(changes, None)
 
 

@@ -33,6 +33,8 @@ class BatchStarted(Value):
     """Whether each item works in a folder of its own."""
     note: str = ""
     """Why something is not as it could be."""
+    in_place: bool = False
+    """Whether that was wanted."""
 
 
 @dataclass(eq=False, repr=False, slots=True)
@@ -169,6 +171,13 @@ class FilesReverted(Value):
 
 
 @dataclass(eq=False, repr=False, slots=True)
+class ModeChanged(Value):
+    """A person changed how much is asked while the execution goes on."""
+
+    mode: str
+
+
+@dataclass(eq=False, repr=False, slots=True)
 class EvidenceAsked(Value):
     """Items whose completion was refused once, because nothing shows that they are done."""
 
@@ -183,6 +192,7 @@ BatchData: TypeAlias = (
     | BatchFinished
     | ItemRolledBack
     | FilesReverted
+    | ModeChanged
     | EvidenceAsked
 )
 KINDS: dict[str, type[BatchData]] = {kind.__name__: kind for kind in BatchData.__args__}

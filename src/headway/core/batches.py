@@ -238,6 +238,8 @@ def evolve_batch(run: Run, data: object, version: int) -> Run:
         case facts.FilesReverted():
             known = read_executed({todo_id: after for todo_id, (_, after) in data.executed.items()})
             return copied(run, executed={**run.executed, **known})
+        case facts.ModeChanged() if run.batch is not None:
+            return copied(run, batch=replace(run.batch, mode=data.mode))
         case facts.EvidenceAsked():
             return copied(run, asked=run.asked | frozenset(data.item_ids))
         case _:

@@ -34,14 +34,13 @@ RUN_EVENT_NAMES = (
     *("ToolStarted", "ToolFinished", "ApprovalAsked", "ApprovalAnswered", "Usage", "RunError", "RunFinished"),
     *("RunRequested", "MessageAdded", "ConversationCompacted"),
     *("BatchStarted", "ItemStarted", "ItemMerging", "ItemFinished", "BatchFinished", "ItemRolledBack"),
-    "FilesReverted",
-    EVIDENCE_ASKED,
+    *("FilesReverted", "ModeChanged", EVIDENCE_ASKED),
 )
 """Of an agent's runs; their data is in `headway.core.run_events`."""
 RUN_EVENTS = frozenset(RUN_EVENT_NAMES)
 PROGRESS = RUN_EVENTS - {
     *("RunStarted", "RunRequested", "ApprovalAnswered", "ConversationCompacted", "RunFinished"),
-    *("BatchStarted", "BatchFinished", "ItemRolledBack", "FilesReverted"),
+    *("BatchStarted", "BatchFinished", "ItemRolledBack", "FilesReverted", "ModeChanged"),
 }
 """What a run does from moment to moment. It outlives the process; a power cut may take the last seconds of it."""
 _OF_SUB_RUNS = PROGRESS | {"RunStarted", "RunFinished"}

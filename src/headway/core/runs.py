@@ -327,7 +327,8 @@ def evolve_run(state: State, event: Event) -> tuple[dict[str, TodoList], dict[st
 
 
 _OF_BATCH = frozenset(
-    {"BatchStarted", "ItemStarted", "ItemMerging", "ItemFinished", "ItemRolledBack", "FilesReverted", "EvidenceAsked"}
+    {"BatchStarted", "ItemStarted", "ItemMerging", "ItemFinished", "ItemRolledBack", "FilesReverted", "ModeChanged"}
+    | {"EvidenceAsked"}
 )
 
 

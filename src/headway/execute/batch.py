@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from headway.agent.recorder import LOOK_EVERY
-from headway.core.batch_events import BatchFinished, BatchStarted
+from headway.core.batch_events import BatchFinished, BatchStarted, ModeChanged
 from headway.core.errors import HeadwayError, NoRun
 from headway.core.graph import is_ready, waiting
 from headway.core.model import EXECUTOR, Status, Todo
@@ -47,6 +47,7 @@ class Batch:
         self._session = session
         self._options = options
         self._config = means.config
+        self._approvals = means.approvals
         self._workspaces = workspaces
         self._parallel = min(options.parallel, workspaces.most_at_once or options.parallel)
         self._recorder = recorder
@@ -118,6 +119,7 @@ class Batch:
             workspaces.shadow is not None,
             workspaces.isolated,
             workspaces.note,
+            options.in_place,
         )
 
     def _finished(self, result: BatchResult) -> BatchFinished:
@@ -180,6 +182,8 @@ class Batch:
             if run.stopping:
                 return Ending.INTERRUPTED
             self._pass_on(run)
+            if run.batch is not None and run.batch.mode != (mode := str(self._approvals.mode)):
+                self._recorder.record(ModeChanged(mode))
             if not self._recorder.is_paused:
                 await self._start_what_can()
                 if not self._running:
@@ -196,8 +200,8 @@ class Batch:
         return Ending.COMPLETE
 
     async def _wait(self) -> None:
-        held = self._session.plan_mode
-        tasks = [one.task for one in self._running.values() if not (held and one.task.done())]
+        in_plan_mode = self._session.plan_mode
+        tasks = [one.task for one in self._running.values() if not (in_plan_mode and one.task.done())]
         if tasks:
             await asyncio.wait(tasks, timeout=LOOK_EVERY, return_when=asyncio.FIRST_COMPLETED)
         else:

@@ -7,7 +7,7 @@ from io import StringIO
 from typing import TYPE_CHECKING
 
 from headway.core.text import neutral_lines
-from headway.views.executing import BEGINS, with_its_end
+from headway.views.executing import BEGINS, DETAIL, with_its_end
 from headway.views.terminal import cells, fitted, in_ascii, visible
 
 if TYPE_CHECKING:
@@ -67,6 +67,8 @@ class Pen:
         """One line; if it is too long, it is what happened that is cut, not why."""
         from rich.text import Text
 
+        if mark == DETAIL:
+            return self.styled(f"  {visible(what)}{f': {visible(why)}' if why else ''}", "dim", width)
         if mark == BEGINS:
             what = with_its_end(what, width - 4)
         what, why = (self.plain(visible(text)) for text in (what, why))

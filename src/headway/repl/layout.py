@@ -79,7 +79,9 @@ class _Below:
             found.append(("fg:ansiyellow", screen.pen.plain(line) + "\n"))
         if transcript.output and transcript.running:
             found.append(("fg:ansibrightblack", screen.pen.plain(fitted(f"  {transcript.output}", columns - 1)) + "\n"))
-        if transcript.doing and screen.work.is_running and not transcript.running:
+        if screen.pause and not transcript.running:
+            found.append(("fg:ansiyellow", screen.pen.plain(fitted(f"⏸ {screen.pause}", columns - 1)) + "\n"))
+        elif transcript.doing and screen.work.is_running and not transcript.running:
             doing = f"{transcript.doing} …{screen.elapsed(transcript.since)}"
             found.append(("fg:ansibrightblack", screen.pen.plain(fitted(doing, columns - 1)) + "\n"))
         return _without_last_break(found)
@@ -129,7 +131,7 @@ class _Below:
         done = sum(todo.status in FINISHED for todo in screen.todos)
         parts = [
             work.model or ("no model" if work.is_loaded else "…"),
-            work.mode,
+            screen.mode,
             *([f"{done}/{len(screen.todos)}"] if screen.todos else []),
             f"{_short(work.tokens)} tokens",
             work.session.name,

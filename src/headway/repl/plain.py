@@ -14,7 +14,7 @@ from headway.core.errors import HeadwayError
 from headway.core.events import TODO_LIST_UPDATED
 from headway.core.text import neutral_lines, shown
 from headway.repl.drawing import Pen
-from headway.repl.transcript import Transcript, executed_lines
+from headway.repl.transcript import Transcript
 from headway.views.terminal import visible
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from headway.agent import RunResult
     from headway.core.events import Event
-    from headway.execute import BatchResult
     from headway.repl.work import Work
     from headway.tools.approvals import Answer, Question
 
@@ -227,10 +226,10 @@ class PlainScreen:
         tokens = result.input_tokens + result.output_tokens
         self._print(end_line(result.reason, result.rounds, seconds, tokens, result.cost))
 
-    def executed(self, result: BatchResult, resume: str) -> None:
+    def executed(self, lines: list[str], *, ok: bool) -> None:
         self.drain()
-        self.code = 0 if result.ok else 1
-        self._print("\n".join(executed_lines(result, resume)))
+        self.code = 0 if ok else 1
+        self._print("\n".join(lines))
 
     def changed(self) -> None:
         pass

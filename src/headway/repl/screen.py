@@ -26,7 +26,8 @@ from headway.repl.drawing import Pen
 from headway.repl.keys import bindings
 from headway.repl.layout import layout
 from headway.repl.paper import Paper, typed_ahead
-from headway.repl.transcript import Piece, Transcript, executed_lines, last_words
+from headway.repl.transcript import Piece, Transcript, last_words
+from headway.views.executing import pause_words
 from headway.views.plan import made_of
 from headway.views.terminal import visible
 
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from headway.agent import RunResult
     from headway.core.events import Event
     from headway.core.model import Todo
-    from headway.execute import BatchResult
     from headway.repl.work import Work
     from headway.tools.approvals import Answer, Question
 
@@ -54,6 +54,10 @@ class TerminalScreen:
         self.transcript = Transcript()
         self.todos: list[Todo] = []
         self.planning = False
+        self.pause = ""
+        """Why the run waits."""
+        self._executing_mode: str | None = None
+        """Of an execution by another process."""
         self.version = 0
         self.box_hidden = False
         self.question: Question | None = None
@@ -169,6 +173,15 @@ class TerminalScreen:
         self.version = state.version
         self.todos = [*state.list_of(self.work.session.agent_id).items.values()]
         self.planning = state.plan_mode
+        self.pause = pause_words(state, self.work.session.agent_id)
+        run = self.work.session.run
+        batch = run.batch if run is not None and run.goes_on else None
+        self._executing_mode = batch.mode if batch is not None and not self.work.is_running else None
+
+    @property
+    def mode(self) -> str:
+        """The mode in force: of an execution, as long as it lasts, else of this terminal session."""
+        return self._executing_mode or self.work.mode
 
     async def _look_again(self) -> None:
         """Others change the list too; and what goes on is shown with how long it has."""
@@ -198,9 +211,9 @@ class TerminalScreen:
         if result.reason == "max_rounds":
             self.tell("Type go on to let it continue.", " ")
 
-    def executed(self, result: BatchResult, resume: str) -> None:
+    def executed(self, lines: list[str], *, ok: bool) -> None:
         self._drain()
-        self.paper.say("\n".join(executed_lines(result, resume)), "green" if result.ok else "yellow")
+        self.paper.say("\n".join(lines), "green" if ok else "yellow")
 
     # what the person does
 

@@ -10,6 +10,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from headway.core.batch_events import ItemStarted
 from headway.core.events import Event, PlanChange
 from headway.core.model import PERSON
 from headway.core.run_events import (
@@ -30,12 +31,10 @@ from headway.repl.markdown import Stream
 from headway.views.calls import outcome
 from headway.views.executing import Executing
 from headway.views.messages import answer_text
-from headway.views.terminal import visible
 
 if TYPE_CHECKING:
     from headway.core.plans import Plan
     from headway.core.session import Session
-    from headway.execute import BatchResult
 
 _REQUESTED = {"pause": "Paused after this round", "resume": "Resumed", "stop": "Stopped"}
 _KEPT = 100
@@ -85,6 +84,8 @@ class Transcript:
 
     def heard(self, event: Event) -> list[Piece]:
         lines = [Piece("line", what, mark, why) for mark, what, why in self.executing.heard(event)]
+        if isinstance(event.data, ItemStarted):
+            self._doing("")
         if self.executing.is_hidden(event):
             if isinstance(event.data, ApprovalAsked):
                 lines.append(Piece("line", self.executing.whose(event), "?"))
@@ -178,16 +179,6 @@ def _planned(plan: Plan) -> list[Piece]:
 
     how = "/plan to-todos makes the list of it, /plan edit changes it, /plan off ends plan mode."
     return [Piece("text", "\n".join(plan_lines(plan))), Piece("line", how, " ")]
-
-
-def executed_lines(result: BatchResult, resume: str) -> list[str]:
-    """What executing items came to, and how to go on."""
-    from headway.views.executing import ending_lines
-
-    done, failed = len(result.completed), len(result.failed)
-    error = result.error and visible(shown(result.error, 1_000))
-    lines = ending_lines(str(result.outcome), done, failed, result.total, result.seconds, error=error, resume=resume)
-    return [line.replace("headway todos", "/todos") for line in lines]
 
 
 def last_words(session: Session) -> tuple[str, str]:

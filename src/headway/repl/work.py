@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from headway.cli.options import Chosen, Execution
     from headway.core.events import Event
     from headway.core.store import Store
-    from headway.execute import BatchResult
     from headway.settings import Loaded
     from headway.settings.model import Settings
     from headway.tools.approvals import Answer, Approvals, Question
@@ -66,7 +65,9 @@ class Screen(Protocol):
 
     def ended(self, result: RunResult, seconds: float) -> None: ...
 
-    def executed(self, result: BatchResult, resume: str) -> None: ...
+    def executed(self, lines: list[str], *, ok: bool) -> None:
+        """An execution is over."""
+        ...
 
     def give_back(self, texts: list[str]) -> None:
         """Messages that were not sent."""
@@ -133,12 +134,17 @@ class Work:
 
     @property
     def mode(self) -> str:
-        return self._mode or (str(self._loaded.settings.mode) if self._loaded else "default")
+        """How much is asked now: as a run here has it, for as long as it lasts."""
+        return str(self._approvals.mode) if self._approvals is not None else self._session_mode
 
     @mode.setter
     def mode(self, mode: str) -> None:
         self._mode, self._mode_told = mode, ""
         self._tell_mode()
+
+    @property
+    def _session_mode(self) -> str:
+        return self._mode or (str(self._loaded.settings.mode) if self._loaded else "default")
 
     def use_session(self, name: str) -> None:
         """From the thread of a command; done where messages are sent, so that none goes to the wrong session."""
@@ -268,11 +274,11 @@ class Work:
 
     def _tell_mode(self) -> None:
         """A run that goes on asks as much as is wanted now, if that is something else than before."""
-        if self._approvals is not None and self.mode != self._mode_told:
-            self._mode_told = self.mode
+        if self._approvals is not None and self._session_mode != self._mode_told:
+            self._mode_told = self._session_mode
             from headway.tools.effects import Mode
 
-            self._approvals.mode = Mode(self.mode)
+            self._approvals.mode = Mode(self._session_mode)
 
     def _load(self) -> Loaded:
         return self.chosen.settings(mode=self._mode)
@@ -330,8 +336,8 @@ class Work:
                 limits = settings.limits.model_copy(update={"kept_bytes": 0})
                 settings = settings.model_copy(update={"limits": limits})
             self._approvals = settings.approvals(self._ask)
-            self._approvals.mode = Mode(self.mode)
-            self._mode_told = self.mode
+            self._approvals.mode = Mode(self._session_mode)
+            self._mode_told = self._session_mode
             await work(settings, self._approvals, needed or self.model or "")
         except HeadwayError as error:
             self._failed = True
@@ -370,12 +376,13 @@ class Work:
         self._screen.ended(result, time.monotonic() - began)
 
     async def _executed(self, wanted: Execution, settings: Settings, approvals: Approvals, model: str) -> None:
-        from headway.cli.execute import begun, resume_with
+        from headway.cli.execute import begun, result_lines
 
         assert self._screen is not None
         result = await begun(self.session, settings, wanted, approvals, model, self._folder)
         self._failed = not result.ok
-        self._screen.executed(result, resume_with(wanted, "/"))
+        lines = result_lines(self.session, result, wanted, "/")
+        self._screen.executed(lines, ok=result.ok)
 
     def stop(self) -> list[str]:
         """Ends the run; the second time without waiting for it. What was not sent yet is given back."""

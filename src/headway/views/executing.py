@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
-from headway.core.batch_events import BatchStarted, ItemFinished, ItemStarted
-from headway.core.events import ListDelta
+from headway.core.batch_events import BatchFinished, BatchStarted, ItemFinished, ItemStarted, ModeChanged
+from headway.core.events import ListDelta, PlanModeChange
+from headway.core.model import Status
 from headway.core.run_events import RoundStarted, TextDelta, ToolFinished, ToolStarted
 from headway.core.text import shown
 from headway.views.evidence_words import level_mark, level_word
@@ -14,15 +15,22 @@ from headway.views.terminal import cells, fitted, visible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from headway.core.events import Event
+    from headway.core.model import State, Todo
 
     Line = tuple[str, str, str]
-    """(mark, what, why)."""
+    """(mark, what, why). One with the mark `DETAIL` says more about the line before, and is never cut."""
 
 BEGINS = "▶"
+DETAIL = " "
+PAUSED_BY_PLAN_MODE = "Execution paused until plan mode is off"
+ASKS = {"default": "asks before writes and commands", "auto_edit": "asks before commands", "yolo": "never asks"}
 _END = re.compile(r"(?: ⏱ [^⏱]{1,60})?(?: \((?:attempt \d+|again, alone)\))?$")
 MAX_ID = 40
 MAX_TEXT = 100
+_PATH = 300
 
 
 class Executing:
@@ -36,6 +44,7 @@ class Executing:
         """Item → how sure it is that it is done, as its list says."""
         self.side_by_side = False
         """Whether several items run at once: what their models say would be all mixed up."""
+        self._goes_on = False
 
     def is_hidden(self, event: Event) -> bool:
         """Whether the event is one of several that go on at once, of which only `doing` tells."""
@@ -57,16 +66,25 @@ class Executing:
         data = event.data
         match data:
             case BatchStarted():
-                self.side_by_side = data.parallel > 1
+                self.side_by_side, self._goes_on = data.parallel > 1, True
                 self._items.clear()
-                return [("!", data.note, "")] if data.note else []
+                return [(DETAIL, mode_line(data.mode), ""), *([("!", data.note, "")] if data.note else [])]
+            case ModeChanged():
+                return [(DETAIL, mode_line(data.mode), "")]
+            case BatchFinished():
+                self._goes_on = False
+                return []
+            case PlanModeChange() if self._goes_on:
+                now = "is paused until plan mode is off" if data.on else "is no longer paused by plan mode"
+                return [("⏸" if data.on else "!", f"The execution {now}", "")]
             case ItemStarted():
                 self._items[data.agent] = data
                 return started_lines(data)
             case ItemFinished():
                 item = self._items.pop(data.agent, None)
                 self._at.pop(data.agent, None)
-                return [finished_line(data, item.content if item else "", self._levels.get(data.item_id))]
+                level = self._levels.get(data.item_id)
+                return [finished_line(data, item.content if item else "", level), *detail_lines(data)]
             case ListDelta():
                 self._see(data)
                 return []
@@ -95,6 +113,26 @@ class Executing:
                 pass
 
 
+def execution_line(state: State, agent: str) -> str:
+    """That items are being executed, in which mode, and what holds that up; empty if none are."""
+    run = state.runs.get(agent)
+    if run is None or not run.goes_on or run.batch is None:
+        return ""
+    what = "Stopping" if run.stopping else pause_words(state, agent) or "Executing"
+    return f"{what} · {mode_line(run.batch.mode)}"
+
+
+def pause_words(state: State, agent: str) -> str:
+    """Why the agent's run waits; empty if it does not."""
+    if not state.is_paused(agent):
+        return ""
+    return "Paused" if state.runs[agent].paused else PAUSED_BY_PLAN_MODE
+
+
+def mode_line(mode: str) -> str:
+    return f"Mode: {mode} ({ASKS[mode]})" if mode in ASKS else f"Mode: {shown(mode)}"
+
+
 def started_lines(data: ItemStarted) -> list[Line]:
     """`▶ [2/5] Implement JWT ⏱ 45min`, and what else there is to know."""
     time = f" ⏱ {data.estimated_time}" if data.estimated_time else ""
@@ -102,8 +140,8 @@ def started_lines(data: ItemStarted) -> list[Line]:
     lines = [(BEGINS, f"[{data.index}/{data.total}] {shown(data.content, MAX_TEXT)}{time}{again}", "")]
     if data.restored:
         number = len(data.restored)
-        what = "1 file" if number == 1 else f"{number} files"
-        lines.append(("!", f"{what} brought back to where the attempt before began", ""))
+        what = "1 file to its" if number == 1 else f"{number} files to their"
+        lines.append((DETAIL, f"Restored {what} state before the previous attempt: {_names(data.restored)}", ""))
     return lines
 
 
@@ -118,19 +156,40 @@ def with_its_end(line: str, width: int) -> str:
 def finished_line(data: ItemFinished, content: str, level: str | None = None) -> Line:
     """`✓ s2: Implement JWT (verified, 4.2 s, 2 files)`, or why it is not completed."""
     what = f"{shown(data.item_id, MAX_ID)}: {shown(content, MAX_TEXT)}" if content else shown(data.item_id, MAX_ID)
-    again = "Trying again. " if data.again else ""
+    again = "Retrying. " if data.again else ""
     match data.outcome:
         case "completed":
             files = f", {len(data.files)} file{'' if len(data.files) == 1 else 's'}" if data.files else ""
             return level_mark(level), f"{what} ({level_word(level)}, {duration(data.seconds)}{files})", ""
         case "conflict":
-            return "!", what, f"{data.reason} It is run again when nothing else runs."
+            return "!", what, f"{data.reason} It will run again on its own."
         case "cancelled":
             return "⊘", what, data.reason
         case "interrupted":
             return "⏸", what, "interrupted"
         case _:
             return "✗", what, f"{again}{data.reason}"
+
+
+def detail_lines(data: ItemFinished) -> list[Line]:
+    """What a person has to know of the files, besides how many changed."""
+    lines: list[str] = []
+    if data.removed:
+        lines.append(f"removed: {_names(data.removed)}")
+    if data.not_merged:
+        lines.append(f"not merged (copied or linked): {_names(data.not_merged)}")
+    if data.by_others:
+        lines.append(f"changed meanwhile, not by its file tools: {_names(data.by_others)}")
+    if data.committed:
+        lines.append("Its commits came back as uncommitted changes.")
+    if data.worktree and not data.again:
+        lines.append(f"Its files are kept until the next attempt: {shown(data.worktree, _PATH)}")
+    return [(DETAIL, line, "") for line in lines]
+
+
+def _names(files: Sequence[str]) -> str:
+    """All of them: what is gone or left is named, however much it is."""
+    return ", ".join(shown(file, _PATH) for file in files)
 
 
 def ending_lines(
@@ -142,10 +201,15 @@ def ending_lines(
     *,
     error: str | None = None,
     resume: str = "headway todos execute-all",
+    only: str | None = None,
+    became: str = "",
 ) -> list[str]:
-    """What an execution came to, and how to go on."""
+    """What an execution came to, and how to go on. `only`: the one item that was executed, and what it `became`."""
     if outcome == "nothing":
         return ["No pending todos"]
+    if only is not None:
+        again = f"Resume with: {resume}" + ("" if outcome == "interrupted" else "   (also retries failed items)")
+        return _ending_of_one(outcome, shown(only, MAX_ID), became, seconds, error, again)
     if outcome == "complete":
         return ["✅ Batch Execution Complete!", f"Executed {completed}/{total} todos in {duration(seconds)}"]
     if outcome == "interrupted":
@@ -154,4 +218,26 @@ def ending_lines(
     if outcome == "waiting":
         return [f"⏸ {error}", progress, "More about it: headway todos next"]
     lines = ["❌ Batch Execution Failed", *([error] if error else []), progress]
-    return [*lines, f"Resume with: {resume}   (it takes up what failed, too)"]
+    return [*lines, f"Resume with: {resume}   (also retries failed items)"]
+
+
+def _ending_of_one(
+    outcome: str, todo_id: str, became: str, seconds: float, error: str | None, resume: str
+) -> list[str]:
+    match outcome:
+        case "complete":
+            mark = "✅" if became.startswith(Status.COMPLETED) else "⊘"
+            return [f"{mark} {todo_id} {became} in {duration(seconds)}"]
+        case "interrupted":
+            return [f"⏸ {todo_id} interrupted after {duration(seconds)}", resume]
+        case _:
+            return [f"❌ {error or f'{todo_id} failed.'}", resume]
+
+
+def status_words(todo: Todo | None) -> str:
+    """What an item became, with what shows it: `completed (verified)`."""
+    if todo is None:
+        return "dropped"
+    if todo.status is not Status.COMPLETED:
+        return str(todo.status)
+    return f"{todo.status} ({level_word(todo.evidence.level if todo.evidence is not None else None)})"

@@ -74,12 +74,12 @@ def about_record(state: State) -> dict[str, Any]:
     return {
         "plan": plan_record(state.plan) if state.plan is not None else None,
         "plan_mode": state.plan_mode,
-        "run": _run_record(run) if run is not None else None,
+        "run": _run_record(run, is_paused=state.is_paused(MAIN_AGENT)) if run is not None else None,
         "questions": _questions(state.runs),
     }
 
 
-def _run_record(run: Run) -> dict[str, Any]:
+def _run_record(run: Run, *, is_paused: bool) -> dict[str, Any]:
     batch = run.batch
     return {
         "id": run.id,
@@ -89,7 +89,7 @@ def _run_record(run: Run) -> dict[str, Any]:
         "max_rounds": run.max_rounds,
         "reason": run.reason,
         "goes_on": run.goes_on,
-        "paused": run.paused,
+        "paused": is_paused,
         "stopping": run.stopping,
         "tool_calls": run.tool_calls,
         "batch": None

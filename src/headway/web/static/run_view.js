@@ -13,7 +13,7 @@ import { count, line } from "./text.js";
 import { at, lasted, since } from "./time.js";
 import { ENDINGS } from "./words.js";
 
-const ASKS = { default: "asks first", auto_edit: "asks before commands", yolo: "never asks" };
+const ASKS = { default: "default: asks first", auto_edit: "auto_edit: asks before commands", yolo: "yolo: never asks" };
 const parts = {};
 let told = "";
 
@@ -89,8 +89,8 @@ function rest({ run, items }) {
   const isOpen = (todo) => todo?.status === "pending" || todo?.status === "blocked";
   const isLeft = batch && (batch.only ? isOpen(items.get(batch.only)) : [...items.values()].some(isOpen));
   if (!isLeft || own(run, "BatchFinished")?.outcome === "complete") return null;
-  const { mode, parallel, retries, keep_going, require_evidence, only } = batch;
-  const wanted = { mode, parallel, retries, keep_going, require_evidence, ...(only && { only }) };
+  const { mode, parallel, retries, keep_going, in_place, require_evidence, only } = batch;
+  const wanted = { mode, parallel, retries, keep_going, in_place, require_evidence, ...(only && { only }) };
   const what = only ? `Execute ${line(only, 60)} again` : "Go on with the items that are left";
   return { title: `${what}, as before (${ASKS[mode] ?? line(mode)})`, start: () => execute(wanted) };
 }
@@ -101,9 +101,13 @@ function some(ids) {
   return ids.slice(0, 4).map((id) => line(id, 30)).join(", ") + (ids.length > 4 ? ` and ${ids.length - 4} more` : "");
 }
 
+/** Whether plan mode pauses the execution. */
+const isPausedByPlanMode = (run) => Boolean(run.batch && store.session.plan_mode);
+
 function going(run) {
   const batch = run.batch;
-  const state = run.stopping ? "Stopping" : run.paused ? "Paused" : "Running";
+  const paused = isPausedByPlanMode(run) ? "Paused until plan mode is off" : "Paused";
+  const state = run.stopping ? "Stopping" : run.paused ? paused : "Running";
   if (!batch) return { state, more: `${line(run.model, 60)} · round ${run.round} of ${run.max_rounds} · ${count(run.tool_calls, "tool call")}` };
   const executing = Object.keys(batch.executing).length ? `now: ${some(Object.keys(batch.executing))}` : "between items";
   const mode = ASKS[batch.mode] ?? line(batch.mode);
@@ -145,7 +149,7 @@ export function updateRun(dirty) {
   const left = rest(session);
   setAttribute(parts.resume, "title", left?.title);
   parts.start.classList.toggle("primary", !left);
-  show([[parts.start, !isOn && pending], [parts.stop, isOn], [parts.message, !isOn], [parts.resume, Boolean(left)], [parts.pause, isOn && !run.stopping]]);
+  show([[parts.start, !isOn && pending], [parts.stop, isOn], [parts.message, !isOn], [parts.resume, Boolean(left)], [parts.pause, isOn && !run.stopping && !isPausedByPlanMode(run)]]);
   setAttribute(parts.stop, "aria-disabled", run?.stopping ? "true" : null);
   setText(parts.stop, run?.stopping ? "Stopping…" : "Stop");
   parts.pause.dataset.action = run?.paused ? "resume" : "pause";

@@ -90,6 +90,8 @@ function ofList(event) {
   return cause + (first.join("; ") || "the list") + (more > 0 ? `; and ${more}${event.changes.length >= 100 ? " or" : ""} more` : "");
 }
 
+const removedFiles = (event) => (event.removed?.length ? `, removed: ${event.removed.map((path) => line(path, 300)).join(", ")}` : "");
+
 const EVENTS = {
   TodoListUpdated: ofList,
   LeaseRenewed: (event) => `keeps ${name(event.id)}`,
@@ -116,10 +118,11 @@ const EVENTS = {
   BatchStarted: (event) => `executing ${count(event.total, "item")}, mode ${line(event.mode)}${event.parallel > 1 ? `, ${event.parallel} at once` : ""}`,
   ItemStarted: (event) => `began ${name(event.item_id)} (${event.index} of ${event.total})${event.attempt > 1 ? `, attempt ${event.attempt}` : ""}`,
   ItemMerging: (event) => `bringing the changes of ${name(event.item_id)} into the project’s files`,
-  ItemFinished: (event) => `${name(event.item_id)}: ${line(event.outcome)}${event.again ? ", trying again" : ""}${event.reason ? ` — ${line(event.reason, 200)}` : ""}, ${lasted(event.seconds)}`,
+  ItemFinished: (event) => `${name(event.item_id)}: ${line(event.outcome)}${event.again ? ", retrying" : ""}${event.reason ? ` — ${line(event.reason, 200)}` : ""}, ${lasted(event.seconds)}${removedFiles(event)}`,
   BatchFinished: (event) => `execution ${ENDINGS[event.outcome] ?? line(event.outcome)}: ${event.completed} of ${event.total} completed, ${lasted(event.seconds)}`,
-  ItemRolledBack: (event) => `rolled back ${name(event.item_id)} (${count(event.files.length, "file")})`,
+  ItemRolledBack: (event) => `rolled back ${[event.item_id, ...(event.with_later ?? [])].map(name).join(", ")} (${count(event.files.length, "file")}${removedFiles(event)})`,
   FilesReverted: (event) => `${event.cause === "redo" ? "redid" : "undid"} the changes of ${count(event.files.length, "file")}`,
+  ModeChanged: (event) => `the mode is now ${line(event.mode)}`,
   EvidenceAsked: (event) => `asked for evidence: ${event.item_ids.map(name).join(", ")}`,
 };
 
@@ -134,7 +137,7 @@ export function eventWords(event) {
 const GROUPS = {
   items: ["TodoListUpdated", "LeaseRenewed", "TodoListItemProgress", "TodoListCompleted", "TodoEvaluationStarted", "TodoEvaluationCompleted", "ItemStarted", "ItemMerging", "ItemFinished", "ItemRolledBack", "FilesReverted", "EvidenceAsked", "CompletionLogged"],
   tools: ["ToolStarted", "ToolFinished", "ApprovalAsked", "ApprovalAnswered"],
-  runs: ["RunStarted", "RoundStarted", "Usage", "RunError", "RunRequested", "RunFinished", "BatchStarted", "BatchFinished", "MessageAdded", "ConversationCompacted", "TodoListContextInjected"],
+  runs: ["RunStarted", "RoundStarted", "Usage", "RunError", "RunRequested", "RunFinished", "BatchStarted", "ModeChanged", "BatchFinished", "MessageAdded", "ConversationCompacted", "TodoListContextInjected"],
   plan: ["PlanUpdated", "PlanModeChanged"],
 };
 export const GROUP = new Map(Object.entries(GROUPS).flatMap(([group, types]) => types.map((type) => [type, group])));
