@@ -154,16 +154,20 @@ def remove(path: str) -> None:
         os.unlink(path)
 
 
-def remove_within(folder: str, wanted: Callable[[str], bool]) -> None:
-    """Removes what has such a name from a folder, and that if it is empty then; never what a link leads to."""
+def remove_within(folder: str, wanted: Callable[[str], bool], *, in_use: bool = False) -> None:
+    """Remove what has such a name from a folder, and that if it is empty then; never what a link leads to.
+
+    `in_use`: others make something in the folder at the same time, so it stays.
+    """
     if os.path.islink(folder):
         os.unlink(folder)
     elif os.path.isdir(folder):
         for name in os.listdir(folder):
             if wanted(name):
                 remove(os.path.join(folder, name))
-        with suppress(OSError):  # something is left in it
-            os.rmdir(folder)
+        if not in_use:
+            with suppress(OSError):  # something is left in it
+                os.rmdir(folder)
 
 
 def _allow_and_retry(function: Callable[[str], object], path: str, _: object) -> None:

@@ -382,11 +382,11 @@ class Shadow:
             commit = self._commit(tree, base, (base,))
             return commit if commit == base else self._git.keep(commit)
 
-    def remove_worktrees(self, wanted: Callable[[str], bool] = lambda name: True) -> None:
-        """Those whose name is wanted, all unless said otherwise."""
+    def remove_worktrees(self, wanted: Callable[[str], bool] = lambda name: True, *, in_use: bool = False) -> None:
+        """Remove those whose name is wanted, all by default; `in_use`: others are made at the same time."""
         self._refuse_links()
         for folder in (self._worktrees, *(os.path.join(self._git.folder, part) for part in ("worktrees", "indexes"))):
-            on_disk.remove_within(folder, wanted)
+            on_disk.remove_within(folder, wanted, in_use=in_use)
 
     def tidy(self) -> None:
         """Packs what has piled up, now and then."""

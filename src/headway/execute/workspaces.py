@@ -126,7 +126,7 @@ class Workspaces:
             def is_older(name: str) -> bool:
                 return name != workspace.name and shadow.is_kept_for(name, self.session, workspace.todo_id)
 
-            shadow.remove_worktrees(is_older)
+            shadow.remove_worktrees(is_older, in_use=True)
             folder = shadow.worktree(workspace.name, checkpoint)
             shadow.keep_for(workspace.name, self.session, workspace.todo_id)
             workspace.included = shadow.include_files(workspace.name)
