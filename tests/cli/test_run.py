@@ -217,7 +217,7 @@ def test_a_stopped_run_says_what_is_open_and_how_to_go_on(project: Path) -> None
     summary = done.out[done.out.index("⏹  Stopped after ") :].splitlines()
     assert summary[1:5] == [
         "Done: 1 of 2 (0 verified, 1 reported)",
-        "  ✓? t1: One",
+        "  ✓? t1: One (reported)",
         "Open: 1",
         "  ○ t2: Two (interrupted)",
     ]
