@@ -11,6 +11,7 @@ import pytest
 from tests.support.tables import check_rows
 
 from headway.core.errors import HeadwayError
+from headway.execute.checkpoint_rules import CheckpointRules
 from headway.execute.shadow import NoCheckpoints, Shadow
 
 from .shadows import Content, Link, Program, become, files, git, write
@@ -100,7 +101,7 @@ def test_shared_folders_are_linked_and_never_saved(tmp_path: Path, shadow: Shado
 
 def test_a_folder_that_is_saved_is_not_linked(tmp_path: Path) -> None:
     write(tmp_path, {"node_modules/x": b"1"})
-    shadow = Shadow(tmp_path)
+    shadow = Shadow(tmp_path, rules=CheckpointRules(exclude=("!node_modules/",)))
     folder = Path(shadow.worktree("t1", shadow.snapshot()))
     assert not (folder / "node_modules").is_symlink()
     write(folder, {"node_modules/x": b"2"})
@@ -110,7 +111,7 @@ def test_a_folder_that_is_saved_is_not_linked(tmp_path: Path) -> None:
 def test_a_shared_folder_that_is_saved_later_takes_the_place_of_its_link(tmp_path: Path, shadow: Shadow) -> None:
     write(tmp_path, {".venv/x": b"1"})
     shadow.worktree("t1", shadow.snapshot())
-    write(tmp_path, {".gitignore": b""})
+    write(tmp_path, {".gitignore": b"!.venv/\n"})
     folder = Path(shadow.worktree("t1", shadow.snapshot()))
     assert not (folder / ".venv").is_symlink()
     assert (folder / ".venv/x").read_bytes() == b"1"

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 
 from headway.core.errors import HeadwayError
 from headway.core.text import shown
+from headway.execute import on_disk
 
 PATIENCE = 120.0
 """Seconds to wait for another process that uses the same index; the first snapshot of a large project takes long."""
@@ -74,6 +75,13 @@ _IDENTITY = {
 }
 
 
+_KEPT = "refs/kept"
+_BORROWED_FROM = "objects/info/alternates"
+_NOT_BORROWING = "not-borrowing"
+_COPIED = "copied"
+"""A file that names the commits all of whose objects are in the repository itself."""
+
+
 class NoCheckpoints(HeadwayError):
     """Nothing can be saved, or what was saved cannot be used."""
 
@@ -94,7 +102,7 @@ class GitFailed(Exception):
 
     @property
     def broken_object(self) -> bool:
-        return re.search(r"(loose|packed) object|object file|packfile", self.said) is not None
+        return re.search(r"(loose|packed|read|bad) object|object file|packfile|unable to read", self.said) is not None
 
     @property
     def broken_index(self) -> bool:
@@ -165,7 +173,7 @@ class Git:
 
     def make(self) -> None:
         """Makes what is missing of the repository, and puts its settings right."""
-        for part in ("objects/info", "objects/pack", "refs/heads", "refs/kept", "info", "indexes", "worktrees"):
+        for part in ("objects/info", "objects/pack", "refs/heads", _KEPT, "info", "indexes", "worktrees"):
             os.makedirs(os.path.join(self.folder, part), exist_ok=True)
         self.put("config", _CONFIG)
         self.put("info/attributes", _ATTRIBUTES)
@@ -178,7 +186,7 @@ class Git:
     def put(self, part: str, text: str | bytes) -> None:
         """Gives a file of the repository this content, whole or not at all."""
         path, content = os.path.join(self.folder, part), os.fsencode(text)
-        if os.path.islink(path) or _read(path) != content:
+        if os.path.islink(path) or on_disk.read(path) != content:
             os.makedirs(os.path.dirname(path), exist_ok=True)
             os.replace(self._new(content), path)
 
@@ -191,7 +199,7 @@ class Git:
 
     def last(self) -> str | None:
         """The commit of HEAD; None if there is none yet."""
-        text = os.fsdecode(_read(self.head) or b"")
+        text = os.fsdecode(on_disk.read(self.head) or b"")
         return text.strip() if _COMMIT.fullmatch(text) else None
 
     def commit(self, tree: str, parents: Iterable[str]) -> str:
@@ -203,6 +211,40 @@ class Git:
         name = hashlib.sha1(whole, usedforsecurity=False).hexdigest()
         self.put(f"objects/{name[:2]}/{name[2:]}", zlib.compress(whole, 1))
         return name
+
+    def borrow(self, objects: str | None) -> None:
+        """Use the objects of another repository, which need not be written again; None: of none.
+
+        They are copied by `copy_borrowed` before anyone else can have cleared them away.
+        """
+        lines = "" if objects is None or self.refuses_to_borrow else f"{quote_path(objects)}\n"
+        if lines or os.path.lexists(os.path.join(self.folder, _BORROWED_FROM)):
+            self.put(_BORROWED_FROM, os.fsencode(lines))
+
+    @property
+    def refuses_to_borrow(self) -> bool:
+        return os.path.lexists(os.path.join(self.folder, _NOT_BORROWING))
+
+    def stop_borrowing(self) -> None:
+        """For good: something that was borrowed is broken or gone."""
+        self.put(_NOT_BORROWING, "")
+        on_disk.remove(os.path.join(self.folder, _BORROWED_FROM))
+
+    def copy_borrowed(self) -> None:
+        """Copy what the commits need of another repository's objects, as far as that was not done yet."""
+        done = set((on_disk.read(os.path.join(self.folder, _COPIED)) or b"").decode().split())
+        commits = {name for name in (*self.kept(), self.last() or "") if name}
+        if not commits - done or not on_disk.read(os.path.join(self.folder, _BORROWED_FROM)):
+            return
+        lines = [*sorted(commits - done), *(f"^{name}" for name in sorted(commits & done))]
+        packs = os.path.join(self.folder, "objects", "pack", "pack")
+        options = ("--revs", "--quiet", "--window=0", "--compression=1", packs)
+        self.run("pack-objects", *options, stdin="".join(f"{line}\n" for line in lines).encode())
+        self.put(_COPIED, "".join(f"{name}\n" for name in sorted(commits)))
+
+    def kept(self) -> list[str]:
+        """Return the commits that are kept though no snapshot follows them."""
+        return os.listdir(os.path.join(self.folder, _KEPT))
 
     def contents(self, blobs: Iterable[str]) -> dict[str, bytes]:
         """Return blob → its content."""
@@ -224,7 +266,7 @@ class Git:
 
     def keep(self, commit: str) -> str:
         """Makes sure that a commit which no snapshot follows is not cleared away."""
-        self.put(f"refs/kept/{commit}", f"{commit}\n")
+        self.put(f"{_KEPT}/{commit}", f"{commit}\n")
         return commit
 
     def weed(self) -> None:
@@ -232,7 +274,7 @@ class Git:
         objects = os.path.join(glob.escape(self.folder), "objects")
         for path in glob.iglob(os.path.join(objects, "[0-9a-f][0-9a-f]", "*")):
             try:
-                content = zlib.decompress(_read(path) or b"")
+                content = zlib.decompress(on_disk.read(path) or b"")
             except zlib.error:
                 content = b""
             if hashlib.sha1(content, usedforsecurity=False).hexdigest() != "".join(path.split(os.sep)[-2:]):
@@ -244,7 +286,7 @@ class Git:
                 aside = os.path.join(self.folder, f"broken-{os.path.basename(pack)}")
                 os.replace(pack, aside)  # without it, its list of what is in it counts for nothing
                 with suppress(GitFailed):
-                    self.run("unpack-objects", "-r", "-q", stdin=_read(aside) or b"")  # as much as can be had
+                    self.run("unpack-objects", "-r", "-q", stdin=on_disk.read(aside) or b"")  # as much as can be had
 
     @contextmanager
     def locked(self, root: str, index: str) -> Generator[Tree]:
@@ -276,14 +318,6 @@ def _wait_for(handle: int, folder: str) -> None:
             time.sleep(0.002)
 
 
-def _read(path: str) -> bytes | None:
-    try:
-        with open(path, "rb") as file:
-            return file.read()
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-
-
 def paths_in(said: bytes) -> list[str]:
     """What git printed with `-z`; bytes that are no text are kept as `os.fsdecode` does."""
     return [os.fsdecode(part) for part in said.split(b"\0")[:-1]]
@@ -292,6 +326,14 @@ def paths_in(said: bytes) -> list[str]:
 def as_lines(paths: Iterable[str]) -> bytes:
     """The same for what git reads with `-z`."""
     return b"".join(os.fsencode(path) + b"\0" for path in paths)
+
+
+def quote_path(path: str) -> str:
+    """Write a path as git reads it in a list of lines."""
+    if "\n" not in path and not path.startswith('"'):
+        return path
+    escaped = path.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'
 
 
 class UsersGit:
@@ -318,7 +360,7 @@ class UsersGit:
         lines: list[str] = []
         for base, file in [(top, os.path.join(_common(folder), "info", "exclude")), *self._above(top)]:
             below = os.path.relpath(self.project, base)
-            for line in os.fsdecode(_read(file) or b"").split("\n"):
+            for line in os.fsdecode(on_disk.read(file) or b"").split("\n"):
                 lines.append(line if below == "." else _moved_down(line, below))
         return "\n".join([*lines, ""])
 
@@ -345,8 +387,8 @@ class UsersGit:
             self._file = [os.path.join(self.project, said)] if said else []
         return self._file[0] if self._file else None
 
-    def kept_though_ignored(self) -> list[str]:
-        """Paths that the user's repository tracks although they match an ignore pattern."""
+    def kept_though_ignored(self, patterns: str) -> list[str]:
+        """Paths that the user's repository tracks although they match an ignore pattern, or one in the given file."""
         found = self._find()
         if found is None:
             return []
@@ -354,9 +396,10 @@ class UsersGit:
             status = os.stat(os.path.join(found[1], "index"))
         except OSError:
             return []
-        stamp = (found, status.st_ino, status.st_mtime_ns, status.st_size)
+        stamp = (found, status.st_ino, status.st_mtime_ns, status.st_size, _changed_at(patterns))
         if self._asked is None or self._asked[0] != stamp:
-            said = self.ask("ls-files", "-z", "--cached", "--ignored", "--exclude-standard")
+            options = ("--cached", "--ignored", "--exclude-standard", f"--exclude-from={patterns}")
+            said = self.ask("ls-files", "-z", *options)
             self._asked = (stamp, [path for path in (said or "").split("\0") if path])
         return self._asked[1]
 
@@ -369,6 +412,21 @@ class UsersGit:
         if found is None or self._is_left_out(found[0]):
             return None
         return *found, _common(found[1])
+
+    def tracked(self) -> frozenset[str]:
+        """Return the project's files that are in the index of the user's repository."""
+        return frozenset((self.ask("ls-files", "-z", "--cached") or "").split("\0"))
+
+    def objects(self) -> str | None:
+        """Return where the objects of the user's repository are, if they can be used for others."""
+        found = self._find()
+        if found is None:
+            return None
+        folder = os.path.join(_common(found[1]), "objects")
+        if not os.path.isdir(folder) or os.lstat(folder).st_uid != os.geteuid():
+            return None
+        config = on_disk.read(os.path.join(_common(found[1]), "config")) or b""
+        return None if b"extensions" in config.lower() else folder  # of another format, or not all there
 
     def stamp(self) -> object:
         """Return what differs once something was committed, checked out or staged."""
@@ -388,7 +446,7 @@ class UsersGit:
                 return None
             top = parent
         if os.path.isfile(git):
-            named = os.fsdecode(_read(git) or b"").removeprefix("gitdir:").strip()
+            named = os.fsdecode(on_disk.read(git) or b"").removeprefix("gitdir:").strip()
             git = os.path.join(top, named)
         return top, git
 
@@ -418,7 +476,7 @@ class UsersGit:
 
 def _common(folder: str) -> str:
     """The folder that a git folder shares with others: itself, unless it is that of a worktree."""
-    named = os.fsdecode(_read(os.path.join(folder, "commondir")) or b".").strip()
+    named = os.fsdecode(on_disk.read(os.path.join(folder, "commondir")) or b".").strip()
     return os.path.normpath(os.path.join(folder, named))
 
 

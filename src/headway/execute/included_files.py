@@ -31,13 +31,26 @@ class IncludedFiles:
     """Path → the content it had, as git names it."""
     shared: dict[str, frozenset[str]]
     """Folder of the project → what was in it."""
+    links: dict[str, object]
+    """Path of what is not to be changed and is linked → what differs once it was, in the project."""
 
     def changed(self) -> list[str]:
         """Return what is no longer as it was."""
         copies = [
             path for path, blob in self.copies.items() if on_disk.blob_of(os.path.join(self.folder, path)) != blob
         ]
-        return [*copies, *(path for path, names in self.shared.items() if _names(path) != names)]
+        links = [
+            path
+            for path, state in self.links.items()
+            if not os.path.islink(full := os.path.join(self.folder, path)) or _state(os.readlink(full)) != state
+        ]
+        return [*copies, *links, *(path for path, names in self.shared.items() if _names(path) != names)]
+
+    def has(self, path: str) -> bool:
+        """Whether a path, or something in that folder, came from the project."""
+        if path.endswith("/"):
+            return any(name.startswith(path) for name in (*self.copies, *self.links))
+        return path in self.copies or path in self.links
 
 
 def read_patterns(project: str) -> Ignored:
@@ -54,10 +67,13 @@ def read_patterns(project: str) -> Ignored:
         return Ignored("")
 
 
-def include_files(project: str, folder: str, ignored: Iterable[str], linked: Sequence[str]) -> IncludedFiles:
+def include_files(
+    project: str, folder: str, ignored: Iterable[str], linked: Sequence[str], left_out: Iterable[str] = ()
+) -> IncludedFiles:
     """Copy files into a worktree, and note what it shares with the project.
 
-    `ignored` are paths that are in no checkpoint; folders end in a slash.
+    `ignored` are paths that are in no checkpoint; folders end in a slash. Those `left_out` are there to be read: small
+    files as copies, others as links.
     """
     patterns = read_patterns(project)
     copies: dict[str, str | None] = {}
@@ -71,8 +87,51 @@ def include_files(project: str, folder: str, ignored: Iterable[str], linked: Seq
             os.makedirs(os.path.dirname(target), exist_ok=True)
             shutil.copy2(source, target)
             copies[path] = on_disk.blob_of(target)
+    links: dict[str, object] = {}
+    for path in (path.rstrip("/") for path in left_out):
+        with suppress(OSError):
+            _include_to_read(project, folder, path, copies, links)
     homes = [os.path.join(project, name) for name in linked if os.path.islink(os.path.join(folder, name))]
-    return IncludedFiles(folder, copies, {home: _names(home) for home in homes})
+    return IncludedFiles(folder, copies, {home: _names(home) for home in homes}, links)
+
+
+def _include_to_read(
+    project: str, folder: str, path: str, copies: dict[str, str | None], links: dict[str, object]
+) -> None:
+    source, target = os.path.join(project, path), os.path.join(folder, path)
+    if os.path.lexists(target) or on_disk.beyond_link(folder, path) or on_disk.beyond_link(project, path):
+        return
+    os.makedirs(os.path.dirname(target), exist_ok=True)
+    if os.path.isfile(source) and os.path.getsize(source) <= _MOST_BYTES and len(copies) < _MOST_FILES:
+        shutil.copy2(source, target)
+        os.chmod(target, os.stat(target).st_mode & ~0o222)
+        copies[path] = on_disk.blob_of(target)
+    elif os.path.isfile(source) or os.path.isdir(source):
+        os.symlink(source, target)
+        links[path] = _state(source)
+
+
+def _state(path: str) -> object:
+    """Return what differs once a file, or something in a folder, was changed."""
+    if not os.path.isdir(path):
+        try:
+            status = os.stat(path)
+        except OSError:
+            return None
+        return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+    found: set[tuple[str, int, int, int]] = set()
+    queue = [path]
+    for at in queue:
+        with suppress(OSError), os.scandir(at) as entries:
+            for entry in entries:
+                if len(found) >= _MOST_FILES or entry.name in ("__pycache__", ".git"):
+                    continue
+                status, is_folder = entry.stat(follow_symlinks=False), entry.is_dir(follow_symlinks=False)
+                if is_folder:
+                    queue.append(entry.path)
+                size, changed_at = (0, 0) if is_folder else (status.st_size, status.st_mtime_ns)
+                found.add((os.path.relpath(entry.path, path), status.st_ino, size, changed_at))
+    return found
 
 
 def _matching(project: str, patterns: Ignored, ignored: Iterable[str], linked: Sequence[str]) -> Iterator[str]:

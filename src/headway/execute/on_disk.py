@@ -55,16 +55,22 @@ def parents(path: str) -> Iterator[str]:
 
 def kind(root: str, path: str) -> str:
     """`file` (or link), `folder`, `missing`, `unreadable` or `special`."""
+    return kind_and_size(root, path)[0]
+
+
+def kind_and_size(root: str, path: str) -> tuple[str, int]:
     full = os.path.join(root, path)
     try:
-        mode = os.lstat(full).st_mode
+        found = os.lstat(full)
     except (FileNotFoundError, NotADirectoryError):
-        return "missing"
+        return "missing", 0
     except OSError:
-        return "unreadable"
+        return "unreadable", 0
+    mode = found.st_mode
     if stat.S_ISREG(mode):
-        return "file" if os.access(full, os.R_OK) else "unreadable"
-    return "folder" if stat.S_ISDIR(mode) else "file" if stat.S_ISLNK(mode) else "special"
+        is_readable = mode & 0o444 == 0o444 or os.access(full, os.R_OK)
+        return "file" if is_readable else "unreadable", found.st_size
+    return "folder" if stat.S_ISDIR(mode) else "file" if stat.S_ISLNK(mode) else "special", 0
 
 
 def beyond_link(root: str, path: str) -> bool:
@@ -91,6 +97,15 @@ def is_as(root: str, change: Change) -> bool:
             return _blob(file.read()) == blob
     except OSError:
         return False
+
+
+def read(path: str) -> bytes | None:
+    """Return the content of a file; None if there is none."""
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
 
 
 def blob_of(full: str) -> str | None:

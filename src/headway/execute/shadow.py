@@ -13,12 +13,15 @@ import os
 import re
 import shutil
 import subprocess
+import time
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager, suppress
+from typing import NamedTuple
 
 from headway.core.errors import HeadwayError
 from headway.core.text import shown, some
 from headway.execute import on_disk
+from headway.execute.checkpoint_rules import CheckpointRules
 from headway.execute.git import UNBORN, Git, GitFailed, NoCheckpoints, Tree, UsersGit, as_lines, paths_in
 from headway.execute.included_files import IncludedFiles, include_files
 from headway.execute.on_disk import Change
@@ -30,6 +33,14 @@ from headway.store.folder import make_closed_folder, make_private_folder
 __all__ = ["FilesChanged", "NoCheckpoints", "Shadow"]
 
 
+_PATTERNS = "info/left-out"
+_USERS_EXCLUDES = "info/users-excludes"
+_RULES = "rules"
+"""A file that says which rules the index follows."""
+_MOMENT = 1.0
+"""Seconds for which a worktree that was looked at counts as it was then."""
+_MANY = 200
+_IN_ONE_PACK = ("-c", "core.bigFileThreshold=0", "-c", "pack.compression=1")
 _ATTEMPT = "attempt"
 """A file that says for which todo the files of a worktree are kept."""
 _DAMAGED = "damaged"
@@ -47,6 +58,20 @@ class FilesChanged(HeadwayError):
         )
 
 
+class _Status(NamedTuple):
+    changed: list[tuple[str, str]]
+    """Two letters, as git prints them, and a path."""
+    repositories: tuple[str, ...]
+    ignored: list[str]
+
+
+class _Staged(NamedTuple):
+    anything: bool
+    complete: bool
+    """Whether the index now has all files as they are."""
+    too_large: tuple[str, ...]
+
+
 class Shadow:
     """The saved states of a project, each a commit by its id. May be used by several threads and processes at once."""
 
@@ -54,7 +79,11 @@ class Shadow:
     """Whether this git can merge without a work tree; without, items cannot run beside each other."""
 
     def __init__(
-        self, project: str | os.PathLike[str], *, linked: Sequence[str] = (".venv", "venv", "node_modules")
+        self,
+        project: str | os.PathLike[str],
+        *,
+        linked: Sequence[str] = (".venv", "venv", "node_modules"),
+        rules: CheckpointRules | None = None,
     ) -> None:
         folder = headway_folder(project)
         program = shutil.which("git")
@@ -64,14 +93,23 @@ class Shadow:
         self._worktrees = os.path.join(folder, "worktrees")
         self._staging = os.path.join(folder, "checkpoints", "staging")
         self._linked = tuple(linked)
+        self.rules = rules or CheckpointRules()
         self._git = Git(program, os.path.join(folder, "checkpoints"))
         self._users = UsersGit(program, self._project)
         self._worktree_git = WorktreeGit(self._git, self._users)
         self._trees: dict[str, str] = {}
-        self._ignored: list[str] | None = None
+        self._ignored: tuple[list[str], list[str]] | None = None
         self._compared: tuple[tuple[str, str], list[Change]] | None = None
         """Two commits and what differs between them, asked for last."""
         self._filled: dict[str, str] = {}  # worktree → the commit whose files its index has
+        self.too_large: tuple[str, ...] = ()
+        """Files of the project that its last checkpoint leaves out because of their size."""
+        self._repositories: tuple[str, ...] = ()
+        """Repositories within the project, which its last checkpoint leaves out."""
+        self._looked_at: dict[str, float] = {}
+        """Worktree → when its index had all its files as they were."""
+        self._left_behind: dict[str, tuple[str, ...]] = {}
+        """Worktree → what its last snapshot leaves out, though it is not a cache."""
         version = subprocess.run([program, "version"], capture_output=True, check=False).stdout
         self.can_merge = [int(part) for part in re.findall(rb"\d+", version)[:2]] >= [2, 38]
 
@@ -98,68 +136,126 @@ class Shadow:
         """Gives up as little as will do: the index and what is broken of the objects; then the chain of snapshots."""
         self._trees.clear()
         on_disk.remove(tree.index)
+        self._git.stop_borrowing()
         if attempt == 0:
             self._git.weed()
         else:
             self._git.put("HEAD", UNBORN)
 
     def _save(self, tree: Tree) -> str:
-        self._git.put("info/exclude", f"{self._users.excludes()}\n/{FOLDER}\n.headway-*.tmp\n")
+        self._git.put(_PATTERNS, self.rules.patterns)
+        excludes = f"{self.rules.patterns}{self._users.excludes()}\n/{FOLDER}\n.headway-*.tmp\n"
+        self._git.put("info/exclude", excludes)
+        self._git.borrow(self._users.objects())
         last = self._git.last()
         if last is None:
             self._git.put("HEAD", UNBORN)
-        said = self._status(tree)
-        kept = [path for path in self._users.kept_though_ignored() if on_disk.is_file(tree.root, path)]
-        if last is not None and not said and not kept:
+        tracked = self._users.kept_though_ignored(os.path.join(self._git.folder, _PATTERNS))
+        self._follow_new_rules(tree, tracked)
+        found = self._status(tree)
+        taken = self._stage(tree, found.changed, self._missing(tree, tracked))
+        self.too_large, self._repositories = taken.too_large, found.repositories
+        if last is not None and not taken.anything and all(letters == "??" for letters, _ in found.changed):
             return last
-        self._stage(tree, said, kept)
         saved = self._commit(tree, last, () if last is None else (last,))
         if saved != last:
             self._git.put("HEAD", f"{saved}\n")
         return saved
 
-    def _status(self, tree: Tree) -> list[tuple[str, str]]:
-        """Two letters and a path for whatever differs between HEAD, index and files; repositories inside left out."""
+    def _missing(self, tree: Tree, paths: Sequence[str]) -> list[str]:
+        """Return those of the files that are there and not in the index."""
+        if not paths:
+            return []
+        listed = set(paths_in(self._git.run("ls-files", "-z", tree=tree)))
+        return [path for path in paths if path not in listed and on_disk.is_file(tree.root, path)]
+
+    def _follow_new_rules(self, tree: Tree, tracked: Sequence[str]) -> None:
+        """Take out of the index what was saved once, and is to be left out from now on."""
+        mark = os.path.join(self._git.folder, _RULES)
+        text = f"{self.rules.max_bytes}\n{self.rules.patterns}"
+        if on_disk.read(mark) == os.fsencode(text):
+            return
+        options = ("--cached", "--ignored", f"--exclude-from={os.path.join(self._git.folder, _PATTERNS)}")
+        drop = set(paths_in(self._git.run("ls-files", "-z", *options, tree=tree))) - set(tracked)
+        for path in paths_in(self._git.run("ls-files", "-z", tree=tree)):
+            if on_disk.kind_and_size(tree.root, path)[1] > self.rules.max_bytes:
+                drop.add(path)
+        if drop:
+            self._drop(tree, sorted(drop))
+        self._git.put(_RULES, text)
+
+    def _status(self, tree: Tree, *, with_ignored: bool = False) -> _Status:
+        """Return whatever differs between HEAD, index and files, apart from repositories inside."""
         said = self._git.run(
             *self._excludes_file(),
             *("status", "--porcelain", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=all"),
+            *(("--ignored=matching",) if with_ignored else ()),
             tree=tree,
         )
-        return [(entry[:2], entry[3:]) for entry in paths_in(said) if not entry.endswith("/")]
+        changed, repositories, ignored = list[tuple[str, str]](), list[str](), list[str]()
+        for entry in paths_in(said):
+            letters, path = entry[:2], entry[3:]
+            if letters == "!!":
+                ignored.append(path)
+            elif path.endswith("/"):
+                repositories.append(path)
+            else:
+                changed.append((letters, path))
+        return _Status(changed, tuple(repositories), ignored)
 
     def _excludes_file(self) -> tuple[str, ...]:
         file = self._users.excludes_file()
         return () if file is None else ("-c", f"core.excludesFile={file}")
 
-    def _stage(self, tree: Tree, said: list[tuple[str, str]], also: Sequence[str] = ()) -> bool:
-        """Takes into the index what differs from it; whether anything does."""
-        links = {name for name in self._linked if tree.root != self._project and self._is_link_home(tree.root, name)}
-        take, drop = list(also), list[str]()
-        for letters, path in said:
-            if letters[1] == " " or path in links or path.partition("/")[0] == FOLDER:
-                continue  # not of the files; a link to a shared folder; Headway's own
-            what = on_disk.kind(tree.root, path)
-            if what == "special" or (letters[1] == "D" and on_disk.beyond_link(tree.root, path)):
+    def _stage(self, tree: Tree, said: Sequence[tuple[str, str]], also: Sequence[str] = ()) -> _Staged:
+        """Take into the index what differs from it."""
+        in_project = tree.root == self._project
+        take, drop, too_large, skipped = list[str](), list[str](), list[str](), 0
+        for letters, path in [*said, *(("??", path) for path in also)]:
+            if letters[1] == " " or path.partition("/")[0] == FOLDER:
+                continue  # not of the files; Headway's own
+            what, size = on_disk.kind_and_size(tree.root, path)
+            if size > self.rules.max_bytes:
+                skipped += 1
+                too_large.append(path)
+                if in_project and letters != "??":
+                    drop.append(path)  # while in a worktree, that would be the attempt's deletion
+            elif what == "special" or (letters[1] == "D" and on_disk.beyond_link(tree.root, path)):
                 drop.append(path)
-            elif what != "unreadable":
+            elif what == "unreadable":
+                skipped += 1
+            elif in_project or not self._is_link_home(tree.root, path):
                 take.append(path)
         if drop:
-            self._git.run("update-index", "-z", "--force-remove", "--stdin", tree=tree, stdin=as_lines(drop))
-        if take:
-            self._take(tree, take)
-        return bool(take or drop)
+            self._drop(tree, drop)
+        for some_paths, settings in self._in_packs(take):
+            self._take(tree, some_paths, settings)
+        return _Staged(bool(take or drop), skipped == 0, tuple(sorted(too_large)))
 
-    def _take(self, tree: Tree, paths: Sequence[str]) -> None:
+    def _in_packs(self, paths: list[str]) -> list[tuple[list[str], Sequence[str]]]:
+        """Return which files are best written together, and with which settings.
+
+        Many new ones are written several times as fast in one pack as each by itself; not those that can be borrowed.
+        """
+        if len(paths) < _MANY or not self.can_merge:
+            return [(paths, ())] if paths else []
+        tracked = frozenset[str]() if self._git.refuses_to_borrow else self._users.tracked()
+        borrowed, new = [path for path in paths if path in tracked], [path for path in paths if path not in tracked]
+        return [(part, how) for part, how in ((borrowed, ()), (new, _IN_ONE_PACK)) if part]
+
+    def _drop(self, tree: Tree, paths: Sequence[str]) -> None:
+        self._git.run("update-index", "-z", "--force-remove", "--stdin", tree=tree, stdin=as_lines(paths))
+
+    def _take(self, tree: Tree, paths: Sequence[str], settings: Sequence[str]) -> None:
+        options = ("-z", "--add", "--remove", "--replace", "--stdin")
         try:
-            self._git.run(
-                "update-index", "-z", "--add", "--remove", "--replace", "--stdin", tree=tree, stdin=as_lines(paths)
-            )
+            self._git.run(*settings, "update-index", *options, tree=tree, stdin=as_lines(paths))
         except GitFailed as failed:
             if not failed.unreadable:
                 raise
             middle = len(paths) // 2
             for half in (paths[:middle], paths[middle:]) if middle else ():  # alone: a file that went away meanwhile
-                self._take(tree, half)
+                self._take(tree, half, ())
 
     def _commit(self, tree: Tree, same: str | None, parents: Sequence[str]) -> str:
         """A commit of the index; the one given if that has the same files."""
@@ -328,13 +424,31 @@ class Shadow:
         with self._told("copy files for the item"), self._worktree_tree(name) as tree:
             if self._ignored is None:
                 self._ignored = self._list_ignored()
-            return include_files(self._project, tree.root, self._ignored, self._linked)
+            ignored, excluded = self._ignored
+            left_out = [*excluded, *self.too_large, *self._repositories]
+            return include_files(self._project, tree.root, ignored, self._linked, left_out)
 
-    def _list_ignored(self) -> list[str]:
-        """Return the project's paths that are ignored, a folder as a whole; asked for once."""
+    def left_behind(self, name: str) -> tuple[str, ...]:
+        """Return what the last snapshot of a worktree leaves out, apart from caches; folders end in a slash."""
+        return self._left_behind.get(name, ())
+
+    def _list_ignored(self) -> tuple[list[str], list[str]]:
+        """Return the project's paths that no checkpoint has, a folder as a whole, and those that git does not ignore.
+
+        Asked for once. The second are without caches.
+        """
+        worth_naming = self.rules.worth_naming()
         with self._project_tree() as tree:
-            options = ("-z", "--others", "--ignored", "--exclude-standard", "--directory")
-            return paths_in(self._git.run(*self._excludes_file(), "ls-files", *options, tree=tree))
+            options = ("ls-files", "-z", "--others", "--ignored", "--directory")
+            ignored = paths_in(self._git.run(*self._excludes_file(), *options, "--exclude-standard", tree=tree))
+            excluded = [path for path in ignored if worth_naming.verdict(path)]
+            if excluded:
+                self._git.put(_USERS_EXCLUDES, self._users.excludes())
+                files = [os.path.join(self._git.folder, _USERS_EXCLUDES), self._users.excludes_file()]
+                theirs = [f"--exclude-from={file}" for file in files if file is not None and os.path.isfile(file)]
+                theirs = paths_in(self._git.run(*options, "--exclude-per-directory=.gitignore", *theirs, tree=tree))
+                excluded = sorted(set(excluded) - set(theirs))
+            return ignored, excluded
 
     def keep_for(self, name: str, session: str | None, todo_id: str | None) -> None:
         """Say for which todo the files of a worktree are kept; None: for none."""
@@ -357,12 +471,25 @@ class Shadow:
         for path in (top, tree.root):
             if os.path.islink(path) or os.path.isfile(path):
                 os.unlink(path)
+        os.makedirs(top, exist_ok=True)
+        is_new = not os.listdir(top)
         os.makedirs(tree.root, exist_ok=True)
         for shared in self._linked:
             if self._is_link_home(tree.root, shared):
                 os.unlink(os.path.join(tree.root, shared))
-        self._git.run("read-tree", "--reset", "-u", commit, tree=tree)
-        self._git.run("clean", "-ffdxq", tree=tree)
+        looked_at = self._looked_at.pop(os.path.basename(top), None)
+        if looked_at is None or time.monotonic() - looked_at > _MOMENT or not self._is_switched(tree, commit):
+            self._git.run("-c", "checkout.workers=0", "read-tree", "--reset", "-u", commit, tree=tree)
+        if not is_new:
+            self._git.run("clean", "-ffdxq", tree=tree)
+
+    def _is_switched(self, tree: Tree, commit: str) -> bool:
+        """Change only the files that differ from the index, which takes a third of the time for 20,000 files."""
+        try:
+            self._git.run("read-tree", "-m", "-u", commit, tree=tree)
+        except GitFailed:
+            return False
+        return True
 
     def _top_of(self, root: str) -> str:
         """Return the top folder of the worktree, above the project's folder in it."""
@@ -376,7 +503,16 @@ class Shadow:
         """The commit of a worktree's files, a child of `base`; `base` itself if nothing changed."""
         with self._told("save the item's files"), self._worktree_tree(name) as tree:
             filled = self._filled.pop(name, None)  # the index is not known to have it once something was staged
-            if not self._stage(tree, self._status(tree)) and filled == base:
+            self._looked_at.pop(name, None)
+            found = self._status(tree, with_ignored=True)
+            looked_at = time.monotonic()
+            staged = self._stage(tree, found.changed)
+            if staged.complete:
+                self._looked_at[name] = looked_at
+            worth_naming = self.rules.worth_naming()
+            ignored = [path for path in found.ignored if worth_naming.verdict(path)]
+            self._left_behind[name] = (*staged.too_large, *found.repositories, *ignored)
+            if not staged.anything and filled == base:
                 self._filled[name] = base
                 return base
             commit = self._commit(tree, base, (base,))
@@ -392,6 +528,7 @@ class Shadow:
         """Packs what has piled up, now and then."""
         with suppress(GitFailed, OSError, HeadwayError):
             if self._git.last() is not None:
+                self._git.copy_borrowed()
                 self._git.run("-c", "gc.auto=3000", "gc", "--auto", "--quiet")
 
     # Around all of it

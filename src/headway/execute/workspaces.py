@@ -16,11 +16,14 @@ from secrets import token_hex
 from typing import TYPE_CHECKING
 
 from headway.core.errors import HeadwayError
+from headway.core.text import some
 from headway.execute.included_files import IncludedFiles
 from headway.execute.shadow import FilesChanged, NoCheckpoints, Shadow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
+
+    from headway.execute.checkpoint_rules import CheckpointRules
 
 _MOMENT = 0.05
 """Seconds for which saved files count as they are; what is changed meanwhile is merged like any other edit."""
@@ -199,7 +202,7 @@ class Workspaces:
         merging: Callable[[str, str], None],
     ) -> FileChanges:
         theirs = shadow.snapshot_of(workspace.name, checkpoint)
-        not_merged = tuple(workspace.included.changed()) if workspace.included is not None else ()
+        not_merged = _list_not_merged(shadow, workspace)
         committed = shadow.has_commits(workspace.name, checkpoint)
         unchanged = FileChanges(checkpoint, checkpoint, not_merged=not_merged, committed=committed)
         if theirs == checkpoint:
@@ -219,6 +222,7 @@ class Workspaces:
             except FilesChanged as error:
                 conflicts = error.paths
                 continue
+            self._last = (merged, time.monotonic())
             removed = shadow.removed(now, merged)
             return FileChanges(now, merged, tuple(files), tuple(removed), not_merged=not_merged, committed=committed)
         return FileChanges(
@@ -252,6 +256,13 @@ class Workspaces:
         self.shadow.tidy()
 
 
+def _list_not_merged(shadow: Shadow, workspace: Workspace) -> tuple[str, ...]:
+    """Return what an attempt changed or made that no checkpoint has, and that therefore stays in its worktree."""
+    included = workspace.included
+    made = [path for path in shadow.left_behind(workspace.name) if included is None or not included.has(path)]
+    return (*(included.changed() if included is not None else ()), *made)
+
+
 def open_workspaces(
     project: str,
     session: str,
@@ -260,13 +271,14 @@ def open_workspaces(
     in_memory: bool,
     in_place: bool = False,
     linked: Sequence[str] | None = None,
+    rules: CheckpointRules | None = None,
 ) -> Workspaces:
     """Open the best there is for so many attempts at once."""
     if in_memory:
         why = "The session is kept in memory, so no files are saved: no rollback."
         return Workspaces(project, session, None, False, why)
     try:
-        shadow = Shadow(project) if linked is None else Shadow(project, linked=linked)
+        shadow = Shadow(project, rules=rules) if linked is None else Shadow(project, linked=linked, rules=rules)
         shadow.remove_worktrees(lambda name: _is_left_behind(name) and not shadow.is_kept(name))
         shadow.snapshot()
     except NoCheckpoints as error:
@@ -274,12 +286,19 @@ def open_workspaces(
     except (HeadwayError, OSError) as error:
         why = _explain(f"The files cannot be saved: {error}", parallel)
         return Workspaces(project, session, None, False, why, 1)
-    if in_place:
-        return Workspaces(project, session, shadow, False, most_at_once=1)
-    if shadow.can_merge:
-        return Workspaces(project, session, shadow, True)
-    why = "This git cannot merge apart from the working tree (2.38 and later can)"
-    return Workspaces(project, session, shadow, False, _explain(why, parallel, rollback=True), 1)
+    note = _name_too_large(shadow)
+    if not in_place and shadow.can_merge:
+        return Workspaces(project, session, shadow, True, note)
+    if not in_place:
+        why = "This git cannot merge apart from the working tree (2.38 and later can)"
+        note = f"{_explain(why, parallel, rollback=True)} {note}".strip()
+    return Workspaces(project, session, shadow, False, note, 1)
+
+
+def _name_too_large(shadow: Shadow) -> str:
+    if not shadow.too_large:
+        return ""
+    return f"Files over {shadow.rules.max_file_mb} MB are not saved, merged or rolled back: {some(shadow.too_large)}."
 
 
 def _explain(why: str, parallel: int, *, rollback: bool = False) -> str:

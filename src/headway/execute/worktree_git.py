@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from headway.execute import on_disk
-from headway.execute.git import Git, UsersGit
+from headway.execute.git import Git, UsersGit, quote_path
 
 _SETTINGS = frozenset(
     {f"core.{name}" for name in ("autocrlf", "eol", "filemode", "ignorecase", "symlinks", "quotepath")}
@@ -102,7 +102,7 @@ class WorktreeGit:
             lines += ["[core]", "\tsparseCheckout = true", "\tsparseCheckoutCone = false"]
             _write(folder, "info/sparse-checkout", f"/{history.prefix}/\n")
         _write(folder, "config", "\n".join([*lines, ""]))
-        _write(folder, "objects/info/alternates", f"{_quote(objects)}\n")
+        _write(folder, "objects/info/alternates", f"{quote_path(objects)}\n")
         _write(folder, "HEAD", head)
         mark = os.path.join(root, ".git")
         on_disk.remove(mark)
@@ -154,11 +154,3 @@ def _setting(name: str, value: str) -> str:
     section, _, key = name.partition(".")
     escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'[{section}]\n\t{key} = "{escaped}"'
-
-
-def _quote(path: str) -> str:
-    """Write a path as git reads it in a list of lines."""
-    if "\n" not in path and not path.startswith('"'):
-        return path
-    escaped = path.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-    return f'"{escaped}"'

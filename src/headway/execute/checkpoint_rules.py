@@ -1,0 +1,47 @@
+"""What checkpoints leave out although nothing in the project ignores it, and how long they are kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from headway.tools.files.ignored import Ignored
+
+CACHES = (
+    *("__pycache__/", ".tox/", ".nox/", ".mypy_cache/", ".pytest_cache/", ".ruff_cache/", ".pytype/"),
+    *(".ipynb_checkpoints/", ".DS_Store"),
+)
+"""Made again by whoever needs it: never linked into a worktree, and never worth a word."""
+_DEPENDENCIES = ("node_modules/", ".venv/", "venv/")
+_SECRETS = (
+    *(".env*", "!.env.example", "!.env.sample", "!.env.template", "!.env.dist"),
+    *("*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx"),
+    *("id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", "!id_*.pub"),
+    *(".netrc", "_netrc", ".pypirc", ".git-credentials", ".htpasswd"),
+    *("credentials*.json", "service-account*.json", "service_account*.json"),
+)
+_MEGABYTE = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointRules:
+    """Files that the user's own git tracks are saved whatever their name, but not whatever their size."""
+
+    exclude: tuple[str, ...] = ()
+    """Patterns in the syntax of `.gitignore`, added to the default ones; one with `!` takes files in again."""
+    max_file_mb: int = 20
+    """Larger files are left out."""
+    keep_executions: int = 20
+    keep_days: int = 30
+    """Checkpoints of executions that are neither among the last ones nor so young are thinned out."""
+
+    @property
+    def patterns(self) -> str:
+        return "\n".join([*CACHES, *_DEPENDENCIES, *_SECRETS, *self.exclude, ""])
+
+    @property
+    def max_bytes(self) -> int:
+        return self.max_file_mb * _MEGABYTE
+
+    def worth_naming(self) -> Ignored:
+        """Return the rules for what someone may miss when it is left out: all but caches."""
+        return Ignored("\n".join([*_DEPENDENCIES, *_SECRETS, *self.exclude, *(f"!{name}" for name in CACHES)]))
