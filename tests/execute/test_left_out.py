@@ -9,10 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from headway.core.batch_events import BatchFinished, BatchStarted, ItemFinished
+from headway.core.events import Event
+from headway.core.run_events import TextDelta
 from headway.execute.checkpoint_rules import CheckpointRules
 from headway.execute.shadow import NoCheckpoints, Shadow
 from headway.execute.workspaces import Workspace, Workspaces, open_workspaces
 
+from .executing import facts, go, item, model, opened, put, runs
 from .shadows import Content, files, git, write
 
 LARGE = b"x" * 1_000_001
@@ -231,3 +235,24 @@ def test_many_new_files_are_written_as_one_pack(tmp_path: Path) -> None:
     assert files(folder) == files(tmp_path)
     objects = list((tmp_path / ".headway/checkpoints/objects").glob("??/*"))
     assert len(objects) < 10
+
+
+# What it costs
+
+
+async def test_what_saving_takes_is_shown_and_counted(tmp_path: Path) -> None:
+    put(tmp_path, {f"folder/{number}": f"{number}\n" for number in range(300)})
+    session = opened(tmp_path, [item("a")])
+    seen: list[str] = []
+
+    def watch(event: Event) -> None:
+        if isinstance(event.data, TextDelta) and event.data.kind == "progress":
+            seen.append(event.data.text)
+
+    result = await go(session, model(a=runs("echo x > y")), on_event=watch)
+    assert seen == ["Saving the project's files… 300 files"]
+    started, done = facts(session, BatchStarted)[0], facts(session, ItemFinished)[0]
+    assert 0 < started.saving_seconds <= result.seconds
+    assert 0 < done.saving_seconds <= done.seconds
+    finished = facts(session, BatchFinished)[0]
+    assert finished.saving_seconds >= max(started.saving_seconds, done.saving_seconds)

@@ -23,9 +23,13 @@ _TEXTS = {
     "private_hosts": _HOST,
     "env": st.from_regex(r"[A-Z_][A-Z0-9_]{0,8}", fullmatch=True),
     "linked": _WORD | st.builds("{}/{}".format, _WORD, _WORD),
+    "checkpoint_exclude": _WORD | st.builds("!{}/*.{}".format, _WORD, _WORD),
 }
 _WHOLES = {
     "parallel": st.integers(1, 64),
+    "checkpoint_max_file_mb": st.integers(1, 10_000),
+    "keep_executions": st.integers(1, 10**6),
+    "keep_days": st.integers(0, 10**6),
     "max_rounds": st.integers(1, 10**12),
     "max_tokens": st.integers(1, 10**12),
     "limits.output_chars": st.integers(1_000, 1_000_000),
@@ -39,7 +43,7 @@ _WHOLES = {
 
 def values(name: str) -> st.SearchStrategy[object]:
     """Values that the setting of that name may have."""
-    if name in ("allow", "hosts", "private_hosts", "env", "linked"):
+    if name in ("allow", "hosts", "private_hosts", "env", "linked", "checkpoint_exclude"):
         return st.lists(_TEXTS[name], max_size=4).map(tuple)
     if name in _TEXTS:
         return _TEXTS[name]

@@ -192,6 +192,18 @@ def test_what_was_rolled_back_is_no_longer_changed() -> None:
     assert "rolled back at 2026-01-02 03:05:21 UTC: a.py" in report_markdown(record)
 
 
+def test_what_saving_files_took_is_said_where_it_counts() -> None:
+    def line(seconds: float) -> str:
+        story = Story(item("a", "First")).execution(1).start("a").wait(12).finish("a")
+        story.record(BatchFinished("complete", 1, 0, 1, 12.0, (), seconds)).end("all_done")
+        record = story.record_of()
+        assert record["executions"][0]["saving_seconds"] == seconds
+        return report_markdown(record)
+
+    assert "9.7 s for saving and merging files" in line(9.7)
+    assert "saving" not in line(0.2)
+
+
 # what goes on, and what was cut off
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from headway.core.batch_events import BatchFinished
     from headway.core.session import Session
     from headway.execute import BatchResult
+    from headway.execute.checkpoint_rules import CheckpointRules
     from headway.settings.model import Settings
     from headway.tools.approvals import Approvals, Ask
 
@@ -221,6 +222,17 @@ def resume_with(wanted: Execution, program: str = "headway ") -> str:
     return f"{program}todos {' '.join(words)}"
 
 
+def checkpoint_rules(settings: Settings) -> CheckpointRules:
+    from headway.execute.checkpoint_rules import CheckpointRules
+
+    return CheckpointRules(
+        settings.checkpoint_exclude,
+        settings.checkpoint_max_file_mb,
+        settings.keep_executions,
+        settings.keep_days,
+    )
+
+
 async def begun(
     session: Session, settings: Settings, wanted: Execution, approvals: Approvals, model: str, folder: str
 ) -> BatchResult:
@@ -239,6 +251,7 @@ async def begun(
         project=folder,
         linked=settings.linked,
         in_place=wanted.in_place,
+        checkpoints=checkpoint_rules(settings),
     )
     if wanted.mode is not None:
         how["mode"] = Mode(wanted.mode)

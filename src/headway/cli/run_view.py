@@ -129,6 +129,9 @@ class RunView:
             if last:
                 self._box.note(f"  {last}")
             return
+        if data.kind == "progress":
+            self._box.note(data.text)
+            return
         if data.kind != "text":
             self._box.note("Thinking …")
             return

@@ -35,6 +35,8 @@ class BatchStarted(Value):
     """Why something is not as it could be."""
     in_place: bool = False
     """Whether that was wanted."""
+    saving_seconds: float = 0.0
+    """What saving the project's files took before anything could begin."""
 
 
 @dataclass(eq=False, repr=False, slots=True)
@@ -110,6 +112,8 @@ class ItemFinished(Value):
     """Whether it made commits, which came back as files."""
     worktree: str | None = None
     """Where its files are kept until the next attempt, relative to the project."""
+    saving_seconds: float = 0.0
+    """How much of `seconds` it took to save files, to make its worktree and to merge."""
 
 
 @dataclass(eq=False, repr=False, slots=True)
@@ -121,6 +125,8 @@ class BatchFinished(Value):
     total: int
     seconds: float
     failed_items: tuple[str, ...] = ()
+    saving_seconds: float = 0.0
+    """What saving, worktrees and merging took of it, the sum of what went on at the same time."""
 
 
 @dataclass(eq=False, repr=False, slots=True)

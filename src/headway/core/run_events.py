@@ -47,7 +47,7 @@ class TextDelta(Value):
 
     text: str
     kind: str = "text"
-    """`text`, `reasoning` or `output` (what a tool prints while it runs)."""
+    """`text`, `reasoning`, `output` (what a tool prints while it runs) or `progress` (what takes long, in a line)."""
     call_id: str | None = None
 
 

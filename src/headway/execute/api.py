@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from headway.core.events import Event
     from headway.core.graph import Waiting
     from headway.core.session import Session
+    from headway.execute.checkpoint_rules import CheckpointRules
     from headway.tools.base import Tool
     from headway.tools.effects import Mode, ModeName
     from headway.tools.functions import Function
@@ -63,6 +64,8 @@ class How(TypedDict, total=False):
     Tools that belong to no folder may be given as they are."""
     linked: Sequence[str] | None
     """Ignored folders that work needs, to be linked into the worktrees."""
+    checkpoints: CheckpointRules | None
+    """What checkpoints leave out, and how long they are kept."""
     in_place: bool
     """Work in the project's own files, one item at a time, instead of in worktrees. Nothing is ever restored there."""
 
@@ -124,7 +127,7 @@ async def _executed(session: Session, model: str | Model, options: Options, how:
             # First of all the session is taken: what another execution has under way is not to be touched.
             recorder.begin(task, model if isinstance(model, str) else model.model_id, 0)
             try:
-                opened = partial(_opened, session, options, folder, how.get("linked"))
+                opened = partial(_opened, session, options, folder, how, _show_progress(recorder))
                 workspaces = await undisturbed(asyncio.to_thread(opened))
                 tools = _for_folders(how.get("tools"), config, isolated=workspaces.isolated)
             except BaseException as error:
@@ -136,7 +139,18 @@ async def _executed(session: Session, model: str | Model, options: Options, how:
         await undisturbed(asyncio.to_thread(_delivered, end_delivery, unsubscribe))
 
 
-def _opened(session: Session, options: Options, folder: str, linked: Sequence[str] | None) -> Workspaces:
+def _show_progress(recorder: Recorder) -> Callable[[int], None]:
+    """Return a function that tells whoever watches how many files are saved; called in a thread."""
+    loop = asyncio.get_running_loop()
+
+    def show(files: int) -> None:
+        line = f"Saving the project's files… {files:,} file{'' if files == 1 else 's'}"
+        loop.call_soon_threadsafe(recorder.live, line, "progress")
+
+    return show
+
+
+def _opened(session: Session, options: Options, folder: str, how: How, on_saving: Callable[[int], None]) -> Workspaces:
     in_memory = project_of(session) is None
     return open_workspaces(
         folder,
@@ -144,7 +158,9 @@ def _opened(session: Session, options: Options, folder: str, linked: Sequence[st
         parallel=options.parallel,
         in_memory=in_memory,
         in_place=options.in_place,
-        linked=linked,
+        linked=how.get("linked"),
+        rules=how.get("checkpoints"),
+        on_saving=on_saving,
     )
 
 

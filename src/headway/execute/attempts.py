@@ -126,7 +126,8 @@ class Attempts:
         todo = state.list_of(self._session.agent_id).items[todo.id]
         work = self._work(self._prompt(todo), started.agent, workspace, config)
         task = asyncio.create_task(work, name=f"headway item {shown(todo.id, 40)}")
-        return Attempt(todo, number, started.agent, workspace, task, time.monotonic(), events[-1].version, alone)
+        began = time.monotonic() - workspace.saving_seconds
+        return Attempt(todo, number, started.agent, workspace, task, began, events[-1].version, alone)
 
     async def _work(self, prompt: str, agent: str, workspace: Workspace, config: LoopConfig) -> Outcome:
         folder = await self._workspaces.prepare(workspace)
@@ -317,6 +318,7 @@ class Attempts:
             changes.by_others,
             changes.committed,
             os.path.relpath(one.workspace.folder, self._workspaces.project) if keep else None,
+            round(one.workspace.saving_seconds, 3),
         )
         _, state = self._session.log.change(
             lambda state: FinishItem(self._session.agent_id, EXECUTOR, now(), self._recorder.run_id, finished, evidence)

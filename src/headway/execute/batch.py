@@ -67,7 +67,7 @@ class Batch:
         self._tokens, self._cost = 0, 0.0
         self._paused: set[str] = set()
         """Sub-agents that were told to pause."""
-        self._began = time.monotonic()
+        self._began = time.monotonic() - workspaces.saving_seconds
         self._schedule = Schedule(self._takes, in_order=self._parallel == 1)
 
     # beginning and end
@@ -120,11 +120,15 @@ class Batch:
             workspaces.isolated,
             workspaces.note,
             options.in_place,
+            round(workspaces.saving_seconds, 3),
         )
 
     def _finished(self, result: BatchResult) -> BatchFinished:
         completed, failed = len(result.completed), len(result.failed)
-        return BatchFinished(str(result.outcome), completed, failed, result.total, result.seconds, result.failed)
+        saving = round(self._workspaces.saving_seconds, 3)
+        return BatchFinished(
+            str(result.outcome), completed, failed, result.total, result.seconds, result.failed, saving
+        )
 
     def _result(self, ending: Ending | None) -> BatchResult:
         run = self._session.run

@@ -40,6 +40,7 @@ _RULES = "rules"
 _MOMENT = 1.0
 """Seconds for which a worktree that was looked at counts as it was then."""
 _MANY = 200
+_MUCH = 20_000_000
 _IN_ONE_PACK = ("-c", "core.bigFileThreshold=0", "-c", "pack.compression=1")
 _ATTEMPT = "attempt"
 """A file that says for which todo the files of a worktree are kept."""
@@ -102,6 +103,8 @@ class Shadow:
         self._compared: tuple[tuple[str, str], list[Change]] | None = None
         """Two commits and what differs between them, asked for last."""
         self._filled: dict[str, str] = {}  # worktree → the commit whose files its index has
+        self.on_saving: Callable[[int], None] | None = None
+        """Is told how many files are saved, where that may take a while."""
         self.too_large: tuple[str, ...] = ()
         """Files of the project that its last checkpoint leaves out because of their size."""
         self._repositories: tuple[str, ...] = ()
@@ -210,7 +213,7 @@ class Shadow:
     def _stage(self, tree: Tree, said: Sequence[tuple[str, str]], also: Sequence[str] = ()) -> _Staged:
         """Take into the index what differs from it."""
         in_project = tree.root == self._project
-        take, drop, too_large, skipped = list[str](), list[str](), list[str](), 0
+        take, drop, too_large, skipped, bytes_taken = list[str](), list[str](), list[str](), 0, 0
         for letters, path in [*said, *(("??", path) for path in also)]:
             if letters[1] == " " or path.partition("/")[0] == FOLDER:
                 continue  # not of the files; Headway's own
@@ -226,6 +229,9 @@ class Shadow:
                 skipped += 1
             elif in_project or not self._is_link_home(tree.root, path):
                 take.append(path)
+                bytes_taken += size
+        if self.on_saving is not None and (len(take) >= _MANY or bytes_taken >= _MUCH):
+            self.on_saving(len(take))
         if drop:
             self._drop(tree, drop)
         for some_paths, settings in self._in_packs(take):

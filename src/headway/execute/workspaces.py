@@ -10,7 +10,7 @@ import asyncio
 import os
 import threading
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from secrets import token_hex
 from typing import TYPE_CHECKING
@@ -21,7 +21,7 @@ from headway.execute.included_files import IncludedFiles
 from headway.execute.shadow import FilesChanged, NoCheckpoints, Shadow
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Generator, Sequence
 
     from headway.execute.checkpoint_rules import CheckpointRules
 
@@ -65,6 +65,8 @@ class Workspace:
     ready: bool = False
     """Whether its files were there to be worked on."""
     included: IncludedFiles | None = None
+    saving_seconds: float = 0.0
+    """What it took so far to save files, to make the worktree and to merge."""
 
 
 @dataclass(slots=True)
@@ -76,6 +78,8 @@ class Workspaces:
     """Whether each attempt has a worktree."""
     note: str = ""
     """Why something is not as it could be."""
+    saving_seconds: float = 0.0
+    """What all saving, worktrees and merging took so far."""
     most_at_once: int | None = None
     """How many attempts may work at once; None: any number."""
     _merging: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -94,11 +98,23 @@ class Workspaces:
         """Save the project's files and return where the next attempt at a todo is to work."""
         if self.shadow is None:
             return Workspace(todo_id, self.project)
+        workspace = Workspace(todo_id, self.project)
         async with self._merging:
-            checkpoint = await self._save(self.shadow)
-        if not self.isolated:
-            return Workspace(todo_id, self.project, checkpoint)
-        return Workspace(todo_id, "", checkpoint, self._kept.pop(todo_id, "") or self._free_name())
+            with self._counted(workspace):
+                workspace.checkpoint = await self._save(self.shadow)
+        if self.isolated:
+            workspace.folder, workspace.name = "", self._kept.pop(todo_id, "") or self._free_name()
+        return workspace
+
+    @contextmanager
+    def _counted(self, workspace: Workspace) -> Generator[None]:
+        began = time.monotonic()
+        try:
+            yield
+        finally:
+            took = time.monotonic() - began
+            workspace.saving_seconds += took
+            self.saving_seconds += took
 
     def _free_name(self) -> str:
         if not self._free:
@@ -114,7 +130,8 @@ class Workspaces:
     async def prepare(self, workspace: Workspace) -> str:
         """Fill the folder with the files as they were when they were saved; return it."""
         if workspace.name and self.shadow is not None and workspace.checkpoint is not None:
-            workspace.folder = await asyncio.to_thread(self._fill, self.shadow, workspace, workspace.checkpoint)
+            with self._counted(workspace):
+                workspace.folder = await asyncio.to_thread(self._fill, self.shadow, workspace, workspace.checkpoint)
         workspace.ready = True
         return workspace.folder
 
@@ -172,7 +189,8 @@ class Workspaces:
             return FileChanges(checkpoint, checkpoint)
         collect = self._merge if workspace.name else self._compare
         async with self._merging:
-            return await asyncio.to_thread(collect, shadow, workspace, checkpoint, wanted, written, merging)
+            with self._counted(workspace):
+                return await asyncio.to_thread(collect, shadow, workspace, checkpoint, wanted, written, merging)
 
     def _compare(
         self,
@@ -272,27 +290,33 @@ def open_workspaces(
     in_place: bool = False,
     linked: Sequence[str] | None = None,
     rules: CheckpointRules | None = None,
+    on_saving: Callable[[int], None] | None = None,
 ) -> Workspaces:
-    """Open the best there is for so many attempts at once."""
+    """Open the best there is for so many attempts at once.
+
+    `on_saving` is told how many files are saved where that may take a while.
+    """
+    began = time.monotonic()
     if in_memory:
         why = "The session is kept in memory, so no files are saved: no rollback."
         return Workspaces(project, session, None, False, why)
     try:
         shadow = Shadow(project, rules=rules) if linked is None else Shadow(project, linked=linked, rules=rules)
+        shadow.on_saving = on_saving
         shadow.remove_worktrees(lambda name: _is_left_behind(name) and not shadow.is_kept(name))
         shadow.snapshot()
     except NoCheckpoints as error:
-        return Workspaces(project, session, None, False, _explain(str(error), parallel), 1)
+        return Workspaces(project, session, None, False, _explain(str(error), parallel), most_at_once=1)
     except (HeadwayError, OSError) as error:
         why = _explain(f"The files cannot be saved: {error}", parallel)
-        return Workspaces(project, session, None, False, why, 1)
-    note = _name_too_large(shadow)
+        return Workspaces(project, session, None, False, why, most_at_once=1)
+    note, took = _name_too_large(shadow), time.monotonic() - began
     if not in_place and shadow.can_merge:
-        return Workspaces(project, session, shadow, True, note)
+        return Workspaces(project, session, shadow, True, note, took)
     if not in_place:
         why = "This git cannot merge apart from the working tree (2.38 and later can)"
         note = f"{_explain(why, parallel, rollback=True)} {note}".strip()
-    return Workspaces(project, session, shadow, False, note, 1)
+    return Workspaces(project, session, shadow, False, note, took, most_at_once=1)
 
 
 def _name_too_large(shadow: Shadow) -> str:

@@ -137,6 +137,9 @@ class Transcript:
         if data.kind == "output":
             self.output = data.text.rstrip().rpartition("\n")[2] or self.output
             return []
+        if data.kind == "progress":
+            self._doing(data.text)
+            return []
         if data.kind != "text":
             if self.doing != "Thinking":
                 self._doing("Thinking")

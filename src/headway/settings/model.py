@@ -100,6 +100,14 @@ def _linked(text: str) -> str:
     return text
 
 
+def _pattern(text: str) -> str:
+    if not text.strip() or not text.isprintable() or text.startswith("#"):
+        raise ValueError(
+            f"Expected a pattern as in .gitignore, such as '*.sqlite' or 'data/', received '{shown(text)}'"
+        )
+    return text
+
+
 def _variable(text: str) -> str:
     if not _VARIABLE.fullmatch(text):
         raise ValueError(f"Expected the name of an environment variable, received '{shown(text)}'")
@@ -133,6 +141,14 @@ class Settings(BaseModel):
     """Items that are worked on at once."""
     linked: tuple[Annotated[str, AfterValidator(_linked)], ...] = (".venv", "venv", "node_modules")
     """Ignored folders that items which run at once need in the folders they work in."""
+    checkpoint_exclude: tuple[Annotated[str, AfterValidator(_pattern)], ...] = ()
+    """Further files that are not saved, in the syntax of `.gitignore`; one with `!` is saved after all."""
+    checkpoint_max_file_mb: int = Field(default=20, ge=1, le=10_000)
+    """Larger files are not saved."""
+    keep_executions: int = Field(default=20, ge=1)
+    """Executions whose checkpoints are kept, however old they are."""
+    keep_days: int = Field(default=30, ge=0)
+    """Days for which checkpoints are kept, however many there are."""
     max_rounds: int = Field(default=50, ge=1)
     """Rounds of a run."""
     max_cost: float | None = Field(default=None, gt=0, allow_inf_nan=False)

@@ -204,6 +204,7 @@ def _execution(execution: Execution, needs: Mapping[str, Sequence[str]], until: 
         "attempts": len(attempts),
         "retried": len(attempts) - len(last),
         "conflicts": sum(attempt.outcome == CONFLICT for attempt in attempts),
+        "saving_seconds": (finished or asked).saving_seconds,
         "serial_seconds": serial,
         "speed_up": round(serial / seconds, 2) if compared else None,
         "timeline": _bars([(each, each.started_at, each.ended_at) for each in attempts], execution.started_at, until),

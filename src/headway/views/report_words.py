@@ -287,6 +287,8 @@ def execution_line(execution: Mapping[str, Any]) -> list[str]:
     done = f"{execution['completed']:,} of {number_of(execution['total'], 'item')} completed"
     failed = f", {execution['failed']:,} failed" if execution["failed"] else ""
     took = f"{lasted(execution['seconds'])}{'' if execution['outcome'] else ' so far'}"
+    if execution["saving_seconds"] >= 1:
+        took += f" ({lasted(execution['saving_seconds'])} for saving and merging files)"
     parts = [f"{done}{failed}", took, number_of(execution["parallel"], "worker")]
     if execution["mode"]:
         parts.append(f"mode {text_of(execution['mode'], MAX_ID)}")
