@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from contextlib import suppress
 
 import click
 
@@ -15,7 +17,7 @@ from headway.core.model import FINISHED
 from headway.core.session import Session
 from headway.core.store import Store
 from headway.core.text import cut, neutral, shown
-from headway.project import DEFAULT_SESSION
+from headway.project import DEFAULT_SESSION, headway_folder
 
 NEW = "new"
 """What stands for a session that is not there yet."""
@@ -114,6 +116,18 @@ def begin(chosen: Chosen, name: str | None) -> None:
         click.echo(f"Note: {left}")
 
 
+def _forget_files(chosen: Chosen, store: Store, name: str) -> None:
+    """Remove the worktrees and checkpoints that only this session used."""
+    if not os.path.isdir(os.path.join(headway_folder(chosen.folder()), "checkpoints")):
+        return
+    from headway.execute.git import GitFailed, NoCheckpoints
+    from headway.execute.shadow import Shadow
+    from headway.execute.thinning import forget_session
+
+    with suppress(NoCheckpoints, GitFailed, OSError):  # they go later, with age
+        forget_session(store, Shadow(chosen.folder()), name)
+
+
 @sessions.command()
 @click.argument("name", shell_complete=complete_sessions)
 @click.option("--yes", is_flag=True, help="Do not ask.")
@@ -133,6 +147,7 @@ def delete(chosen: Chosen, name: str, yes: bool) -> None:
         if not click.confirm(f"Delete '{shown(name)}' with its whole history?"):
             click.echo("Nothing was deleted.")
             return
+    _forget_files(chosen, store, name)
     store.delete(name)
     if chosen.json:
         print_json({"deleted": name})

@@ -20,6 +20,7 @@ from headway.core.model import Status, Todo
 from headway.core.text import shown
 from headway.execute.batch import Batch, blocked_by_execution
 from headway.execute.options import BatchResult, Ending, Options
+from headway.execute.thinning import thin_out_in_passing
 from headway.execute.undisturbed import undisturbed
 from headway.execute.worker import Means, Tools
 from headway.execute.workspaces import Workspaces, open_workspaces
@@ -134,7 +135,10 @@ async def _executed(session: Session, model: str | Model, options: Options, how:
                 recorder.end("cancelled" if isinstance(error, asyncio.CancelledError) else "error", str(error))
                 raise
             means = Means(model, tools, approvals, config, how.get("limits"), base_url, options.require_evidence)
-            return await Batch(session, options, recorder, means, workspaces).run(str(approvals.mode))
+            try:
+                return await Batch(session, options, recorder, means, workspaces).run(str(approvals.mode))
+            finally:
+                await undisturbed(asyncio.to_thread(thin_out_in_passing, session, workspaces.shadow))
     finally:
         await undisturbed(asyncio.to_thread(_delivered, end_delivery, unsubscribe))
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from contextlib import suppress
+from dataclasses import asdict, dataclass, fields
 
 from headway.tools.files.ignored import Ignored
 
@@ -37,6 +39,19 @@ class CheckpointRules:
     @property
     def patterns(self) -> str:
         return "\n".join([*CACHES, *_DEPENDENCIES, *_SECRETS, *self.exclude, ""])
+
+    def as_text(self) -> str:
+        """Return them as they are noted in the repository of checkpoints; also what differs between versions."""
+        return json.dumps({**asdict(self), "patterns": self.patterns})
+
+    @classmethod
+    def parse(cls, text: bytes | None) -> CheckpointRules:
+        """Return the rules that were noted; the default ones where nothing usable was."""
+        with suppress(ValueError, TypeError, KeyError):
+            noted = json.loads(text or b"")
+            names = (each.name for each in fields(cls) if each.name != "exclude")
+            return cls(tuple(noted["exclude"]), *(int(noted[name]) for name in names))
+        return cls()
 
     @property
     def max_bytes(self) -> int:

@@ -232,9 +232,10 @@ class Git:
 
     def copy_borrowed(self) -> None:
         """Copy what the commits need of another repository's objects, as far as that was not done yet."""
-        done = set((on_disk.read(os.path.join(self.folder, _COPIED)) or b"").decode().split())
-        commits = {name for name in (*self.kept(), self.last() or "") if name}
-        if not commits - done or not on_disk.read(os.path.join(self.folder, _BORROWED_FROM)):
+        done = set((self.read(_COPIED) or b"").decode().split())
+        kept = (ref.rpartition("/")[2] for ref in self.kept_refs())
+        commits = {name for name in (*kept, self.last() or "") if name}
+        if not commits - done or not self.read(_BORROWED_FROM):
             return
         lines = [*sorted(commits - done), *(f"^{name}" for name in sorted(commits & done))]
         packs = os.path.join(self.folder, "objects", "pack", "pack")
@@ -242,9 +243,18 @@ class Git:
         self.run("pack-objects", *options, stdin="".join(f"{line}\n" for line in lines).encode())
         self.put(_COPIED, "".join(f"{name}\n" for name in sorted(commits)))
 
-    def kept(self) -> list[str]:
-        """Return the commits that are kept though no snapshot follows them."""
-        return os.listdir(os.path.join(self.folder, _KEPT))
+    def kept_refs(self) -> list[str]:
+        """Return the names of what keeps commits that no snapshot follows: each ends with its commit."""
+        return self.run("for-each-ref", "--format=%(refname)", _KEPT).decode().split()
+
+    def missing(self, commits: Iterable[str]) -> set[str]:
+        """Return those of the commits that are not there."""
+        asked = set(commits)
+        printed = self.run("cat-file", "--batch-check", stdin="".join(f"{name}\n" for name in asked).encode())
+        return {line.split()[0] for line in printed.decode().splitlines() if line.endswith(" missing")}
+
+    def read(self, part: str) -> bytes | None:
+        return on_disk.read(os.path.join(self.folder, part))
 
     def contents(self, blobs: Iterable[str]) -> dict[str, bytes]:
         """Return blob → its content."""

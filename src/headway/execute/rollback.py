@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from headway.core.session import Session
 
 _LEASE = 60.0
+_THINNED = (
+    "{}: its checkpoint was thinned out. To keep more from now on, raise the settings keep_executions or keep_days."
+)
 _TRIES = 5
 """How often a reversal is made anew because someone changes the files meanwhile."""
 _MOST_WEIGHED = 20
@@ -103,6 +106,8 @@ def diff_todo(session: Session, todo_id: str, *, project: str | os.PathLike[str]
             raise NotRunnable(f"'{shown(todo_id, 40)}' was not executed in this session, or was rolled back.")
         return ""
     shadow = open_shadow(session, project)
+    if shadow.repository.missing(name for pair in pairs for name in pair):
+        raise NotRunnable(_THINNED.format(f"What '{shown(todo_id, 40)}' changed cannot be shown"))
     return "".join(shadow.diff(before, after) for before, after in pairs)
 
 
@@ -179,6 +184,11 @@ def _reverse(
     if not any(change.todo_id == todo_id for change in changes):
         return (), ItemRolledBack(todo_id, ())
     shadow = open_shadow(session, project)
+    missing = shadow.repository.missing(name for change in changes for name in (change.before, change.after))
+    thinned = [change for change in changes if not missing.isdisjoint((change.before, change.after))]
+    if any(change.todo_id == todo_id for change in thinned):
+        raise NotRunnable(_THINNED.format(f"'{shown(todo_id, 40)}' cannot be rolled back"))
+    changes = [change for change in changes if change not in thinned]
     tries = _TRIES
     while True:
         saved = shadow.snapshot()

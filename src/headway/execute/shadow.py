@@ -36,7 +36,7 @@ __all__ = ["FilesChanged", "NoCheckpoints", "Shadow"]
 _PATTERNS = "info/left-out"
 _USERS_EXCLUDES = "info/users-excludes"
 _RULES = "rules"
-"""A file that says which rules the index follows."""
+"""A file that says which rules the index follows; they hold until others are given."""
 _MOMENT = 1.0
 """Seconds for which a worktree that was looked at counts as it was then."""
 _MANY = 200
@@ -94,8 +94,8 @@ class Shadow:
         self._worktrees = os.path.join(folder, "worktrees")
         self._staging = os.path.join(folder, "checkpoints", "staging")
         self._linked = tuple(linked)
-        self.rules = rules or CheckpointRules()
         self._git = Git(program, os.path.join(folder, "checkpoints"))
+        self.rules = CheckpointRules.parse(self._git.read(_RULES)) if rules is None else rules
         self._users = UsersGit(program, self._project)
         self._worktree_git = WorktreeGit(self._git, self._users)
         self._trees: dict[str, str] = {}
@@ -115,6 +115,14 @@ class Shadow:
         """Worktree → what its last snapshot leaves out, though it is not a cache."""
         version = subprocess.run([program, "version"], capture_output=True, check=False).stdout
         self.can_merge = [int(part) for part in re.findall(rb"\d+", version)[:2]] >= [2, 38]
+
+    @property
+    def project(self) -> str:
+        return self._project
+
+    @property
+    def repository(self) -> Git:
+        return self._git
 
     # The project
 
@@ -174,9 +182,8 @@ class Shadow:
 
     def _follow_new_rules(self, tree: Tree, tracked: Sequence[str]) -> None:
         """Take out of the index what was saved once, and is to be left out from now on."""
-        mark = os.path.join(self._git.folder, _RULES)
-        text = f"{self.rules.max_bytes}\n{self.rules.patterns}"
-        if on_disk.read(mark) == os.fsencode(text):
+        text = self.rules.as_text()
+        if self._git.read(_RULES) == os.fsencode(text):
             return
         options = ("--cached", "--ignored", f"--exclude-from={os.path.join(self._git.folder, _PATTERNS)}")
         drop = set(paths_in(self._git.run("ls-files", "-z", *options, tree=tree))) - set(tracked)
@@ -468,9 +475,17 @@ class Shadow:
         return os.path.lexists(os.path.join(self._git.folder, "indexes", name, _ATTEMPT))
 
     def is_kept_for(self, name: str, session: str, todo_id: str) -> bool:
+        return self._kept_for(name) == [session, todo_id]
+
+    def session_of(self, name: str) -> str | None:
+        """Return the session for which the files of a worktree are kept."""
+        kept_for = self._kept_for(name)
+        return kept_for[0] if kept_for else None
+
+    def _kept_for(self, name: str) -> list[str]:
         with suppress(OSError, ValueError), open(os.path.join(self._git.folder, "indexes", name, _ATTEMPT)) as file:
-            return json.load(file) == [session, todo_id]
-        return False
+            return json.load(file)
+        return []
 
     def _fill(self, tree: Tree, commit: str) -> None:
         top = self._top_of(tree.root)

@@ -1,0 +1,80 @@
+"""Checkpoints are thinned out: those of the last executions and days stay, others make room."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from headway import Session
+from headway.core.errors import NotRunnable
+from headway.execute import roll_back
+from headway.execute.checkpoint_rules import CheckpointRules
+from headway.execute.shadow import Shadow
+from headway.execute.thinning import forget_session, list_executions, thin_out
+
+from .executing import item, model, one, opened, put, runs, texts
+from .shadows import git
+
+FEW = CheckpointRules(keep_executions=1, keep_days=0)
+
+
+async def execute_each(folder: Path, *todo_ids: str, session: str = "default") -> Session:
+    """Each in an execution of its own."""
+    opened_session = opened(folder, [item(todo_id) for todo_id in todo_ids], session)
+    for todo_id in todo_ids:
+        assert (await one(opened_session, todo_id, model(**{todo_id: runs(f"echo {todo_id} > {todo_id}.txt")}))).ok
+    return opened_session
+
+
+def commits(shadow: Shadow) -> set[str]:
+    return set(git(shadow.repository.folder, "rev-list", "--all", "HEAD").split())
+
+
+async def test_checkpoints_of_young_executions_are_kept(folder: Path) -> None:
+    session = await execute_each(folder, "a", "b")
+    shadow = Shadow(folder)
+    before = commits(shadow)
+    assert thin_out(session.store, shadow) == 0
+    assert commits(shadow) == before
+
+
+async def test_the_last_executions_can_be_rolled_back_and_older_ones_say_why_not(folder: Path) -> None:
+    session = await execute_each(folder, "a", "b")
+    put(folder, {"readme.txt": "changed by hand\n"})
+    shadow = Shadow(folder, rules=FEW)
+    shadow.snapshot()
+    assert thin_out(session.store, shadow, at_once=True) > 0
+    git(shadow.repository.folder, "fsck", "--strict", "--no-dangling")
+    with pytest.raises(NotRunnable, match=r"'a' cannot be rolled back: its checkpoint was thinned out"):
+        roll_back(session, "a")
+    assert roll_back(session, "b").files == ("b.txt",)
+    assert texts(folder) == {"a.txt": "a\n", "readme.txt": "changed by hand\n"}
+
+
+async def test_thinning_gives_the_room_back(folder: Path) -> None:
+    (folder / "big.bin").write_bytes(os.urandom(1_000_000))
+    session = await execute_each(folder, "a")
+    (folder / "big.bin").unlink()
+    await execute_each(folder, "b", session="later")
+
+    def size() -> int:
+        return sum(path.stat().st_size for path in (folder / ".headway/checkpoints").rglob("*") if path.is_file())
+
+    before = size()
+    thin_out(session.store, Shadow(folder, rules=FEW), at_once=True)
+    assert before > 1_000_000 > size()
+
+
+async def test_what_only_a_deleted_session_used_goes_with_it(folder: Path) -> None:
+    mine = await execute_each(folder, "a", session="mine")
+    yours = await execute_each(folder, "b", session="yours")
+    shadow = Shadow(folder)
+    own = {each.session: each.commits for each in list_executions(mine.store)}
+    forget_session(mine.store, shadow, "mine")
+    mine.store.delete("mine")
+    there = commits(shadow)
+    assert own["yours"] <= there
+    assert not (own["mine"] - own["yours"]) & there
+    assert roll_back(yours, "b").files == ("b.txt",)
