@@ -39,6 +39,7 @@ class Command(NamedTuple):
 
 
 COMMANDS = {
+    "clean": Command("headway.cli.clean", "clean", "Show what .headway holds, and free some of it."),
     "completion": Command(
         "headway.cli.completion",
         "completion",

@@ -1,0 +1,213 @@
+"""`headway clean`: what `.headway` holds, with sizes, and freeing what is asked for."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import click
+
+from headway.cli.options import Chosen, of_project, print_json
+from headway.core.errors import HeadwayError
+from headway.core.log import Log
+from headway.core.session import Session
+from headway.core.text import shown
+from headway.project import FILE, headway_folder
+
+if TYPE_CHECKING:
+    from headway.core.store import Store
+    from headway.execute.shadow import Shadow
+
+PARTS = {
+    "checkpoints": "saved files, which rollback and diff need",
+    "worktrees": "files of attempts that did not end well, and their copies of ignored files",
+    "outputs": "answers of tools that were too long for the model",
+    "reports": "reports as HTML",
+}
+"""Folders of `.headway` that can be emptied."""
+_LOG = (FILE, f"{FILE}-wal", f"{FILE}-shm")
+_UNITS = {"d": 86_400, "h": 3_600, "w": 7 * 86_400}
+
+
+class AgeType(click.ParamType[float]):
+    """`30d`, `12h` or `2w`, in seconds."""
+
+    name = "age"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        found = re.fullmatch(r"(\d{1,6})([dhw])", str(value).strip().lower())
+        if found is None:
+            self.fail(f"'{shown(value)}' is not an age; write it as 30d, 12h or 2w.")
+        return float(found[1]) * _UNITS[found[2]]
+
+
+@click.command()
+@click.argument("what", nargs=-1, type=click.Choice([*PARTS]))
+@click.option("--all", "everything", is_flag=True, help="Free all parts that can be freed.")
+@click.option("--older-than", metavar="AGE", type=AgeType(), help="Only what is older: 30d, 12h, 2w.")
+@click.option("--dry-run", is_flag=True, help="Say what would go, and keep it.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@of_project
+def clean(
+    chosen: Chosen, what: tuple[str, ...], everything: bool, older_than: float | None, dry_run: bool, yes: bool
+) -> None:
+    """Show what .headway holds, or free checkpoints, worktrees, outputs or reports.
+
+    Sessions and settings are never touched; a session is deleted with headway sessions delete.
+    """
+    folder = headway_folder(chosen.folder())
+    parts = [part for part in PARTS if everything or part in what]
+    sizes = measure(folder)
+    if not parts:
+        _show(folder, sizes, as_json=chosen.json)
+        return
+    store = chosen.store()
+    _refuse_while_running(store)
+    if dry_run:
+        _say(chosen, {part: sizes[part] for part in parts}, older_than, "Would free")
+        return
+    if not yes:
+        _confirm(parts, older_than)
+    for part in parts:
+        free(part, folder, store, older_than)
+    left = measure(folder)
+    _say(chosen, {part: max(sizes[part] - left[part], 0) for part in parts}, None, "Freed")
+
+
+def measure(folder: str) -> dict[str, int]:
+    """Return how many bytes each part takes on the disk."""
+    sizes = {"log": 0, **dict.fromkeys(PARTS, 0), "other": 0}
+    for name in _list(folder):
+        part = "log" if name in _LOG else name if name in PARTS else "other"
+        sizes[part] += _size(os.path.join(folder, name))
+    return sizes
+
+
+def _list(folder: str) -> list[str]:
+    try:
+        return sorted(os.listdir(folder))
+    except FileNotFoundError:
+        return []
+
+
+def _size(path: str) -> int:
+    """Return the bytes of a file, or of all in a folder; a file with several names counts once."""
+    seen: set[tuple[int, int]] = set()
+    total = 0
+    queue = [path]
+    while queue:
+        at = queue.pop()
+        with suppress(OSError):
+            status = os.lstat(at)
+            if stat.S_ISDIR(status.st_mode):
+                queue += [entry.path for entry in os.scandir(at)]
+            elif (status.st_dev, status.st_ino) not in seen:
+                seen.add((status.st_dev, status.st_ino))
+                total += status.st_size
+    return total
+
+
+def free(part: str, folder: str, store: Store, older_than: float | None) -> None:
+    """Empty a part of `.headway`, or what is older in it."""
+    from headway.execute import on_disk
+
+    place = os.path.join(folder, part)
+    if os.path.islink(place):
+        raise HeadwayError(f"'{shown(place, 300)}' is a link, which is not followed; remove it.")
+    if part in ("checkpoints", "worktrees"):
+        _free_files(part, folder, store, older_than)
+    else:
+        on_disk.remove_within(place, lambda name: _is_older(os.path.join(place, name), older_than))
+
+
+def _free_files(part: str, folder: str, store: Store, older_than: float | None) -> None:
+    from headway.execute import on_disk
+    from headway.execute.git import NoCheckpoints
+    from headway.execute.shadow import Shadow
+    from headway.execute.thinning import thin_out
+
+    try:
+        shadow = Shadow(os.path.dirname(folder))
+    except NoCheckpoints:  # no git: there is nothing to be thinned out, only to be removed
+        shadow = None
+    place = os.path.join(folder, "worktrees")
+    if part == "checkpoints" and older_than is not None:
+        if shadow is not None and os.path.isdir(shadow.repository.folder):
+            thin_out(store, shadow, older_than=older_than, at_once=True)
+        return
+    _remove_worktrees(shadow, place, older_than)
+    if part == "checkpoints":  # without them, git in a worktree and the next attempt in it have nothing to work with
+        on_disk.remove(os.path.join(folder, part))
+
+
+def _remove_worktrees(shadow: Shadow | None, place: str, older_than: float | None) -> None:
+    from headway.execute import on_disk
+
+    if shadow is not None:
+        shadow.remove_worktrees(lambda name: _is_older(os.path.join(place, name), older_than))
+    elif not os.path.islink(place):
+        on_disk.remove_within(place, lambda name: _is_older(os.path.join(place, name), older_than))
+
+
+def _is_older(path: str, older_than: float | None) -> bool:
+    import time
+
+    if older_than is None:
+        return True
+    with suppress(OSError):
+        return os.lstat(path).st_mtime < time.time() - older_than
+    return True
+
+
+def _refuse_while_running(store: Store) -> None:
+    for info in store.sessions():
+        run = Session(Log(store, info.name)).run
+        if run is not None and run.goes_on:
+            raise HeadwayError(
+                f"A run is going on in '{shown(info.name)}'; stop it, or wait for its end, and try again."
+            )
+
+
+def _confirm(parts: list[str], older_than: float | None) -> None:
+    names = ", ".join(parts)
+    if not sys.stdin.isatty():
+        raise HeadwayError(f"Freeing {names} cannot be undone; confirm it with --yes, or look first with --dry-run.")
+    lost = " What was executed can then not be rolled back." if "checkpoints" in parts and older_than is None else ""
+    if not click.confirm(f"Free {names}?{lost}"):
+        raise HeadwayError("Nothing was freed.")
+
+
+def _show(folder: str, sizes: dict[str, int], *, as_json: bool) -> None:
+    if as_json:
+        print_json({"folder": folder, "bytes": sizes, "total": sum(sizes.values())})
+        return
+    lines = {"log": "all sessions; never freed here", **PARTS, "other": "settings, the page's address, drafts"}
+    click.echo(f"{shown(folder, 300)} holds {in_units(sum(sizes.values()))}:\n")
+    for part, line in lines.items():
+        click.echo(f"  {part:12} {in_units(sizes[part]):>9}  {line}")
+    click.echo("\nFree some of it with: headway clean checkpoints --older-than=7d, or: headway clean --all")
+
+
+def _say(chosen: Chosen, freed: dict[str, int], older_than: float | None, verb: str) -> None:
+    total = sum(freed.values())
+    if chosen.json:
+        print_json({"bytes": freed, "total": total, "freed": verb == "Freed"})
+        return
+    mark = "✅ " if verb == "Freed" else ""
+    most = "at most " if older_than is not None else ""
+    parts = ", ".join(f"{part} {in_units(size)}" for part, size in freed.items())
+    click.echo(f"{mark}{verb} {most}{in_units(total)}: {parts}")
+
+
+def in_units(size: int) -> str:
+    """`1.2 GB`; as disks are sold, in thousands."""
+    number = float(size)
+    for unit in ("bytes", "kB", "MB"):
+        if number < 999.5:
+            return f"{number:.0f} {unit}" if unit == "bytes" or number >= 10 else f"{number:.1f} {unit}"
+        number /= 1_000
+    return f"{number:.1f} GB"
