@@ -23,7 +23,7 @@ def states(folder: Path) -> list[str]:
 
 @pytest.mark.smoke
 def test_the_demo_plans_executes_tries_again_and_reports(project: Path) -> None:
-    terminal = Terminal("demo", "--fast", lines=120, columns=110, env={"TMPDIR": str(project)})
+    terminal = Terminal("demo", "--fast", "--keep", lines=120, columns=110, env={"TMPDIR": str(project)})
     assert terminal.end() == 0
     shown = terminal.shown
     assert "The model is scripted" in shown
@@ -44,6 +44,13 @@ def test_the_demo_plans_executes_tries_again_and_reports(project: Path) -> None:
     assert str(report) in "".join(shown.split()) and "<svg" in report.read_text(encoding="utf-8")
 
 
+def test_the_demo_leaves_nothing_but_its_report(project: Path) -> None:
+    done = run("demo", "--fast", env={"TMPDIR": str(project)})
+    (report,) = project.glob("headway-demo-*")
+    assert f"open {report}" in done.out and "headway demo --keep" in done.out
+    assert "<svg" in report.read_text(encoding="utf-8")
+
+
 def test_the_demo_runs_without_a_terminal(project: Path) -> None:
     done = run("demo", env={"TMPDIR": str(project)})
     assert (done.code, done.err) == (0, "")
@@ -51,7 +58,7 @@ def test_the_demo_runs_without_a_terminal(project: Path) -> None:
 
 
 def test_the_demo_can_be_stopped_and_gone_on_with(project: Path, headway: Headway) -> None:
-    terminal = Terminal("demo", columns=110, lines=50, env={"TMPDIR": str(project)})
+    terminal = Terminal("demo", "--keep", columns=110, lines=50, env={"TMPDIR": str(project)})
     terminal.until(lambda shown: "3. They are executed" in terminal.all and "▶ [1/5]" in terminal.all)
     terminal.send("\x03")
     assert terminal.end() == 0

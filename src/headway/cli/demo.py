@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import click
@@ -28,29 +29,51 @@ PACE = 0.7
 
 @click.command()
 @click.option("--fast", is_flag=True, help="Do not wait for anyone who watches.")
-def demo(fast: bool) -> None:
-    """See a plan made, turned into todos and worked through side by side: offline, without a key, in a new folder."""
-    keep_logs_off_the_screen(debug=False)
-    from headway.cli.demo_story import conversations
-    from headway.testing import ScriptedModel
+@click.option("--keep", is_flag=True, help="Keep the project that it works in, to look around.")
+def demo(fast: bool, keep: bool) -> None:
+    """See a plan made, turned into todos and worked through side by side: offline, without a key, in a new folder.
 
+    The folder is removed at the end; the report stays.
+    """
+    keep_logs_off_the_screen(debug=False)
     folder = tempfile.mkdtemp(prefix="headway-demo-")
     click.echo("The model is scripted; the files, tools, tests, the list and its log are real.\n")
     program = _program()
     # So that the project's tests run wherever Headway does.
     os.environ["PATH"] = os.pathsep.join([os.path.dirname(sys.executable), os.environ.get("PATH") or os.defpath])
+    try:
+        _tell(program, folder, fast=fast, keep=keep)
+    finally:
+        if not keep:
+            _remove(folder)
+
+
+def _tell(program: str, folder: str, *, fast: bool, keep: bool) -> None:
+    from headway.cli.demo_story import conversations
+    from headway.testing import ScriptedModel
+
     _make_project(folder)
     session = open_session(folder, "demo")
     session.store.set_current(session.name)
     model = ScriptedModel(conversations=conversations(0.0 if fast or not os.isatty(1) else PACE))
     try:
         asyncio.run(_story(session, folder, model))
-        _show_end(session, folder)
+        _show_end(session, folder, keep=keep)
     except KeyboardInterrupt:
-        click.echo("\nStopped; everything is kept as it is.")
+        click.echo("\nStopped; everything is kept as it is." if keep else "\nStopped.")
     finally:
         session.close()
-    _say_what_next(program, folder)
+    if keep:
+        _say_what_next(program, folder)
+    else:
+        click.echo(f"\nIts project is removed. To keep it and look around: {program} demo --keep")
+
+
+def _remove(folder: str) -> None:
+    from headway.execute import on_disk
+
+    with suppress(OSError):
+        on_disk.remove(folder)
 
 
 def _make_project(folder: str) -> None:
@@ -123,7 +146,7 @@ async def _executed(session: Session, folder: str, model: ScriptedModel) -> Batc
     return await execute_all(session, model=model, mode="yolo", parallel=WORKERS, project=folder)
 
 
-def _show_end(session: Session, folder: str) -> None:
+def _show_end(session: Session, folder: str, *, keep: bool) -> None:
     from headway.cli.demo_story import TEST
     from headway.cli.report import write_html
     from headway.views.listing import list_lines
@@ -131,7 +154,12 @@ def _show_end(session: Session, folder: str) -> None:
     click.echo("\n4. What came of it: ✓ its check passed, ✓? not verified\n")
     click.echo("\n".join(f"    {line}".rstrip() for line in list_lines(session.todos)))
     click.echo(f"\n    $ {TEST}\n    {_tests(folder)}")
-    click.echo(f"\n5. The report, with timeline and graph: open {write_html(session, folder)}")
+    report = write_html(session, folder)
+    if not keep:
+        descriptor, kept = tempfile.mkstemp(".html", "headway-demo-report-")
+        os.close(descriptor)
+        report = shutil.copyfile(report, kept)
+    click.echo(f"\n5. The report, with timeline and graph: open {report}")
 
 
 def _program() -> str:
