@@ -349,3 +349,13 @@ async def test_in_place_all_attempts_of_an_item_are_rolled_back(folder: Path) ->
     assert states(session) == {"a": "completed"}
     assert roll_back(session, "a").removed == ("a.txt", "b.txt")
     assert texts(folder) == {"readme.txt": "read me\n"}
+
+
+def test_a_merge_that_was_cut_off_is_reversed_also_once_a_person_has_touched_the_item(tmp_path: Path) -> None:
+    put(tmp_path, {"old.txt": "old\n"})
+    Dag(((), ()), (("one.txt",), ("two.txt",))).open(tmp_path).close()
+    assert kill(tmp_path, "applied")
+    killed = headway.open(tmp_path)
+    killed.update("i0", status="blocked")
+    asyncio.run(play(killed))
+    assert texts(tmp_path) == {"old.txt": "old\n", "two.txt": "i1.0\n"}

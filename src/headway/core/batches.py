@@ -14,7 +14,7 @@ from headway.core import events as ev
 from headway.core.errors import HeadwayError, NotRunnable, TodoNotFound
 from headway.core.events import Event, ListDelta
 from headway.core.graph import check_dependencies
-from headway.core.model import EXECUTOR, LOOP, Status
+from headway.core.model import EXECUTOR, FINISHED, LOOP, Status
 from headway.core.replace import patched
 from headway.core.text import shown
 from headway.core.value import copied
@@ -247,13 +247,21 @@ def evolve_batch(run: Run, data: object, version: int) -> Run:
 
 
 def changed_by_others(run: Run, delta: ListDelta, actor: str) -> dict[str, Executed]:
-    """What is known of executions after others changed the list: whoever sets a status takes the item over."""
+    """What is known of executions after others changed the list.
+
+    Whoever finishes an item of which a merge was cut off takes its files as they are.
+    """
     if actor in (EXECUTOR, LOOP):
         return run.executed
     changed = {todo_id for todo_id, fields in delta.changed.items() if "status" in fields}
+    finished = {todo_id for todo_id in changed if delta.changed[todo_id]["status"][1] in FINISHED}
     changed |= {todo.id for todo in (*delta.added, *delta.removed)}
     touched = {todo_id: run.executed[todo_id] for todo_id in changed if todo_id in run.executed}
-    return {**run.executed, **{todo_id: replace(last, failed=False, merging=0) for todo_id, last in touched.items()}}
+    left = {
+        todo_id: replace(last, failed=False, merging=0 if todo_id in finished else last.merging)
+        for todo_id, last in touched.items()
+    }
+    return {**run.executed, **left}
 
 
 # as the snapshot keeps it
