@@ -37,6 +37,8 @@ VALUES: dict[str, object] = {
     "checkpoint_max_file_mb": 5,
     "keep_executions": 3,
     "keep_days": 3,
+    "verify": "make test",
+    "verify_tries": 1,
     "max_rounds": 3,
     "max_cost": 5,
     "max_tokens": 6,

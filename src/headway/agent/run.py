@@ -7,7 +7,7 @@ import inspect
 import logging
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -67,14 +67,15 @@ async def run_loop(
     project: str | os.PathLike[str] | None = None,
     planning: bool | None = None,
     new_conversation: bool = False,
+    variables: Mapping[str, str] | None = None,
 ) -> RunResult:
     """Has the model work on a task, with the session's list, until there is a reason to end.
 
     A task continues the session's conversation; with `new_conversation` the model is sent nothing of it, and the list
     alone goes on. Without a task, the conversation goes on where it was. `tools` are the built-in ones unless given;
     `approvals` says what they may do without asking (default: nothing that needs it); `planning` turns plan mode on or
-    off, which else is as the session has it. Whatever goes wrong on the way is
-    the result's `reason` and `error`; what cannot even begin raises a `HeadwayError`. Being cancelled ends the run
+    off, which else is as the session has it; `variables` are set for commands. Whatever goes wrong on the way is the
+    result's `reason` and `error`; what cannot even begin raises a `HeadwayError`. Being cancelled ends the run
     within a second and goes through.
     """
     _check(session, model, approvals, on_event, config)
@@ -91,6 +92,7 @@ async def run_loop(
         limits=limits,
         on_output=lambda call_id, text: recorder.live(text, "output", call_id),
         ask=Questions(recorder, approvals.ask) if approvals.ask else None,
+        variables=variables,
     )
     if new_conversation and task is None:
         raise HeadwayError("A new conversation begins with a task: say what to do.")

@@ -36,6 +36,8 @@ class Tracking(StrEnum):
     """As auto, and a model judges what is not clear."""
 
 
+MAX_COMMAND = 4_000
+"""Characters of the project's check."""
 SEARCHES = ("brave", "tavily")
 _MODEL = re.compile(r"[A-Za-z0-9_.-]+:\S(?:.*\S)?")
 _ALLOWED = re.compile(r"[A-Za-z0-9_-]{1,64}(?:\s*:\s*\S.*)?")
@@ -108,6 +110,12 @@ def _pattern(text: str) -> str:
     return text
 
 
+def _command(text: str) -> str:
+    if len(text) > MAX_COMMAND or not text.isprintable():
+        raise ValueError(f"Expected one line of at most {MAX_COMMAND:,} characters")
+    return text
+
+
 def _variable(text: str) -> str:
     if not _VARIABLE.fullmatch(text):
         raise ValueError(f"Expected the name of an environment variable, received '{shown(text)}'")
@@ -149,6 +157,10 @@ class Settings(BaseModel):
     """Executions whose checkpoints are kept, however old they are."""
     keep_days: int = Field(default=30, ge=0)
     """Days for which checkpoints are kept, however many there are."""
+    verify: Annotated[str, AfterValidator(_command)] | None = None
+    """The project's check: a command that shows whether work is done; `{files}` stands for the changed files."""
+    verify_tries: int = Field(default=2, ge=0, le=20)
+    """How often a model is sent the output of a check that failed before its todo counts as failed."""
     max_rounds: int = Field(default=50, ge=1)
     """Rounds of a run."""
     max_cost: float | None = Field(default=None, gt=0, allow_inf_nan=False)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sized
+from collections.abc import Callable, Mapping, Sized
 from copy import deepcopy
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -113,6 +113,8 @@ class Context:
     outputs: Outputs
     report: Callable[[str], None] = field(default=lambda text: None)
     """Takes output while it is produced, for whoever watches."""
+    variables: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Environment variables for commands, such as where the modules of the folder are."""
 
 
 class Tool(ABC, Generic[Input]):

@@ -10,7 +10,7 @@ import asyncio
 import difflib
 import logging
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from traceback import format_exc
 from typing import TYPE_CHECKING, Any
@@ -51,8 +51,12 @@ class Executor:
         limits: Limits | None = None,
         on_output: Callable[[str | None, str], None] = lambda call_id, text: None,
         ask: Ask | None = None,
+        variables: Mapping[str, str] | None = None,
     ) -> None:
-        """`ask` puts the questions of this run, in place of the one that the approvals have."""
+        """`ask` puts the questions of this run, in place of the one that the approvals have.
+
+        `variables` are set in the environment of commands.
+        """
         self.tools = as_tools(tools)
         if callable(approvals):
             raise HeadwayError(
@@ -68,6 +72,7 @@ class Executor:
         self._outputs = Outputs(self._project, kept_bytes=self._limits.kept_bytes)
         self._on_output = on_output
         self._ask = ask
+        self._variables = dict(variables or {})
         self._read: tuple[object, object, Any] = (None, None, None)
         """Tool and arguments that were last read, and what they are."""
 
@@ -134,6 +139,7 @@ class Executor:
             seen=self._seen,
             outputs=self._outputs,
             report=lambda text: self._report(call_id, text),
+            variables=self._variables,
         )
 
     def _report(self, call_id: str | None, text: str) -> None:

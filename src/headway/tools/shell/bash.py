@@ -1,17 +1,15 @@
 """`bash`: runs a command line in the project's folder, or answers it itself where it is the agent's own `TodoWrite`.
 
-`processes` runs it, `plain` reads what it prints, `environment` says what it may know. Whether it may run at all is
+`run_in_shell` runs it. Whether it may run at all is
 the executor's business.
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
-import secrets
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
-from signal import Signals
+from typing import TYPE_CHECKING
 
 from pydantic import Field, field_validator
 
@@ -22,12 +20,11 @@ from headway.core.text import neutral_lines, shown
 from headway.tools.base import Context, Preview, Tool, ToolFault, ToolInput, ToolResult, description_beside
 from headway.tools.effects import Effect
 from headway.tools.files.workspace import Workspace
-from headway.tools.shell.environment import environment
-from headway.tools.shell.plain import PlainText
-from headway.tools.shell.processes import Ending, run_command
+from headway.tools.shell.run_in_shell import TIMED_OUT, exit_code_of, run_in_shell
 
-TIMED_OUT = 124
-"""The exit code of a command that took too long, as `timeout` has it."""
+if TYPE_CHECKING:
+    from headway.tools.shell.processes import Ending
+
 _LONGEST = 100_000
 _MOST_BYTES = 131_071
 """Linux takes no longer argument."""
@@ -84,16 +81,10 @@ class Bash(Tool[BashInput]):
         if args is not None:
             return await _todo_write(args, context)
         seconds = _seconds(call, context)
-        environ = environment(context, self._env, secrets.token_hex(16))
         limit = context.limits.output_chars - _NOTES
         with context.outputs.spool(self.name, limit) as spool:
-            output = PlainText(spool.add, context.report)
-            try:
-                ending = await run_command(call.command, self._workspace.root, environ, seconds, output.take)
-            except OSError as error:
-                raise ToolFault(self._unstartable(error)) from None
-            output.close()
-        code = _exit_code(ending)
+            ending = await run_in_shell(call.command, self._workspace.root, seconds, context, self._env, spool)
+        code = exit_code_of(ending)
         lines = [spool.text().rstrip("\n") or "(no output)", *_notes(ending, seconds)]
         return ToolResult("\n".join(lines), ok=code == 0, exit_code=code, kept=spool.kept)
 
@@ -123,13 +114,6 @@ class Bash(Tool[BashInput]):
             return False  # the shell would put other words in their place
         return all(fnmatchcase(word, want) for word, want in zip(words, fixed, strict=True))
 
-    def _unstartable(self, error: OSError) -> str:
-        root = self._workspace.root
-        if not os.path.isdir(root):
-            return f"The command was not run: the project's folder '{shown(root, 300)}' is gone; ask the user about it."
-        reason = shown(error.strerror or str(error), 200)
-        return f"The command was not run: no process could be started ({reason}); try again, or ask the user."
-
 
 async def _todo_write(args: str, context: Context) -> ToolResult:
     if context.session is None:
@@ -152,14 +136,6 @@ def _seconds(call: BashInput, context: Context) -> float:
             " use less, or split the work into several commands."
         )
     return call.timeout
-
-
-def _exit_code(ending: Ending) -> int:
-    if ending.timed_out:
-        return TIMED_OUT
-    if ending.code is None:
-        return 128 + Signals.SIGKILL
-    return ending.code if ending.code >= 0 else 128 - ending.code
 
 
 def _notes(ending: Ending, seconds: float) -> list[str]:

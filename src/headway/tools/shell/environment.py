@@ -72,6 +72,7 @@ def environment(
     made.update({name: environ[name] for name in allowed if name in environ})
     made["PATH"] = _with_scripts(made.get("PATH") or os.defpath)
     made.update(_whereabouts(context))
+    made.update(context.variables)
     made[MARK] = mark
     return made
 

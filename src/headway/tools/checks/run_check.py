@@ -1,0 +1,107 @@
+"""Run one check in a folder, with the limits of `bash`, and say how it ended."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from headway.core.text import neutral_lines, shown
+from headway.tools.base import Context, ToolFault
+from headway.tools.files.seen import Seen
+from headway.tools.limits import Limits
+from headway.tools.outputs import Outputs
+from headway.tools.secrets import redacted
+from headway.tools.shell.run_in_shell import TIMED_OUT, exit_code_of, run_in_shell
+
+if TYPE_CHECKING:
+    from headway.core.session import Session
+
+CHANGED_FILES = "{files}"
+"""Stands in a check for the files that were changed."""
+MAX_LINES = 20
+MAX_OUTPUT = 2_000
+"""Characters of the last lines that are kept."""
+NOT_STARTED = 126
+_READ = 30_000
+"""Characters of the output of which the last lines are taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """How a check ended."""
+
+    command: str
+    """As it was run."""
+    exit_code: int
+    seconds: float
+    output: str
+    """The last lines of what it printed, safe to record and to show."""
+
+    @property
+    def passed(self) -> bool:
+        return self.exit_code == 0
+
+    def explain(self) -> str:
+        """Say how the check failed, with its last lines."""
+        if self.exit_code == TIMED_OUT:
+            how = f"took longer than {self.seconds:.0f} s and was ended (limits.bash_seconds)"
+        else:
+            how = f"exit code {self.exit_code}"
+        return f"The check failed ({how}): {shown(self.command, 300)}" + (f"\n{self.output}" if self.output else "")
+
+
+@dataclass(frozen=True, slots=True)
+class CheckRunner:
+    """What checks are run with: the same as the commands of a run."""
+
+    project: str
+    """Folder whose `.headway` the outputs belong to."""
+    session: Session | None = None
+    limits: Limits | None = None
+    env: Sequence[str] = ()
+    """Further environment variables that commands are given."""
+
+    async def run(
+        self,
+        check: str,
+        folder: str,
+        *,
+        files: Iterable[str] = (),
+        variables: Mapping[str, str] | None = None,
+        report: Callable[[str], None] = lambda text: None,
+    ) -> CheckResult:
+        """Run a check in a folder. `files` take the place of `{files}`; being cancelled goes through."""
+        command = with_files(check, files)
+        limits = self.limits or Limits()
+        # Nothing of it is kept in a file: the last lines are in the log.
+        outputs = Outputs(self.project, kept_bytes=0)
+        context = Context(self.project, self.session, limits, Seen(), outputs, report, dict(variables or {}))
+        began = time.monotonic()
+        with outputs.spool("check", _READ) as spool:
+            try:
+                ending = await run_in_shell(command, folder, limits.bash_seconds, context, self.env, spool)
+            except ToolFault as fault:
+                return CheckResult(command, NOT_STARTED, 0.0, str(fault))
+        seconds = round(time.monotonic() - began, 3)
+        return CheckResult(command, exit_code_of(ending), seconds, _last_lines(redacted(spool.text())))
+
+
+def with_files(check: str, files: Iterable[str]) -> str:
+    """Return the command with the files in place of `{files}`, quoted for the shell."""
+    if CHANGED_FILES not in check:
+        return check
+    return check.replace(CHANGED_FILES, " ".join(map(_quote, files)))
+
+
+def _quote(path: str) -> str:
+    # A file called -x must not be read as an option.
+    return shlex.quote(f"./{path}" if path.startswith("-") else path)
+
+
+def _last_lines(text: str) -> str:
+    lines = neutral_lines(text).rstrip().split("\n")
+    last = "\n".join(line.rstrip() for line in lines[-MAX_LINES:])
+    return last if len(last) <= MAX_OUTPUT else f"…{last[-MAX_OUTPUT + 1 :]}"

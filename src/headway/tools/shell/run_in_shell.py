@@ -1,0 +1,51 @@
+"""Run one command line with the limits of `bash`: its environment, its time, its output as plain text."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Sequence
+from signal import Signals
+from typing import TYPE_CHECKING
+
+from headway.core.text import shown
+from headway.tools.base import ToolFault
+from headway.tools.shell.environment import environment
+from headway.tools.shell.plain import PlainText
+from headway.tools.shell.processes import Ending, run_command
+
+if TYPE_CHECKING:
+    from headway.tools.base import Context
+    from headway.tools.outputs import Spool
+
+TIMED_OUT = 124
+"""The exit code of a command that took too long, as `timeout` has it."""
+
+
+async def run_in_shell(
+    command: str, folder: str, seconds: float, context: Context, env: Sequence[str], spool: Spool
+) -> Ending:
+    """Run a command line in a folder; its output goes to the spool. Raises `ToolFault` if it cannot be started."""
+    environ = environment(context, env, secrets.token_hex(16))
+    output = PlainText(spool.add, context.report)
+    try:
+        ending = await run_command(command, folder, environ, seconds, output.take)
+    except OSError as error:
+        raise ToolFault(_explain(folder, error)) from None
+    output.close()
+    return ending
+
+
+def exit_code_of(ending: Ending) -> int:
+    if ending.timed_out:
+        return TIMED_OUT
+    if ending.code is None:
+        return 128 + Signals.SIGKILL
+    return ending.code if ending.code >= 0 else 128 - ending.code
+
+
+def _explain(folder: str, error: OSError) -> str:
+    if not os.path.isdir(folder):
+        return f"The command was not run: the project's folder '{shown(folder, 300)}' is gone; ask the user about it."
+    reason = shown(error.strerror or str(error), 200)
+    return f"The command was not run: no process could be started ({reason}); try again, or ask the user."
