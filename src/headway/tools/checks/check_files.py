@@ -1,0 +1,277 @@
+"""The own files of a check: what it names, the tests that it runs, and what steers the program that runs them.
+
+Whoever changes one of them may have weakened the check, so that its passing says nothing. Files are compared by their
+content before and after the work; of files that also say other things, such as `pyproject.toml`, only by what steers.
+"""
+
+from __future__ import annotations
+
+import configparser
+import json
+import os
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from glob import glob, has_magic
+from hashlib import sha256
+from typing import cast
+
+from headway.tools.checks.check_command import CheckCommand, paths_in, read_command
+from headway.tools.checks.run_check import CHANGED_FILES
+
+MAX_FILES = 20_000
+"""Files that are looked at."""
+_NOT_LOOKED_INTO = frozenset({
+    *(".git", ".hg", ".svn", ".headway", "node_modules", "__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache"),
+    *(".venv", "venv", ".tox", ".nox", ".eggs"),
+})  # fmt: skip
+_TEST_FOLDERS = frozenset({"test", "tests", "spec", "specs", "__tests__", "__snapshots__", "testdata", "e2e"})
+_TEST_FILE = re.compile(
+    r"""(?x)
+      (?: test_.* | .*_tests? | tests? | conftest ) \.\w+
+    | .* [._] (?: test | spec ) \. \w+
+    | .* Tests? \. (?: java | kt | cs | swift | php | scala )
+    """
+)
+_PATH = re.compile(r"/|\.(?:py|[cm]?[jt]sx?|go|rs)(?:::|$)")
+_PYTEST = ("conftest.py", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "tox.ini", "setup.cfg")
+_PYTHON = ("sitecustomize.py", "usercustomize.py")
+_LINTERS = (
+    *("ruff.toml", ".ruff.toml", "mypy.ini", ".mypy.ini", "pyrightconfig.json", ".flake8", ".pylintrc", "pylintrc"),
+    *("setup.cfg", "tox.ini", "pyproject.toml"),
+)
+_NODE = (
+    *("package.json", "jest.config.*", "jest.setup.*", "vitest.config.*", "vitest.setup.*", "vite.config.*"),
+    *(".mocharc*", "ava.config.*", "playwright.config.*", "cypress.config.*", "karma.conf.*", "babel.config.*"),
+    *(".babelrc*", "eslint.config.*", ".eslintrc*"),
+)
+_SCRIPTS = (
+    *("Makefile", "makefile", "GNUmakefile", "*.mk", "justfile", "Justfile", "Taskfile.y*ml", "Rakefile", "noxfile.py"),
+    *("tasks.py", "*.sh", "build.gradle*", "pom.xml", "gradlew", "mvnw", ".coveragerc", "phpunit.xml*", ".rspec"),
+)
+_PYTHON_TESTS = ("pytest", "py.test", "unittest", "nose2", "trial")
+_NODE_TESTS = ("jest", "vitest", "mocha", "ava", "playwright", "cypress", "karma")
+_LINT = ("ruff", "mypy", "pyright", "basedpyright", "flake8", "pylint", "black", "isort")
+_STEERS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(_PYTHON_TESTS, (*_PYTEST, *_PYTHON, "pyproject.toml")),
+    **dict.fromkeys(_LINT, _LINTERS),
+    **dict.fromkeys((*_NODE_TESTS, "eslint"), _NODE),
+    "python": _PYTHON,
+    "go": (),
+    "cargo": (),
+}
+"""Program → the names of files that steer it."""
+_PLAIN_NAMES = """
+    true false test [ grep egrep fgrep rg diff cmp cat head tail wc sed awk jq curl node deno ruby perl php java javac
+    gcc cc clang g++ rustc tsc git ls cd echo printf export set sort uniq sleep exit
+"""
+_RUNS_TESTS = frozenset((*_PYTHON_TESTS, *_NODE_TESTS, "go", "cargo"))
+_PLAIN = frozenset(_PLAIN_NAMES.split())
+"""Programs that run nothing but what the command says."""
+_ALL = tuple(dict.fromkeys((*_PYTEST, *_PYTHON, *_LINTERS, *_NODE, *_SCRIPTS)))
+_PACKAGING = frozenset({"poetry", "uv", "pdm", "hatch", "setuptools", "flit", "setuptools_scm", "cibuildwheel"})
+_PACKAGE_KEYS = (
+    *("scripts", "jest", "vitest", "mocha", "ava", "nyc", "c8", "babel", "eslintConfig", "type", "wireit", "nx"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckFiles:
+    """A check's own files as they are at one moment."""
+
+    contents: Mapping[str, str]
+    """Path, relative to the folder → what its content comes down to."""
+    steering: frozenset[str]
+    """Those that steer the program: a new one can weaken tests that were there before."""
+    has_tests: bool
+    """Whether any file is there that is itself what the check runs."""
+
+    def digest(self) -> str:
+        """Return one text that stands for all of them."""
+        return sha256(json.dumps(sorted(self.contents.items())).encode()).hexdigest()[:32]
+
+
+def read_check_files(check: str, folder: str) -> CheckFiles:
+    """Return the check's own files as they are now in the folder where it runs."""
+    return _Reading(folder, read_command(check), has_changed_files=CHANGED_FILES in check).result()
+
+
+def changed_check_files(before: CheckFiles, check: str, folder: str) -> list[str]:
+    """Return what may have weakened the check: its own files that were changed or removed, and new ones that steer."""
+    reading = _Reading(folder, read_command(check), has_changed_files=CHANGED_FILES in check)
+    after = reading.result(also=before)
+    changed = [path for path, content in before.contents.items() if after.contents.get(path) != content]
+    if before.has_tests:
+        changed += [path for path in after.contents if path not in before.contents and path in after.steering]
+    return sorted(changed)
+
+
+class _Reading:
+    """What a command's own files are in one folder."""
+
+    def __init__(self, folder: str, command: CheckCommand, *, has_changed_files: bool) -> None:
+        self._root = os.path.realpath(folder)
+        self._command = command
+        self._has_changed_files = has_changed_files
+        known = _STEERS.keys() | _PLAIN
+        self._is_certain = command.is_certain and bool(command.programs) and not command.programs - known
+        """Whether it runs only programs that are known here, on what it names."""
+        self._found: dict[str, str] = {}
+        self._steering: set[str] = set()
+        self._has_tests = False
+
+    def result(self, also: CheckFiles | None = None) -> CheckFiles:
+        """`also`: what were its own files before, though nothing may name them any more."""
+        command = self._command
+        runs_tests = bool(command.programs & _RUNS_TESTS)
+        bases = {""} | {base for base, _ in command.words}
+        folders: set[str] = set()
+        named: set[str] = set()
+        for base, word in command.words:
+            for path in paths_in(word):
+                files, inside = self._resolve(base, path)
+                named |= files
+                folders |= inside if runs_tests or not self._is_certain else set()
+        if self._has_changed_files or not self._is_certain:
+            folders.add("")
+        elif runs_tests and not named and not folders and not _names_path(command):
+            folders |= bases if len(bases) == 1 else bases - {""}
+        for path in sorted(named):
+            self._has_tests = True
+            self._add(path)
+            if runs_tests or not self._is_certain:
+                self._add_support(path)
+        for inside in sorted(folders):
+            self._add_tests(inside)
+        self._add_steering(self._patterns(), bases | folders | {os.path.dirname(path) for path in named})
+        for path in also.contents if also is not None else ():
+            if os.path.lexists(os.path.join(self._root, path)):
+                self._add(path, steers=also is not None and path in also.steering)
+        return CheckFiles(self._found, frozenset(self._steering), self._has_tests)
+
+    def _patterns(self) -> tuple[str, ...]:
+        if not self._is_certain:
+            return _ALL
+        programs = sorted(self._command.programs)
+        # A module of the same name would be run in place of the program.
+        modules = [name for program in programs if program in _PYTHON_TESTS for name in _module_files(program)]
+        steers = [name for program in programs for name in _STEERS.get(program, ())]
+        return tuple(dict.fromkeys((*steers, *modules)))
+
+    def _resolve(self, base: str, word: str) -> tuple[set[str], set[str]]:
+        """(files, folders) of the project that a word names."""
+        full = os.path.join(self._root, base, word)
+        try:
+            matches = glob(full) if has_magic(word) else [full] if os.path.lexists(full) else []
+        except (OSError, ValueError, re.error):
+            return set(), set()
+        files: set[str] = set()
+        folders: set[str] = set()
+        for match in matches:
+            path = os.path.relpath(os.path.normpath(match), self._root)
+            if path.startswith("..") or os.path.isabs(path) or path.split("/")[0] in _NOT_LOOKED_INTO:
+                continue
+            (folders if os.path.isdir(match) else files).add("" if path == "." else path)
+        return files, folders
+
+    def _add_support(self, path: str) -> None:
+        """Add what lies beside a test in its folder of tests and is no other test: helpers, data."""
+        parts = path.split("/")[:-1]
+        top = next((at for at, part in enumerate(parts) if part in _TEST_FOLDERS), None)
+        if top is None:
+            return
+        for file in self._walk("/".join(parts[: top + 1])):
+            name = os.path.basename(file)
+            if name != "conftest.py" and not _TEST_FILE.fullmatch(name):
+                self._add(file)
+
+    def _add_tests(self, inside: str) -> None:
+        for path in self._walk(inside):
+            is_in_tests = not _TEST_FOLDERS.isdisjoint(path.split("/")[:-1])
+            if is_in_tests or _TEST_FILE.fullmatch(os.path.basename(path)):
+                self._has_tests = self._has_tests or os.path.basename(path) != "conftest.py"
+                self._add(path)
+
+    def _add_steering(self, patterns: Sequence[str], below: set[str]) -> None:
+        folders = {""}
+        for path in below:
+            while path:
+                folders.add(path)
+                path = os.path.dirname(path)
+        for folder in folders:
+            for pattern in patterns:
+                inside, _, name = pattern.rpartition("/")
+                at = os.path.join(self._root, folder, inside)
+                with suppress(OSError):
+                    for entry in os.listdir(at):
+                        path = os.path.relpath(os.path.join(at, entry), self._root)
+                        if fnmatchcase(entry, name) and not os.path.isdir(os.path.join(at, entry)):
+                            self._steering.add(path)
+                            self._add(path, steers=True)
+        self._steering |= {path for path in self._found if os.path.basename(path) == "conftest.py"}
+
+    def _walk(self, inside: str) -> Iterator[str]:
+        left = MAX_FILES
+        for at, folders, names in os.walk(os.path.join(self._root, inside)):
+            folders[:] = sorted(name for name in folders if name not in _NOT_LOOKED_INTO)
+            for name in sorted(names):
+                if not name.endswith((".pyc", ".pyo")):
+                    yield os.path.relpath(os.path.join(at, name), self._root)
+                    left -= 1
+            if left <= 0:
+                return
+
+    def _add(self, path: str, *, steers: bool = False) -> None:
+        full = os.path.join(self._root, path)
+        if path in self._found or os.path.isdir(full):
+            return
+        link = os.readlink(full) if os.path.islink(full) else ""
+        try:
+            with open(full, "rb") as file:
+                content = file.read()
+        except OSError as error:
+            self._found[path] = f"unreadable {error.errno} {link}"
+            return
+        part = _steering_part(os.path.basename(path), content) if steers else None
+        if part == b"":
+            self._steering.discard(path)  # nothing in it steers
+        self._found[path] = sha256(link.encode() + b"\0" + (content if part is None else part)).hexdigest()
+
+
+def _names_path(command: CheckCommand) -> bool:
+    """Whether a path is named, there or not."""
+    return any(_PATH.search(word) for _, word in command.words if not word.startswith(("-", "/")))
+
+
+def _module_files(program: str) -> tuple[str, str]:
+    return f"{program}.py", f"{program}/__init__.py"
+
+
+def _steering_part(name: str, content: bytes) -> bytes | None:
+    """Return what steers in a file that also says other things; None if all of it counts."""
+    try:
+        if name == "pyproject.toml":
+            tool = tomllib.loads(content.decode()).get("tool", {})
+            return _dumped({key: value for key, value in tool.items() if key not in _PACKAGING})
+        if name == "package.json":
+            record = cast("dict[str, object]", json.loads(content))
+            return _dumped({key: record[key] for key in _PACKAGE_KEYS if key in record})
+        if name in ("setup.cfg", "tox.ini"):
+            parser = configparser.RawConfigParser(strict=False)
+            parser.read_string(content.decode())
+            sections = {section: dict(parser.items(section)) for section in parser.sections()}
+            return _dumped({
+                name: values
+                for name, values in sections.items()
+                if not name.startswith(("metadata", "options", "bdist", "egg_info"))
+            })  # fmt: skip
+    except (ValueError, AttributeError, TypeError, configparser.Error, RecursionError):
+        return None
+    return None
+
+
+def _dumped(values: Mapping[str, object]) -> bytes:
+    return json.dumps(values, sort_keys=True, default=str).encode() if values else b""

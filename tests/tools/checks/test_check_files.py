@@ -1,0 +1,108 @@
+"""A check's own files: whoever changes one of them is found out, and whoever changes only code is not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tests.support.projects import temporary_folder
+from tests.support.tables import check_rows
+
+from headway.tools.checks.check_files import changed_check_files, read_check_files
+
+PROJECT = {
+    "calc.py": "def add(a, b): return a - b\n",
+    "src/app/core.py": "x = 1\n",
+    "tests/conftest.py": "",
+    "tests/helpers.py": "def same(a, b): assert a == b\n",
+    "tests/test_calc.py": "def test_it(): assert False\n",
+    "tests/test_other.py": "def test_it(): assert True\n",
+    "tests/unit/test_deep.py": "def test_it(): assert True\n",
+    "web/app.test.ts": "it()\n",
+    "check.sh": "pytest -q\n",
+    "Makefile": "test:\n\tpytest -q\n",
+    "pyproject.toml": '[project]\nname = "calc"\n[tool.pytest.ini_options]\naddopts = "-q"\n',
+    "package.json": '{"name": "calc", "scripts": {"test": "jest"}}\n',
+    "setup.cfg": "[metadata]\nname = calc\n[tool:pytest]\naddopts = -q\n",
+}
+WEAKER = '[project]\nname = "calc"\n[tool.pytest.ini_options]\naddopts = "--collect-only"\n'
+DEPENDS = '[project]\nname = "calc"\ndependencies = ["rich"]\n[tool.pytest.ini_options]\naddopts = "-q"\n'
+
+
+def changed(check: str, files: Mapping[str, str | None]) -> list[str]:
+    """What counts as weakened when these files are written; None: removed."""
+    with temporary_folder() as folder:
+        for name, text in PROJECT.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(text)
+        before = read_check_files(check, str(folder))
+        for name, text in files.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            if text is None:
+                (folder / name).unlink()
+            else:
+                (folder / name).write_text(text)
+        return changed_check_files(before, check, str(folder))
+
+
+def test_whoever_changes_a_file_that_the_check_depends_on_is_found_out() -> None:
+    def counts(check: str, path: str, text: str | None = "pass\n") -> None:
+        assert changed(check, {path: text}) == [path]
+
+    check_rows(
+        [
+            ("pytest -q tests/test_calc.py", "tests/test_calc.py"),
+            ("pytest -q tests/test_calc.py", "tests/test_calc.py", None),
+            ("python3 -m pytest tests/test_calc.py::test_it", "tests/test_calc.py"),
+            ("python -m unittest tests.test_calc.Case.test_it", "tests/test_calc.py"),
+            ("cd tests && pytest test_calc.py", "tests/test_calc.py"),
+            ("bash -c 'cd tests && pytest test_calc.py'", "tests/test_calc.py"),
+            ("uv run --frozen pytest tests/test_calc.py", "tests/test_calc.py"),
+            ("timeout 60 env X=1 pytest tests/test_*.py", "tests/test_calc.py"),
+            ("pytest --rootdir=tests tests/unit", "tests/unit/test_deep.py"),
+            ("pytest -q tests", "tests/test_other.py", None),
+            ("pytest -q", "tests/unit/test_deep.py"),
+            ("pytest -q {files}", "tests/test_calc.py"),
+            ("pytest -q tests/test_calc.py", "tests/conftest.py"),
+            ("pytest -q tests/test_calc.py", "tests/helpers.py"),
+            ("pytest -q tests/test_calc.py", "conftest.py"),
+            ("pytest -q tests/test_calc.py", "pytest.ini"),
+            ("pytest -q tests/test_calc.py", "sitecustomize.py"),
+            ("python -m pytest tests/test_calc.py", "pytest.py"),
+            ("pytest -q tests/test_calc.py", "pyproject.toml", WEAKER),
+            ("pytest -q tests/test_calc.py", "setup.cfg", "[tool:pytest]\naddopts = --co\n"),
+            ("pytest -q tests/test_calc.py", "pyproject.toml", "no longer TOML"),
+            ("make test", "Makefile"),
+            ("make test", "tests/test_other.py"),
+            ("./check.sh", "check.sh"),
+            ("./check.sh", "tests/test_other.py"),
+            ("sh check.sh", "check.sh"),
+            ("npm test", "package.json", '{"scripts": {"test": "true"}}'),
+            ("npx jest web", "web/app.test.ts"),
+            ("python calc.py", "calc.py"),
+            ("cat $(ls tests) | xargs pytest", "tests/test_calc.py"),
+        ],
+        counts,
+    )
+
+
+def test_whoever_changes_only_code_leaves_the_check_as_it_was() -> None:
+    def is_honest(check: str, **files: str) -> None:
+        assert changed(check, {"calc.py": "def add(a, b): return a + b\n", **files}) == []
+
+    for check in (
+        *(
+            "pytest -q",
+            "pytest -q tests/test_calc.py",
+            "pytest -q .",
+            "python -m pytest tests",
+            "make test",
+            "npm test",
+        ),
+        *("./check.sh", "cd tests && pytest", "ruff check {files}", "ruff check .", "python -c 'import calc'", "tox"),
+    ):
+        is_honest(check)
+    is_honest("pytest -q tests/test_calc.py", **{"tests/test_other.py": "x = 1\n", "Makefile": "all:\n"})
+    is_honest("pytest -q tests/test_calc.py", **{"pyproject.toml": DEPENDS})
+    is_honest("npm test", **{"package.json": '{"name": "calc", "version": "2", "scripts": {"test": "jest"}}'})
+    is_honest("pytest -q tests", **{"tests/test_new.py": "def test_new(): pass\n"})
+    is_honest("pytest -q fresh/", **{"fresh/test_it.py": "x\n", "fresh/conftest.py": "y\n"})
