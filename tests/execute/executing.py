@@ -120,7 +120,18 @@ def model(**turns: Iterable[Answer]) -> ScriptedModel:
 
 
 def scripted(turns: Mapping[str, Iterable[Answer]]) -> ScriptedModel:
-    return ScriptedModel(conversations={f"Execute todo: {name}\n": [*given] for name, given in turns.items()})
+    """A text alone is the answer of a model that has reported the item as completed; `silent` makes one that has not."""
+    conversations = {f"Execute todo: {name}\n": _reporting(given) for name, given in turns.items()}
+    return ScriptedModel(conversations=conversations)
+
+
+def _reporting(answers: Iterable[Answer]) -> list[Answer]:
+    return [turn for one in answers for turn in ([report("completed"), one] if isinstance(one, str) else [one])]
+
+
+def silent(text: str) -> Turn:
+    """The answer of a model that reports nothing."""
+    return Turn(text=text)
 
 
 def bash(command: str, **more: object) -> Turn:
@@ -159,7 +170,7 @@ def always(*calls: Turn, says: str = "Done.") -> list[Answer]:
 
     def turn(messages: list[ModelMessage], request: Request) -> str | Turn:
         made = sum(isinstance(part, ToolReturnPart) for message in messages for part in message.parts)
-        return calls[made] if made < len(calls) else says
+        return [*calls, report("completed"), says][made]
 
     return [turn] * MANY
 

@@ -252,6 +252,9 @@ async def begun(
         linked=settings.linked,
         in_place=wanted.in_place,
         checkpoints=checkpoint_rules(settings),
+        verify=settings.verify,
+        verify_tries=settings.verify_tries,
+        env=settings.env,
     )
     if wanted.mode is not None:
         how["mode"] = Mode(wanted.mode)

@@ -9,8 +9,10 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
+from headway.agent.check_approvals import CheckApprovals
 from headway.agent.config import LoopConfig
 from headway.agent.models import resolve_model
+from headway.agent.questions import Questions
 from headway.agent.recorder import Recorder
 from headway.agent.run import on_this_loop
 from headway.core.batches import refuse_unready
@@ -19,13 +21,16 @@ from headway.core.errors import HeadwayError, TodoNotFound
 from headway.core.model import Status, Todo
 from headway.core.text import shown
 from headway.execute.batch import Batch, blocked_by_execution
-from headway.execute.options import BatchResult, Ending, Options
+from headway.execute.item_checks import ItemChecks
+from headway.execute.options import BatchResult, Ending, Options, required
 from headway.execute.thinning import thin_out_in_passing
 from headway.execute.undisturbed import undisturbed
 from headway.execute.worker import Means, Tools
 from headway.execute.workspaces import Workspaces, open_workspaces
 from headway.project import project_of
+from headway.settings.model import Settings
 from headway.tools.approvals import Approvals
+from headway.tools.checks.run_check import CheckRunner
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
@@ -40,6 +45,7 @@ if TYPE_CHECKING:
     from headway.tools.limits import Limits
 
 _DELIVERY = 2.0
+_DEFAULTS = Settings()
 
 
 def next_todos(session: Session) -> tuple[list[Todo], list[Waiting]]:
@@ -67,6 +73,12 @@ class How(TypedDict, total=False):
     """Ignored folders that work needs, to be linked into the worktrees."""
     checkpoints: CheckpointRules | None
     """What checkpoints leave out, and how long they are kept."""
+    verify: str | None
+    """The project's check, for items without one of their own. It comes from settings and is not asked about."""
+    verify_tries: int
+    """How often a model is sent the output of a check that failed, before its attempt fails."""
+    env: Sequence[str]
+    """Further environment variables that checks are given."""
     in_place: bool
     """Work in the project's own files, one item at a time, instead of in worktrees. Nothing is ever restored there."""
 
@@ -77,7 +89,7 @@ async def execute(
     *,
     model: str | Model,
     retries: int = 0,
-    require_evidence: bool = False,
+    require_evidence: bool | str = False,
     **how: Unpack[How],
 ) -> BatchResult:
     """Has a model do one item.
@@ -96,7 +108,7 @@ async def execute_all(
     parallel: int = 1,
     retries: int = 1,
     keep_going: bool = False,
-    require_evidence: bool = False,
+    require_evidence: bool | str = False,
     **how: Unpack[How],
 ) -> BatchResult:
     """Has a model do all items that are pending, or that an execution left blocked, each when it can run.
@@ -134,13 +146,38 @@ async def _executed(session: Session, model: str | Model, options: Options, how:
             except BaseException as error:
                 recorder.end("cancelled" if isinstance(error, asyncio.CancelledError) else "error", str(error))
                 raise
-            means = Means(model, tools, approvals, config, how.get("limits"), base_url, options.require_evidence)
+            means = Means(
+                model,
+                tools,
+                approvals,
+                config,
+                how.get("limits"),
+                base_url,
+                required(options.require_evidence),
+                how.get("verify_tries", _DEFAULTS.verify_tries),
+            )
+            checks = _checks(session, folder, recorder, approvals, workspaces, how)
             try:
-                return await Batch(session, options, recorder, means, workspaces).run(str(approvals.mode))
+                return await Batch(session, options, recorder, means, workspaces, checks).run(str(approvals.mode))
             finally:
                 await undisturbed(asyncio.to_thread(thin_out_in_passing, session, workspaces.shadow))
     finally:
         await undisturbed(asyncio.to_thread(_delivered, end_delivery, unsubscribe))
+
+
+def _checks(
+    session: Session, folder: str, recorder: Recorder, approvals: Approvals, workspaces: Workspaces, how: How
+) -> ItemChecks:
+    project_check = how.get("verify")
+    ask = Questions(recorder, approvals.ask) if approvals.ask else None
+    linked = how.get("linked")
+    return ItemChecks(
+        CheckRunner(folder, session, how.get("limits"), how.get("env", ())),
+        CheckApprovals(folder, approvals, [project_check] if project_check else [], ask),
+        workspaces,
+        project_check=project_check,
+        linked=_DEFAULTS.linked if linked is None else linked,
+    )
 
 
 def _show_progress(recorder: Recorder) -> Callable[[int], None]:

@@ -25,13 +25,14 @@ from headway.execute.workspaces import FileChanges
 from headway.tools.threads import quiet
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from pydantic_ai.models import Model
 
     from headway.agent.config import LoopConfig
     from headway.agent.recorder import Recorder
     from headway.core.session import Session
+    from headway.execute.item_checks import ItemChecks
     from headway.execute.workspaces import Workspace, Workspaces
 
 MAX_WORDS = 2_000
@@ -75,12 +76,20 @@ class Ended:
 
 class Attempts:
     def __init__(
-        self, session: Session, recorder: Recorder, workspaces: Workspaces, means: Means, *, retries: int
+        self,
+        session: Session,
+        recorder: Recorder,
+        workspaces: Workspaces,
+        means: Means,
+        checks: ItemChecks,
+        *,
+        retries: int,
     ) -> None:
         self._session = session
         self._recorder = recorder
         self._workspaces = workspaces
         self._means = means
+        self._checks = checks
         self._retries = retries
         self._numbers: dict[str, int] = {}
         self._places: dict[str, int] = {}
@@ -124,15 +133,23 @@ class Attempts:
             return None
         self._numbers[todo.id], self._places[todo.id] = number, index
         todo = state.list_of(self._session.agent_id).items[todo.id]
-        work = self._work(self._prompt(todo), started.agent, workspace, config)
+        work = self._work(todo, started.agent, workspace, config, events[-1].version)
         task = asyncio.create_task(work, name=f"headway item {shown(todo.id, 40)}")
         began = time.monotonic() - workspace.saving_seconds
         return Attempt(todo, number, started.agent, workspace, task, began, events[-1].version, alone)
 
-    async def _work(self, prompt: str, agent: str, workspace: Workspace, config: LoopConfig) -> Outcome:
+    async def _work(self, todo: Todo, agent: str, workspace: Workspace, config: LoopConfig, version: int) -> Outcome:
+        prompt = self._prompt(todo)
         folder = await self._workspaces.prepare(workspace)
         means = replace(self._means, model=self._model_for(workspace.todo_id))
-        return await attempt(self._session.agent(agent), prompt, folder, means, config)
+
+        async def changed() -> Sequence[str]:
+            if workspace.name:
+                return await self._workspaces.changed_files(workspace)
+            return sorted(await asyncio.to_thread(self._written_files, agent, version))
+
+        check = await self._checks.begin(todo, workspace, changed)
+        return await attempt(self._session.agent(agent), prompt, folder, means, config, check)
 
     def _model_for(self, todo_id: str) -> str | Model:
         """Return the model for the runs of an item: a script begins anew with each item, and lasts for its attempts.
@@ -176,7 +193,7 @@ class Attempts:
         elif before and self._workspaces.isolated:
             before = f"{before} The files are as they were before that attempt."
         plan = state.plan if todo.created_from == "plan" else None
-        return item_prompt(todo, plan, results, before=before)
+        return item_prompt(todo, plan, results, before=before, project_check=self._checks.project_check)
 
     def _failed_before(self, todo: Todo) -> str:
         """Why an earlier execution could not do the item."""
@@ -197,7 +214,7 @@ class Attempts:
     async def end(self, one: Attempt) -> Ended:
         """Says what came of an attempt that is over, with what it changed in the project's files."""
         if one.collected is None:  # once: the second time, there would be nothing to collect
-            one.collected = await self._collect(one, await self._outcome(one))
+            one.collected = await self._check_in_project(one, *await self._collect(one, await self._outcome(one)))
         outcome, changes = one.collected
         name, reason, again = self._settled(one, outcome, changes)
         keep = name != "completed" and one.workspace.name != "" and one.workspace.ready
@@ -246,7 +263,8 @@ class Attempts:
 
         try:
             wanted = outcome.status is Status.COMPLETED and not one.unwanted
-            written = () if one.workspace.name else await asyncio.to_thread(self._written_files, one)
+            name, agent, version = one.workspace.name, one.agent, one.version
+            written = () if name else await asyncio.to_thread(self._written_files, agent, version)
             return outcome, await self._workspaces.collect(
                 one.workspace, wanted=wanted, written=written, merging=merging
             )
@@ -256,12 +274,40 @@ class Attempts:
                 outcome = replace(outcome, status=Status.BLOCKED, reason=why)
             return outcome, merged
 
-    def _written_files(self, one: Attempt) -> frozenset[str]:
+    async def _check_in_project(
+        self, one: Attempt, outcome: Outcome, changes: FileChanges
+    ) -> tuple[Outcome, FileChanges]:
+        """Run a check that says nothing in a worktree, now that the changes are in the project.
+
+        Where it fails, they are reversed.
+        """
+        if outcome.check is None or outcome.status is not Status.COMPLETED or one.unwanted or changes.conflicts:
+            return outcome, changes
+        try:
+            verdict = await outcome.check.run_in_project()
+            if not verdict.failure:
+                shown = verdict.evidence or outcome.evidence
+                if shown is not None and verdict.note:
+                    shown = replace(shown, note=verdict.note)
+                return replace(outcome, evidence=shown), changes
+            reason = verdict.failure
+            if changes.before is not None and changes.after is not None and changes.before != changes.after:
+                if not await self._workspaces.reverse_merge(changes.before, changes.after):
+                    self._dirty.add(one.todo.id)
+                    reason = f"{reason}\nNot all of its changes could be reversed, since others changed the same lines."
+                self._recorder.record(ItemMerging(one.todo.id, changes.before, changes.before))
+        except (HeadwayError, OSError) as error:
+            reason = f"Its check could not be run in the project: {error}"
+            return replace(outcome, status=Status.BLOCKED, reason=reason), changes
+        nothing = replace(changes, after=changes.before, files=(), removed=(), kept=changes.kept)
+        return replace(outcome, status=Status.BLOCKED, reason=reason, evidence=None), nothing
+
+    def _written_files(self, agent: str, version: int) -> frozenset[str]:
         """Return the files that an attempt's own file tools wrote."""
         calls = [
             event.data
-            for event in self._session.events(after=one.version)
-            if event.agent == one.agent and isinstance(event.data, ToolFinished)
+            for event in self._session.events(after=version)
+            if event.agent == agent and isinstance(event.data, ToolFinished)
         ]
         return frozenset(path for call in calls for path in call.files)
 

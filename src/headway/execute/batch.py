@@ -25,10 +25,13 @@ from headway.execute.schedule import Schedule
 from headway.execute.undisturbed import undisturbed
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from headway.agent.config import LoopConfig
     from headway.agent.recorder import Recorder
     from headway.core.runs import Run
     from headway.core.session import Session
+    from headway.execute.item_checks import ItemChecks
     from headway.execute.worker import Means
     from headway.execute.workspaces import Workspaces
 
@@ -42,7 +45,13 @@ class Batch:
     """One execution, from its first item to its last."""
 
     def __init__(
-        self, session: Session, options: Options, recorder: Recorder, means: Means, workspaces: Workspaces
+        self,
+        session: Session,
+        options: Options,
+        recorder: Recorder,
+        means: Means,
+        workspaces: Workspaces,
+        checks: ItemChecks,
     ) -> None:
         self._session = session
         self._options = options
@@ -51,7 +60,8 @@ class Batch:
         self._workspaces = workspaces
         self._parallel = min(options.parallel, workspaces.most_at_once or options.parallel)
         self._recorder = recorder
-        self._attempts = Attempts(session, recorder, workspaces, means, retries=options.retries)
+        self._checks = checks
+        self._attempts = Attempts(session, recorder, workspaces, means, checks, retries=options.retries)
         self._running: dict[str, Attempt] = {}
         self._again: set[str] = set()
         """Blocked items that are taken up."""
@@ -82,7 +92,8 @@ class Batch:
                 self._again.add(self._options.only)
             items = self._session.todo_list.items
             self._schedule.update(items)
-            self._recorder.record(self._started(mode))
+            unchecked = await self._ask_about_checks(items)
+            self._recorder.record(self._started(mode, unchecked))
             await undisturbed(self._attempts.recover(items))
             ending = await self._go()
         except asyncio.CancelledError:
@@ -95,9 +106,21 @@ class Batch:
             result = await undisturbed(self._wound_up(ending, error))
         return result
 
+    async def _ask_about_checks(self, items: Mapping[str, Todo]) -> str:
+        """Ask about the checks of all items, unless someone stops the execution first; say which are not run."""
+        asking = asyncio.create_task(self._checks.ask(todo for todo in items.values() if self._takes(todo)))
+        stopping = asyncio.create_task(self._recorder.until(lambda run: run.stopping))
+        try:
+            await asyncio.wait({asking, stopping}, return_when=asyncio.FIRST_COMPLETED)
+            return asking.result() if asking.done() else ""
+        finally:
+            asking.cancel()
+            stopping.cancel()
+
     async def _wound_up(self, ending: Ending | None, error: str | None) -> BatchResult:
         try:
             await self._halted()
+            await self._checks.close()
             result = self._result(ending)
             with suppress(HeadwayError):  # told by what is raised already, or by the end
                 self._recorder.record(self._finished(result))
@@ -106,7 +129,7 @@ class Batch:
         finally:
             await asyncio.to_thread(self._workspaces.close)
 
-    def _started(self, mode: str) -> BatchStarted:
+    def _started(self, mode: str, unchecked: str) -> BatchStarted:
         options, workspaces = self._options, self._workspaces
         return BatchStarted(
             mode,
@@ -114,11 +137,11 @@ class Batch:
             self._schedule.left,
             options.retries,
             options.keep_going,
-            options.require_evidence,
+            options.require_evidence is not False,
             options.only,
             workspaces.shadow is not None,
             workspaces.isolated,
-            workspaces.note,
+            " ".join(note for note in (workspaces.note, unchecked) if note),
             options.in_place,
             round(workspaces.saving_seconds, 3),
         )

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from headway.core.errors import HeadwayError
+from headway.core.evidence import EvidenceLevel
 from headway.core.text import shown
 
 MOST_AT_ONCE = 64
@@ -20,7 +21,8 @@ class Options:
     """How often an item that failed is tried again."""
     keep_going: bool = False
     """Whether what does not depend on a failed item still runs."""
-    require_evidence: bool = False
+    require_evidence: bool | str = False
+    """The least evidence with which a completion is accepted at once: True means command_ok."""
     in_place: bool = False
     """Whether items work one at a time in the project's own files, not each in a worktree."""
 
@@ -29,8 +31,20 @@ class Options:
             value: object = getattr(self, name)
             if type(value) is not int or not least <= value <= most:
                 raise HeadwayError(f"`{name}` must be a whole number from {least} to {most}, not {shown(value)}.")
+        required(self.require_evidence)
         if self.in_place and self.parallel > 1:
             raise HeadwayError("Items that work in the project's own files run one at a time: leave out `parallel`.")
+
+
+def required(evidence: bool | str) -> EvidenceLevel | None:
+    """Return the level that `require_evidence` asks for; None if it asks for nothing."""
+    if evidence is False:
+        return None
+    levels = (EvidenceLevel.COMMAND_OK, EvidenceLevel.VERIFIED)
+    found = levels[0] if evidence is True else next((level for level in levels if level.value == evidence), None)
+    if found is None:
+        raise HeadwayError(f"`require_evidence` can be {' or '.join(levels)}, not {shown(evidence)}.")
+    return found
 
 
 class Ending(StrEnum):

@@ -16,12 +16,17 @@ if TYPE_CHECKING:
     from headway.core.plans import Plan
 
 MAX_CONTENT = 10_000
+MAX_CHECK = 1_000
 MAX_RESULT = 600
 MAX_NAMED = 20
 _END = (
     "Do this item and nothing beyond it: the other items of the list are done by others. When it is done, check it "
-    "with a command where that is possible, then say in a few lines what you did. If it cannot be done, or turns out "
-    "not to be needed, say so with report_item."
+    "with a command where that is possible, then call report_item with status completed and say in a few lines what "
+    "you did. If it cannot be done, or turns out not to be needed, say so with report_item."
+)
+_CHECKED = (
+    "Headway then runs the check itself. Make it pass by doing the item: do not change the check, the files that it "
+    "names, or what configures it."
 )
 
 
@@ -34,14 +39,18 @@ class Result:
     files: Sequence[str]
 
 
-def item_prompt(todo: Todo, plan: Plan | None, results: Sequence[Result], *, before: str = "") -> str:
-    """`before`: what went wrong in an earlier attempt."""
+def item_prompt(
+    todo: Todo, plan: Plan | None, results: Sequence[Result], *, before: str = "", project_check: str | None = None
+) -> str:
+    """`before`: what went wrong in an earlier attempt. `project_check` is for items without a check of their own."""
     lines = [f"Execute todo: {escaped(todo.id, 100)}", "", f"Description: {escaped(todo.content, MAX_CONTENT)}"]
     if todo.module:
         lines.append(f"Module: {escaped(todo.module, 200)}")
     if todo.estimated_time:
         lines.append(f"Estimated time: {escaped(todo.estimated_time, 100)}")
     lines += (f"Risk: {escaped(risk, 300)}" for risk in todo.risks[:MAX_NAMED])
+    if check := todo.verify or project_check:
+        lines.append(f"Check: {escaped(check, MAX_CHECK)}")
     if todo.notes and not before:
         lines.append(f"Notes: {escaped(todo.notes, 1_000)}")
     if plan is not None:
@@ -56,7 +65,8 @@ def item_prompt(todo: Todo, plan: Plan | None, results: Sequence[Result], *, bef
             lines.append(f"- … and {len(results) - MAX_NAMED} more")
     if before:
         lines += ["", f"It was tried before and did not work: {escaped(before, 1_000)}"]
-    return "\n".join([*lines, "", _END])
+    end = f"{_END} {_CHECKED}" if todo.verify or project_check else _END
+    return "\n".join([*lines, "", end])
 
 
 def _result_lines(result: Result) -> list[str]:

@@ -1,4 +1,4 @@
-"""`report_item`: how the item ended that a run was started for, where it is not simply done."""
+"""`report_item`: with it a model says how the todo ended for which its run was started."""
 
 from __future__ import annotations
 
@@ -10,8 +10,12 @@ from headway.tools.base import Context, Tool, ToolFault, ToolInput, ToolResult, 
 from headway.tools.effects import Effect
 
 NOTHING_SHOWS = (
-    "Nothing shows yet that the item is done: no command has succeeded since the last edit. Run one that checks it, "
-    "such as its tests. If nothing can check it, say so and end."
+    "Nothing shows yet that the item is done: no command that could have failed has succeeded since the last edit. Run "
+    "one that checks it, such as its tests. If nothing can check it, report it as completed again."
+)
+NOT_REPORTED = (
+    "You ended without saying how the item ended. Call report_item now: completed if it is fully done; blocked, with "
+    "the reason, if it is not. If something is left to do, do it first."
 )
 
 
@@ -28,13 +32,16 @@ class ReportItem(Tool[ReportItemInput]):
     input = ReportItemInput
     effect = Effect.TODO
 
-    def __init__(self, *, require_evidence: bool) -> None:
-        self._asks = require_evidence
-        self.status = Status.COMPLETED
+    def __init__(self, *, asks: bool, asks_at_once: bool = True) -> None:
+        """`asks`: refuse, once, a completion that too little shows; `asks_at_once`: if no command does."""
+        self._asks = asks
+        self._asks_at_once = asks_at_once
+        self.status: Status | None = None
+        """What was reported; None: nothing yet."""
         self.reason = ""
 
     def asks(self, *, shown: bool) -> bool:
-        """Whether to ask for evidence, which happens once."""
+        """Return whether to ask for evidence, which happens once."""
         asked, self._asks = self._asks, self._asks and shown
         return asked and not shown
 
@@ -43,7 +50,8 @@ class ReportItem(Tool[ReportItemInput]):
         if call.status != "completed" and not reason:
             raise ToolFault(f"report_item changed nothing: say in `reason` why the item is {call.status}.")
         run = context.session.run if context.session is not None else None
-        if call.status == "completed" and run is not None and self.asks(shown=run.work.track.command is not None):
+        asks = call.status == "completed" and run is not None and self._asks_at_once
+        if asks and self.asks(shown=run is not None and run.work.track.command is not None):
             raise ToolFault(NOTHING_SHOWS)
         self.status, self.reason = Status(call.status), reason
         return ToolResult(

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from headway.agent.config import LoopConfig
 from headway.agent.run import run_loop
 from headway.core.errors import HeadwayError
+from headway.core.evidence import EvidenceLevel
 from headway.core.model import FINISHED, Status
 from headway.core.text import shown
 from headway.core.tracking import NO_WORK, Work
-from headway.execute.report_item import NOTHING_SHOWS, ReportItem
+from headway.execute.item_checks import NO_CHECK, Verdict
+from headway.execute.report_item import NOT_REPORTED, NOTHING_SHOWS, ReportItem
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from headway.agent.config import RunResult
     from headway.core.evidence import Evidence
     from headway.core.session import Session
+    from headway.execute.item_checks import ItemCheck
     from headway.tools.approvals import Approvals
     from headway.tools.base import Tool
     from headway.tools.functions import Function
@@ -28,6 +31,11 @@ if TYPE_CHECKING:
 Tools: TypeAlias = "Callable[[str], Iterable[Tool[Any] | Function]]"
 """The tools for a folder: an item may work in one of its own."""
 _MOST_NAMED = 5
+_REPAIR = "The item is not done as long as its check fails. Repair what is wrong, then report it as completed again."
+_NOT_VERIFIED = (
+    "The check passed, but it does not verify the item ({note}). Put that right if you can; if not, report the item as "
+    "completed again."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +48,9 @@ class Means:
     config: LoopConfig
     limits: Limits | None
     base_url: str | None
-    require_evidence: bool
+    required: EvidenceLevel | None
+    """The least evidence with which a completion is accepted at once."""
+    verify_tries: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,46 +70,28 @@ class Outcome:
     output_tokens: int = 0
     cached_tokens: int = 0
     cost: float | None = 0.0
+    check: ItemCheck | None = None
+    """The check, if it has yet to run in the project."""
 
 
-async def attempt(sub: Session, prompt: str, folder: str, means: Means, config: LoopConfig) -> Outcome:
+async def attempt(
+    sub: Session, prompt: str, folder: str, means: Means, config: LoopConfig, check: ItemCheck
+) -> Outcome:
     """Has the sub-agent do the item. Whatever goes wrong is the outcome; only being cancelled goes through."""
-    report = ReportItem(require_evidence=means.require_evidence)
-    tools = [*means.tools(folder), report]
-    results: list[RunResult] = []
-
-    async def run(task: str) -> RunResult:
-        result = await run_loop(
-            sub,
-            task,
-            model=means.model,
-            tools=tools,
-            approvals=means.approvals,
-            config=config,
-            limits=means.limits,
-            base_url=means.base_url,
-            project=folder,
-        )
-        results.append(result)
-        return result
-
-    work = NO_WORK
+    # What a check shows is better than what a command of the model's own would show.
+    report = ReportItem(asks=means.required is not None, asks_at_once=not check.runs)
+    one = _Attempt(sub, [*means.tools(folder), report], report, folder, means, config, check)
     try:
-        result = await run(prompt)
-        work = _work(sub)
-        status, reason = _judged(sub, result, work, report)
-        if status is Status.COMPLETED and report.asks(shown=work.track.command is not None):
-            result = await run(NOTHING_SHOWS)
-            work = _joined(work, _work(sub))
-            status, reason = _judged(sub, result, work, report)
+        await one.go(prompt)
     except HeadwayError as error:
-        status, reason = Status.BLOCKED, str(error)
+        one.status, one.reason = Status.BLOCKED, str(error)
+    results, work = one.results, one.work
     costs = [result.cost for result in results]
     return Outcome(
-        status,
-        reason,
+        one.status,
+        one.reason,
         text=next((result.text for result in reversed(results) if result.text), ""),
-        evidence=work.track.evidence if status is Status.COMPLETED else None,
+        evidence=one.evidence() if one.status is Status.COMPLETED else None,
         rounds=sum(result.rounds for result in results),
         tool_calls=sum(result.tool_calls for result in results),
         failed_calls=work.failed_calls,
@@ -107,7 +99,130 @@ async def attempt(sub: Session, prompt: str, folder: str, means: Means, config: 
         output_tokens=sum(result.output_tokens for result in results),
         cached_tokens=sum(result.cache_read_tokens for result in results),
         cost=None if None in costs else sum(cost for cost in costs if cost is not None),
+        check=check if check.in_project else None,
     )
+
+
+@dataclass(slots=True)
+class _Attempt:
+    """The runs of one attempt: the first, and those in which the model is sent what is missing."""
+
+    sub: Session
+    tools: list[Tool[Any] | Function]
+    report: ReportItem
+    folder: str
+    means: Means
+    config: LoopConfig
+    check: ItemCheck
+    results: list[RunResult] = field(default_factory=list["RunResult"])
+    work: Work = NO_WORK
+    verdict: Verdict = NO_CHECK
+    status: Status = Status.BLOCKED
+    reason: str = ""
+
+    async def go(self, prompt: str) -> None:
+        """Run until the item is settled: reported, checked and shown, or blocked."""
+        message: str | None = prompt
+        tries = 0
+        reminded = False
+        while message is not None:
+            await self._run(message)
+            message = None
+            if self._is_over():
+                return
+            self.verdict = await self.check.run()
+            reported = self.report.status is Status.COMPLETED
+            if not reported and not self.verdict.completes:
+                if reminded:
+                    self._block(self._last_words())
+                    return
+                reminded = True
+                message = "\n\n".join(text for text in (self.verdict.failure, NOT_REPORTED) if text)
+            elif self.verdict.failure:
+                if tries == self.means.verify_tries:
+                    self._block(self.verdict.failure)
+                    return
+                tries += 1
+                message = f"{self.verdict.failure}\n\n{_REPAIR}"
+            elif self._is_settled():
+                message = self._ask_for_evidence()
+
+    async def _run(self, task: str) -> None:
+        means = self.means
+        result = await run_loop(
+            self.sub,
+            task,
+            model=means.model,
+            tools=self.tools,
+            approvals=means.approvals,
+            config=self.config,
+            limits=means.limits,
+            base_url=means.base_url,
+            project=self.folder,
+            variables=self.check.variables,
+        )
+        self.work = _joined(self.work, _work(self.sub)) if self.results else _work(self.sub)
+        self.results.append(result)
+
+    def _block(self, reason: str) -> None:
+        self.status, self.reason = Status.BLOCKED, reason
+
+    def _is_over(self) -> bool:
+        """Whether the last run ended in a way that no check can change."""
+        result, report = self.results[-1], self.report
+        if result.reason == "cancelled":
+            self.status, self.reason = Status.PENDING, "Its run was stopped."
+        elif not result.ok:
+            self._block(result.error or _why(result))
+        elif report.status is not None and report.status is not Status.COMPLETED:
+            self.status, self.reason = report.status, shown(report.reason, 1_000)
+        else:
+            return False
+        return True
+
+    def _is_settled(self) -> bool:
+        """Set what became of an item that was reported as completed, or whose check passed; return whether it is."""
+        left = [todo for todo in self.sub.todos if todo.status not in FINISHED]
+        if self.work.broken and not self._is_checked():
+            self._block(shown(f"Its last command failed ({self.work.broken}).", 500))
+        elif self.work.denied and not self._is_checked():
+            tool = shown(self.work.denied, 60)
+            self._block(f"{tool} was not allowed; allow it, or choose another mode with --mode.")
+        elif left:
+            names = "; ".join(shown(todo.content, 100) for todo in left[:_MOST_NAMED])
+            more = f"; and {len(left) - _MOST_NAMED} more" if len(left) > _MOST_NAMED else ""
+            self._block(f"The agent stopped with {len(left)} of its own items open: {names}{more}.")
+        else:
+            self.status, self.reason = Status.COMPLETED, ""
+        return self.status is Status.COMPLETED
+
+    def _is_checked(self) -> bool:
+        """Whether the check outweighs a command that failed; one that may have been weakened does not."""
+        return self.verdict.evidence is not None and self.verdict.evidence.level is EvidenceLevel.VERIFIED
+
+    def _ask_for_evidence(self) -> str | None:
+        """Return what the model is told, once, if what shows the item's completion is less than is required."""
+        required = self.means.required
+        if required is None or self.check.in_project:
+            return None
+        # Without a check nothing could verify it, so that a command has to do.
+        enough = required if self.check.runs else min(required, EvidenceLevel.COMMAND_OK)
+        if not self.report.asks(shown=self.evidence().level >= enough):
+            return None
+        return _NOT_VERIFIED.format(note=self.evidence().note) if self.check.runs else NOTHING_SHOWS
+
+    def evidence(self) -> Evidence:
+        """Return what shows the item's completion: the check, else the last command that could have failed."""
+        shown = self.work.track.evidence
+        checked, note = self.verdict.evidence, self.verdict.note
+        if checked is not None and checked.level >= shown.level:
+            return checked
+        note = note or (checked.note if checked is not None else None)
+        return replace(shown, note=note) if note else shown
+
+    def _last_words(self) -> str:
+        words = next((result.text for result in reversed(self.results) if result.text), "")
+        return shown(words, 1_000) or "The model ended without reporting how the item ended."
 
 
 def _work(sub: Session) -> Work:
@@ -120,29 +235,6 @@ def _joined(first: Work, then: Work) -> Work:
     track = then.track
     files = tuple(dict.fromkeys((*first.track.files, *track.files)))
     return replace(then, track=replace(track, files=files), failed_calls=first.failed_calls + then.failed_calls)
-
-
-def _judged(sub: Session, result: RunResult, work: Work, report: ReportItem) -> tuple[Status, str]:
-    """What the item is to be set to, and why if it is not completed."""
-    if result.reason == "cancelled":
-        return Status.PENDING, "Its run was stopped."
-    if not result.ok:
-        return Status.BLOCKED, result.error or _why(result)
-    if report.status is not Status.COMPLETED:
-        return report.status, shown(report.reason, 1_000)
-    if work.broken:
-        return Status.BLOCKED, shown(f"Its last command failed ({work.broken}).", 500)
-    if work.denied:
-        return (
-            Status.BLOCKED,
-            f"{shown(work.denied, 60)} was not allowed; allow it, or choose another mode with --mode.",
-        )
-    left = [todo for todo in sub.todos if todo.status not in FINISHED]
-    if left:
-        names = "; ".join(shown(todo.content, 100) for todo in left[:_MOST_NAMED])
-        more = f"; and {len(left) - _MOST_NAMED} more" if len(left) > _MOST_NAMED else ""
-        return Status.BLOCKED, f"The agent stopped with {len(left)} of its own items open: {names}{more}."
-    return Status.COMPLETED, ""
 
 
 def _why(result: RunResult) -> str:

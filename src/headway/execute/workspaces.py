@@ -10,7 +10,7 @@ import asyncio
 import os
 import threading
 import time
-from contextlib import contextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from secrets import token_hex
 from typing import TYPE_CHECKING
@@ -21,7 +21,7 @@ from headway.execute.included_files import IncludedFiles
 from headway.execute.shadow import FilesChanged, NoCheckpoints, Shadow
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Generator, Sequence
+    from collections.abc import AsyncGenerator, Callable, Collection, Generator, Sequence
 
     from headway.execute.checkpoint_rules import CheckpointRules
 
@@ -154,6 +154,17 @@ class Workspaces:
         finally:
             self._filling.discard(filled)
             filled.set()
+
+    @asynccontextmanager
+    async def copy_of(self, checkpoint: str) -> AsyncGenerator[Workspace]:
+        """Fill a folder with the files of a checkpoint, for as long as it is needed."""
+        name = self._free_name()
+        copy = Workspace(f"(copy {name})", "", checkpoint, name)
+        try:
+            await self.prepare(copy)
+            yield copy
+        finally:
+            self.release(copy, keep=False)
 
     async def reverse_merge(self, before: str, after: str) -> bool:
         """Reverse a merge that was cut off in the middle; return whether nothing of it is left."""

@@ -133,6 +133,20 @@ class Approvals:
                 f"{tool.name} was not run: what it would do changed while the user was asked; look again, then call it."
             )
 
+    def allows(self, tool: str, covers: Callable[[str], bool]) -> bool:
+        """Return whether a call of a tool that does not come from a model may be made unasked."""
+        if self.mode is Mode.YOLO or tool in self._always:
+            return True
+        return any(name == tool and (pattern in (None, "*") or covers(pattern or "")) for name, pattern in self._allow)
+
+    async def put(self, question: Question, ask: Ask | None = None) -> Answer:
+        """Put a question that belongs to no call; the answer is no if nobody is there."""
+        ask = ask or self.ask
+        if ask is None:
+            return Answer(Reply.NO, "nobody is there to answer")
+        async with self._one_at_a_time:
+            return (await self._answer(question, ask))[0]
+
     def _may(self, tool: Tool[Any], call: Any, effect: Effect) -> bool:
         if effect in UNASKED or self.mode is Mode.YOLO:
             return True

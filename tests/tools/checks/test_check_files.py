@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from tests.support.projects import temporary_folder
 from tests.support.tables import check_rows
 
+from headway.tools.checks.check_command import can_fail
 from headway.tools.checks.check_files import changed_check_files, read_check_files
 
 PROJECT = {
@@ -106,3 +107,30 @@ def test_whoever_changes_only_code_leaves_the_check_as_it_was() -> None:
     is_honest("npm test", **{"package.json": '{"name": "calc", "version": "2", "scripts": {"test": "jest"}}'})
     is_honest("pytest -q tests", **{"tests/test_new.py": "def test_new(): pass\n"})
     is_honest("pytest -q fresh/", **{"fresh/test_it.py": "x\n", "fresh/conftest.py": "y\n"})
+
+
+def test_a_command_that_always_succeeds_is_no_check() -> None:
+    for check in (
+        *(
+            "true",
+            ":",
+            "echo ok",
+            "pytest || true",
+            "pytest || echo failed",
+            "pytest; exit 0",
+            "pytest; true",
+            "(true)",
+        ),
+        *("pytest | true", "echo a && true", "pytest && false || echo no", " ", "pytest\ntrue"),
+    ):
+        assert not can_fail(check), check
+    for check in (
+        "pytest",
+        "pytest && echo ok",
+        "echo a; pytest",
+        "test -f a",
+        "false || pytest",
+        "ls | grep a",
+        "(pytest)",
+    ):
+        assert can_fail(check), check

@@ -16,6 +16,7 @@ _STARTERS = frozenset(
     {"env", "time", "timeout", "exec", "nice", "command", "uv", "poetry", "pipenv", "pdm", "hatch", "rye"}
 )
 """Programs that start another one."""
+_NO_CHECKS = frozenset({"true", ":", "echo", "printf", "sleep"})
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 _PYTHON_PROGRAM = re.compile(r"python[0-9.]*")
 
@@ -35,6 +36,30 @@ def read_command(check: str) -> CheckCommand:
     reader = _CommandReader()
     reader.read(check, "")
     return CheckCommand(tuple(reader.words), frozenset(reader.programs), reader.is_certain)
+
+
+def can_fail(check: str) -> bool:
+    """Return whether a check says anything at all: not `true`, `… || echo`, `…; exit 0`."""
+    words = [word.strip("()") if set(word) <= _OPERATORS else word for word in _split(check)]
+    parts = [part for part in _divide([word for word in words if word], ";", "&", ";;") if part]
+    alternatives = _divide(parts[-1], "||") if parts else []
+    return bool(alternatives) and not any(_always_succeeds(one) for one in alternatives)
+
+
+def _always_succeeds(words: Sequence[str]) -> bool:
+    """Whether all commands between `&&` do, of a pipe the last one."""
+    commands = [_divide(part, "|", "|&")[-1] for part in _divide(words, "&&")]
+    return all(not one or one[0] in _NO_CHECKS or one == ["exit", "0"] for one in commands)
+
+
+def _divide(words: Sequence[str], *operators: str) -> list[list[str]]:
+    parts: list[list[str]] = [[]]
+    for word in words:
+        if word in operators:
+            parts.append([])
+        else:
+            parts[-1].append(word)
+    return parts
 
 
 class _CommandReader:

@@ -97,22 +97,29 @@ class Bash(Tool[BashInput]):
         return call.command
 
     def matches(self, pattern: str, call: BashInput) -> bool:
-        """Word by word; a `*` at the end stands for any further words. What only a shell can read is never covered."""
-        # Only what the shell takes for blanks: other spaces are part of a word.
-        pattern, command = pattern.strip(" \t\n"), call.command.strip(" \t\n")
-        if pattern in ("*", command):
-            return True
-        wanted, given = split_words(pattern), split_words(command)
-        if wanted.needs_shell or given.needs_shell or not wanted.words:
-            return False
-        open_ended = wanted.words[-1] == "*"
-        fixed = wanted.words[:-1] if open_ended else wanted.words
-        words = given.words[: len(fixed)]
-        if len(words) < len(fixed) or (not open_ended and len(given.words) > len(fixed)):
-            return False
-        if given.patterns and not _EXPANDED.isdisjoint("".join(words)):
-            return False  # the shell would put other words in their place
-        return all(fnmatchcase(word, want) for word, want in zip(words, fixed, strict=True))
+        return covers_command(pattern, call.command)
+
+
+def covers_command(pattern: str, command: str) -> bool:
+    """Return whether an allow pattern covers a command.
+
+    Word by word; a `*` at the end stands for any further words. What only a shell can read is never covered.
+    """
+    # Only what the shell takes for blanks: other spaces are part of a word.
+    pattern, command = pattern.strip(" \t\n"), command.strip(" \t\n")
+    if pattern in ("*", command):
+        return True
+    wanted, given = split_words(pattern), split_words(command)
+    if wanted.needs_shell or given.needs_shell or not wanted.words:
+        return False
+    open_ended = wanted.words[-1] == "*"
+    fixed = wanted.words[:-1] if open_ended else wanted.words
+    words = given.words[: len(fixed)]
+    if len(words) < len(fixed) or (not open_ended and len(given.words) > len(fixed)):
+        return False
+    if given.patterns and not _EXPANDED.isdisjoint("".join(words)):
+        return False  # the shell would put other words in their place
+    return all(fnmatchcase(word, want) for word, want in zip(words, fixed, strict=True))
 
 
 async def _todo_write(args: str, context: Context) -> ToolResult:

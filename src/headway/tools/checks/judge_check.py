@@ -1,0 +1,37 @@
+"""What a check that was run says about a todo. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from headway.core.evidence import Evidence, EvidenceLevel
+from headway.core.text import shown
+from headway.tools.checks.run_check import CheckResult
+
+_MOST_NAMED = 3
+CANNOT_FAIL = "the check cannot fail"
+PASSED_BEFORE = "no file was changed, and the check is not known to have failed before"
+
+
+def judge_check(
+    result: CheckResult, *, weakened: Sequence[str], changed: Sequence[str], failed_before: bool, can_fail: bool
+) -> Evidence:
+    """Return what a check that passed shows.
+
+    `weakened`: its own files that the work changed; `changed`: all files that the work changed.
+    """
+    if not can_fail:
+        level, note = EvidenceLevel.REPORTED, CANNOT_FAIL
+    elif weakened:
+        level, note = EvidenceLevel.COMMAND_OK, f"check changed: {name_files(weakened)}"
+    elif not changed and not failed_before:
+        level, note = EvidenceLevel.COMMAND_OK, PASSED_BEFORE
+    else:
+        level, note = EvidenceLevel.VERIFIED, None
+    output = result.output or None
+    return Evidence(level, result.command, result.exit_code, tuple(changed), result.seconds, output, note)
+
+
+def name_files(files: Sequence[str]) -> str:
+    names = ", ".join(shown(file, 200) for file in files[:_MOST_NAMED])
+    return f"{names} and {len(files) - _MOST_NAMED} more" if len(files) > _MOST_NAMED else names
