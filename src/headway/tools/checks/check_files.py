@@ -127,7 +127,8 @@ class _Reading:
         """`also`: what were its own files before, though nothing may name them any more."""
         command = self._command
         runs_tests = bool(command.programs & _RUNS_TESTS)
-        bases = {""} | {base for base, _ in command.words}
+        inside_of = {base: os.path.relpath(os.path.join(self._root, base), self._root) for base, _ in command.words}
+        bases = {""} | {path for path in inside_of.values() if path != "." and not path.startswith("..")}
         folders: set[str] = set()
         named: set[str] = set()
         for base, word in command.words:
