@@ -27,6 +27,7 @@ from headway.tools.effects import Effect
 
 if TYPE_CHECKING:
     from headway.agent.recorder import Recorder
+    from headway.agent.run_checks import RunChecks
     from headway.core.tracking import Policy
     from headway.tools.executor import Executor
 
@@ -55,7 +56,8 @@ class Outcome:
 
 
 class Calls:
-    def __init__(self, executor: Executor, recorder: Recorder, policy: Policy) -> None:
+    def __init__(self, executor: Executor, recorder: Recorder, policy: Policy, checks: RunChecks | None = None) -> None:
+        self._checks = checks
         self._executor = executor
         self._recorder = recorder
         self._policy = policy
@@ -122,12 +124,27 @@ class Calls:
                 task.cancel()
         return {call_id: task.result() for call_id, task in running.items()}
 
+    async def _run(self, call: Call) -> ToolResult:
+        checks = self._checks
+        if checks is None:
+            return await self._executor.call(call.tool_name, call.args, call.tool_call_id)
+        state = self._recorder.state
+        await checks.look(state if state is not None else self._recorder.session.state)
+
+        async def again() -> ToolResult:
+            return await self._executor.call(call.tool_name, call.args, call.tool_call_id)
+
+        def report(text: str) -> None:
+            self._recorder.live(text, "output", call.tool_call_id)
+
+        return await checks.complete(await again(), again, report)
+
     async def _one(self, call: Call, faults: Mapping[str, str], round: int) -> Done:
         began = time.monotonic()
         if fault := faults.get(call.tool_call_id):
             result = ToolResult(fault, ok=False)
         else:
-            result = await self._executor.call(call.tool_name, call.args, call.tool_call_id)
+            result = await self._run(call)
         for path in result.files:
             self.files[path] = None
         finished = ToolFinished(

@@ -36,12 +36,14 @@ class CheckApprovals:
         """Check → why it is not run."""
         self._asking = asyncio.Lock()
 
+    def is_approved(self, check: str) -> bool:
+        """Return whether a person typed or approved this very check."""
+        return check in self._trusted or check in approved_checks(self._project)
+
     def may_run(self, check: str) -> bool:
-        if self._all or check in self._trusted:
+        if self._all or self._approvals.allows("bash", lambda pattern: covers_command(pattern, check)):
             return True
-        if self._approvals.allows("bash", lambda pattern: covers_command(pattern, check)):
-            return True
-        return check in approved_checks(self._project)
+        return self.is_approved(check)
 
     def explain(self, check: str) -> str:
         """Say why a check is not run."""

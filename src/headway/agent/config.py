@@ -43,6 +43,7 @@ _AT_LEAST = {
     "remind_after": 1,
     "max_nudges": 0,
     "retries": 0,
+    "verify_tries": 0,
     "max_tokens": 1,
     "context_window": 1_000,
     "reply_tokens": 16,
@@ -87,6 +88,10 @@ class LoopConfig:
     """A model that calls an item completed, though no command has shown it since the last edit, is told so: once per
     item, so that it can always go on."""
 
+    verify_tries: int = 2
+    """How often the model is sent the output of a check that failed when it completes an item, before the completion
+    is taken as only reported."""
+
     def __post_init__(self) -> None:
         for name, kind in (("inject", Inject), ("tracking", Tracking), ("todo_tools", TodoTools)):
             value: object = getattr(self, name)
@@ -115,6 +120,7 @@ def config_of(settings: Settings, *, require_evidence: bool = False) -> LoopConf
         tracking=settings.tracking,
         todo_tools=settings.todo_tools,
         require_evidence=require_evidence,
+        verify_tries=settings.verify_tries,
     )
 
 

@@ -17,6 +17,7 @@ from pydantic_ai.messages import ModelRequest, ModelResponse, UserPromptPart
 from headway.agent.asking import Asker
 from headway.agent.budget import Budget
 from headway.agent.calls import Calls
+from headway.agent.check_approvals import CheckApprovals
 from headway.agent.compaction import own_request
 from headway.agent.config import LoopConfig, Reason, RunResult
 from headway.agent.conversation import Conversation
@@ -27,14 +28,17 @@ from headway.agent.prompt import in_plan_mode, instructions
 from headway.agent.questions import Questions
 from headway.agent.recorder import Recorder
 from headway.agent.requests import Requests
+from headway.agent.run_checks import RunChecks
 from headway.agent.spending import Spending
 from headway.core.clock import now
 from headway.core.errors import HeadwayError, RunRefused, StoreError
 from headway.core.run_events import RunError
 from headway.core.text import shown, storable
 from headway.project import project_of
-from headway.tools.approvals import Approvals
+from headway.tools.approvals import Approvals, Ask
+from headway.tools.checks.run_check import CheckRunner
 from headway.tools.executor import Executor
+from headway.tools.shell.bash import Bash
 from headway.tools.todos import given_tools
 
 if TYPE_CHECKING:
@@ -68,15 +72,16 @@ async def run_loop(
     planning: bool | None = None,
     new_conversation: bool = False,
     variables: Mapping[str, str] | None = None,
+    run_checks: bool = True,
 ) -> RunResult:
     """Has the model work on a task, with the session's list, until there is a reason to end.
 
     A task continues the session's conversation; with `new_conversation` the model is sent nothing of it, and the list
     alone goes on. Without a task, the conversation goes on where it was. `tools` are the built-in ones unless given;
     `approvals` says what they may do without asking (default: nothing that needs it); `planning` turns plan mode on or
-    off, which else is as the session has it; `variables` are set for commands. Whatever goes wrong on the way is the
-    result's `reason` and `error`; what cannot even begin raises a `HeadwayError`. Being cancelled ends the run
-    within a second and goes through.
+    off, which else is as the session has it; `variables` are set for commands; with `run_checks` Headway runs a todo's
+    check before the model may complete it. Whatever goes wrong on the way is the result's `reason` and `error`; what
+    cannot even begin raises a `HeadwayError`. Being cancelled ends the run within a second and goes through.
     """
     _check(session, model, approvals, on_event, config)
     config = config or LoopConfig()
@@ -84,6 +89,7 @@ async def run_loop(
     asked = resolve_model(model, base_url=base_url)
     approvals = approvals or Approvals()
     recorder = Recorder(session, now)
+    ask = Questions(recorder, approvals.ask) if approvals.ask else None
     executor = Executor(
         given_tools(tools, config.todo_tools, folder),
         session,
@@ -91,7 +97,7 @@ async def run_loop(
         approvals=approvals,
         limits=limits,
         on_output=lambda call_id, text: recorder.live(text, "output", call_id),
-        ask=Questions(recorder, approvals.ask) if approvals.ask else None,
+        ask=ask,
         variables=variables,
     )
     if new_conversation and task is None:
@@ -115,7 +121,14 @@ async def run_loop(
         # A model that was passed may be in use elsewhere: its client is left as it is.
         retries_off = isinstance(model, str) and own_retries_off(asked)
         told = _told(config, folder)
-        return await _supervised(recorder, first, asker, asked, executor, told, config, retries_off=retries_off)
+        checks = _checks(session, folder, executor, config, limits, ask) if run_checks else None
+        try:
+            return await _supervised(
+                recorder, first, asker, asked, executor, told, config, checks, retries_off=retries_off
+            )
+        finally:
+            if checks is not None:
+                checks.end()
     finally:
         # In a thread: a listener may have to run on this loop to hear the rest.
         await asyncio.shield(asyncio.to_thread(_delivered, end_delivery, unsubscribe))
@@ -135,6 +148,14 @@ def _check(session: object, model: object, approvals: object, on_event: object, 
     for name, value, fits, what in wanted:
         if not fits:
             raise HeadwayError(f"`{name}` takes {what}, not '{shown(value)}'.")
+
+
+def _checks(
+    session: Session, folder: str, executor: Executor, config: LoopConfig, limits: Limits | None, ask: Ask | None
+) -> RunChecks:
+    env = next((tool.env for tool in executor.tools if isinstance(tool, Bash)), ())
+    approvals = CheckApprovals(folder, executor.approvals, ask=ask)
+    return RunChecks(session, folder, CheckRunner(folder, session, limits, env), approvals, config.verify_tries)
 
 
 def _told(config: LoopConfig, folder: str) -> Callable[[bool], str]:
@@ -207,17 +228,20 @@ async def _supervised(
     executor: Executor,
     told: Callable[[bool], str],
     config: LoopConfig,
+    checks: RunChecks | None,
     *,
     retries_off: bool,
 ) -> RunResult:
     """Runs the loop; ends it when it is over, when a person wants it, or when it is cancelled."""
     spending = Spending(model, config)
-    calls = Calls(executor, recorder, config.policy)
+    calls = Calls(executor, recorder, config.policy, checks)
     loop: Loop | None = None
     reason, error = Reason.ERROR, None
     connections = AsyncExitStack()
     try:
         await connections.enter_async_context(asker)
+        if checks is not None:
+            await checks.begin()
         budget = Budget(config.context_window or context_window(model), config.reply_tokens)
         requests = Requests(model, asker, recorder, spending, budget, config, retries_off=retries_off)
         frame = Frame(told, executor, config.inject)

@@ -17,7 +17,7 @@ from headway.core.errors import ClaimRefused, HeadwayError, InvalidTodos, NoPlan
 from headway.core.events import Event, ListDelta, Splice
 from headway.core.evolve import evolve
 from headway.core.graph import PRIORITY_ORDER, is_ready
-from headway.core.model import DEFAULT_TITLE, FINISHED, PERSON, State, Status, Todo, TodoList, with_fields
+from headway.core.model import DEFAULT_TITLE, FINISHED, MODEL, PERSON, State, Status, Todo, TodoList, with_fields
 from headway.core.replace import check_dependencies, created, patched, replaced, without
 from headway.core.rules import FULL, Fault, check_item, check_items, check_text, have, wire_name
 from headway.core.text import clean, shown
@@ -84,9 +84,11 @@ def _listed(state: State, todo_list: TodoList, change: ask.Change, delta: ListDe
     _keep_checks(todo_list, delta, change.actor)
     run = state.runs.get(change.agent)
     if run is not None and run.goes_on and run.round:
-        from headway.core.tracking import unshown, with_evidence, with_rounds
+        from headway.core.tracking import unshown, with_checks, with_evidence, with_rounds
 
         delta = with_evidence(with_rounds(delta, todo_list.items, run.round), run, change.actor)
+        if change.completion_checks is not None and change.actor == MODEL:
+            delta = with_checks(delta, todo_list.items, change.completion_checks.results)
         if asked := unshown(delta, run, change.actor):
             from headway.core.batch_events import EvidenceAsked
 

@@ -15,6 +15,7 @@ HeadwayError
 ├── NotRunnable                       the item cannot be executed, or rolled back, as things are
 │   └── FilesChanged                  later changes are in the way of a rollback
 ├── EvidenceMissing                   nothing shows that the items are done; the same change works the second time
+├── ChecksNeeded                      the todos' checks have to run before the model may complete them
 ├── ModelError                        the model cannot be used, or a request to it failed
 │   ├── ModelNotReady                 something must be set, installed, started or corrected first
 │   ├── ModelBusy                     the same request may work later
@@ -139,6 +140,14 @@ class EvidenceMissing(HeadwayError):
             f"Nothing shows yet that this is done: {some(self.item_ids)}. Run a command that checks it, such as its "
             "tests, after the last edit; then write the list again. If nothing can check it, write it again as it is."
         )
+
+
+class ChecksNeeded(HeadwayError):
+    def __init__(self, todo_ids: Sequence[str]) -> None:
+        from headway.core.text import some
+
+        self.todo_ids = list(todo_ids)
+        super().__init__(f"The check runs first: {some(self.todo_ids)}. Make the same change again when it has run.")
 
 
 class ModelError(HeadwayError):

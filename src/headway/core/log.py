@@ -13,7 +13,7 @@ from dataclasses import replace
 from headway.core.clock import now
 from headway.core.codec import read_state, write_state
 from headway.core.decide import decide
-from headway.core.errors import HeadwayError, RunRefused, StoreConflict, StoreError
+from headway.core.errors import ChecksNeeded, HeadwayError, RunRefused, StoreConflict, StoreError
 from headway.core.events import TODO_LIST_UPDATED
 from headway.core.evolve import evolve, fold
 from headway.core.forks import renew_in_children
@@ -24,7 +24,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from headway.core.changes import Change
+    from headway.core.changes import Change, CompletionChecks
     from headway.core.events import Event
     from headway.core.runs import Run
     from headway.core.store import Store
@@ -66,12 +66,15 @@ class Log:
         self.own_runs: set[str] = set()
         """Ids of runs of this process, which knows itself whether it is still there."""
         self._look_at = 0.0
+        self.completion_checks: dict[str, CompletionChecks] = {}
+        """Agent → the checks that its run, in this process, makes before its model may complete todos."""
         renew_in_children(self)
 
     def renew(self) -> None:
         self._lock = RLock()
         self._background, self._telling = 0, False
         self.own_runs.clear()
+        self.completion_checks.clear()
         for listener in self._listeners:
             listener.renew()
 
@@ -157,7 +160,14 @@ class Log:
                 return self._attempt(self._fresh(), make)
 
     def _attempt(self, state: State, make: Callable[[State], Change]) -> tuple[list[Event], State]:
-        events = decide(state, make(state))
+        change = make(state)
+        change.completion_checks = self.completion_checks.get(change.agent)
+        try:
+            events = decide(state, change)
+        except ChecksNeeded as error:
+            if change.completion_checks is not None:
+                change.completion_checks.needed = error.todo_ids
+            raise
         if not events:
             return events, state
         after = fold(state, events)

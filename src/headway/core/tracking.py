@@ -209,6 +209,36 @@ def with_evidence(delta: ListDelta, run: Run, actor: str) -> ListDelta:
     return replace(delta, changed=changed)
 
 
+def with_checks(delta: ListDelta, items: Mapping[str, Todo], results: Mapping[str, Evidence | str]) -> ListDelta:
+    """The delta with what the checks show of the items that it completes.
+
+    Raises `ChecksNeeded` if some have not run.
+    """
+    from headway.core.errors import ChecksNeeded
+    from headway.core.evidence import Evidence
+
+    checked = [todo_id for todo_id in completed_by(delta) if _check_after(delta, items[todo_id])]
+    if missing := [todo_id for todo_id in checked if todo_id not in results]:
+        raise ChecksNeeded(missing)
+    changed = dict(delta.changed)
+    for todo_id in checked:
+        before, track = changed[todo_id]["evidence"]
+        result = results[todo_id]
+        assert isinstance(track, Evidence)  # see `with_evidence`
+        if isinstance(result, str):
+            evidence = replace(track, note=result)
+        elif result.level < track.level and result.exit_code == 0:
+            evidence = replace(track, note=result.note)
+        else:
+            evidence = result
+        changed[todo_id] = {**changed[todo_id], "evidence": (before, evidence)}
+    return replace(delta, changed=changed)
+
+
+def _check_after(delta: ListDelta, todo: Todo) -> object:
+    return delta.changed[todo.id].get("verify", (None, todo.verify))[1]
+
+
 def completed_by(delta: ListDelta) -> list[str]:
     """Ids of items that were there before and that the delta completes."""
     return [todo_id for todo_id, sides in delta.changed.items() if sides.get("status", (0, 0))[1] is Status.COMPLETED]

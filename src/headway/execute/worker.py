@@ -160,6 +160,7 @@ class _Attempt:
             base_url=means.base_url,
             project=self.folder,
             variables=self.check.variables,
+            run_checks=False,
         )
         self.work = _joined(self.work, _work(self.sub)) if self.results else _work(self.sub)
         self.results.append(result)

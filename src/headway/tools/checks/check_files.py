@@ -24,7 +24,7 @@ from headway.tools.checks.run_check import CHANGED_FILES
 
 MAX_FILES = 20_000
 """Files that are looked at."""
-_NOT_LOOKED_INTO = frozenset({
+NOT_LOOKED_INTO = frozenset({
     *(".git", ".hg", ".svn", ".headway", "node_modules", "__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache"),
     *(".venv", "venv", ".tox", ".nox", ".eggs"),
 })  # fmt: skip
@@ -173,7 +173,7 @@ class _Reading:
         folders: set[str] = set()
         for match in matches:
             path = os.path.relpath(os.path.normpath(match), self._root)
-            if path.startswith("..") or os.path.isabs(path) or path.split("/")[0] in _NOT_LOOKED_INTO:
+            if path.startswith("..") or os.path.isabs(path) or path.split("/")[0] in NOT_LOOKED_INTO:
                 continue
             (folders if os.path.isdir(match) else files).add("" if path == "." else path)
         return files, folders
@@ -217,7 +217,7 @@ class _Reading:
     def _walk(self, inside: str) -> Iterator[str]:
         left = MAX_FILES
         for at, folders, names in os.walk(os.path.join(self._root, inside)):
-            folders[:] = sorted(name for name in folders if name not in _NOT_LOOKED_INTO)
+            folders[:] = sorted(name for name in folders if name not in NOT_LOOKED_INTO)
             for name in sorted(names):
                 if not name.endswith((".pyc", ".pyo")):
                     yield os.path.relpath(os.path.join(at, name), self._root)

@@ -62,12 +62,12 @@ class Bash(Tool[BashInput]):
         if not todo_write:
             self.description = type(self).description.rpartition("\n")[0]
         self._workspace = workspace
-        self._env = tuple(env)
+        self.env = tuple(env)
         self.folder = workspace.root
 
     def without_todo_write(self) -> Bash:
         """The same for a model that is told of no TodoWrite."""
-        return Bash(self._workspace, self._env, todo_write=False)
+        return Bash(self._workspace, self.env, todo_write=False)
 
     def effect_of(self, call: BashInput) -> Effect:
         return self.effect if self._list_command(call) is None else Effect.TODO
@@ -83,7 +83,7 @@ class Bash(Tool[BashInput]):
         seconds = _seconds(call, context)
         limit = context.limits.output_chars - _NOTES
         with context.outputs.spool(self.name, limit) as spool:
-            ending = await run_in_shell(call.command, self._workspace.root, seconds, context, self._env, spool)
+            ending = await run_in_shell(call.command, self._workspace.root, seconds, context, self.env, spool)
         code = exit_code_of(ending)
         lines = [spool.text().rstrip("\n") or "(no output)", *_notes(ending, seconds)]
         return ToolResult("\n".join(lines), ok=code == 0, exit_code=code, kept=spool.kept)
