@@ -84,9 +84,9 @@ class LoopConfig:
     near."""
     retries: int = 4
     """How often a request that may work later is made again."""
-    require_evidence: bool = False
+    require_evidence: bool | str = False
     """A model that calls an item completed, though no command has shown it since the last edit, is told so: once per
-    item, so that it can always go on."""
+    item, so that it can always go on. `"verified"`: though its check has not verified it."""
 
     verify_tries: int = 2
     """How often the model is sent the output of a check that failed when it completes an item, before the completion
@@ -103,6 +103,9 @@ class LoopConfig:
                 continue
             if type(value) is not int or value < least:
                 raise HeadwayError(f"`{name}` must be a whole number of at least {least}, not {shown(value)}.")
+        if self.require_evidence not in (True, False, "command_ok", "verified"):
+            level = shown(self.require_evidence)
+            raise HeadwayError(f"`require_evidence` can be True, command_ok or verified, not {level}.")
         if self.max_cost is not None and not 0 < self.max_cost < float("inf"):
             raise HeadwayError(f"`max_cost` must be more than 0 US dollars, not {shown(self.max_cost)}.")
 
@@ -111,7 +114,7 @@ class LoopConfig:
         return Policy(str(self.tracking), self.complete_after, self.block_after)
 
 
-def config_of(settings: Settings, *, require_evidence: bool = False) -> LoopConfig:
+def config_of(settings: Settings, *, require_evidence: bool | str = False) -> LoopConfig:
     """A run as a person has set it."""
     return LoopConfig(
         max_rounds=settings.max_rounds,

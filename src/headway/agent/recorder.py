@@ -65,7 +65,7 @@ class Recorder:
         max_rounds: int,
         first: Sequence[ModelMessage] = (),
         *,
-        require_evidence: bool = False,
+        require_evidence: bool | str = False,
         new_conversation: bool = False,
     ) -> None:
         """Take the session, or raise `RunGoesOn` with who has it."""

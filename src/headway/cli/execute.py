@@ -12,6 +12,7 @@ import click
 
 from headway.cli.options import Chosen, Execution, ModeType, common, complete_ids, in_terminal_session, print_json
 from headway.cli.output import print_open_elsewhere
+from headway.cli.require_evidence import EvidenceCommand, require_evidence_option, words_for
 from headway.core.errors import HeadwayError, NotRunnable
 from headway.core.model import FINISHED
 from headway.core.text import shown
@@ -29,29 +30,28 @@ if TYPE_CHECKING:
 
 _MODE = "How much you are asked while it lasts: default, auto_edit or yolo."
 _IN_PLACE = "Work in the project's own files, one item at a time, for work that cannot be isolated."
-_EVIDENCE = "Ask the model once to show what it calls done."
 _LAST_EVENTS = 50
 
 
-@click.command("execute")
+@click.command("execute", cls=EvidenceCommand)
 @click.argument("todo_id", metavar="ID", shell_complete=complete_ids)
 @click.option("--mode", type=ModeType(), help=_MODE)
 @click.option("--retries", type=click.IntRange(0, 100), default=0, help="Try again so often if it fails (default: 0).")
 @click.option("--in-place", is_flag=True, help=_IN_PLACE)
-@click.option("--require-evidence", is_flag=True, help=_EVIDENCE)
+@require_evidence_option
 @common
 def execute_one(
-    chosen: Chosen, todo_id: str, mode: str | None, retries: int, in_place: bool, require_evidence: bool
+    chosen: Chosen, todo_id: str, mode: str | None, retries: int, in_place: bool, require_evidence: str | None
 ) -> None:
     """Have the agent do one item, when all that it depends on is completed.
 
     \b
     headway todos execute step-1 --mode=auto_edit
     """
-    _execute(chosen, Execution(todo_id, mode, 1, retries, False, require_evidence, in_place=in_place))
+    _execute(chosen, Execution(todo_id, mode, 1, retries, False, require_evidence or False, in_place=in_place))
 
 
-@click.command("execute-all")
+@click.command("execute-all", cls=EvidenceCommand)
 @click.option("--mode", type=ModeType(), help=_MODE)
 @click.option("--parallel", type=click.IntRange(1, 64), help="So many items at once (default: the setting, else 1).")
 @click.option(
@@ -59,7 +59,7 @@ def execute_one(
 )
 @click.option("--keep-going", is_flag=True, help="Go on with everything that does not depend on what failed.")
 @click.option("--in-place", is_flag=True, help=_IN_PLACE)
-@click.option("--require-evidence", is_flag=True, help=_EVIDENCE)
+@require_evidence_option
 @common
 def execute_all(
     chosen: Chosen,
@@ -68,7 +68,7 @@ def execute_all(
     retries: int,
     keep_going: bool,
     in_place: bool,
-    require_evidence: bool,
+    require_evidence: str | None,
 ) -> None:
     """Have the agent do all pending items, each when what it depends on is completed.
 
@@ -82,7 +82,8 @@ def execute_all(
     """
     if in_place and parallel is not None and parallel > 1:
         raise click.UsageError("With --in-place items run one at a time: leave out --parallel.")
-    _execute(chosen, Execution(None, mode, parallel, retries, keep_going, require_evidence, in_place=in_place))
+    wanted = Execution(None, mode, parallel, retries, keep_going, require_evidence or False, in_place=in_place)
+    _execute(chosen, wanted)
 
 
 def _execute(chosen: Chosen, wanted: Execution) -> None:
@@ -217,7 +218,7 @@ def resume_with(wanted: Execution, program: str = "headway ") -> str:
     words += [f"--retries={wanted.retries}"] if wanted.retries != (wanted.only is None) else []
     words += ["--keep-going"] if wanted.keep_going else []
     words += ["--in-place"] if wanted.in_place else []
-    words += ["--require-evidence"] if wanted.require_evidence else []
+    words += words_for(wanted.require_evidence)
     words += [f"--model={shlex.quote(wanted.model)}"] if wanted.model else []
     return f"{program}todos {' '.join(words)}"
 

@@ -49,7 +49,7 @@ class Execution:
     parallel: int | None
     retries: int
     keep_going: bool
-    require_evidence: bool
+    require_evidence: bool | str
     model: str | None = None
     """If another than the one that is set."""
     in_place: bool = False

@@ -14,6 +14,7 @@ import click
 from headway.cli.foreground import INTERRUPTED, Foreground
 from headway.cli.logs import keep_logs_off_the_screen
 from headway.cli.options import Chosen, complete_sessions, of_project
+from headway.cli.require_evidence import EvidenceCommand, require_evidence_option
 from headway.cli.session_choice import TakesNew, check_flags, choose_session, left_behind, new_option
 from headway.core.errors import HeadwayError, RunGoesOn, RunRefused
 from headway.core.events import PLAN_UPDATED
@@ -37,7 +38,11 @@ NO_MODEL = (
 )
 
 
-@click.command(cls=TakesNew)
+class RunCommand(TakesNew, EvidenceCommand):
+    """With options whose value is optional."""
+
+
+@click.command("run", cls=RunCommand)
 @click.argument("task", nargs=-1)
 @click.option("--continue", "go_on", is_flag=True, help="Resume the last conversation; a task is then optional.")
 @new_option
@@ -53,7 +58,7 @@ NO_MODEL = (
 @click.option("--max-rounds", type=click.IntRange(min=1), help="Rounds that it may take (default: 50).")
 @click.option("--max-tokens", type=click.IntRange(min=1), help="Tokens that it may use.")
 @click.option("--max-cost", type=click.FloatRange(min=0, min_open=True), help="US dollars that it may cost.")
-@click.option("--require-evidence", is_flag=True, help="Ask the model once to show what it calls done.")
+@require_evidence_option
 @click.option("--memory", is_flag=True, help="Keep nothing: the session ends with the command.")
 @of_project
 def run(
@@ -66,7 +71,7 @@ def run(
     max_rounds: int | None,
     max_tokens: int | None,
     max_cost: float | None,
-    require_evidence: bool,
+    require_evidence: str | None,
     memory: bool,
 ) -> None:
     """Have the agent work on TASK in this project.
@@ -99,7 +104,7 @@ def run(
             max_rounds=max_rounds,
             max_tokens=max_tokens,
             max_cost=max_cost,
-            require_evidence=require_evidence,
+            require_evidence=require_evidence or False,
         )
     except KeyboardInterrupt:
         code = INTERRUPTED
@@ -114,7 +119,7 @@ def _begun(
     new: str | None,
     plan: bool,
     memory: bool,
-    require_evidence: bool,
+    require_evidence: bool | str,
     **flags: object,
 ) -> int:
     from headway.agent.config import config_of

@@ -11,6 +11,8 @@ from headway.cli.options import Chosen, HelpfulGroup, StatusType, common, comple
 from headway.cli.output import list_record, named, print_open_elsewhere, print_todo, print_written, quoted
 from headway.cli.rollback import diff_item, rollback
 from headway.cli.transfer import export_todos, import_todos
+from headway.cli.verify import remember_typed_check
+from headway.cli.verify import verify as verify_todos
 from headway.core.codec import event_dict, todo_dict
 from headway.core.model import Priority, Status
 from headway.core.session import Session
@@ -39,6 +41,7 @@ todos.add_command(execute_one)
 todos.add_command(execute_all)
 todos.add_command(diff_item)
 todos.add_command(rollback)
+todos.add_command(verify_todos, "verify")
 
 PRIORITIES = [str(level) for level in Priority]
 _VERIFY = "Command that shows that it is done: it fails until then."
@@ -91,6 +94,7 @@ def add(
 ) -> None:
     """Add an item."""
     session = chosen.open(must_exist=False)
+    remember_typed_check(chosen, verify)
     todo = session.add(text, after=after, priority=priority, depends_on=list(depends_on), verify=verify)
     print_todo(chosen, session, todo, f"✅ Added {quoted(todo)}")
 
@@ -139,6 +143,7 @@ def edit(
             "Name what to change: a new text, --verify, --depends-on, --priority, --module or --time."
         )
     session = chosen.open()
+    remember_typed_check(chosen, verify)
     todo = session.update(todo_id, **fields)
     print_todo(chosen, session, todo, f"✅ Changed {quoted(todo)}")
 

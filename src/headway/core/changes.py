@@ -99,6 +99,15 @@ class Move(Change):
         self.position = position
 
 
+class RecordCheck(Change):
+    """What a todo's check showed when someone had it run."""
+
+    def __init__(self, agent: str, actor: str, at: str, todo_id: str, evidence: Evidence) -> None:
+        super().__init__(agent, actor, at)
+        self.todo_id = todo_id
+        self.evidence = evidence
+
+
 class Advance(Change):
     """Several steps through the list, together or not at all, as they came. `block` has id → why."""
 

@@ -122,6 +122,9 @@ def _list_delta(todo_list: TodoList, change: ask.Change, plan: Plan | None) -> L
             return _update(todo_list, change)
         case ask.Advance():
             return _advance(todo_list, change)
+        case ask.RecordCheck():
+            touched = with_fields(_found(todo_list, change.todo_id), {"evidence": change.evidence})
+            return _changes(todo_list, [touched], "verify")
         case ask.Add():
             return _add(todo_list, change)
         case ask.Move():

@@ -107,7 +107,7 @@ def _changed(old: TodoList, event: Event, delta: ListDelta) -> TodoList:
         redo = delta.other
     elif delta.cause == "interrupt":
         redo = old.redo
-    elif delta.cause == "rollback":  # of an old log, which does not say how its files come back
+    elif delta.cause in ("rollback", "verify"):  # of an old log, which does not say how its files come back; evidence
         undo, redo = old.undo, old.redo
     items = deltas.apply(old.items, delta)
     while f"t{number}" in items:

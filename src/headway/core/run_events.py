@@ -27,7 +27,7 @@ class RunStarted(Value):
     max_rounds: int
     holder: str
     """Which process has it."""
-    require_evidence: bool = False
+    require_evidence: bool | str = False
     """Whether the model is told, once per item, when it calls something done that nothing shows."""
     new_conversation: bool = False
     """Whether the model is sent nothing that was said in this session before."""

@@ -65,7 +65,7 @@ class Run:
     finished_shown: bool = False
     """Whether the model was shown that the list is finished, which happens once."""
     work: Work = NO_WORK
-    require_evidence: bool = False
+    require_evidence: bool | str = False
     asked: frozenset[str] = frozenset()
     """Items whose completion was refused once, because nothing showed it."""
     batch: Batch | None = None

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from headway.core.events import Event
+    from headway.core.evidence import Evidence
     from headway.core.graph import Waiting
     from headway.core.model import CompletionLog, State
     from headway.core.plans import Plan
@@ -161,6 +162,24 @@ class Session(Stream, RunControl):
         return self._written(
             lambda state: ask.Advance(self._agent, _name(actor, "actor"), self._clock(), done, start, block, add, drop)
         )
+
+    def verify(self, todo_id: str) -> Todo:
+        """Run the check of a todo in the project, and return the todo with what that shows as its evidence.
+
+        The status stays as it is. Raises `HeadwayError` for a todo without a check.
+        """
+        from importlib import import_module
+
+        # It runs a command, which is the business of the layers above; they are loaded only for this.
+        todo: Todo = import_module("headway.agent.verify_todos").verify_todo(self, todo_id)
+        return todo
+
+    def record_check(self, todo_id: str, evidence: Evidence, *, actor: str = PERSON) -> Todo:
+        """Keep what the check of a todo showed; undo leaves it alone."""
+        _, todos = self._change(
+            lambda state: ask.RecordCheck(self._agent, _name(actor, "actor"), self._clock(), todo_id, evidence)
+        )
+        return todos.items[todo_id]
 
     def add(self, content: str, *, after: str | None = None, actor: str = PERSON, **fields: object) -> Todo:
         """Adds an item at the end, or after another one."""

@@ -250,9 +250,11 @@ def unshown(delta: ListDelta, run: Run, actor: str) -> list[str]:
         return []
     from headway.core.evidence import Evidence, EvidenceLevel
 
+    required = EvidenceLevel.COMMAND_OK if run.require_evidence is True else EvidenceLevel(run.require_evidence)
+
     def is_shown(todo_id: str) -> bool:
         evidence = delta.changed[todo_id].get("evidence", (None, None))[1]
-        return isinstance(evidence, Evidence) and evidence.level >= EvidenceLevel.COMMAND_OK
+        return isinstance(evidence, Evidence) and evidence.level >= required
 
     return [todo_id for todo_id in completed_by(delta) if todo_id not in run.asked and not is_shown(todo_id)]
 

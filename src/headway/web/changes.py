@@ -9,6 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from headway.core.errors import HeadwayError
 from headway.core.model import PERSON
 from headway.core.text import shown
+from headway.project import project_of
+from headway.settings.approved_checks import approve_checks
 
 if TYPE_CHECKING:
     from headway.core.session import Session
@@ -93,6 +95,8 @@ CHANGE: TypeAdapter[AnyChange] = TypeAdapter(AnyChange)
 
 def made(session: Session, change: AnyChange) -> dict[str, Any]:
     """Makes the change; what the page is told besides what everyone sees. Raises `HeadwayError`s."""
+    if isinstance(change, Add | Edit) and change.verify and (project := project_of(session)):
+        approve_checks(project, [change.verify])  # a person typed it here
     match change:
         case Begin():
             if session.version:

@@ -22,6 +22,8 @@ from typing import cast
 from headway.tools.checks.check_command import CheckCommand, paths_in, read_command
 from headway.tools.checks.run_check import CHANGED_FILES
 
+_STAMPED = 20
+"""Files of which each is named in a stamp."""
 MAX_FILES = 20_000
 """Files that are looked at."""
 NOT_LOOKED_INTO = frozenset({
@@ -89,9 +91,25 @@ class CheckFiles:
     has_tests: bool
     """Whether any file is there that is itself what the check runs."""
 
-    def digest(self) -> str:
-        """Return one text that stands for all of them."""
-        return sha256(json.dumps(sorted(self.contents.items())).encode()).hexdigest()[:32]
+    def stamp(self) -> str:
+        """Return a short text with which `is_as_stamped` finds out later whether one of them was changed."""
+        if len(self.contents) > _STAMPED:
+            return self._digest()
+        return json.dumps({path: content[:16] for path, content in self.contents.items()}, ensure_ascii=False)
+
+    def is_as_stamped(self, stamp: str) -> bool:
+        """Return whether all files that were there then are as they were; of many, also that none was added."""
+        try:
+            then: object = json.loads(stamp)
+        except ValueError:
+            return stamp == self._digest()
+        if not isinstance(then, dict):
+            return False
+        kept = cast("dict[str, object]", then)
+        return all(self.contents.get(path, "")[:16] == content for path, content in kept.items())
+
+    def _digest(self) -> str:
+        return "all " + sha256(json.dumps(sorted(self.contents.items())).encode()).hexdigest()[:32]
 
 
 def read_check_files(check: str, folder: str) -> CheckFiles:

@@ -1,0 +1,100 @@
+"""Run the check of a todo when someone asks for it, in the project's own files; what it shows becomes its evidence.
+
+Nothing is known of how the work was done, so that a check verifies it only if it failed before on the same files of its
+own, or if the files that were changed are known and none of them is one of those.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+from headway.core.errors import HeadwayError, TodoNotFound
+from headway.core.evidence import Evidence, EvidenceLevel
+from headway.core.model import Status, Todo
+from headway.core.session import Session
+from headway.core.text import shown
+from headway.project import project_of
+from headway.tools.checks.check_command import can_fail
+from headway.tools.checks.check_files import CheckFiles, read_check_files
+from headway.tools.checks.judge_check import judge_check
+from headway.tools.checks.run_check import CheckRunner
+
+_FAILED = "the check failed, with its own files as they were then: "
+T = TypeVar("T")
+
+
+def verify_todo(session: Session, todo_id: str, *, project: str | None = None) -> Todo:
+    """Run the check of a todo and keep what it shows."""
+    from headway.settings import load_settings
+
+    items = session.todo_list.items
+    if todo_id not in items:
+        raise TodoNotFound(todo_id, items)
+    todo = items[todo_id]
+    if not todo.verify:
+        name = shown(todo_id, 40)
+        raise HeadwayError(f"'{name}' has no check; give it one with: headway todos edit {name} --verify COMMAND")
+    folder = project or project_of(session) or "."
+    settings = load_settings(folder).settings
+    before = todo.evidence
+    files = before.files if before is not None and todo.status is Status.COMPLETED else ()
+    own = read_check_files(todo.verify, folder)
+    result = _finish(CheckRunner(folder, session, settings.limits, settings.env).run(todo.verify, folder, files=files))
+    if result.passed:
+        evidence = judge_check(
+            result,
+            weakened=_weakened(before, own, [file for file in files if file in own.contents]),
+            changed=files,
+            failed_before=own.is_as_stamped(_failed_with(before) or "-"),
+            can_fail=can_fail(todo.verify),
+        )
+        if before is not None and before.level is EvidenceLevel.VERIFIED and before.command == todo.verify:
+            evidence = before
+    else:
+        seconds, output = result.seconds, result.output or None
+        note = f"{_FAILED}{own.stamp()}"
+        evidence = Evidence(
+            EvidenceLevel.REPORTED, result.command, result.exit_code, tuple(files), seconds, output, note
+        )
+    return session.record_check(todo_id, evidence)
+
+
+def _failed_with(evidence: Evidence | None) -> str | None:
+    """Return what stands for the check's own files when it last failed."""
+    note = (evidence.note if evidence is not None else None) or ""
+    return note.removeprefix(_FAILED) if note.startswith(_FAILED) else None
+
+
+def _weakened(before: Evidence | None, own: CheckFiles, changed: list[str]) -> list[str]:
+    failed_with = _failed_with(before)
+    if failed_with is not None and not own.is_as_stamped(failed_with):
+        return ["its own files, since it failed"]
+    if before is not None and before.note is not None and before.note.startswith("check changed: "):
+        return [before.note.removeprefix("check changed: ")]
+    return changed if failed_with is None else []
+
+
+def _finish(work: Coroutine[Any, Any, T]) -> T:
+    """Return what comes of the work, also where a loop is running already."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    found: list[T] = []
+    failed: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            found.append(asyncio.run(work))
+        except BaseException as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=run, name="headway check")
+    thread.start()
+    thread.join()
+    if failed:
+        raise failed[0]
+    return found[0]

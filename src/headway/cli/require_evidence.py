@@ -1,0 +1,33 @@
+"""`--require-evidence[=verified]`: a value only with `=`, so that no other word is taken for it."""
+
+from __future__ import annotations
+
+import click
+
+_FLAG = "--require-evidence"
+LEVELS = ("command_ok", "verified")
+
+
+class EvidenceCommand(click.Command):
+    """A command with that option."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        end = args.index("--") if "--" in args else len(args)
+        given = [f"{_FLAG}={LEVELS[0]}" if word == _FLAG else word for word in args[:end]]
+        return super().parse_args(ctx, [*given, *args[end:]])
+
+
+require_evidence_option = click.option(
+    _FLAG,
+    type=click.Choice(LEVELS),
+    default=None,
+    metavar="[=verified]",
+    help="Ask the model once to show what it calls done: by a command that could have failed, or by its check.",
+)
+
+
+def words_for(level: str | bool | None) -> list[str]:
+    """Return the option as it is typed."""
+    if not level:
+        return []
+    return [_FLAG] if level in (True, LEVELS[0]) else [f"{_FLAG}={level}"]

@@ -1,0 +1,96 @@
+"""`headway todos verify`: have the checks of todos run, and see what they show."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from headway.cli.options import Chosen, common, complete_ids, print_json
+from headway.core.codec import todo_dict
+from headway.core.errors import HeadwayError
+from headway.core.text import neutral_lines, shown
+from headway.views.evidence_words import level_word
+from headway.views.terminal import visible
+
+if TYPE_CHECKING:
+    from headway.core.model import Todo
+
+IN_A_CALL = "HEADWAY_CALL"
+"""Set where a command is run by an agent: what is typed there was typed by no person."""
+
+
+def remember_typed_check(chosen: Chosen, check: str | None) -> None:
+    """Let a check that a person typed run unasked in this project."""
+    if not check or os.environ.get(IN_A_CALL):
+        return
+    from headway.settings.approved_checks import approve_checks
+
+    approve_checks(chosen.folder(), [check])
+
+
+@click.command()
+@click.argument("todo_id", metavar="[ID]", required=False, shell_complete=complete_ids)
+@common
+def verify(chosen: Chosen, todo_id: str | None) -> None:
+    """Run the check of an item, or of all that have one, in the project. Exit code 1 if one fails.
+
+    \b
+    headway todos verify t1
+    headway todos verify --json
+    """
+    from headway.agent.verify_todos import verify_todo
+
+    session = chosen.open()
+    items = session.todo_list.items
+    todos = [todo for todo in items.values() if todo.verify] if todo_id is None else [items.get(todo_id)]
+    if not todos:
+        raise HeadwayError('No todo has a check; give it one with: headway todos edit ID --verify "pytest -q …"')
+    _ask_about_unknown(chosen, [todo for todo in todos if todo is not None])
+    done = [verify_todo(session, todo.id if todo else str(todo_id), project=chosen.folder()) for todo in todos]
+    if chosen.json:
+        print_json([{**todo_dict(todo), "passed": _passed(todo)} for todo in done])
+    else:
+        for todo in done:
+            click.echo("\n".join(_lines(todo)))
+    if not all(map(_passed, done)):
+        sys.exit(1)
+
+
+def _ask_about_unknown(chosen: Chosen, todos: list[Todo]) -> None:
+    """Have a person look at checks that nobody has typed or approved here."""
+    from headway.agent.check_approvals import CheckApprovals
+    from headway.settings.approved_checks import approve_checks
+
+    approvals = CheckApprovals(chosen.folder(), chosen.settings().settings.approvals())
+    unknown = [todo.verify for todo in todos if todo.verify and not approvals.may_run(todo.verify)]
+    if not unknown:
+        return
+    lines = "\n".join(f"  {visible(neutral_lines(check))}" for check in unknown)
+    if chosen.json or chosen.live is not None or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise HeadwayError(
+            "Nobody has approved these checks in this project; look at them, then set them yourself with "
+            f"headway todos edit ID --verify COMMAND:\n{lines}"
+        )
+    click.echo(f"Nobody has approved these checks in this project:\n{lines}")
+    if not click.confirm("Run them, now and later?"):
+        raise HeadwayError("Nothing was run.")
+    approve_checks(chosen.folder(), unknown)
+
+
+def _passed(todo: Todo) -> bool:
+    return todo.evidence is not None and todo.evidence.exit_code == 0
+
+
+def _lines(todo: Todo) -> list[str]:
+    evidence = todo.evidence
+    assert evidence is not None
+    name, check = visible(shown(todo.id, 40)), visible(shown(evidence.command or "", 200))
+    if evidence.exit_code == 0:
+        word = f" · {level_word(evidence.level)}" if todo.status == "completed" else ""
+        why = f" ({visible(shown(evidence.note, 200))})" if evidence.note else ""
+        return [f"✅ {name}: passed in {evidence.seconds:.1f} s{word}{why}: {check}"]
+    output = visible(neutral_lines(evidence.output or ""))
+    return [f"❌ {name}: exit code {evidence.exit_code}: {check}", *(f"    {line}" for line in output.splitlines())]
