@@ -44,7 +44,8 @@ def player() -> ScriptedModel:
         if made == len(steps) and FAILS_ONCE in described and "It was tried before" not in first:
             return Turn(calls=[Call("report_item", {"status": "blocked", "reason": "not yet"})])
         if made >= len(steps):
-            return "Done."
+            done = Turn(calls=[Call("report_item", {"status": "completed"})])
+            return done if made == len(steps) else "Done."
         file, _, line = steps[made].partition("=")
         return Turn(calls=[Call("append", {"path": file, "line": line})])
 

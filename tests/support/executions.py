@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.support.scripts import bash, turn
+from tests.support.scripts import bash, call, turn
 
 import headway as api
 from headway.core.batch_events import BatchStarted, ItemStarted
@@ -44,11 +44,20 @@ def item(todo_id: str, content: str = "", *needs: str, **fields: object) -> dict
 
 
 def scripted(file: str = "script.json", /, **turns: Turns) -> str:
-    """Item (`_` for `-`) → what its model says, attempt after attempt; `said`: to a message with that word."""
+    """Item (`_` for `-`) → what its model says, attempt after attempt; `said`: to a message with that word.
+
+    A text alone is the answer of a model that has reported the item as completed.
+    """
     texts = {name: "said" if name == "said" else f"Execute todo: {name.replace('_', '-')}\n" for name in turns}
-    form = {"conversations": [{"match": texts[name], "turns": given} for name, given in turns.items()]}
+    given = {name: forms if name == "said" else _reporting(forms) for name, forms in turns.items()}
+    form = {"conversations": [{"match": texts[name], "turns": forms} for name, forms in given.items()]}
     Path(file).write_text(json.dumps(form), encoding="utf-8")
     return f"scripted:{file}"
+
+
+def _reporting(forms: Turns) -> list[str | Form]:
+    completed = turn("", call("report_item", status="completed"))
+    return [made for form in forms for made in ([completed, form] if isinstance(form, str) else [form])]
 
 
 def done(*names: str, **more: Turns) -> str:

@@ -171,6 +171,10 @@ def conversations(pace: float) -> dict[str, list[Turn]]:
     def run(command: str) -> tuple[str, dict[str, Any]]:
         return "bash", {"command": command}
 
+    def report(status: str, reason: str = "") -> tuple[str, dict[str, Any]]:
+        return "report_item", {"status": status, "reason": reason}
+
+    done = report("completed")
     return {
         TASK: [
             turn("", ("read_many_files", {"paths": ["dates.py", "test_dates.py"]})),
@@ -181,20 +185,20 @@ def conversations(pace: float) -> dict[str, list[Turn]]:
             turn("", ("read_file", {"path": "dates.py"})),
             turn("", write("readers/__init__.py", _READERS), write("readers/iso.py", _ISO)),
             turn("", write("dates.py", _PARSE)),
-            turn("", run(f"{TEST} test_dates.Iso")),
+            turn("", run(f"{TEST} test_dates.Iso"), done),
             turn("Each way of writing dates is now a module in readers/."),
         ],
         "Execute todo: step-2": [
             turn("", write("readers/english.py", _ENGLISH), slow=2),
-            turn("", run(f"{TEST} test_dates.English")),
+            turn("", run(f"{TEST} test_dates.English"), done),
             turn("readers/english.py reads both orders."),
         ],
         "Execute todo: step-3": [
             turn("", write("readers/chinese.py", _CHINESE), slow=1.5),
-            turn("", run(f"{TEST} test_dates.Chinese")),
+            turn("", run(f"{TEST} test_dates.Chinese"), report("blocked", "the test with spaces fails")),
             turn("One of the two tests still fails: the one with spaces."),
             turn("", write("readers/chinese.py", _SPACED), slow=1.5),
-            turn("", run(f"{TEST} test_dates.Chinese")),
+            turn("", run(f"{TEST} test_dates.Chinese"), done),
             turn("readers/chinese.py allows spaces between the parts."),
         ],
         "Execute todo: step-4": [
@@ -209,11 +213,12 @@ def conversations(pace: float) -> dict[str, list[Turn]]:
                         "new_string": "`2026-11-15`, `15 Nov 2026`, `2026年11月15日`.",
                     },
                 ),
+                done,
             ),
             turn("The README names all three."),
         ],
         "Execute todo: step-5": [
-            turn("", run(TEST)),
+            turn("", run(TEST), done),
             turn("All five tests pass."),
         ],
     }

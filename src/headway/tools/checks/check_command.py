@@ -17,6 +17,7 @@ _STARTERS = frozenset(
 )
 """Programs that start another one."""
 _NO_CHECKS = frozenset({"true", ":", "echo", "printf", "sleep"})
+_PATTERN = frozenset("*?[")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 _PYTHON_PROGRAM = re.compile(r"python[0-9.]*")
 
@@ -158,7 +159,10 @@ def _module_paths(name: str) -> Iterator[str]:
 
 def paths_in(word: str) -> Iterator[str]:
     """The paths that a word may name: also of an option, and of a test's id."""
-    for text in dict.fromkeys((word, word.partition("=")[2], word[2:] if re.match(r"-[A-Za-z]\S", word) else "")):
+    value = word.partition("=")[2]
+    if not _PATTERN.isdisjoint(value):  # --include=*.md
+        value = ""
+    for text in dict.fromkeys((word, value, word[2:] if re.match(r"-[A-Za-z]\S", word) else "")):
         path = text.partition("::")[0]
         path = re.sub(r":\d+$", "", path)
         if path.endswith("/..."):  # go test ./...
