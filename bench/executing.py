@@ -13,7 +13,7 @@ from pydantic_ai.messages import ModelMessage
 
 import headway
 from headway.execute import execute_all
-from headway.testing import Request, ScriptedModel, Turn
+from headway.testing import Call, Request, ScriptedModel, Turn
 from headway.testing.answers import user_texts
 
 from .measure import Measured, Row
@@ -82,9 +82,13 @@ class Plan:
         def waited(messages: list[ModelMessage], request: Request) -> Turn:
             found = _ITEM.search(next(iter(user_texts(messages))))
             assert found is not None
-            return Turn(text="Done.", delay=self.seconds[found[1]], usage={"input_tokens": 100, "output_tokens": 10})
+            if len(messages) > 1:
+                return Turn(text="Done.")
+            report = Call("report_item", {"status": "completed"})
+            seconds = self.seconds[found[1]]
+            return Turn(calls=[report], delay=seconds, usage={"input_tokens": 100, "output_tokens": 10})
 
-        return ScriptedModel([waited] * len(self.ids), keep_requests=1)
+        return ScriptedModel([waited] * (2 * len(self.ids)), keep_requests=1)
 
 
 def _executed(project: Path, plan: Plan, workers: int) -> float:

@@ -120,7 +120,7 @@ def model(**turns: Iterable[Answer]) -> ScriptedModel:
 
 
 def scripted(turns: Mapping[str, Iterable[Answer]]) -> ScriptedModel:
-    """A text alone is the answer of a model that has reported the item as completed; `silent` makes one that has not."""
+    """A text alone answers for a model that has reported the item as completed; `silent` makes one that has not."""
     conversations = {f"Execute todo: {name}\n": _reporting(given) for name, given in turns.items()}
     return ScriptedModel(conversations=conversations)
 
