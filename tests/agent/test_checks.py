@@ -117,7 +117,7 @@ async def test_a_check_that_passes_without_any_work_verifies_nothing(folder: Pat
 
 async def test_a_check_that_the_model_wrote_itself_does_not_verify_what_it_does(folder: Path) -> None:
     session = checked(folder)
-    weaker = {"id": "a", "description": "Mend it", "verify": "test -f calc.py", "status": "pending"}
+    weaker: dict[str, object] = {"id": "a", "description": "Mend it", "verify": "test -f calc.py", "status": "pending"}
     turns = [
         Turn(calls=[Call("write_todos", {"todos": [{**weaker, "status": status}]})])
         for status in ("pending", "completed")

@@ -126,12 +126,30 @@ def scripted(turns: Mapping[str, Iterable[Answer]]) -> ScriptedModel:
 
 
 def _reporting(answers: Iterable[Answer]) -> list[Answer]:
-    return [turn for one in answers for turn in ([report("completed"), one] if isinstance(one, str) else [one])]
+    turns: list[Answer] = []
+    for answer in answers:
+        has_reported = bool(turns) and _calls(turns[-1]) == ["report_item"]
+        turns += [answer] if has_reported else _reported(answer)
+    return turns
+
+
+def _reported(answer: Answer) -> list[Answer]:
+    if isinstance(answer, Doing):
+        return [Doing(answer.do, turn) for turn in _reported(answer.answer)[:1]] + _reported(answer.answer)[1:]
+    ends = isinstance(answer, str) or (isinstance(answer, Turn) and bool(answer.text) and not answer.calls)
+    return [report("completed"), answer] if ends and not isinstance(answer, Silent) else [answer]
+
+
+def _calls(answer: Answer) -> list[str]:
+    return [call.name for call in answer.calls] if isinstance(answer, Turn) else []
+
+
+class Silent(Turn):
+    """The last answer of a model that has reported nothing."""
 
 
 def silent(text: str) -> Turn:
-    """The answer of a model that reports nothing."""
-    return Turn(text=text)
+    return Silent(text=text)
 
 
 def bash(command: str, **more: object) -> Turn:
@@ -155,14 +173,20 @@ def runs(*commands: str, says: str = "Done.") -> list[Answer]:
     return [*(bash(command) for command in commands), says]
 
 
-def does(do: Callable[[], object], answer: str | Turn) -> Answer:
+@dataclass(frozen=True)
+class Doing:
     """An answer before which something happens."""
 
-    def turn(messages: list[ModelMessage], request: Request) -> str | Turn:
-        do()
-        return answer
+    do: Callable[[], object]
+    answer: Answer
 
-    return turn
+    def __call__(self, messages: list[ModelMessage], request: Request) -> str | Turn:
+        self.do()
+        return self.answer(messages, request) if callable(self.answer) else self.answer
+
+
+def does(do: Callable[[], object], answer: str | Turn) -> Answer:
+    return Doing(do, answer)
 
 
 def always(*calls: Turn, says: str = "Done.") -> list[Answer]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Coroutine
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -286,7 +287,8 @@ async def test_tokens_are_shared_by_all_items(project: Path) -> None:
 async def test_each_item_may_use_what_is_left(project: Path) -> None:
     session = in_memory(["a", "b"])
     config = LoopConfig(instructions="Work.", max_tokens=100_000, reply_tokens=16)
-    result = await go(session, model(a=[used(99_950)], b=["Done."]), config=config, retries=0)
+    reported = replace(report("completed"), usage={"input_tokens": 50, "output_tokens": 50})
+    result = await go(session, model(a=[reported, used(99_850)], b=["Done."]), config=config, retries=0)
     assert result.completed == ("a",)
     assert states(session)["b"] == "blocked"
     assert "of the 50 tokens that it may" in (todo(session, "b").notes or "")
@@ -306,7 +308,8 @@ class Priced(ScriptedModel):
 
 async def test_dollars_are_shared_by_all_items(project: Path) -> None:
     session = in_memory(["a", "b", "c"])
-    asked = Priced(conversations={f"Execute todo: {name}\n": [used(1_000_000)] for name in "abc"})
+    turns = {f"Execute todo: {name}\n": [report("completed"), used(1_000_000)] for name in "abc"}
+    asked = Priced(conversations=turns)
     config = LoopConfig(instructions="Work.", max_cost=4.0, context_window=128_000)
     result = await go(session, asked, config=config, retries=0)
     assert result.completed == ("a", "b")

@@ -158,7 +158,7 @@ async def test_an_item_that_is_done_is_completed_with_its_time_its_calls_and_wha
     assert (done.evidence.command, done.evidence.exit_code, done.evidence.files) == ("diff a.txt a.txt", 0, ("a.txt",))
     assert states(session)["b"] == "pending", "only the one that was named is executed"
     [ended] = facts(session, ItemFinished)
-    assert (ended.text, ended.files, ended.rounds) == ("I wrote a.txt.", ("a.txt",), 4)
+    assert (ended.text, ended.files, ended.rounds) == ("I wrote a.txt.", ("a.txt",), 5)
     sound(session)
 
 
@@ -221,10 +221,10 @@ async def test_what_the_model_reports_of_the_item_is_its_state_with_the_reason(p
 
 async def test_a_report_without_a_reason_is_refused_and_changes_nothing(project: Path) -> None:
     session = in_memory(["a"])
-    asked = model(a=[report("blocked"), "Never mind, it is done."])
+    asked = model(a=[report("blocked"), report("completed"), "Never mind, it is done."])
     await one(session, "a", asked)
     assert states(session) == {"a": "completed"}
-    assert "say in `reason` why the item is blocked" in str(asked.requests[-1].messages[-1])
+    assert "say in `reason` why the item is blocked" in str(asked.requests[1].messages[-1])
 
 
 async def test_the_last_report_counts(project: Path) -> None:

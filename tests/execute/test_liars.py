@@ -37,7 +37,7 @@ PYTHON = f"PYTHONDONTWRITEBYTECODE=1 {sys.executable} -m unittest -q"
 CHECKS = st.sampled_from(
     [
         f"{PYTHON} tests.test_calc",
-        f"{PYTHON} discover -s tests -t .",
+        f"{PYTHON[:-3]} discover -q -s tests -t .",
         f"make test PYTHON='{sys.executable}'",
         "sh check.sh",
     ]
@@ -60,7 +60,11 @@ LIES = [
     silent("I cannot do this, sorry."),
 ]
 WORK = [MEND, bash("echo 'y = 2' > new.py"), bash("echo '# better' >> other.py"), bash("false")]
-FEW = settings(max_examples=some(24), deadline=None, suppress_health_check=[*HealthCheck])
+FEW = settings(
+    max_examples=some(24),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
 pytestmark = pytest.mark.usefixtures("project")
 
 
