@@ -73,6 +73,7 @@ def test_whoever_changes_a_file_that_the_check_depends_on_is_found_out() -> None
             ("pytest -q tests/test_calc.py", "setup.cfg", "[tool:pytest]\naddopts = --co\n"),
             ("pytest -q tests/test_calc.py", "pyproject.toml", "no longer TOML"),
             ("make test", "Makefile"),
+            ("make test", "unittest/__init__.py"),
             ("make test", "tests/test_other.py"),
             ("./check.sh", "check.sh"),
             ("./check.sh", "tests/test_other.py"),

@@ -73,6 +73,10 @@ _PLAIN_NAMES = """
 _RUNS_TESTS = frozenset((*_PYTHON_TESTS, *_NODE_TESTS, "go", "cargo"))
 _PLAIN = frozenset(_PLAIN_NAMES.split())
 """Programs that run nothing but what the command says."""
+_SHADOWING = """
+    pytest _pytest pluggy iniconfig unittest nose2 runpy importlib inspect traceback difflib doctest argparse re os io
+    functools collections contextlib typing warnings sitecustomize usercustomize
+"""
 _ALL = tuple(dict.fromkeys((*_PYTEST, *_PYTHON, *_LINTERS, *_NODE, *_SCRIPTS)))
 _PACKAGING = frozenset({"poetry", "uv", "pdm", "hatch", "setuptools", "flit", "setuptools_scm", "cibuildwheel"})
 _PACKAGE_KEYS = (
@@ -172,11 +176,13 @@ class _Reading:
         return CheckFiles(self._found, frozenset(self._steering), self._has_tests)
 
     def _patterns(self) -> tuple[str, ...]:
+        # Modules of these names would be imported in place of the program's own.
+        modules = [name for module in _SHADOWING.split() for name in (f"{module}.py", f"{module}/__init__.py")]
         if not self._is_certain:
-            return _ALL
+            return (*_ALL, *modules)
         programs = sorted(self._command.programs)
-        # A module of the same name would be run in place of the program.
-        modules = [name for program in programs if program in _PYTHON_TESTS for name in _module_files(program)]
+        if not {*_PYTHON_TESTS, "python"} & {*programs}:
+            modules = []
         steers = [name for program in programs for name in _STEERS.get(program, ())]
         return tuple(dict.fromkeys((*steers, *modules)))
 
@@ -263,10 +269,6 @@ class _Reading:
 def _names_path(command: CheckCommand) -> bool:
     """Whether a path is named, there or not."""
     return any(_PATH.search(word) for _, word in command.words if not word.startswith(("-", "/")))
-
-
-def _module_files(program: str) -> tuple[str, str]:
-    return f"{program}.py", f"{program}/__init__.py"
 
 
 def _steering_part(name: str, content: bytes) -> bytes | None:
