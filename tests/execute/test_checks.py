@@ -202,7 +202,7 @@ async def test_all_checks_are_asked_about_in_one_question_and_remembered(folder:
         asked.append(question)
         return Answer("once")
 
-    items = [{"id": name, "content": "Mend it", "verify": f"test -f {name}"} for name in "ab"]
+    items: list[dict[str, object]] = [{"id": name, "content": "Mend it", "verify": f"test -f {name}"} for name in "ab"]
     session = opened(folder, items)
     answers = model(a=[write("a", "x"), "Done."], b=[write("b", "x"), "Done."])
     await go(session, answers, mode=None, approvals=Approvals(ask, mode="auto_edit"))

@@ -56,8 +56,13 @@ def scripted(file: str = "script.json", /, **turns: Turns) -> str:
 
 
 def _reporting(forms: Turns) -> list[str | Form]:
+    """The turns with a report before a text, unless the turn before it is one."""
     completed = turn("", call("report_item", status="completed"))
-    return [made for form in forms for made in ([completed, form] if isinstance(form, str) else [form])]
+    made: list[str | Form] = []
+    for form in forms:
+        has_reported = bool(made) and "report_item" in json.dumps(made[-1])
+        made += [completed, form] if isinstance(form, str) and not has_reported else [form]
+    return made
 
 
 def done(*names: str, **more: Turns) -> str:

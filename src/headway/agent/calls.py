@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 Call: TypeAlias = ToolCallPart[Any]
 Done: TypeAlias = tuple[ToolFinished, ToolReturnPart[Any]]
 SIDE_BY_SIDE = 8
-_TOLD = ("command", "path", "paths", "pattern", "url", "query", "item_id")
+_TOLD = ("command", "path", "paths", "pattern", "url", "query", "item_id", "status")
 """Arguments that say best what a call is about."""
 _LOOKED_AT = 4_000
 MAX_DIFF = 20_000

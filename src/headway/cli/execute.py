@@ -12,7 +12,7 @@ import click
 
 from headway.cli.options import Chosen, Execution, ModeType, common, complete_ids, in_terminal_session, print_json
 from headway.cli.output import print_open_elsewhere
-from headway.cli.require_evidence import EvidenceCommand, require_evidence_option, words_for
+from headway.cli.require_evidence import EvidenceCommand, require_evidence_option, required_level, words_for
 from headway.core.errors import HeadwayError, NotRunnable
 from headway.core.model import FINISHED
 from headway.core.text import shown
@@ -48,7 +48,7 @@ def execute_one(
     \b
     headway todos execute step-1 --mode=auto_edit
     """
-    _execute(chosen, Execution(todo_id, mode, 1, retries, False, require_evidence or False, in_place=in_place))
+    _execute(chosen, Execution(todo_id, mode, 1, retries, False, required_level(require_evidence), in_place=in_place))
 
 
 @click.command("execute-all", cls=EvidenceCommand)
@@ -82,7 +82,7 @@ def execute_all(
     """
     if in_place and parallel is not None and parallel > 1:
         raise click.UsageError("With --in-place items run one at a time: leave out --parallel.")
-    wanted = Execution(None, mode, parallel, retries, keep_going, require_evidence or False, in_place=in_place)
+    wanted = Execution(None, mode, parallel, retries, keep_going, required_level(require_evidence), in_place=in_place)
     _execute(chosen, wanted)
 
 

@@ -26,6 +26,11 @@ require_evidence_option = click.option(
 )
 
 
+def required_level(value: str | None) -> bool | str:
+    """Return what the option asks for: nothing, any command that could have failed (True), or a level."""
+    return value == LEVELS[0] or value or False
+
+
 def words_for(level: str | bool | None) -> list[str]:
     """Return the option as it is typed."""
     if not level:

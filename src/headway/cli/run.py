@@ -14,7 +14,7 @@ import click
 from headway.cli.foreground import INTERRUPTED, Foreground
 from headway.cli.logs import keep_logs_off_the_screen
 from headway.cli.options import Chosen, complete_sessions, of_project
-from headway.cli.require_evidence import EvidenceCommand, require_evidence_option
+from headway.cli.require_evidence import EvidenceCommand, require_evidence_option, required_level
 from headway.cli.session_choice import TakesNew, check_flags, choose_session, left_behind, new_option
 from headway.core.errors import HeadwayError, RunGoesOn, RunRefused
 from headway.core.events import PLAN_UPDATED
@@ -104,7 +104,7 @@ def run(
             max_rounds=max_rounds,
             max_tokens=max_tokens,
             max_cost=max_cost,
-            require_evidence=require_evidence or False,
+            require_evidence=required_level(require_evidence),
         )
     except KeyboardInterrupt:
         code = INTERRUPTED

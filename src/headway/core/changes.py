@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from headway.core.batch_events import FilesReverted
-    from headway.core.events import Event
     from headway.core.evidence import Evidence
     from headway.core.model import CompletionLog
     from headway.core.rules import Shape

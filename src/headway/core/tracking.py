@@ -97,11 +97,11 @@ class Work:
     broken: str = ""
     """Why its last command failed; nothing if it did not."""
     denied: str = ""
-    """The tool that was last not allowed; nothing if another call has changed something since."""
+    """The first tool that was not allowed; nothing if another call has changed something since."""
 
     def after(self, call: ToolFinished) -> Work:
         if call.denied:
-            return replace(self, denied=call.tool)
+            return replace(self, denied=self.denied or call.tool)
         failed = self.failed_calls + (not call.succeeded)
         changes = call.effect in (_WRITE, _EXECUTE) and call.succeeded
         broken = self.broken

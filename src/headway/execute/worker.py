@@ -133,8 +133,8 @@ class _Attempt:
             self.verdict = await self.check.run()
             reported = self.report.status is Status.COMPLETED
             if not reported and not self.verdict.completes:
-                if reminded:
-                    self._block(self._last_words())
+                if reminded or self.sub.plan_mode:  # in which nothing can be reported
+                    self._block(self._denial() or self._last_words())
                     return
                 reminded = True
                 message = "\n\n".join(text for text in (self.verdict.failure, NOT_REPORTED) if text)
@@ -187,8 +187,7 @@ class _Attempt:
         if self.work.broken and not self._is_checked():
             self._block(shown(f"Its last command failed ({self.work.broken}).", 500))
         elif self.work.denied and not self._is_checked():
-            tool = shown(self.work.denied, 60)
-            self._block(f"{tool} was not allowed; allow it, or choose another mode with --mode.")
+            self._block(self._denial())
         elif left:
             names = "; ".join(shown(todo.content, 100) for todo in left[:_MOST_NAMED])
             more = f"; and {len(left) - _MOST_NAMED} more" if len(left) > _MOST_NAMED else ""
@@ -196,6 +195,10 @@ class _Attempt:
         else:
             self.status, self.reason = Status.COMPLETED, ""
         return self.status is Status.COMPLETED
+
+    def _denial(self) -> str:
+        tool = shown(self.work.denied, 60)
+        return f"{tool} was not allowed; allow it, or choose another mode with --mode." if tool else ""
 
     def _is_checked(self) -> bool:
         """Whether the check outweighs a command that failed; one that may have been weakened does not."""
