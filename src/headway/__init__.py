@@ -6,6 +6,7 @@ Importing this package does nothing but define names: no file is touched, no mod
 from __future__ import annotations
 
 from headway.core.errors import (
+    ChecksNeeded,
     ClaimRefused,
     ContextTooLong,
     EvidenceMissing,
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "ChecksNeeded",
     "ClaimRefused",
     "ContextTooLong",
     "Event",

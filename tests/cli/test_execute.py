@@ -31,7 +31,7 @@ from tests.support.executions import (
     states,
 )
 from tests.support.processes import Running, run
-from tests.support.scripts import bash, script, turn, write
+from tests.support.scripts import bash, call, script, turn, write
 from tests.support.tables import check_rows
 from tests.support.terminal import Terminal
 
@@ -519,7 +519,13 @@ def test_plan_mode_from_another_shell_pauses_the_execution_and_says_so() -> None
 
 def test_a_script_begins_anew_with_each_item_and_goes_on_over_its_attempts() -> None:
     listed("s1", "s2")
-    turns = [turn("", bash("exit 3")), "It does not work.", "Done."]
+    turns = [
+        turn("", bash("exit 3")),
+        "It does not work.",
+        "No.",
+        turn("", call("report_item", status="completed")),
+        "Done.",
+    ]
     ended = run(*ALL, "--mode=yolo", "--retries=1", "--model", script(*turns))
     assert ended.code == 0, ended.out
     assert [(one.item_id, one.attempt) for one in starts()] == [("s1", 1), ("s1", 2), ("s2", 1), ("s2", 2)]

@@ -443,7 +443,7 @@ def test_the_summary_tells_verified_from_reported_and_what_is_open(project: Path
     summary = terminal.shown[terminal.shown.index("✅ Finished after 2 rounds, ") :].splitlines()
     assert summary[1:6] == [
         "Done: 1 of 2 (0 verified, 1 reported)",
-        "  ✓? t1: One",
+        "  ✓? t1: One (reported)",
         "Open: 1",
         "  ○ t2: Two",
         "Files changed: a.txt",

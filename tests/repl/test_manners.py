@@ -363,8 +363,8 @@ def test_the_demo_is_shown_until_it_is_stopped_and_the_session_goes_on(project: 
     terminal.until(lambda shown: "● Give each language" in shown)
     assert "The model is scripted" in terminal.shown
     terminal.send(CTRL_C)
-    shown = terminal.idle("Stopped; everything is kept", "todos history --project")
-    assert "    headway todos history --project" in shown, "what can be typed, as it is typed"
+    terminal.idle("Its project is removed.", "headway demo --keep")
+    assert not [*project.glob("headway-demo-*")]
     terminal.say("/todos add x", "Added t1")
     assert terminal.leave() == 0 and terminal.given_back
 

@@ -23,6 +23,7 @@ _TEXTS = {
     "private_hosts": _HOST,
     "env": st.from_regex(r"[A-Z_][A-Z0-9_]{0,8}", fullmatch=True),
     "linked": _WORD | st.builds("{}/{}".format, _WORD, _WORD),
+    "verify": st.builds("{} {}".format, _WORD, _PRINTED),
     "checkpoint_exclude": _WORD | st.builds("!{}/*.{}".format, _WORD, _WORD),
 }
 _WHOLES = {
@@ -30,6 +31,7 @@ _WHOLES = {
     "checkpoint_max_file_mb": st.integers(1, 10_000),
     "keep_executions": st.integers(1, 10**6),
     "keep_days": st.integers(0, 10**6),
+    "verify_tries": st.integers(0, 20),
     "max_rounds": st.integers(1, 10**12),
     "max_tokens": st.integers(1, 10**12),
     "limits.output_chars": st.integers(1_000, 1_000_000),
