@@ -100,10 +100,15 @@ export class Calls {
     }
   }
 
+  /** The item that a call is work on; to report on it is none, and is not counted as a call of the item either. */
+  executedBy(event) {
+    return event.effect === "todo" ? null : this.agents.get(event.agent_id);
+  }
+
   began(event) {
     const call = { started: event, ended: null, left: null };
     this.open.set(`${event.agent_id}\n${event.call_id}`, call);
-    const item = this.agents.get(event.agent_id);
+    const item = this.executedBy(event);
     if (item) this.add(item, call);
     return item ?? null;
   }
@@ -114,7 +119,7 @@ export class Calls {
     this.open.delete(key);
     const call = known ?? { started: null, ended: null, left: null };
     call.ended = event;
-    const executed = this.agents.get(event.agent_id);
+    const executed = this.executedBy(event);
     const item = executed ?? (event.agent_id === "main" ? event.item_id : null);
     if (item && !(known && executed)) this.add(item, call);
     return item ?? null;
