@@ -53,8 +53,13 @@ def guarded(server: Server) -> headway.Session:
     """A session that nobody without the token sees or changes."""
     session = headway.open(server.folder, GUARDED)
     session.write([{"id": "secret", "content": "A secret item"}])
-    session.store.set_current("elsewhere")
     return session
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(guarded: headway.Session) -> None:
+    """Another session is the current one: a test that begins one with the token makes that the current one."""
+    guarded.store.set_current("elsewhere")
 
 
 def unchanged(server: Server) -> bool:
