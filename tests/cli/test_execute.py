@@ -387,7 +387,7 @@ def test_rollback_brings_the_files_back_and_names_what_was_built_on_them(reposit
     ended = run("todos", "rollback", "s1")
     assert ended == (
         0,
-        "✅ Rolled back s1 → pending (2 files restored)\n  a.txt\n  removed: b.txt\n"
+        "✅ Rolled back s1 → pending\n   Restored 1 file: a.txt\n   Removed 1 file: b.txt\n"
         "Completed on top of it, and left as they are: s2\n",
         "",
     )
@@ -433,11 +433,17 @@ def test_items_in_the_way_of_a_rollback_are_named_and_rolled_back_with_it_where_
     assert states() == {"s1": "pending", "s2": "pending", "s3": "completed"}
 
 
-@pytest.mark.parametrize(("number", "told"), [(0, "it had changed no files"), (1, "1 file restored")])
-def test_rollback_counts_files_as_people_do(number: int, told: str) -> None:
+@pytest.mark.parametrize(
+    ("number", "told"),
+    [
+        (0, ["✅ Rolled back s1 → pending (nothing of it is in your files)"]),
+        (1, ["✅ Rolled back s1 → pending", "   Removed 1 file: a.txt"]),
+    ],
+)
+def test_rollback_counts_files_as_people_do(number: int, told: list[str]) -> None:
     listed("s1")
     run(*ALL, "--mode=yolo", "--model", scripted(s1=[*[turn("", write("a.txt"))][:number], "Done."]))
-    assert run("todos", "rollback", "s1").out.splitlines()[0] == f"✅ Rolled back s1 → pending ({told})"
+    assert run("todos", "rollback", "s1").out.splitlines() == told
 
 
 def test_rollback_names_every_file_that_it_removes_and_shows_hostile_names_harmlessly(repository: Path) -> None:
@@ -447,9 +453,9 @@ def test_rollback_names_every_file_that_it_removes_and_shows_hostile_names_harml
     command = "for n in $(seq 10 34); do echo new > $n.txt; touch $n.md; done; touch \"$(printf 'a\\033[31m.md')\""
     run(*ALL, "--mode=yolo", "--model", scripted(s1=[turn("", bash(command)), "Done."]))
     lines = run("todos", "rollback", "s1").out.splitlines()
-    assert lines[0].endswith("(51 files restored)")
-    assert len(lines) == 23 and lines[21] == "  … 5 more"
-    assert all(f"{number}.md" in lines[22] for number in range(10, 35)) and "a␛[31m.md" in lines[22]
+    assert lines[1].startswith("   Restored 25 files: 10.txt, ") and lines[1].endswith(" and 20 more")
+    assert lines[2].startswith("   Removed 26 files: ") and len(lines) == 3
+    assert all(f"{number}.md" in lines[2] for number in range(10, 35)) and "a␛[31m.md" in lines[2]
     assert not [*repository.glob("*.md")]
 
 
@@ -494,7 +500,7 @@ def test_in_place_items_work_in_the_projects_own_files_one_at_a_time(repository:
     assert f"Resume with: headway todos execute-all --mode=yolo --in-place{MODEL}   (also" in ended.out
     assert [(one.parallel, one.in_place, one.worktrees) for one in batches()] == [(1, True, False)]
     assert run("todos", "rollback", "s1").out.endswith(
-        "  removed: a.txt\nChanged by others while it ran, and left as they are: other.txt\n"
+        "   Removed 1 file: a.txt\nChanged while it ran, not by its file tools, and left as they are: other.txt\n"
     )
     assert (repository / "other.txt").exists() and not (repository / "a.txt").exists()
 

@@ -378,7 +378,7 @@ def test_rollback_and_report_are_there_afterwards(repository: Path) -> None:
     seen = terminal.idle("## Summary", "Execution 1: complete")
     assert "Done: 2 of 2 (0 verified, 1 command ok, 1 reported)" in seen and "a.txt" in seen
     terminal.say("/todos rollback s1")
-    terminal.idle("✅ Rolled back s1 → pending (1 file restored)\n  removed: a.txt")
+    terminal.idle("✅ Rolled back s1 → pending\n   Removed 1 file: a.txt")
     assert not (repository / "a.txt").exists() and one_box(terminal.seen, "○ Write it", "✓ Do s2")
     terminal.say("/todos rollback s1")
     terminal.idle("Error: There is nothing ")

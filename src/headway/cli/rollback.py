@@ -14,7 +14,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_MOST_FILES = 20
 _id_argument = click.argument("todo_id", metavar="ID", shell_complete=complete_ids)
 
 
@@ -29,6 +28,7 @@ def rollback(chosen: Chosen, todo_id: str, with_later: bool) -> None:
     the way.
     """
     from headway.execute import roll_back
+    from headway.views.undone import file_lines
 
     session = chosen.open()
     try:
@@ -39,20 +39,15 @@ def rollback(chosen: Chosen, todo_id: str, with_later: bool) -> None:
         record = {"files": done.files, "removed": done.removed, "with_later": done.with_later, "left": done.left}
         print_json({"id": todo_id, **record, "saved": done.saved, "dependents": done.dependents})
         return
-    number = len(done.files)
-    files = "it had changed no files" if not number else f"{number} file{'' if number == 1 else 's'} restored"
-    click.echo(f"✅ Rolled back {shown(todo_id, 40)} → pending ({files})")
-    restored = [file for file in done.files if file not in done.removed]
-    for file in restored[:_MOST_FILES]:
-        click.echo(f"  {_path(file)}")
-    if len(restored) > _MOST_FILES:
-        click.echo(f"  … {len(restored) - _MOST_FILES} more")
-    if done.removed:
-        click.echo(f"  removed: {_paths(done.removed)}")
+    click.echo(
+        f"✅ Rolled back {shown(todo_id, 40)} → pending{'' if done.files else ' (nothing of it is in your files)'}"
+    )
+    for line in file_lines(done.files, done.removed):
+        click.echo(f"   {line}")
     if done.with_later:
         click.echo(f"Rolled back with it, and pending again: {_ids(done.with_later)}")
     if done.left:
-        click.echo(f"Changed by others while it ran, and left as they are: {_paths(done.left)}")
+        click.echo(f"Changed while it ran, not by its file tools, and left as they are: {_paths(done.left)}")
     if done.dependents:
         click.echo(f"Completed on top of it, and left as they are: {_ids(done.dependents)}")
 

@@ -79,18 +79,18 @@ def name_step(step: Step) -> str:
 
 
 def file_lines(files: Sequence[str], removed: Sequence[str]) -> list[str]:
-    """Return which files of the project changed, and which are gone; nothing where there are none."""
+    """Return which files of the project changed, and all that are gone; nothing where there are none."""
     restored = [file for file in files if file not in set(removed)]
     return [
-        f"{what} {'1 file' if len(names) == 1 else f'{len(names)} files'}: {_listing(names)}"
-        for what, names in (("Restored", restored), ("Removed", removed))
+        f"{what} {'1 file' if len(names) == 1 else f'{len(names)} files'}: {_listing(names, most)}"
+        for what, names, most in (("Restored", restored, MOST), ("Removed", removed, len(removed)))
         if names
     ]
 
 
-def _listing(names: Sequence[str]) -> str:
-    first = ", ".join(format_name(name) for name in names[:MOST])
-    return first if len(names) <= MOST else f"{first} and {len(names) - MOST} more"
+def _listing(names: Sequence[str], most: int = MOST) -> str:
+    first = ", ".join(format_name(name) for name in names[:most])
+    return first if len(names) <= most else f"{first} and {len(names) - most} more"
 
 
 def _todos(step: Step) -> str:

@@ -147,6 +147,6 @@ function tellRollback(id, { files, removed, with_later: later, left, dependents 
     return;
   }
   const fileList = (what, paths) => (paths.length ? [h("p", {}, what), h("ul", {}, paths.map((path) => said(path, "li")))] : []);
-  const content = [h("p", {}, done), ...fileList("Removed:", removed), ...fileList("Changed by others while it ran, and left as they are:", left), kept && h("p", {}, kept)];
+  const content = [h("p", {}, done), ...fileList("Removed:", removed), ...fileList("Changed while it ran, not by its file tools, and left as they are:", left), kept && h("p", {}, kept)];
   openDialog({ title: "Rolled back", content: content.filter(Boolean) });
 }
