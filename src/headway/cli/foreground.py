@@ -98,7 +98,14 @@ class Foreground(Generic[T]):
     async def _go(
         self, work: Callable[[Ask | None], Awaitable[T]], tell: Callable[[Event], None], ask: Ask | None
     ) -> T:
+        run = self._session.run
+        has_begun = run is None or not run.goes_on
+
         def heard(event: Event) -> None:
+            nonlocal has_begun
+            has_begun = has_begun or event.type == "RunStarted"
+            if not has_begun:  # of another run, which keeps this one away
+                return
             self._heard(event)
             try:
                 tell(event)
