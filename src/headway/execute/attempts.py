@@ -259,7 +259,8 @@ class Attempts:
         def merging(before: str, after: str) -> None:
             nonlocal merged
             self._recorder.record(ItemMerging(one.todo.id, before, after))
-            merged = FileChanges(before, after)
+            # Until it is done, nothing is in the project: a merge that fails restores what it found.
+            merged = FileChanges(before, before, kept=after)
 
         try:
             wanted = outcome.status is Status.COMPLETED and not one.unwanted
