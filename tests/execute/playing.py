@@ -1,7 +1,7 @@
 """Executions whose items append lines to files, by a model that does what the item says; some are killed at a place.
 
-A place is `#N`, after the Nth event that the execution heard of; `wrote` and `applied`, when an item has appended a
-line, or its changes have come into the project.
+A place is `#N`, after the Nth event that the execution heard of; `wrote`, when an item has appended a line; `merging`,
+`applying` and `applied`, when its changes are about to come into the project, when one file has, and when all have.
 """
 
 from __future__ import annotations
@@ -100,6 +100,17 @@ def play_until_killed(folder: str, parallel: str, place: str) -> None:
             return ()
 
         Shadow.apply = apply_and_die  # type: ignore[method-assign,assignment]
+    elif place == "merging":
+        Shadow.apply = lambda *args: kill_myself()  # type: ignore[method-assign,assignment]
+    elif place == "applying":
+        link = os.link
+
+        def link_and_die(*args: Any, **more: Any) -> None:
+            link(*args, **more)
+            if os.path.dirname(args[1]) == folder:
+                kill_myself()
+
+        os.link = link_and_die
     session = headway.open(folder)
     made = play(session, parallel=int(parallel), on_event=listen, tools=partial(tools_for, place=place))
     asyncio.run(made)

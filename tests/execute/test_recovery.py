@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import os
 from pathlib import Path
 
 import pytest
 
-from headway.core.batch_events import ItemFinished
-from headway.execute import diff_todo, roll_back
+import headway
+from headway.core.batch_events import BatchStarted, ItemFinished, ItemMerging
+from headway.execute import Ending, diff_todo, roll_back, undo
 
-from .executing import facts, go, model, opened, put, runs, states, texts
+from .dags import Dag
+from .executing import facts, go, item, model, opened, put, runs, scripted, sound, states, texts
+from .playing import kill, kill_undo, play
 
 
 def fail_to_write(monkeypatch: pytest.MonkeyPatch, times: int) -> None:
@@ -49,3 +53,81 @@ async def test_an_item_whose_merge_failed_and_then_succeeded_changed_the_files_o
     fail_to_write(monkeypatch, 1)
     await go(session, model(a=runs("echo work >> a.txt") * 2), retries=1)
     assert (states(session), diff_todo(session, "a").count("+work")) == ({"a": "completed"}, 1)
+
+
+# killed while its changes come into the project
+
+TWO_FILES = Dag(((), ()), (("one.txt", "two.txt"), ("three.txt",)))
+OLD = {"old.txt": "old\n"}
+
+
+def killed_at(folder: Path, place: str) -> headway.Session:
+    """An execution of two items, of which the first has two files, that was killed."""
+    put(folder, OLD)
+    TWO_FILES.open(folder).close()
+    assert kill(folder, place)
+    return headway.open(folder)
+
+
+@pytest.mark.parametrize("place", ["applying", "applied"])
+def test_once_the_item_is_dropped_what_had_come_of_it_is_gone_too(tmp_path: Path, place: str) -> None:
+    session = killed_at(tmp_path, place)
+    assert texts(tmp_path) != OLD
+    session.drop("i0")
+    asyncio.run(play(session))
+    assert texts(tmp_path) == {**OLD, "three.txt": "i1.0\n"}
+    assert "one.txt" in facts(session, BatchStarted)[-1].note
+    assert facts(session, ItemMerging)[1].files[0] == "one.txt"
+    sound(session)
+
+
+@pytest.mark.parametrize("place", ["applying", "applied"])
+def test_once_a_person_has_completed_the_item_all_of_it_comes_and_can_be_rolled_back(
+    tmp_path: Path, place: str
+) -> None:
+    session = killed_at(tmp_path, place)
+    session.update("i0", status="completed")
+    asyncio.run(play(session))
+    assert texts(tmp_path) == {**OLD, "one.txt": "i0.0\n", "two.txt": "i0.1\n", "three.txt": "i1.0\n"}
+    assert facts(session, ItemFinished)[0].files == ("one.txt", "two.txt")
+    assert roll_back(session, "i0").removed == ("one.txt", "two.txt")
+    assert texts(tmp_path) == {**OLD, "three.txt": "i1.0\n"}
+    sound(session)
+
+
+@pytest.mark.parametrize("place", ["merging", "applying", "applied"])
+def test_however_far_it_was_it_begins_anew(tmp_path: Path, place: str) -> None:
+    session = killed_at(tmp_path, place)
+    asyncio.run(play(session))
+    assert texts(tmp_path) == {**OLD, "one.txt": "i0.0\n", "two.txt": "i0.1\n", "three.txt": "i1.0\n"}
+    assert [*(tmp_path / ".headway" / "checkpoints" / "staging").glob("*")] == []
+
+
+def test_what_a_person_wrote_before_anything_came_stays_though_it_is_the_same(tmp_path: Path) -> None:
+    session = killed_at(tmp_path, "merging")
+    put(tmp_path, {"one.txt": "i0.0\n"})
+    session.update("i0", status="cancelled")
+    asyncio.run(play(session))
+    assert texts(tmp_path)["one.txt"] == "i0.0\n"
+
+
+# killed while it is undone
+
+
+@pytest.mark.parametrize("rewritten", [False, True])
+async def test_an_execution_repairs_what_an_undo_left_half_also_if_nothing_is_to_be_done(
+    folder: Path, rewritten: bool
+) -> None:
+    session = opened(folder, [item("a"), item("b")])
+    await go(session, scripted({"a": runs("rm readme.txt; echo a > a.txt"), "b": runs("echo b > b.txt")}))
+    done = texts(folder)
+    session.close()
+    kill_undo(folder, "applied")
+    again = headway.open(folder)
+    assert texts(folder) != done
+    if rewritten:
+        again.write([{"id": "c", "content": "Do c", "status": "completed"}], replace=True)
+    result = await go(again, scripted({}))
+    assert (result.outcome, texts(folder)) == (Ending.NOTHING, done)
+    undo(again, 2 if rewritten else 1)
+    assert texts(folder) == {"readme.txt": "read me\n"}

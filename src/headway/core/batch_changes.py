@@ -38,11 +38,11 @@ class FinishItem(OfBatch):
 
 
 class MergeFiles(OfBatch):
-    """The project's files are about to change, outside of an execution."""
+    """The project's files are about to change outside of an execution, or have changed."""
 
-    def __init__(self, agent: str, actor: str, at: str, merging: ItemMerging) -> None:
+    def __init__(self, agent: str, actor: str, at: str, fact: ItemMerging | ItemFinished) -> None:
         super().__init__(agent, actor, at, None)
-        self.merging = merging
+        self.fact = fact
 
 
 class RollBack(OfBatch):

@@ -72,6 +72,10 @@ class ItemMerging(Value):
     before: str
     """The project's files as they are, and as they are to be; the same: nothing is about to change any more."""
     after: str
+    reverses: bool = False
+    """Whether it is part of a rollback or an undo, so that it comes about only together with a change of the list."""
+    files: tuple[str, ...] = ()
+    """What changed back in the project's files, where a change that was cut off was reversed."""
 
 
 @dataclass(eq=False, repr=False, slots=True)

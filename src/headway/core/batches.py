@@ -14,7 +14,7 @@ from headway.core import events as ev
 from headway.core.errors import HeadwayError, NotRunnable, TodoNotFound
 from headway.core.events import Event, ListDelta
 from headway.core.graph import check_dependencies
-from headway.core.model import EXECUTOR, FINISHED, LOOP, Status
+from headway.core.model import EXECUTOR, LOOP, Status
 from headway.core.replace import patched
 from headway.core.text import shown
 from headway.core.value import copied
@@ -83,7 +83,7 @@ def decide_batch(state: State, run: Run | None, change: ask.OfBatch) -> list[Eve
         case ask.FinishItem():
             return _finish(state, todo_list, run, change)
         case ask.MergeFiles():
-            return [_event(state, change, change.merging, 1)]
+            return [_event(state, change, change.fact, 1)]
         case ask.RollBack():
             return _roll_back(state, todo_list, run, change)
         case _:
@@ -224,14 +224,16 @@ def evolve_batch(run: Run, data: object, version: int) -> Run:
         case facts.ItemMerging() if data.item_id in run.executed:
             merging = replace(run.executed[data.item_id], merging=version if data.before != data.after else 0)
             return copied(run, executed={**run.executed, data.item_id: merging})
-        case facts.ItemFinished() if run.batch is not None:
-            executing = {todo_id: agent for todo_id, agent in run.batch.executing.items() if todo_id != data.item_id}
+        case facts.ItemFinished():
+            batch = run.batch
+            if batch is not None:
+                executing = {todo_id: agent for todo_id, agent in batch.executing.items() if todo_id != data.item_id}
+                batch = replace(batch, executing=executing)
             failed = data.outcome == "blocked" and not data.again
             last = run.executed.get(data.item_id, Executed(0))
             half_done = data.outcome in ("interrupted", "blocked")
             ended = Executed(version, failed, last.began if half_done else 0, 0, run.id)
-            executed = {**run.executed, data.item_id: ended}
-            return copied(run, batch=replace(run.batch, executing=executing), executed=executed)
+            return copied(run, batch=batch, executed={**run.executed, data.item_id: ended})
         case facts.ItemRolledBack():
             gone = {todo_id: Executed(0) for todo_id in (data.item_id, *data.with_later)}
             return copied(run, executed={**run.executed, **gone})
@@ -247,21 +249,13 @@ def evolve_batch(run: Run, data: object, version: int) -> Run:
 
 
 def changed_by_others(run: Run, delta: ListDelta, actor: str) -> dict[str, Executed]:
-    """What is known of executions after others changed the list.
-
-    Whoever finishes an item of which a merge was cut off takes its files as they are.
-    """
+    """What is known of executions after others changed the list."""
     if actor in (EXECUTOR, LOOP):
         return run.executed
     changed = {todo_id for todo_id, fields in delta.changed.items() if "status" in fields}
-    finished = {todo_id for todo_id in changed if delta.changed[todo_id]["status"][1] in FINISHED}
     changed |= {todo.id for todo in (*delta.added, *delta.removed)}
-    touched = {todo_id: run.executed[todo_id] for todo_id in changed if todo_id in run.executed}
-    left = {
-        todo_id: replace(last, failed=False, merging=0 if todo_id in finished else last.merging)
-        for todo_id, last in touched.items()
-    }
-    return {**run.executed, **left}
+    known = {todo_id: replace(last, failed=False) for todo_id, last in run.executed.items() if todo_id in changed}
+    return {**run.executed, **known}
 
 
 # as the snapshot keeps it

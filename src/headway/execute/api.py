@@ -23,6 +23,7 @@ from headway.core.text import shown
 from headway.execute.batch import Batch, blocked_by_execution
 from headway.execute.item_checks import ItemChecks
 from headway.execute.options import BatchResult, Ending, Options, required
+from headway.execute.recover_files import recover_before_execution
 from headway.execute.thinning import thin_out_in_passing
 from headway.execute.undisturbed import undisturbed
 from headway.execute.worker import Means, Tools
@@ -129,6 +130,7 @@ async def _executed(session: Session, model: str | Model, options: Options, how:
     resolve_model(model, base_url=base_url)  # what is wrong with it is said before anything begins
     if session.plan_mode:
         raise HeadwayError("Plan mode is on, in which nothing is changed: end it with headway plan off first.")
+    recovered = await undisturbed(asyncio.to_thread(recover_before_execution, session, folder))
     task = _task(session, options)
     if task is None:
         return BatchResult(Ending.NOTHING)
@@ -158,7 +160,8 @@ async def _executed(session: Session, model: str | Model, options: Options, how:
             )
             checks = _checks(session, folder, recorder, approvals, workspaces, how)
             try:
-                return await Batch(session, options, recorder, means, workspaces, checks).run(str(approvals.mode))
+                batch = Batch(session, options, recorder, means, workspaces, checks, recovered)
+                return await batch.run(str(approvals.mode))
             finally:
                 await undisturbed(asyncio.to_thread(thin_out_in_passing, session, workspaces.shadow))
     finally:

@@ -16,7 +16,7 @@ from headway.core.batch_changes import FinishItem, StartItem
 from headway.core.batch_events import ItemFinished, ItemMerging, ItemStarted
 from headway.core.clock import now
 from headway.core.errors import HeadwayError, NotRunnable, TodoNotFound
-from headway.core.model import EXECUTOR, FINISHED, Status, Todo
+from headway.core.model import EXECUTOR, Status, Todo
 from headway.core.run_events import ToolFinished, Usage
 from headway.core.text import shown
 from headway.execute.prompt import Result, item_prompt
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from headway.agent.recorder import Recorder
     from headway.core.session import Session
     from headway.execute.item_checks import ItemChecks
+    from headway.execute.recover_files import Settled
     from headway.execute.workspaces import Workspace, Workspaces
 
 MAX_WORDS = 2_000
@@ -84,6 +85,7 @@ class Attempts:
         checks: ItemChecks,
         *,
         retries: int,
+        recovered: Mapping[str, Settled],
     ) -> None:
         self._session = session
         self._recorder = recorder
@@ -101,8 +103,10 @@ class Attempts:
         self._ended_in = {todo_id: last.version for todo_id, last in executed.items()}
         """Item → version of the event in which an earlier execution of it ended."""
         self._scripts: dict[str, Model] = {}
-        self._dirty: set[str] = set()
+        self._dirty = {todo_id for todo_id, settled in recovered.items() if settled.left or not settled.is_known}
         """Items of which changes of an earlier attempt may still be in the project's files."""
+        if workspaces.shadow is not None:
+            self._dirty |= {todo_id for todo_id, last in executed.items() if last.began}
 
     # beginning
 
@@ -163,23 +167,6 @@ class Attempts:
             self._scripts[todo_id] = resolve_model(model)
         return self._scripts[todo_id]
 
-    async def recover(self, items: Mapping[str, Todo]) -> None:
-        """Before anything begins: reverse merges that were cut off in the middle."""
-        if self._workspaces.shadow is None:
-            return
-        for todo_id, last in self._recorder.now.executed.items():
-            todo = items.get(todo_id)
-            if todo is None:
-                continue
-            if last.merging:
-                merging = self._event(last.merging)
-                assert isinstance(merging, ItemMerging)
-                if not await self._workspaces.reverse_merge(merging.before, merging.after):
-                    self._dirty.add(todo_id)
-                self._recorder.record(ItemMerging(todo_id, merging.before, merging.before))
-            elif last.began and todo.status not in FINISHED:
-                self._dirty.add(todo_id)
-
     def _event(self, version: int) -> object:
         return self._session.store.event(self._session.name, version).data
 
@@ -219,6 +206,7 @@ class Attempts:
         name, reason, again = self._settled(one, outcome, changes)
         keep = name != "completed" and one.workspace.name != "" and one.workspace.ready
         became = self._record(one, outcome, changes, name, reason, again, keep=keep)
+        self._workspaces.forget_merge(changes)
         self._workspaces.release(one.workspace, keep=keep)
         if name == "completed" and became is not Status.COMPLETED:
             name = "interrupted"  # someone had the last word
@@ -297,6 +285,7 @@ class Attempts:
                     self._dirty.add(one.todo.id)
                     reason = f"{reason}\nNot all of its changes could be reversed, since others changed the same lines."
                 self._recorder.record(ItemMerging(one.todo.id, changes.before, changes.before))
+                self._workspaces.forget_merge(changes)
         except (HeadwayError, OSError) as error:
             reason = f"Its check could not be run in the project: {error}"
             return replace(outcome, status=Status.BLOCKED, reason=reason), changes

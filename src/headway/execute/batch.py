@@ -21,6 +21,7 @@ from headway.core.model import EXECUTOR, Status, Todo
 from headway.core.text import shown
 from headway.execute.attempts import Attempt, Attempts
 from headway.execute.options import BatchResult, Ending, Options
+from headway.execute.recover_files import describe_recovery
 from headway.execute.schedule import Schedule
 from headway.execute.undisturbed import undisturbed
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from headway.core.runs import Run
     from headway.core.session import Session
     from headway.execute.item_checks import ItemChecks
+    from headway.execute.recover_files import Settled
     from headway.execute.worker import Means
     from headway.execute.workspaces import Workspaces
 
@@ -52,6 +54,7 @@ class Batch:
         means: Means,
         workspaces: Workspaces,
         checks: ItemChecks,
+        recovered: Mapping[str, Settled],
     ) -> None:
         self._session = session
         self._options = options
@@ -61,7 +64,10 @@ class Batch:
         self._parallel = min(options.parallel, workspaces.most_at_once or options.parallel)
         self._recorder = recorder
         self._checks = checks
-        self._attempts = Attempts(session, recorder, workspaces, means, checks, retries=options.retries)
+        self._recovered = recovered
+        self._attempts = Attempts(
+            session, recorder, workspaces, means, checks, retries=options.retries, recovered=recovered
+        )
         self._running: dict[str, Attempt] = {}
         self._again: set[str] = set()
         """Blocked items that are taken up."""
@@ -94,7 +100,6 @@ class Batch:
             self._schedule.update(items)
             unchecked = await self._ask_about_checks(items)
             self._recorder.record(self._started(mode, unchecked))
-            await undisturbed(self._attempts.recover(items))
             ending = await self._go()
         except asyncio.CancelledError:
             ending = Ending.INTERRUPTED
@@ -141,7 +146,7 @@ class Batch:
             options.only,
             workspaces.shadow is not None,
             workspaces.isolated,
-            " ".join(note for note in (workspaces.note, unchecked) if note),
+            " ".join(note for note in (describe_recovery(self._recovered), workspaces.note, unchecked) if note),
             options.in_place,
             round(workspaces.saving_seconds, 3),
         )

@@ -6,30 +6,24 @@ Later work in the same files, by other items or by people, stays. Where the reve
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from secrets import token_hex
 from typing import TYPE_CHECKING
 
-from headway.core.batch_changes import MergeFiles, RollBack
+from headway.core.batch_changes import RollBack
 from headway.core.batch_events import ItemFinished, ItemMerging, ItemRolledBack, ItemStarted
-from headway.core.batches import BUSY
 from headway.core.clock import now
 from headway.core.errors import FilesChanged, NotRunnable, TodoNotFound
 from headway.core.file_history import FileChange, read_file_history
-from headway.core.log import run_lease
-from headway.core.model import EXECUTOR, PERSON, Status
+from headway.core.model import PERSON, Status
 from headway.core.text import shown, some
+from headway.execute.recover_files import open_shadow, record_change, recover, reserve_files
 from headway.execute.shadow import FilesChanged as NotAsExpected
-from headway.execute.shadow import NoCheckpoints, Shadow
-from headway.project import project_of
-from headway.store.leases import this_process
 
 if TYPE_CHECKING:
     from headway.core.session import Session
+    from headway.execute.shadow import Shadow
 
-_LEASE = 60.0
 _THINNED = (
     "{}: its checkpoint was thinned out. To keep more from now on, raise the settings keep_executions or keep_days."
 )
@@ -74,8 +68,10 @@ def roll_back(
             _refuse_unknown(session, todo_id, own)
             chosen, rolled = _reverse(session, todo_id, changes, project, with_later=with_later)
         else:
-            chosen, rolled = (), ItemRolledBack(todo_id, tuple(recovered[todo_id]))
+            chosen, rolled = (), ItemRolledBack(todo_id, recovered[todo_id].files)
         session.log.change(lambda state: RollBack(session.agent_id, PERSON, now(), rolled))
+        if rolled.saved is not None and rolled.after is not None:
+            open_shadow(session, project).forget_change(rolled.saved, rolled.after)
     gone = {todo_id, *chosen}
     dependents = [
         todo.id
@@ -127,51 +123,6 @@ def reverse_changes(
     return target, [], None
 
 
-def open_shadow(session: Session, project: str | os.PathLike[str] | None) -> Shadow:
-    """Open the checkpoints of a session's project."""
-    try:
-        return Shadow(os.path.abspath(project or project_of(session) or "."))
-    except NoCheckpoints as error:
-        raise NotRunnable(f"Rollback is not available: {error}") from None
-
-
-@contextmanager
-def reserve_files(session: Session) -> Generator[None]:
-    """Keep runs of this session away while files are changed."""
-    run = session.run
-    if run is not None and run.goes_on:
-        raise NotRunnable(BUSY)
-    key, holder = run_lease(session.agent_id), this_process(f"rollback {token_hex(4)}")
-    if session.store.hold(session.name, key, holder, _LEASE) is not None:
-        raise NotRunnable(BUSY)
-    try:
-        yield
-    finally:
-        session.store.let_go(session.name, key, holder)
-
-
-def recover(session: Session, project: str | os.PathLike[str] | None) -> dict[str, list[str]]:
-    """Reverse changes of files that a process began and, since it was killed, did not finish.
-
-    Return todo → the files that changed back.
-    """
-    recovered: dict[str, list[str]] = {}
-    run = session.run
-    for todo_id, last in (run.executed if run is not None else {}).items():
-        if last.merging:
-            merging = session.store.event(session.name, last.merging).data
-            assert isinstance(merging, ItemMerging)
-            shadow = open_shadow(session, project)
-            recovered[todo_id] = shadow.reverse_merge(merging.before, merging.after)[0]
-            record_merge(session, ItemMerging(todo_id, merging.before, merging.before))
-    return recovered
-
-
-def record_merge(session: Session, merging: ItemMerging) -> None:
-    """Say in the log what the project's files are to become; both commits the same: nothing, or no longer."""
-    session.log.change(lambda state: MergeFiles(session.agent_id, EXECUTOR, now(), merging))
-
-
 def _reverse(
     session: Session,
     todo_id: str,
@@ -193,11 +144,11 @@ def _reverse(
     while True:
         saved = shadow.snapshot()
         later, target = _find_reversal(shadow, todo_id, changes, saved, with_later=with_later)
-        record_merge(session, ItemMerging(todo_id, saved, target))
+        record_change(session, ItemMerging(todo_id, saved, target, reverses=True))
         try:
             files = shadow.apply(saved, target)
         except NotAsExpected:
-            record_merge(session, ItemMerging(todo_id, saved, saved))
+            record_change(session, ItemMerging(todo_id, saved, saved))
             tries -= 1
             if not tries:
                 raise

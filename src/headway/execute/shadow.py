@@ -287,10 +287,11 @@ class Shadow:
             self._trees[commit] = self._git.run("rev-parse", "--verify", f"{commit}^{{tree}}").decode().strip()
         return self._trees[commit]
 
-    def apply(self, now: str, target: str) -> list[str]:
+    def apply(self, now: str, target: str, *, settles: tuple[str, str] | None = None) -> list[str]:
         """Change the project's files from one commit to another, all or (`FilesChanged`) none; return their paths.
 
         Only what differs between the two is looked at and changed: it must be as in `now`, with nothing in its place.
+        The change counts as begun until `forget_change`; with `settles`, it is part of that other change.
         """
         with self._told("change the project's files"), self._project_tree() as tree:
             changes = self._changes(now, target)
@@ -301,33 +302,35 @@ class Shadow:
             if folder := on_disk.write_protected(tree.root, (change.path for change in changes)):
                 raise NoCheckpoints(f"'{shown(folder, 300)}' may not be written; allow it and try again.")
             contents = self._git.contents({change.new for change in changes if not change.leaves})
+            staging = self._staging_of(*(settles or (now, target)))
+            os.makedirs(staging, exist_ok=True)
             try:
-                FileReplacement(tree.root, self._staging, changes, contents.__getitem__).run()
-            except Disturbed as disturbed:
-                raise FilesChanged([disturbed.path]) from None
+                FileReplacement(tree.root, staging, changes, contents.__getitem__).run()
+            except BaseException as error:
+                if settles is None:
+                    self.forget_change(now, target)
+                if isinstance(error, Disturbed):
+                    raise FilesChanged([error.path]) from None
+                raise
             return [change.path for change in changes]
 
     def recover_staged(self, before: str, after: str) -> list[str]:
         """Put back what an `apply` that was killed had set aside; return the paths of saves that could not be."""
         with self._told("recover the project's files"), self._project_tree() as tree:
             known = {change.path: frozenset({change.old, change.new}) for change in self._changes(before, after)}
-            return recover_staged(tree.root, self._staging, known)
+            return recover_staged(tree.root, self._staging_of(before, after), known)
 
-    def reverse_merge(self, before: str, after: str) -> tuple[list[str], bool]:
-        """Reverse a change of the project's files that was cut off in the middle.
+    def was_begun(self, before: str, after: str) -> bool:
+        """Whether an `apply` of this change has begun that did not fail; also one that was killed."""
+        return os.path.isdir(self._staging_of(before, after))
 
-        Return the paths that changed back, and whether nothing is left of it.
-        """
-        clean = not self.recover_staged(before, after)
-        now = self.snapshot()
-        target, conflicts = self.merge(after, now, before)
-        if target is None:
-            untouched = set(self.changed(before, after)) - set(self.changed(after, now))
-            target = self.with_paths(now, before, sorted(untouched))
-        try:
-            return self.apply(now, target), clean and not conflicts
-        except FilesChanged:
-            return [], False
+    def forget_change(self, before: str, after: str) -> None:
+        """Say that a change need not be settled any more. What could not be put back of it stays."""
+        with suppress(OSError):
+            os.rmdir(self._staging_of(before, after))
+
+    def _staging_of(self, before: str, after: str) -> str:
+        return os.path.join(self._staging, f"{before}-{after}")
 
     # Commits
 

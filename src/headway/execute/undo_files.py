@@ -20,7 +20,8 @@ from headway.core.model import PERSON
 from headway.core.run_events import RunFinished
 from headway.core.text import some
 from headway.core.undo import find_steps
-from headway.execute.rollback import open_shadow, record_merge, recover, reserve_files, reverse_changes
+from headway.execute.recover_files import open_shadow, record_change, recover, reserve_files, settle_change
+from headway.execute.rollback import reverse_changes
 from headway.execute.shadow import FilesChanged as NotAsExpected
 
 if TYPE_CHECKING:
@@ -98,14 +99,16 @@ def _revert_files(session: Session, shadow: Shadow, cause: str, n: int, actor: s
             raise StoreConflict("The list changed meanwhile; try again.")
         return Revert(session.agent_id, actor, now(), cause, found, reversals)
 
-    record_merge(session, ItemMerging(todo_id, saved, target))
+    record_change(session, ItemMerging(todo_id, saved, target, reverses=True))
     try:
         files = shadow.apply(saved, target)
         _, state = session.log.change(make)
     except BaseException:
-        shadow.reverse_merge(saved, target)
-        record_merge(session, ItemMerging(todo_id, saved, saved))
+        settle_change(shadow, saved, target)
+        record_change(session, ItemMerging(todo_id, saved, saved))
+        shadow.forget_change(saved, target)
         raise
+    shadow.forget_change(saved, target)
     todos = [*state.list_of(session.agent_id).items.values()]
     return Undone(todos, steps, tuple(files), tuple(shadow.removed(saved, target)))
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from headway.core.errors import HeadwayError
 from headway.core.text import some
 from headway.execute.included_files import IncludedFiles
+from headway.execute.recover_files import settle_change
 from headway.execute.shadow import FilesChanged, NoCheckpoints, Shadow
 
 if TYPE_CHECKING:
@@ -167,11 +168,16 @@ class Workspaces:
             self.release(copy, keep=False)
 
     async def reverse_merge(self, before: str, after: str) -> bool:
-        """Reverse a merge that was cut off in the middle; return whether nothing of it is left."""
+        """Reverse a merge; return whether nothing of it is left."""
         assert self.shadow is not None
         async with self._merging:
             self._last = None
-            return (await asyncio.to_thread(self.shadow.reverse_merge, before, after))[1]
+            return not (await asyncio.to_thread(settle_change, self.shadow, before, after)).left
+
+    def forget_merge(self, changes: FileChanges) -> None:
+        """Say that what came into the project's files is in the log."""
+        if self.shadow is not None and changes.before is not None and changes.after is not None:
+            self.shadow.forget_change(changes.before, changes.after)
 
     async def changed_files(self, workspace: Workspace) -> Sequence[str]:
         """Return what an attempt has changed so far."""

@@ -320,7 +320,8 @@ class Reading:
 
     def _item_finished(self, event: Event, data: ItemFinished) -> None:
         attempt = self._open.pop(data.agent, None)
-        if attempt is None:
+        if attempt is None:  # it was cut off, and its changes brought into the project since
+            self.files.setdefault(data.item_id, {}).update(dict.fromkeys(data.files))
             return
         attempt.end(data, event.at)
         if data.after is not None or data.kept is None:  # else it did not come into the project
