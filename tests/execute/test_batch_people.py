@@ -9,7 +9,7 @@ import pytest
 from tests.support.processes import run_python
 
 import headway
-from headway.core.batch_events import BatchFinished
+from headway.core.batch_events import BatchFinished, ItemFinished
 from headway.core.errors import HeadwayError, RunRefused
 from headway.core.run_events import ToolFinished, ToolStarted
 from headway.execute import Ending
@@ -28,6 +28,7 @@ from .executing import (
     model,
     one,
     opened,
+    report,
     runs,
     scripted,
     sound,
@@ -195,6 +196,27 @@ async def test_an_item_that_ends_in_plan_mode_changes_the_project_when_plan_mode
     assert "a.txt" not in texts(folder) and states(session)["a"] == "in_progress"
     session.set_plan_mode(False)
     assert (await task).ok and texts(folder)["a.txt"] == "a\n"
+
+
+@pytest.mark.parametrize("how", ["cancelled", "stopped"])
+async def test_ended_in_plan_mode_what_was_done_is_kept_and_does_not_come_into_the_project(
+    folder: Path, how: str
+) -> None:
+    session = opened(folder, ["a"])
+    planning = does(lambda: session.set_plan_mode(True), "Done.")
+    task = begun(session, model(a=[write("a.txt", "a\n"), report("completed"), planning]))
+    await until(lambda: session.plan_mode)
+    await asyncio.sleep(0.3)
+    if how == "stopped":
+        session.stop_run()
+        await task
+    else:
+        await cancelled(task)
+    assert (states(session), texts(folder).get("a.txt")) == ({"a": "pending"}, None)
+    [finished] = facts(session, ItemFinished)
+    assert finished.outcome == "interrupted"
+    assert finished.worktree is not None and texts(folder / finished.worktree)["a.txt"] == "a\n"
+    sound(session)
 
 
 async def test_an_execution_that_a_person_paused_stays_paused_when_plan_mode_ends(project: Path, doors: Doors) -> None:

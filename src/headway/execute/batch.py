@@ -188,8 +188,10 @@ class Batch:
     async def _halted(self) -> None:
         """Ends what is being worked on; the items go back to pending."""
         running = [*self._running.values()]
+        in_plan_mode = self._session.plan_mode
         for one in running:
             one.task.cancel()
+            one.unwanted = one.unwanted or in_plan_mode  # nothing comes into the project's files while it is on
         if running:
             await asyncio.wait([one.task for one in running], timeout=_PATIENCE)
         # What is not recorded here, the end of the run records.
