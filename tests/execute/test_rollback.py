@@ -13,8 +13,9 @@ from tests.support.projects import temporary_folder
 import headway
 from headway.core.batch_events import ItemFinished, ItemRolledBack
 from headway.core.errors import FilesChanged, NotRunnable, TodoNotFound
-from headway.execute import diff_todo, roll_back
+from headway.execute import diff_todo, roll_back, undo
 from headway.execute.rollback import RolledBack
+from headway.testing import Call, Turn
 
 from .dags import Dag
 from .executing import (
@@ -24,6 +25,7 @@ from .executing import (
     bash,
     begun,
     cancelled,
+    does,
     facts,
     go,
     item,
@@ -340,6 +342,38 @@ async def test_in_place_only_what_its_own_file_tools_wrote_is_rolled_back_and_th
     rolled = roll_back(session, "a")
     assert (rolled.files, rolled.removed, rolled.left) == (("a.txt",), ("a.txt",), ("b.txt",))
     assert texts(folder) == {"readme.txt": "read me\n", "b.txt": "b\n", "mine.txt": "mine\n"}
+
+
+async def test_in_place_what_a_person_changed_in_the_same_file_meanwhile_stays(folder: Path) -> None:
+    lines = [f"{number}\n" for number in range(20)]
+    put(folder, {"a.txt": "".join(lines)})
+    session = opened(folder, ["a"])
+
+    def edit(old: str, new: str) -> None:
+        put(folder, {"a.txt": texts(folder)["a.txt"].replace(old, new)})
+
+    turns = [
+        does(lambda: edit("9\n10\n", "9\nmine\n10\n"), Turn(calls=[Call("read_file", {"path": "a.txt"})])),
+        Turn(calls=[Call("edit", {"path": "a.txt", "old_string": "0\n1\n", "new_string": "its\n1\n"})]),
+        does(lambda: edit("19\n", "19\nmine too\n"), "Done."),
+    ]
+    await go(session, model(a=turns), in_place=True)
+    [finished] = facts(session, ItemFinished)
+    assert (finished.files, finished.by_others) == (("a.txt",), ("a.txt",))
+    assert texts(folder)["a.txt"].startswith("its\n")
+    roll_back(session, "a")
+    assert texts(folder)["a.txt"] == "".join([*lines[:10], "mine\n", *lines[10:], "mine too\n"])
+
+
+async def test_in_place_a_new_file_to_which_a_person_added_is_not_removed(folder: Path) -> None:
+    session = opened(folder, ["a"])
+    turns = [write("new.txt", "its\n"), does(lambda: put(folder, {"new.txt": "its\nmine\n"}), "Done.")]
+    await go(session, model(a=turns), in_place=True)
+    with pytest.raises(FilesChanged, match="someone else"):
+        roll_back(session, "a")
+    with pytest.raises(FilesChanged, match="someone else"):
+        undo(session)
+    assert texts(folder)["new.txt"] == "its\nmine\n"
 
 
 async def test_in_place_all_attempts_of_an_item_are_rolled_back(folder: Path) -> None:

@@ -111,7 +111,7 @@ class ItemFinished(Value):
     not_merged: tuple[str, ...] = ()
     """Files that it changed and that do not come into the project: copies, and folders that it shares with it."""
     by_others: tuple[str, ...] = ()
-    """In the project's own files: what changed meanwhile, and not by its file tools."""
+    """In the project's own files: what changed meanwhile, and not, or not only, by its file tools."""
     committed: bool = False
     """Whether it made commits, which came back as files."""
     worktree: str | None = None

@@ -22,6 +22,7 @@ from headway.core.text import shown
 from headway.execute.prompt import Result, item_prompt
 from headway.execute.worker import Means, Outcome, attempt
 from headway.execute.workspaces import FileChanges
+from headway.tools.files.writing import WRITES
 from headway.tools.threads import quiet
 
 if TYPE_CHECKING:
@@ -144,6 +145,8 @@ class Attempts:
 
     async def _work(self, todo: Todo, agent: str, workspace: Workspace, config: LoopConfig, version: int) -> Outcome:
         prompt = self._prompt(todo)
+        if not workspace.name:
+            WRITES.set(workspace.written.take)  # for this task and what comes of it
         folder = await self._workspaces.prepare(workspace)
         means = replace(self._means, model=self._model_for(workspace.todo_id))
 

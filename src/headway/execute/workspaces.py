@@ -20,6 +20,7 @@ from headway.core.text import some
 from headway.execute.included_files import IncludedFiles
 from headway.execute.recover_files import settle_change
 from headway.execute.shadow import FilesChanged, NoCheckpoints, Shadow
+from headway.execute.written_files import WrittenFiles
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Collection, Generator, Sequence
@@ -66,6 +67,8 @@ class Workspace:
     ready: bool = False
     """Whether its files were there to be worked on."""
     included: IncludedFiles | None = None
+    written: WrittenFiles = field(default_factory=WrittenFiles)
+    """What file tools wrote, where it works in the project's own files."""
     saving_seconds: float = 0.0
     """What it took so far to save files, to make the worktree and to merge."""
 
@@ -220,10 +223,9 @@ class Workspaces:
     ) -> FileChanges:
         """In the project's own files, only what its file tools wrote is known to be the attempt's."""
         now = shadow.snapshot()
-        changed = shadow.changed(checkpoint, now)
-        files = [path for path in changed if path in written]
-        after = shadow.with_paths(checkpoint, now, files)
-        others = tuple(path for path in changed if path not in written)
+        changed = [path for path in shadow.changed(checkpoint, now) if path in written]
+        after = workspace.written.commit(shadow, checkpoint, changed)
+        files, others = shadow.changed(checkpoint, after), tuple(shadow.changed(after, now))
         removed = shadow.removed(checkpoint, after)
         return FileChanges(checkpoint, after, tuple(files), tuple(removed), by_others=others)
 

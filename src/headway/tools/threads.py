@@ -6,6 +6,7 @@ An idle thread is used again, which is several times as fast as beginning one.
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import functools
 import threading
 import time
@@ -66,7 +67,8 @@ async def in_thread(work: Callable[[], object]) -> tuple[object, BaseException |
 
 async def done_in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """As `asyncio.to_thread`, in one of these threads: whoever has to know whether it is still at it can ask."""
-    result, error = await in_thread(functools.partial(function, *args, **kwargs))
+    call = functools.partial(function, *args, **kwargs)
+    result, error = await in_thread(functools.partial(contextvars.copy_context().run, call))
     if error is not None:
         raise error
     return cast("T", result)

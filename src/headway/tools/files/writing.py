@@ -11,8 +11,9 @@ import errno
 import os
 import secrets
 import sys
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import ExitStack, contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import replace
 
 from headway.core.text import shown
@@ -22,6 +23,8 @@ from headway.tools.files.content import decline_special, read_bytes
 from headway.tools.files.workspace import Place
 
 _EXCHANGE = 2  # RENAME_EXCHANGE
+WRITES: ContextVar[Callable[[str, bytes | None, bytes], None] | None] = ContextVar("WRITES", default=None)
+"""Is told the path of each file that is written, relative to its workspace, and what was and is in it; in a thread."""
 
 
 def write_bytes(place: Place, data: bytes, expected: bytes | None) -> None:
@@ -45,6 +48,8 @@ def write_bytes(place: Place, data: bytes, expected: bytes | None) -> None:
         with suppress(OSError):
             os.unlink(temporary, dir_fd=place.folder)
         raise
+    if take := WRITES.get():
+        take(place.path, expected, data)
 
 
 def _refuse_protected(place: Place, status: os.stat_result) -> None:
