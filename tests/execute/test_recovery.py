@@ -10,8 +10,12 @@ from pathlib import Path
 import pytest
 
 import headway
+from headway.core import clock
 from headway.core.batch_events import BatchStarted, ItemFinished, ItemMerging
 from headway.execute import Ending, diff_todo, roll_back, undo
+from headway.views.listing import HALF_CHANGED, is_half_changed
+from headway.views.report import report_record
+from headway.views.report_words import attention
 
 from .dags import Dag
 from .executing import facts, go, item, model, opened, put, runs, scripted, sound, states, texts
@@ -114,6 +118,16 @@ def test_what_a_person_wrote_before_anything_came_stays_though_it_is_the_same(tm
 # killed while it is undone
 
 
+def report(session: headway.Session) -> str:
+    """What `todos list` says of it, if the report says the same."""
+    record = report_record(
+        session.events(), session.todos, session=session.name, agent=session.agent_id, generated_at=clock.now()
+    )
+    said = HALF_CHANGED if is_half_changed(session.state, session.agent_id) else ""
+    assert [note.text for note in attention(record) if note.subject == "Files"] == ([said] if said else [])
+    return said
+
+
 @pytest.mark.parametrize("rewritten", [False, True])
 async def test_an_execution_repairs_what_an_undo_left_half_also_if_nothing_is_to_be_done(
     folder: Path, rewritten: bool
@@ -125,9 +139,11 @@ async def test_an_execution_repairs_what_an_undo_left_half_also_if_nothing_is_to
     kill_undo(folder, "applied")
     again = headway.open(folder)
     assert texts(folder) != done
+    assert HALF_CHANGED in report(again)
     if rewritten:
         again.write([{"id": "c", "content": "Do c", "status": "completed"}], replace=True)
     result = await go(again, scripted({}))
     assert (result.outcome, texts(folder)) == (Ending.NOTHING, done)
+    assert HALF_CHANGED not in report(again)
     undo(again, 2 if rewritten else 1)
     assert texts(folder) == {"readme.txt": "read me\n"}

@@ -17,7 +17,7 @@ from headway.core.codec import event_dict, todo_dict
 from headway.core.model import Priority, Status
 from headway.core.session import Session
 from headway.core.text import shown
-from headway.views.listing import counts_line, list_lines, next_lines
+from headway.views.listing import HALF_CHANGED, counts_line, is_half_changed, list_lines, next_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,6 +58,8 @@ def list_todos(chosen: Chosen) -> None:
         return
     todos = session.todos
     click.echo("\n".join(list_lines(todos)))
+    if is_half_changed(session.state, session.agent_id):
+        click.echo(f"\n⚠️  {HALF_CHANGED}")
     if not todos:
         print_open_elsewhere(session)
 

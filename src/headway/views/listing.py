@@ -14,7 +14,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from headway.core.graph import Waiting
+    from headway.core.model import State
 
+HALF_CHANGED = (
+    "An execution, rollback or undo was cut off, and the project's files are half changed. "
+    "Put them right with: headway todos execute-all"
+)
 EMPTY = 'The list is empty. Add a todo with: headway todos add "…"'
 MAX_TEXT = 200
 MAX_LISTED = 20
@@ -25,6 +30,12 @@ _GROUPS = (
     (Priority.LOW, "Low priority"),
 )
 _COUNT_ORDER = (Status.COMPLETED, Status.IN_PROGRESS, Status.PENDING, Status.BLOCKED, Status.CANCELLED)
+
+
+def is_half_changed(state: State, agent: str) -> bool:
+    """Whether a process was killed while it changed the project's files, and nothing has settled that since."""
+    run = state.runs.get(agent)
+    return run is not None and not run.goes_on and any(last.merging for last in run.executed.values())
 
 
 def list_lines(todos: Sequence[Todo]) -> list[str]:

@@ -53,6 +53,7 @@ def report_record(
         "items": items,
         "dropped": [{**each, "attempts": _attempts(each["id"], reading)} for each in reading.dropped.values()],
         "critical_path": _path(worked, needs),
+        "half_changed": reading.is_half_changed,
         "executions": executions,
         **_speed(executions),
         "runs": runs,

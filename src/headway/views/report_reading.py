@@ -13,6 +13,7 @@ from headway.core.batch_events import (
     BatchStarted,
     FilesReverted,
     ItemFinished,
+    ItemMerging,
     ItemRolledBack,
     ItemStarted,
 )
@@ -170,6 +171,8 @@ class Reading:
         """The agent, and the sub-agents that worked for it."""
         self._agent = agent
         self._execution: Execution | None = None
+        self._merging: set[str] = set()
+        """Items with which the project's files began to change, as far as it is not known how that ended."""
         self._open: dict[str, Attempt] = {}
         """Sub-agent → what it is at."""
         self._executed_in: dict[str, Execution] = {}
@@ -188,6 +191,7 @@ class Reading:
             RunFinished: self._finished,
             BatchStarted: self._batch_started,
             ItemStarted: self._item_started,
+            ItemMerging: self._merged,
             ItemFinished: self._item_finished,
             BatchFinished: self._batch_finished,
             ItemRolledBack: self._undone,
@@ -318,7 +322,19 @@ class Reading:
         self._executed_in[data.item_id] = self._execution
         self.family.add(data.agent)
 
+    @property
+    def is_half_changed(self) -> bool:
+        """Whether a process was killed while it changed the project's files, and nothing has settled that since."""
+        return self._run is None and bool(self._merging)
+
+    def _merged(self, event: Event, data: ItemMerging) -> None:
+        if data.before == data.after:
+            self._merging.discard(data.item_id)
+        else:
+            self._merging.add(data.item_id)
+
     def _item_finished(self, event: Event, data: ItemFinished) -> None:
+        self._merging.discard(data.item_id)
         attempt = self._open.pop(data.agent, None)
         if attempt is None:  # it was cut off, and its changes brought into the project since
             self.files.setdefault(data.item_id, {}).update(dict.fromkeys(data.files))
@@ -333,6 +349,7 @@ class Reading:
             self._execution.ended_at = event.at
 
     def _undone(self, event: Event, data: ItemRolledBack) -> None:
+        self._merging.clear()
         self._take_back(data.item_id, list(data.files), event.at, forced=data.forced)
 
     def _take_back(self, todo_id: str, files: list[str], at: str, *, forced: bool = False) -> None:
@@ -345,6 +362,7 @@ class Reading:
 
     def _reverted(self, event: Event, data: FilesReverted) -> None:
         """An undo or redo takes back what items changed, or brings it back."""
+        self._merging.clear()
         for todo_id, (before, after) in data.executed.items():
             if before[0] and not after[0]:
                 known = self.files.get(todo_id, {})

@@ -11,6 +11,7 @@ from headway.core.model import Status
 from headway.core.text import shown
 from headway.views.box import ICONS
 from headway.views.evidence_words import NOT_VERIFIED, count_levels, level_mark, level_word
+from headway.views.listing import HALF_CHANGED
 from headway.views.run_summary import duration, money
 from headway.views.spending import total_cost
 from headway.views.terminal import visible
@@ -213,7 +214,8 @@ def _with_helpers(run: Mapping[str, Any], execution: Mapping[str, Any]) -> dict[
 
 def attention(record: Mapping[str, Any]) -> list[Note]:
     """What went wrong, was tried again, undone or dropped; the worst first."""
-    notes = [note for item in record["items"] for note in _of_item(item)]
+    notes = [Note("failed", "⚠", "Files", HALF_CHANGED)] if record["half_changed"] else []
+    notes += [note for item in record["items"] for note in _of_item(item)]
     for number, execution in enumerate(record["executions"], 1):
         if execution["outcome"] == "interrupted":
             why = execution["error"] or f"{execution['completed']} of {execution['total']} items were completed"
