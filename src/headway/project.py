@@ -44,13 +44,20 @@ def open_store(project: str | os.PathLike[str] = ".", *, memory: bool = False) -
 
 
 def headway_folder(project: str | os.PathLike[str]) -> str:
-    """The folder `.headway` of the project, whether or not it is there; never one that a link leads out of it."""
+    """The folder `.headway` of the project, whether or not it is there; never a link."""
     root = _absolute(project)
     if not os.path.isdir(root):
         raise HeadwayError(f"There is no folder '{shown(root, 300)}'; create it or name another project.")
     folder = os.path.join(root, FOLDER)
-    refuse_link_out(root, folder, "folder")
+    refuse_link(root, folder, "folder")
     return folder
+
+
+def refuse_link(root: str, path: str, kind: str) -> None:
+    """Refuse a link among Headway's own files: also within the project, it may lead to someone else's."""
+    refuse_link_out(root, path, kind)
+    if os.path.islink(path):
+        raise HeadwayError(f"'{shown(path, 300)}' is a link; put a {kind} in its place.")
 
 
 def refuse_link_out(root: str, path: str, kind: str) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from headway.core.errors import HeadwayError
 from headway.execute.shadow import Shadow
 
 from .shadows import Content, Link, Program, become, bytes_below, files, git, write
@@ -350,3 +351,28 @@ def test_a_saved_folder_that_became_a_repository_stays_in(tmp_path: Path) -> Non
     shadow.apply(second, first)
     assert (tmp_path / "sub/a").read_bytes() == b"1"
     assert bytes_below(tmp_path / "sub/.git") == before
+
+
+@pytest.mark.parametrize(
+    ("place", "target"),
+    [
+        (".headway", ".git"),
+        (".headway/checkpoints", "../.git"),
+        (".headway/worktrees", "../deep"),
+        (".headway/checkpoints/index", "../../.git/index"),
+        *((f".headway/checkpoints/{part}", f"../../.git/{part}") for part in ("refs", "objects", "info", "HEAD")),
+        *((f".headway/checkpoints/{part}", "../../deep") for part in ("staging", "indexes", "worktrees", "paths")),
+        (".headway/checkpoints/refs/kept", "../../../.git/refs/heads"),
+        (".headway/checkpoints/objects/pack", "../../../.git/objects/pack"),
+    ],
+)
+def test_a_clone_that_ships_links_among_headways_own_files_is_refused(
+    repository: Path, place: str, target: str
+) -> None:
+    write(repository, {place: Link(target)})
+    before, here = bytes_below(repository / ".git"), files(repository)
+    with pytest.raises(HeadwayError, match="is a link"):
+        Shadow(repository).snapshot()
+    with pytest.raises(HeadwayError, match="is a link"):
+        Shadow(repository).remove_worktrees()
+    assert (bytes_below(repository / ".git"), files(repository)) == (before, here)

@@ -192,7 +192,8 @@ def test_removing_worktrees_follows_no_link(tmp_path: Path, shadow: Shadow, plac
     link = tmp_path / ".headway" / place
     shutil.rmtree(link)
     link.symlink_to(tmp_path / "deep")
-    shadow.remove_worktrees()
+    with pytest.raises(HeadwayError, match="is a link"):
+        shadow.remove_worktrees()
     assert files(tmp_path) == TREE
 
 

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from headway.core.errors import HeadwayError
 from headway.core.text import shown
 from headway.execute import on_disk
+from headway.project import refuse_link
 
 PATIENCE = 120.0
 """Seconds to wait for another process that uses the same index; the first snapshot of a large project takes long."""
@@ -76,6 +77,18 @@ _IDENTITY = {
 
 
 _KEPT = "refs/kept"
+_WRITTEN_INTO = (
+    "objects",
+    "objects/info",
+    "refs",
+    "refs/heads",
+    "info",
+    "indexes",
+    "worktrees",
+    "staging",
+    "paths",
+    "logs",
+)
 _BORROWED_FROM = "objects/info/alternates"
 _NOT_BORROWING = "not-borrowing"
 _COPIED = "copied"
@@ -173,6 +186,7 @@ class Git:
 
     def make(self) -> None:
         """Makes what is missing of the repository, and puts its settings right."""
+        self.refuse_links()
         for part in ("objects/info", "objects/pack", "refs/heads", _KEPT, "info", "indexes", "worktrees"):
             os.makedirs(os.path.join(self.folder, part), exist_ok=True)
         self.put("config", _CONFIG)
@@ -182,6 +196,16 @@ class Git:
             with suppress(FileExistsError):
                 os.link(new, self.head)  # never over one that came in between
             os.unlink(new)
+
+    def refuse_links(self) -> None:
+        """Refuse links within the repository, which git would write through; it makes none itself."""
+        project = os.path.dirname(os.path.dirname(self.folder))
+        for folder in (self.folder, *(os.path.join(self.folder, part) for part in _WRITTEN_INTO)):
+            refuse_link(project, folder, "folder")
+            with suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder) as entries:
+                for entry in entries:
+                    if entry.is_symlink():
+                        refuse_link(project, entry.path, "folder or file")
 
     def put(self, part: str, text: str | bytes) -> None:
         """Gives a file of the repository this content, whole or not at all."""

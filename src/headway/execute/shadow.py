@@ -27,7 +27,7 @@ from headway.execute.included_files import IncludedFiles, include_files
 from headway.execute.on_disk import Change
 from headway.execute.replace_files import Disturbed, FileReplacement, recover_staged
 from headway.execute.worktree_git import WorktreeGit
-from headway.project import FOLDER, headway_folder, refuse_link_out
+from headway.project import FOLDER, headway_folder, refuse_link
 from headway.store.folder import make_closed_folder, make_private_folder
 
 __all__ = ["FilesChanged", "NoCheckpoints", "Shadow"]
@@ -563,8 +563,9 @@ class Shadow:
         make_closed_folder(self._git.folder)
 
     def _refuse_links(self) -> None:
-        for folder in (self._git.folder, self._worktrees):
-            refuse_link_out(self._project, folder, "folder")
+        for path in (os.path.dirname(self._worktrees), self._worktrees):
+            refuse_link(self._project, path, "folder")
+        self._git.refuse_links()
 
     @contextmanager
     def _project_tree(self) -> Generator[Tree]:
