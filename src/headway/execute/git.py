@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from headway.core.errors import HeadwayError
 from headway.core.text import shown
 from headway.execute import on_disk
+from headway.execute.on_disk import Change
 from headway.project import refuse_link
 
 PATIENCE = 120.0
@@ -355,6 +356,14 @@ def _wait_for(handle: int, folder: str) -> None:
 def paths_in(said: bytes) -> list[str]:
     """What git printed with `-z`; bytes that are no text are kept as `os.fsdecode` does."""
     return [os.fsdecode(part) for part in said.split(b"\0")[:-1]]
+
+
+def parse_changes(said: bytes) -> list[Change]:
+    """Return what `diff-tree --raw -z` printed."""
+    parts = paths_in(said)
+    return [
+        Change._make((*facts[1:].split(" ")[:4], path)) for facts, path in zip(parts[::2], parts[1::2], strict=True)
+    ]
 
 
 def as_lines(paths: Iterable[str]) -> bytes:

@@ -22,7 +22,7 @@ from headway.core.errors import HeadwayError
 from headway.core.text import shown, some
 from headway.execute import on_disk
 from headway.execute.checkpoint_rules import CheckpointRules
-from headway.execute.git import UNBORN, Git, GitFailed, NoCheckpoints, Tree, UsersGit, as_lines, paths_in
+from headway.execute.git import UNBORN, Git, GitFailed, NoCheckpoints, Tree, UsersGit, as_lines, parse_changes, paths_in
 from headway.execute.included_files import IncludedFiles, include_files
 from headway.execute.on_disk import Change
 from headway.execute.replace_files import Disturbed, FileReplacement, recover_staged
@@ -350,9 +350,7 @@ class Shadow:
     def _changes(self, before: str, after: str) -> list[Change]:
         if self._compared is not None and self._compared[0] == (before, after):
             return self._compared[1]
-        said = paths_in(self._git.run("diff-tree", "-r", "-z", "--raw", "--no-renames", before, after))
-        pairs = zip(said[::2], said[1::2], strict=True)
-        found = [Change._make((*facts[1:].split(" ")[:4], path)) for facts, path in pairs]
+        found = parse_changes(self._git.run("diff-tree", "-r", "-z", "--raw", "--no-renames", before, after))
         self._compared = ((before, after), found)
         return found
 
@@ -422,7 +420,7 @@ class Shadow:
                 self._fill(tree, commit)
             top, history = os.path.join(self._worktrees, name), self._worktree_git.history()
             folder = os.path.join(self._git.folder, "worktrees", name)
-            self._worktree_git.lay(folder, top, history, files=commit, index=tree.index)
+            self._worktree_git.lay(folder, top, history, files=commit, index=tree.index, left_out=self.too_large)
             self._filled[name] = commit
             for shared in self._linked:
                 home, link = os.path.join(self._project, shared), os.path.join(tree.root, shared)
@@ -430,10 +428,21 @@ class Shadow:
                     os.symlink(home, link)
             return tree.root
 
-    def has_commits(self, name: str, commit: str) -> bool:
-        """Return whether something was committed in a worktree that was made from `commit`."""
-        folder = os.path.join(self._git.folder, "worktrees", name)
-        return self._worktree_git.has_commits(folder, self._worktree_git.history(), commit)
+    def has_commits(self, name: str) -> bool:
+        """Return whether something was committed in a worktree."""
+        with suppress(GitFailed, OSError):
+            return self._worktree_git.has_commits(*self._places_of(name))
+        return False
+
+    def list_stray(self, name: str, theirs: str) -> list[str]:
+        """Return the branches and stashes of a worktree with work that is not in its files, the commit `theirs`."""
+        history = self._worktree_git.history()
+        with suppress(GitFailed, OSError):
+            return self._worktree_git.list_stray(*self._places_of(name), history.prefix if history else "", theirs)
+        return []
+
+    def _places_of(self, name: str) -> tuple[str, str]:
+        return os.path.join(self._git.folder, "worktrees", name), os.path.join(self._worktrees, name)
 
     def include_files(self, name: str) -> IncludedFiles:
         """Copy ignored files into a worktree that work there needs, and note what it shares with the project."""

@@ -240,7 +240,11 @@ class Workspaces:
     ) -> FileChanges:
         theirs = shadow.snapshot_of(workspace.name, checkpoint)
         not_merged = _list_not_merged(shadow, workspace)
-        committed = shadow.has_commits(workspace.name, checkpoint)
+        committed = shadow.has_commits(workspace.name)
+        if wanted and (stray := shadow.list_stray(workspace.name, theirs)):
+            raise HeadwayError(
+                f"work is in {some(stray)} and not in the files; check it out or merge it in '{workspace.folder}'"
+            )
         unchanged = FileChanges(checkpoint, checkpoint, not_merged=not_merged, committed=committed)
         if theirs == checkpoint:
             return unchanged

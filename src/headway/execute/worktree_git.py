@@ -9,17 +9,30 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
 from headway.execute import on_disk
-from headway.execute.git import Git, UsersGit, quote_path
+from headway.execute.git import Git, GitFailed, UsersGit, as_lines, parse_changes, paths_in, quote_path
+from headway.execute.on_disk import Change
 
 _SETTINGS = frozenset(
     {f"core.{name}" for name in ("autocrlf", "eol", "filemode", "ignorecase", "symlinks", "quotepath")}
     | {"user.name", "user.email"}
 )
 """What of the settings of the user's repository holds in a worktree."""
+_SHA1 = "sha1"
+_REPOSITORY = "160000"
+"""The mode of a submodule."""
+_NOTHING = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+"""The empty tree."""
+_MESSAGE = "Uncommitted changes"
+_BRANCHES = ("--branches", "--glob=refs/stas[h]")
+"""For `rev-list`; a pattern without a wildcard would mean what is below it."""
+_PLACES = ("refs/heads", "refs/stash")
+_LAID = "laid"
+"""A file with the commits that the repository of a worktree had at first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +43,6 @@ class History:
     """Where the project is in the repository; nothing at its top."""
     folder: str
     """The repository's common folder: objects, refs."""
-    index: str
     head: str
     refs: str
     """As in `packed-refs`."""
@@ -67,32 +79,33 @@ class WorktreeGit:
         return History(
             "" if prefix == "." else prefix,
             common,
-            os.path.join(folder, "index"),
             head,
             refs,
             (self._users.ask("rev-parse", "--show-object-format") or "sha1").strip(),
             tuple((name, value) for name, value in pairs if name.lower() in _SETTINGS),
         )
 
-    def lay(self, folder: str, root: str, history: History | None, *, files: str, index: str) -> None:
+    def lay(
+        self, folder: str, root: str, history: History | None, *, files: str, index: str, left_out: Collection[str] = ()
+    ) -> None:
         """Make the worktree at `root` a repository whose git folder is `folder`.
 
-        Without a history, its first commit has the files of the commit `files`, and `index` is its index.
+        Its last commit has the files of the commit `files`, whose index `index` is, so that whatever git puts back are
+        the files as they were: on top of the user's history, where there is one. Those `left_out` stay as in there.
         """
         on_disk.remove(folder)
         for part in ("objects/info", "objects/pack", "refs/heads", "info"):
             os.makedirs(os.path.join(folder, part))
         lines = ["[core]", "\tbare = false", "\thooksPath = /dev/null", "\tfsmonitor = false"]
         lines += ["[gc]", "\tauto = 0", "[maintenance]", "\tauto = false"]
-        objects = os.path.join(self._git.folder, "objects")
-        head = f"{files}\n"
+        objects = [os.path.join(self._git.folder, "objects")]
         if history is not None:
-            objects, head = os.path.join(history.folder, "objects"), history.head
-            _write(folder, "packed-refs", history.refs)
+            objects.insert(0, os.path.join(history.folder, "objects"))
             with suppress(FileNotFoundError):
                 shutil.copyfile(os.path.join(history.folder, "shallow"), os.path.join(folder, "shallow"))
             lines += [_setting(name, value) for name, value in history.settings]
-        if history is not None and history.object_format != "sha1":
+        if history is not None and history.object_format != _SHA1:
+            del objects[1]
             lines += ["[core]", "\trepositoryFormatVersion = 1", "[extensions]"]
             lines.append(f"\tobjectFormat = {history.object_format}")
         else:
@@ -102,52 +115,162 @@ class WorktreeGit:
             lines += ["[core]", "\tsparseCheckout = true", "\tsparseCheckoutCone = false"]
             _write(folder, "info/sparse-checkout", f"/{history.prefix}/\n")
         _write(folder, "config", "\n".join([*lines, ""]))
-        _write(folder, "objects/info/alternates", f"{quote_path(objects)}\n")
-        _write(folder, "HEAD", head)
+        _write(folder, "objects/info/alternates", "".join(f"{quote_path(path)}\n" for path in objects))
         mark = os.path.join(root, ".git")
         on_disk.remove(mark)
         with open(mark, "wb") as file:
             file.write(os.fsencode(f"gitdir: {folder}\n"))
-        self._lay_index(folder, root, history, index)
-
-    def _lay_index(self, folder: str, root: str, history: History | None, index: str) -> None:
-        target = os.path.join(folder, "index")
-        if history is None:
-            shutil.copyfile(index, target)
+        if history is not None:
+            self._lay_history(folder, root, history, files, index, left_out)
             return
-        with suppress(OSError):
-            if not history.prefix and not _is_split(history.index):
-                shutil.copyfile(history.index, target)
-                return
-        subprocess.run(
-            [self._git.program, "read-tree", "HEAD"],
-            cwd=root,
-            env={**self._git.environment(None), "GIT_DIR": folder, "GIT_COMMON_DIR": folder, "GIT_INDEX_FILE": target}
-            | {"GIT_WORK_TREE": root},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            check=False,
+        shutil.copyfile(index, os.path.join(folder, "index"))
+        for part in ("HEAD", _LAID):
+            _write(folder, part, f"{files}\n")
+
+    def _lay_history(
+        self, folder: str, root: str, history: History, files: str, index: str, left_out: Collection[str]
+    ) -> None:
+        _write(folder, "HEAD", history.head)
+        _write(folder, "packed-refs", history.refs)
+        if history.prefix or history.object_format != _SHA1:
+            _run(self._git, folder, root, "read-tree", "HEAD")
+        if history.prefix:
+            paths = paths_in(_run(self._git, folder, root, "ls-files", "-z"))
+            others = as_lines(path for path in paths if not path.startswith(f"{history.prefix}/"))
+            _run(self._git, folder, root, "update-index", "-z", "--skip-worktree", "--stdin", stdin=others)
+        commit = self._commit_on_top(folder, root, history, files, index, left_out)
+        branch = history.head.removeprefix("ref: ").strip()
+        refs = [line for line in history.refs.splitlines() if line.partition(" ")[2] != branch]
+        if branch == history.head.strip():
+            _write(folder, "HEAD", f"{commit}\n")
+        else:
+            refs = sorted([*refs, f"{commit} {branch}"], key=lambda line: line.partition(" ")[2])
+        _write(folder, "packed-refs", "".join(f"{line}\n" for line in refs))
+        known = [commit, *(line.partition(" ")[0] for line in history.refs.splitlines())]
+        _write(folder, _LAID, "".join(f"{name}\n" for name in known))
+
+    def _commit_on_top(
+        self, folder: str, root: str, history: History, files: str, index: str, left_out: Collection[str]
+    ) -> str:
+        """Write the index of a worktree and return its commit: the user's last, or one on top of it with the files."""
+        if history.object_format != _SHA1:  # the files' own commit is of another format
+            _run(self._git, folder, root, "add", "--all", "--force", "--sparse", "--", history.prefix or ".")
+            return self._commit_index(folder, root)
+        inside = f"{history.prefix}/" if history.prefix else ""
+        before = self._folder_in(folder, root, "HEAD", inside)
+        said = _run(self._git, folder, root, "diff-tree", "-r", "-z", "--raw", "--no-renames", before, files)
+        changes = parse_changes(said)
+        same = {change.path for change in changes if change.leaves and change.path in left_out}
+        same |= {change.path for change in changes if _REPOSITORY in (change.old_mode, change.new_mode)}
+        edited = [change for change in changes if change.old_mode == change.new_mode != on_disk.LINK]
+        same |= self._converted(folder, root, inside, [change for change in edited if change.path not in same])
+        if inside:
+            entries = [(change.new_mode, change.new, change.path) for change in changes if change.path not in same]
+        else:
+            shutil.copyfile(index, os.path.join(folder, "index"))  # it knows already what the files look like
+            entries = [(change.old_mode, change.old, change.path) for change in changes if change.path in same]
+        if entries:
+            lines = [f"{mode.lstrip('0') or '0'} {blob}\t{inside}{path}" for mode, blob, path in entries]
+            _run(self._git, folder, root, "update-index", "-z", "--replace", "--index-info", stdin=as_lines(lines))
+        if len(same) == len(changes):
+            return _run(self._git, folder, root, "rev-parse", "HEAD").decode().strip()
+        return self._commit_index(folder, root)
+
+    def _converted(self, folder: str, root: str, inside: str, edited: Sequence[Change]) -> set[str]:
+        """Return the files that differ only in how git converts them: their line ends, say."""
+        files = [change for change in edited if "\n" not in change.path]
+        if not files:
+            return set()
+        paths = "".join(f"{inside}{change.path}\n" for change in files)
+        try:
+            said = _run(self._git, folder, root, "hash-object", "--stdin-paths", stdin=os.fsencode(paths)).decode()
+        except GitFailed:
+            return set()
+        return {change.path for change, blob in zip(files, said.split(), strict=True) if blob == change.old}
+
+    def _commit_index(self, folder: str, root: str) -> str:
+        head, before = _run(self._git, folder, root, "rev-parse", "HEAD", "HEAD^{tree}").decode().split()
+        written = _run(self._git, folder, root, "write-tree").decode().strip()
+        if written == before:
+            return head
+        return _run(self._git, folder, root, "commit-tree", written, "-p", head, "-m", _MESSAGE).decode().strip()
+
+    def has_commits(self, folder: str, root: str) -> bool:
+        """Return whether something was committed in the worktree."""
+        return bool(self._list_new(folder, root, "HEAD", *_BRANCHES))
+
+    def list_stray(self, folder: str, root: str, prefix: str, theirs: str) -> list[str]:
+        """Return the branches and stashes of a worktree with work that is not in its files, the commit `theirs`."""
+        inside = f"{prefix}/" if prefix else ""
+        if not self._list_new(folder, root, *_BRANCHES, "--not", "HEAD"):
+            return []
+        refs = _run(self._git, folder, root, "for-each-ref", "--format=%(objectname) %(refname)", *_PLACES).decode()
+        stray: list[str] = []
+        for name, _, ref in (line.partition(" ") for line in refs.splitlines()):
+            commits = self._list_new(folder, root, name, "--not", "HEAD")
+            if commits and not self._has_work_of(folder, root, name, inside, theirs):
+                stray.append("git stash" if ref == _PLACES[1] else ref.removeprefix(f"{_PLACES[0]}/"))
+        return stray
+
+    def _has_work_of(self, folder: str, root: str, tip: str, inside: str, theirs: str) -> bool:
+        """Whether the files `theirs` have all that is different in `tip` from where it branched off."""
+        base = _run(self._git, folder, root, "merge-base", "HEAD", tip, fine=(0, 1)).decode().strip()
+        parts = [(base or _NOTHING, tip)]
+        if len(_run(self._git, folder, root, "rev-parse", f"{tip}^@").split()) == 3:
+            parts.append((_NOTHING, f"{tip}^3"))  # the untracked files of a stash
+        compare = ("diff-tree", "-r", "-z", "--name-only", "--no-renames")
+        for before, after in parts:
+            made = set(paths_in(_run(self._git, folder, root, *compare, before, after)))
+            there = self._folder_in(folder, root, after, inside)
+            differs = {inside + path for path in paths_in(_run(self._git, folder, root, *compare, there, theirs))}
+            if made & differs or any(not path.startswith(inside) for path in made):
+                return False
+        return True
+
+    def _folder_in(self, folder: str, root: str, commit: str, inside: str) -> str:
+        """Return the tree of the project's folder in a commit; the empty one if it is not there."""
+        asked = f"{commit}:{inside.rstrip('/')}"
+        return (
+            _run(self._git, folder, root, "rev-parse", "-q", "--verify", asked, fine=(0, 1)).decode().strip()
+            or _NOTHING
         )
 
-    @staticmethod
-    def has_commits(folder: str, history: History | None, files: str) -> bool:
-        """Return whether something was committed in the worktree."""
-        head = f"{files}\n" if history is None else history.head
-        with suppress(OSError), open(os.path.join(folder, "HEAD"), encoding="utf-8", errors="surrogateescape") as file:
-            if file.read() != head:
-                return True
-        return any(names for _, _, names in os.walk(os.path.join(folder, "refs", "heads")))
+    def _list_new(self, folder: str, root: str, *what: str) -> list[str]:
+        """Return the commits that were made in a worktree, the latest first."""
+        known = on_disk.read(os.path.join(folder, _LAID)) or b""
+        lines = b"".join(b"^" + line + b"\n" for line in known.split())
+        return (
+            _run(self._git, folder, root, "rev-list", "--ignore-missing", *what, "--stdin", stdin=lines)
+            .decode()
+            .split()
+        )
+
+
+def _run(git: Git, folder: str, root: str, *arguments: str, stdin: bytes = b"", fine: tuple[int, ...] = (0,)) -> bytes:
+    """Run git on the repository of a worktree, which whoever works there may have changed."""
+    places = {"GIT_DIR": folder, "GIT_COMMON_DIR": folder, "GIT_INDEX_FILE": os.path.join(folder, "index")}
+    done = subprocess.run(
+        [git.program, "-c", f"core.hooksPath={os.devnull}", "-c", "core.fsmonitor=false", *arguments],
+        cwd=root,
+        env={
+            **git.environment(None),
+            **places,
+            "GIT_WORK_TREE": root,
+            "GIT_NO_LAZY_FETCH": "1",
+            "GIT_ALLOW_PROTOCOL": "",
+        },
+        input=stdin,
+        capture_output=True,
+        check=False,
+    )
+    if done.returncode not in fine:
+        raise GitFailed(arguments, done.returncode, done.stderr, done.stdout)
+    return done.stdout
 
 
 def _write(folder: str, part: str, text: str) -> None:
     with open(os.path.join(folder, part), "wb") as file:
         file.write(os.fsencode(text))
-
-
-def _is_split(index: str) -> bool:
-    """Return whether an index needs another file, which stands beside it."""
-    folder = os.path.dirname(index)
-    return any(name.startswith("sharedindex.") for name in os.listdir(folder))
 
 
 def _setting(name: str, value: str) -> str:
