@@ -325,15 +325,42 @@ def test_each_kind_of_disagreement_is_noticed(
     assert (both is None) == bool(conflicts)
 
 
-def test_a_renamed_file_takes_the_edit_of_the_other_with_it(tmp_path: Path, shadow: Shadow) -> None:
+SETTINGS = b"".join(b"setting %d\n" % number for number in range(20))
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_an_edit_does_not_go_into_a_similar_file_that_has_another_name(
+    tmp_path: Path, shadow: Shadow, first: int
+) -> None:
+    write(tmp_path, {"production.ini": SETTINGS})
     base = shadow.snapshot()
-    one = changed_by(shadow, "t1", base, {"moved": TREE["a"]}, gone=("a",))
-    two = changed_by(shadow, "t2", base, {"a": b"1\n2\n3\n4\n5\n6\n7\n8\n9\ntwo\n"})
+    similar = SETTINGS.replace(b"setting 19", b"mine")
+    sides = [
+        changed_by(shadow, "t1", base, {"staging.ini": similar}, gone=("production.ini",)),
+        changed_by(shadow, "t2", base, {"production.ini": SETTINGS.replace(b"setting 0", b"edited")}),
+    ]
+    assert shadow.merge(base, sides[first], sides[1 - first]) == (None, ["production.ini"])
+
+
+def test_a_file_that_is_made_in_a_renamed_folder_stays_where_it_was_made(tmp_path: Path, shadow: Shadow) -> None:
+    write(tmp_path, {"lib/a": SETTINGS, "lib/b": SETTINGS[::-1]})
+    base = shadow.snapshot()
+    one = changed_by(shadow, "t1", base, {"src/a": SETTINGS, "src/b": SETTINGS[::-1]}, gone=("lib/a", "lib/b"))
+    two = changed_by(shadow, "t2", base, {"lib/new": b"1"})
     both, _ = shadow.merge(base, one, two)
     assert both is not None
-    shadow.apply(base, both)
-    assert files(tmp_path)["moved"] == b"1\n2\n3\n4\n5\n6\n7\n8\n9\ntwo\n"
-    assert not (tmp_path / "a").exists()
+    assert shadow.changed(one, both) == ["lib/new"]
+
+
+def test_what_both_delete_and_what_differs_in_mode_and_content_is_merged(tmp_path: Path, shadow: Shadow) -> None:
+    base = shadow.snapshot()
+    one = changed_by(shadow, "t1", base, {"a": Program(bytes(TREE["a"]))}, gone=("run",))  # pyright: ignore[reportArgumentType]
+    two = changed_by(shadow, "t2", base, {"a": b"two\n"}, gone=("run",))
+    for ours, theirs in ((one, two), (two, one)):
+        both, conflicts = shadow.merge(base, ours, theirs)
+        assert (both is None, conflicts) == (False, [])
+        folder = shadow.worktree("t3", both or "")
+        assert (files(folder)["a"], "run" in files(folder)) == (Program(b"two\n"), False)
 
 
 def test_nothing_that_was_made_is_cleared_away(tmp_path: Path, shadow: Shadow) -> None:

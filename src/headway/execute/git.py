@@ -55,10 +55,6 @@ _CONFIG = """\
 \tauto = false
 [commit]
 \tgpgSign = false
-[merge]
-\tdirectoryRenames = false
-[diff]
-\trenames = false
 [submodule]
 \trecurse = false
 """

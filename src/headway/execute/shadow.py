@@ -26,6 +26,7 @@ from headway.execute.git import UNBORN, Git, GitFailed, NoCheckpoints, Tree, Use
 from headway.execute.included_files import IncludedFiles, include_files
 from headway.execute.on_disk import Change
 from headway.execute.replace_files import Disturbed, FileReplacement, recover_staged
+from headway.execute.three_way import merge_changes
 from headway.execute.worktree_git import WorktreeGit
 from headway.project import FOLDER, headway_folder, refuse_link
 from headway.store.folder import make_closed_folder, make_private_folder
@@ -363,25 +364,9 @@ class Shadow:
             raise NoCheckpoints("This git cannot merge without a work tree; install git 2.38 or newer.")
         if base in (ours, theirs):
             return (theirs if base == ours else ours), []
-        options = ("--write-tree", "-z", "--name-only", "--no-messages", "--allow-unrelated-histories")
         with self._told("merge two checkpoints"):
-            # Git before 2.40 cannot be told the base; so it gets two commits that have it as their parent.
-            root = self._git.commit(self._tree_of(base), ())
-            sides = [self._git.commit(self._tree_of(side), (root,)) for side in (ours, theirs)]
-            try:
-                said = paths_in(self._git.run("merge-tree", *options, *sides))
-            except GitFailed as failed:
-                if failed.code != 1:
-                    raise
-                # What a file is called that cannot be beside a folder of its name ends in "~" and the commit.
-                names = {
-                    path.removesuffix(f"~{sides[0]}").removesuffix(f"~{sides[1]}")
-                    for path in paths_in(failed.printed)[1:]
-                }
-                return None, sorted(names) or self.changed(ours, theirs)
-            if said[0] == self._tree_of(ours):
-                return ours, []
-            return self._git.keep(self._commit_tree(said[0], (ours,))), []
+            wanted, conflicts = merge_changes(self._git, self._changes(base, ours), self._changes(base, theirs))
+            return (None, conflicts) if conflicts else (self._with_changes(ours, wanted), [])
 
     def diff(self, before: str, after: str) -> str:
         """Return what differs between two commits, as a unified diff."""
@@ -394,10 +379,13 @@ class Shadow:
     def with_paths(self, now: str, source: str, paths: Iterable[str]) -> str:
         """A commit of `now` with these paths as they are in `source`, which may be: not there."""
         asked = set(paths)
-        with self._told("put a checkpoint together"), self._git.locked(self._git.folder, "paths/index") as tree:
-            changes = [change for change in self._changes(now, source) if change.path in asked]
-            if not changes:
-                return now
+        with self._told("put a checkpoint together"):
+            return self._with_changes(now, [change for change in self._changes(now, source) if change.path in asked])
+
+    def _with_changes(self, now: str, changes: Sequence[Change]) -> str:
+        if not changes:
+            return now
+        with self._git.locked(self._git.folder, "paths/index") as tree:
             self._git.run("read-tree", now, tree=tree)
             lines = [f"{change.new_mode.lstrip('0') or '0'} {change.new}\t{change.path}" for change in changes]
             self._git.run("update-index", "-z", "--replace", "--index-info", tree=tree, stdin=as_lines(lines))
