@@ -18,6 +18,7 @@ from headway.core.errors import NothingToUndo
 from headway.execute import roll_back, undo
 from headway.execute.shadow import Shadow
 from headway.testing import Turn
+from headway.views.executing import detail_lines
 
 from .executing import (
     Answer,
@@ -133,6 +134,21 @@ async def test_copied_files_come_along_and_a_change_to_one_is_named_as_not_merge
     [finished] = facts(session, ItemFinished)
     assert (finished.files, finished.not_merged) == (("seen.txt",), (".env",))
     assert (texts(folder)[".env"], texts(folder)["seen.txt"]) == ("KEY=1\n", "KEY=1\n")
+
+
+async def test_what_git_ignores_of_an_item_s_work_is_named_and_kept_though_it_is_completed(folder: Path) -> None:
+    put(folder, {".gitignore": "dist/\n*.sqlite\n.venv\n", ".venv/x": ""})
+    session = opened(folder, ["a", "b"])
+    makes = (
+        "mkdir -p dist __pycache__ .pytest_cache; echo app > dist/app.js; echo 1 > db.sqlite; touch __pycache__/a.pyc"
+    )
+    await go(session, model(a=runs(makes), b=runs("echo b > b.txt; mkdir __pycache__; touch __pycache__/b.pyc")))
+    a, b = facts(session, ItemFinished)
+    assert (a.outcome, set(a.not_merged), b.not_merged, b.worktree) == ("completed", {"dist/", "db.sqlite"}, (), None)
+    assert a.worktree is not None
+    assert (folder / a.worktree / "dist/app.js").read_text() == "app\n"
+    assert (detail_lines(a)[0][1], len(detail_lines(a))) == ("Nothing of its work came into the project's files.", 3)
+    assert set(texts(folder)) == {"readme.txt", ".gitignore", ".venv/x", "b.txt"}
 
 
 async def test_an_item_sees_the_user_s_history_and_its_commits_come_back_as_files(folder: Path) -> None:

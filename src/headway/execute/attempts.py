@@ -207,7 +207,7 @@ class Attempts:
             one.collected = await self._check_in_project(one, *await self._collect(one, await self._outcome(one)))
         outcome, changes = one.collected
         name, reason, again = self._settled(one, outcome, changes)
-        keep = name != "completed" and one.workspace.name != "" and one.workspace.ready
+        keep = one.workspace.ready and (one.workspace.name != "" and (name != "completed" or changes.has_only_copy))
         became = self._record(one, outcome, changes, name, reason, again, keep=keep)
         self._workspaces.forget_merge(changes)
         self._workspaces.release(one.workspace, keep=keep)

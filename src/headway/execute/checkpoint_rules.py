@@ -13,6 +13,11 @@ CACHES = (
     *(".ipynb_checkpoints/", ".DS_Store"),
 )
 """Made again by whoever needs it: never linked into a worktree, and never worth a word."""
+_REMADE = (
+    *("*.pyc", "*.pyo", ".coverage", ".coverage.*", ".hypothesis/", "*.egg-info/", ".eslintcache", "*.tsbuildinfo"),
+    *(".gradle/", ".parcel-cache/", ".turbo/", ".next/cache/", "Thumbs.db"),
+)
+"""Made by checks and builds besides; saved where nothing ignores it, and not worth a word where something does."""
 _DEPENDENCIES = ("node_modules/", ".venv/", "venv/")
 _SECRETS = (
     *(".env*", "!.env.example", "!.env.sample", "!.env.template", "!.env.dist"),
@@ -57,6 +62,11 @@ class CheckpointRules:
     def max_bytes(self) -> int:
         return self.max_file_mb * _MEGABYTE
 
+    @staticmethod
+    def list_remade() -> Ignored:
+        """Return the rules for ignored files that nobody misses when they are gone."""
+        return Ignored("\n".join([*CACHES, *_REMADE]))
+
     def worth_naming(self) -> Ignored:
-        """Return the rules for what someone may miss when it is left out: all but caches."""
+        """Return the rules for what is left out though nothing in the project ignores it: all but caches."""
         return Ignored("\n".join([*_DEPENDENCIES, *_SECRETS, *self.exclude, *(f"!{name}" for name in CACHES)]))

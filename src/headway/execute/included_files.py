@@ -46,11 +46,16 @@ class IncludedFiles:
         ]
         return [*copies, *links, *(path for path, names in self.shared.items() if _names(path) != names)]
 
-    def has(self, path: str) -> bool:
-        """Whether a path, or something in that folder, came from the project."""
-        if path.endswith("/"):
-            return any(name.startswith(path) for name in (*self.copies, *self.links))
-        return path in self.copies or path in self.links
+    def without_these(self, paths: Iterable[str]) -> list[str]:
+        """Return the paths that did not come from the project; of a folder with some that did, the others in it."""
+        known, found = {*self.copies, *self.links}, list[str]()
+        for path in paths:
+            if path.endswith("/") and any(name.startswith(path) for name in known):
+                inside = on_disk.files_below(self.folder, path.rstrip("/"))
+                found += [file for file in inside if file not in known and known.isdisjoint(on_disk.parents(file))]
+            elif path not in known:
+                found.append(path)
+        return found
 
 
 def read_patterns(project: str) -> Ignored:

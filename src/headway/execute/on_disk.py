@@ -133,16 +133,16 @@ def in_the_way(root: str, path: str, leaving: Collection[str]) -> str | None:
             return folder  # a repository of its own: nothing is put into it
     full = os.path.join(root, path)
     if os.path.isdir(full) and not os.path.islink(full):
-        return next((file for file in _files_below(root, path) if file not in leaving), None)
+        return next((file for file in files_below(root, path) if file not in leaving), None)
     return path if os.path.lexists(full) else None
 
 
-def _files_below(root: str, folder: str) -> Iterator[str]:
+def files_below(root: str, folder: str) -> Iterator[str]:
     with os.scandir(os.path.join(root, folder)) as entries:
         for entry in entries:
             path = f"{folder}/{entry.name}"
             if entry.is_dir(follow_symlinks=False):
-                yield from _files_below(root, path)
+                yield from files_below(root, path)
             else:
                 yield path
 

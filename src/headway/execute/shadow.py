@@ -530,8 +530,10 @@ class Shadow:
             staged = self._stage(tree, found.changed)
             if staged.complete:
                 self._looked_at[name] = looked_at
-            worth_naming = self.rules.worth_naming()
-            ignored = [path for path in found.ignored if worth_naming.verdict(path)]
+            remade = self.rules.list_remade()
+            ignored = [
+                path for path in found.ignored if not remade.verdict(path) and not self._is_link_home(tree.root, path)
+            ]
             self._left_behind[name] = (*staged.too_large, *found.repositories, *ignored)
             if not staged.anything and filled == base:
                 self._filled[name] = base

@@ -48,11 +48,16 @@ class FileChanges:
     kept: str | None = None
     """A commit with changes that did not come into the project."""
     not_merged: tuple[str, ...] = ()
-    """Files that it changed and that are not merged: copies, and what it shares with the project."""
+    """Files that it changed or made and that are not merged: copies, ignored files, what it shares with the project."""
     committed: bool = False
     """Whether it made commits, which came back as files."""
     by_others: tuple[str, ...] = ()
     """In the project's own files: what changed meanwhile, and not by its file tools."""
+
+    @property
+    def has_only_copy(self) -> bool:
+        """Whether its worktree has work that is nowhere else."""
+        return any(not os.path.isabs(path) for path in self.not_merged)
 
 
 @dataclass(slots=True)
@@ -299,9 +304,8 @@ class Workspaces:
 
 def _list_not_merged(shadow: Shadow, workspace: Workspace) -> tuple[str, ...]:
     """Return what an attempt changed or made that no checkpoint has, and that therefore stays in its worktree."""
-    included = workspace.included
-    made = [path for path in shadow.left_behind(workspace.name) if included is None or not included.has(path)]
-    return (*(included.changed() if included is not None else ()), *made)
+    included, left = workspace.included, shadow.left_behind(workspace.name)
+    return left if included is None else (*included.changed(), *included.without_these(left))
 
 
 def open_workspaces(

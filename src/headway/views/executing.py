@@ -177,7 +177,9 @@ def detail_lines(data: ItemFinished) -> list[Line]:
     if data.removed:
         lines.append(f"removed: {_names(data.removed)}")
     if data.not_merged:
-        lines.append(f"not merged (copied or linked): {_names(data.not_merged)}")
+        nothing = data.outcome == "completed" and not data.files
+        lines += ["Nothing of its work came into the project's files."] if nothing else []
+        lines.append(f"not merged (ignored, copied or linked): {_names(data.not_merged)}")
     if data.by_others:
         lines.append(f"changed meanwhile, not by its file tools: {_names(data.by_others)}")
     if data.committed:
