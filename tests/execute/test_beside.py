@@ -151,6 +151,31 @@ async def test_what_git_ignores_of_an_item_s_work_is_named_and_kept_though_it_is
     assert set(texts(folder)) == {"readme.txt", ".gitignore", ".venv/x", "b.txt"}
 
 
+async def test_a_copied_file_that_is_ignored_no_longer_is_no_conflict(folder: Path) -> None:
+    put(folder, {".gitignore": ".env*\n", ".env.example": "KEY=\n"})
+    session = opened(folder, ["a"])
+    await go(session, model(a=runs("echo '!.env.example' >> .gitignore")), retries=0)
+    assert [(fact.outcome, fact.files) for fact in facts(session, ItemFinished)] == [("completed", (".gitignore",))]
+    assert texts(folder)[".env.example"] == "KEY=\n"
+
+
+async def test_a_folder_with_a_cache_in_it_can_become_a_file(folder: Path) -> None:
+    put(folder, {".gitignore": "__pycache__/\n", "pkg/a.py": "a\n", "pkg/__pycache__/a.pyc": "1"})
+    (folder / "pkg/empty").mkdir()
+    session = opened(folder, ["a"])
+    await go(session, model(a=runs("rm -r pkg; echo one > pkg")), retries=0)
+    assert (session.todos[0].status, texts(folder)["pkg"]) == (Status.COMPLETED, "one\n")
+
+
+async def test_ignored_files_in_the_way_of_a_file_stay_and_are_named(folder: Path) -> None:
+    put(folder, {".gitignore": "*.log\n", "pkg/a.py": "a\n", "pkg/mine.log": "mine\n"})
+    here, session = texts(folder), opened(folder, ["a"])
+    await go(session, model(a=runs("rm -r pkg; echo one > pkg")), retries=0)
+    [finished] = facts(session, ItemFinished)
+    assert (finished.outcome, texts(folder)) == ("blocked", here)
+    assert "files that no checkpoint has are in the way: pkg/mine.log; move them away" in finished.reason
+
+
 async def test_an_item_sees_the_user_s_history_and_its_commits_come_back_as_files(folder: Path) -> None:
     before = git(folder, "rev-parse", "HEAD")
     session = opened(folder, ["a"])

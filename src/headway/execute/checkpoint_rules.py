@@ -29,6 +29,11 @@ _SECRETS = (
 _MEGABYTE = 1_000_000
 
 
+def is_cache(path: str) -> bool:
+    *folders, name = path.split("/")
+    return name in CACHES or any(f"{folder}/" in CACHES for folder in folders)
+
+
 @dataclass(frozen=True, slots=True)
 class CheckpointRules:
     """Files that the user's own git tracks are saved whatever their name, but not whatever their size."""

@@ -18,6 +18,7 @@ import zlib
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from headway.core.errors import HeadwayError
 from headway.core.text import shown
@@ -113,15 +114,6 @@ class GitFailed(Exception):
     @property
     def broken_object(self) -> bool:
         return re.search(r"(loose|packed|read|bad) object|object file|packfile|unable to read", self.said) is not None
-
-    @property
-    def broken_index(self) -> bool:
-        return self.damage and re.search(r"index file|bad (index|signature)|unknown index", self.said) is not None
-
-    @property
-    def refusal(self) -> bool:
-        """Whether it found files that it would have to overwrite, and left everything as it was."""
-        return re.search(r"Cannot merge|would (be|lose)", self.said) is not None
 
     @property
     def unreadable(self) -> bool:
@@ -360,6 +352,27 @@ def parse_changes(said: bytes) -> list[Change]:
     return [
         Change._make((*facts[1:].split(" ")[:4], path)) for facts, path in zip(parts[::2], parts[1::2], strict=True)
     ]
+
+
+class Status(NamedTuple):
+    changed: list[tuple[str, str]]
+    """Two letters, as git prints them, and a path."""
+    repositories: tuple[str, ...]
+    ignored: list[str]
+
+
+def parse_status(said: bytes) -> Status:
+    """Return what `status --porcelain -z` printed."""
+    changed, repositories, ignored = list[tuple[str, str]](), list[str](), list[str]()
+    for entry in paths_in(said):
+        letters, path = entry[:2], entry[3:]
+        if letters == "!!":
+            ignored.append(path)
+        elif path.endswith("/"):
+            repositories.append(path)
+        else:
+            changed.append((letters, path))
+    return Status(changed, tuple(repositories), ignored)
 
 
 def as_lines(paths: Iterable[str]) -> bytes:

@@ -46,9 +46,13 @@ class IncludedFiles:
         ]
         return [*copies, *links, *(path for path, names in self.shared.items() if _names(path) != names)]
 
+    @property
+    def paths(self) -> frozenset[str]:
+        return frozenset((*self.copies, *self.links))
+
     def without_these(self, paths: Iterable[str]) -> list[str]:
         """Return the paths that did not come from the project; of a folder with some that did, the others in it."""
-        known, found = {*self.copies, *self.links}, list[str]()
+        known, found = self.paths, list[str]()
         for path in paths:
             if path.endswith("/") and any(name.startswith(path) for name in known):
                 inside = on_disk.files_below(self.folder, path.rstrip("/"))

@@ -10,6 +10,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
+from headway.execute.checkpoint_rules import is_cache
+
 LINK, PROGRAM, NOTHING = "120000", "100755", "000000"
 """Modes of files as git writes them."""
 
@@ -133,8 +135,18 @@ def in_the_way(root: str, path: str, leaving: Collection[str]) -> str | None:
             return folder  # a repository of its own: nothing is put into it
     full = os.path.join(root, path)
     if os.path.isdir(full) and not os.path.islink(full):
-        return next((file for file in files_below(root, path) if file not in leaving), None)
+        return next((file for file in files_below(root, path) if file not in leaving and not is_cache(file)), None)
     return path if os.path.lexists(full) else None
+
+
+def remove_caches(root: str, folder: str) -> None:
+    """Remove a folder in which nothing is but caches and empty folders; of another one, only those."""
+    for file in list(files_below(root, folder)):
+        if is_cache(file):
+            os.unlink(os.path.join(root, file))
+    for at, _, _ in os.walk(os.path.join(root, folder), topdown=False):
+        with suppress(OSError):  # something is left in it
+            os.rmdir(at)
 
 
 def files_below(root: str, folder: str) -> Iterator[str]:

@@ -90,6 +90,8 @@ class FileReplacement:
 
     def _add(self, change: Change) -> None:
         try:
+            if on_disk.kind(self._root, change.path) == "folder":
+                on_disk.remove_caches(self._root, change.path)
             os.makedirs(os.path.dirname(self._full(change)), exist_ok=True)
             new = self._write(change, self._stage(change), None)
             try:

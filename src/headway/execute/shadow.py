@@ -8,7 +8,6 @@ clones) are left out with all their files; a folder that became a repository aft
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
@@ -22,8 +21,21 @@ from headway.core.errors import HeadwayError
 from headway.core.text import shown, some
 from headway.execute import on_disk
 from headway.execute.checkpoint_rules import CheckpointRules
-from headway.execute.git import UNBORN, Git, GitFailed, NoCheckpoints, Tree, UsersGit, as_lines, parse_changes, paths_in
+from headway.execute.git import (
+    UNBORN,
+    Git,
+    GitFailed,
+    NoCheckpoints,
+    Status,
+    Tree,
+    UsersGit,
+    as_lines,
+    parse_changes,
+    parse_status,
+    paths_in,
+)
 from headway.execute.included_files import IncludedFiles, include_files
+from headway.execute.kept_worktrees import KeptWorktrees
 from headway.execute.on_disk import Change
 from headway.execute.replace_files import Disturbed, FileReplacement, recover_staged
 from headway.execute.three_way import merge_changes
@@ -43,8 +55,6 @@ _MOMENT = 1.0
 _MANY = 200
 _MUCH = 20_000_000
 _IN_ONE_PACK = ("-c", "core.bigFileThreshold=0", "-c", "pack.compression=1")
-_ATTEMPT = "attempt"
-"""A file that says for which todo the files of a worktree are kept."""
 _DAMAGED = "damaged"
 """A file that says that an object was found broken by someone who cannot mend it; the next snapshot does."""
 
@@ -58,13 +68,6 @@ class FilesChanged(HeadwayError):
             f"Someone changed these files meanwhile: {some(self.paths)}; nothing was written."
             " Look at them, and move away what is in the way."
         )
-
-
-class _Status(NamedTuple):
-    changed: list[tuple[str, str]]
-    """Two letters, as git prints them, and a path."""
-    repositories: tuple[str, ...]
-    ignored: list[str]
 
 
 class _Staged(NamedTuple):
@@ -98,6 +101,7 @@ class Shadow:
         self._git = Git(program, os.path.join(folder, "checkpoints"))
         self.rules = CheckpointRules.parse(self._git.read(_RULES)) if rules is None else rules
         self._users = UsersGit(program, self._project)
+        self.kept = KeptWorktrees(self._git)
         self._worktree_git = WorktreeGit(self._git, self._users)
         self._trees: dict[str, str] = {}
         self._ignored: tuple[list[str], list[str]] | None = None
@@ -112,6 +116,8 @@ class Shadow:
         """Repositories within the project, which its last checkpoint leaves out."""
         self._looked_at: dict[str, float] = {}
         """Worktree → when its index had all its files as they were."""
+        self._included: dict[str, IncludedFiles] = {}
+        """Worktree → what it got besides the files of its checkpoint."""
         self._left_behind: dict[str, tuple[str, ...]] = {}
         """Worktree → what its last snapshot leaves out, though it is not a cache."""
         version = subprocess.run([program, "version"], capture_output=True, check=False).stdout
@@ -195,7 +201,7 @@ class Shadow:
             self._drop(tree, sorted(drop))
         self._git.put(_RULES, text)
 
-    def _status(self, tree: Tree, *, with_ignored: bool = False) -> _Status:
+    def _status(self, tree: Tree, *, with_ignored: bool = False) -> Status:
         """Return whatever differs between HEAD, index and files, apart from repositories inside."""
         said = self._git.run(
             *self._excludes_file(),
@@ -203,16 +209,7 @@ class Shadow:
             *(("--ignored=matching",) if with_ignored else ()),
             tree=tree,
         )
-        changed, repositories, ignored = list[tuple[str, str]](), list[str](), list[str]()
-        for entry in paths_in(said):
-            letters, path = entry[:2], entry[3:]
-            if letters == "!!":
-                ignored.append(path)
-            elif path.endswith("/"):
-                repositories.append(path)
-            else:
-                changed.append((letters, path))
-        return _Status(changed, tuple(repositories), ignored)
+        return parse_status(said)
 
     def _excludes_file(self) -> tuple[str, ...]:
         file = self._users.excludes_file()
@@ -341,6 +338,12 @@ class Shadow:
         with self._told("compare two checkpoints"):
             return sorted(change.path for change in self._changes(before, after))
 
+    def list_unsaved(self, commit: str, paths: Sequence[str]) -> list[str]:
+        """Return those of the paths that a commit does not have."""
+        with self._told("read a checkpoint"):
+            there = set(paths_in(self._git.run("ls-tree", "-z", "--name-only", commit, "--", *paths)))
+        return [path for path in paths if path not in there]
+
     def removed(self, before: str, after: str) -> list[str]:
         """Return the files of one commit that are not in another."""
         if before == after:
@@ -410,6 +413,7 @@ class Shadow:
             folder = os.path.join(self._git.folder, "worktrees", name)
             self._worktree_git.lay(folder, top, history, files=commit, index=tree.index, left_out=self.too_large)
             self._filled[name] = commit
+            self._included.pop(name, None)
             for shared in self._linked:
                 home, link = os.path.join(self._project, shared), os.path.join(tree.root, shared)
                 if os.path.isdir(home) and not os.path.lexists(link) and os.path.isdir(os.path.dirname(link)):
@@ -439,7 +443,8 @@ class Shadow:
                 self._ignored = self._list_ignored()
             ignored, excluded = self._ignored
             left_out = [*excluded, *self.too_large, *self._repositories]
-            return include_files(self._project, tree.root, ignored, self._linked, left_out)
+            self._included[name] = include_files(self._project, tree.root, ignored, self._linked, left_out)
+            return self._included[name]
 
     def left_behind(self, name: str) -> tuple[str, ...]:
         """Return what the last snapshot of a worktree leaves out, apart from caches; folders end in a slash."""
@@ -462,30 +467,6 @@ class Shadow:
                 theirs = paths_in(self._git.run(*options, "--exclude-per-directory=.gitignore", *theirs, tree=tree))
                 excluded = sorted(set(excluded) - set(theirs))
             return ignored, excluded
-
-    def keep_for(self, name: str, session: str | None, todo_id: str | None) -> None:
-        """Say for which todo the files of a worktree are kept; None: for none."""
-        path = os.path.join(self._git.folder, "indexes", name, _ATTEMPT)
-        if session is None:
-            on_disk.remove(path)
-        else:
-            self._git.put(path, json.dumps([session, todo_id]))
-
-    def is_kept(self, name: str) -> bool:
-        return os.path.lexists(os.path.join(self._git.folder, "indexes", name, _ATTEMPT))
-
-    def is_kept_for(self, name: str, session: str, todo_id: str) -> bool:
-        return self._kept_for(name) == [session, todo_id]
-
-    def session_of(self, name: str) -> str | None:
-        """Return the session for which the files of a worktree are kept."""
-        kept_for = self._kept_for(name)
-        return kept_for[0] if kept_for else None
-
-    def _kept_for(self, name: str) -> list[str]:
-        with suppress(OSError, ValueError), open(os.path.join(self._git.folder, "indexes", name, _ATTEMPT)) as file:
-            return json.load(file)
-        return []
 
     def _fill(self, tree: Tree, commit: str) -> None:
         top = self._top_of(tree.root)
@@ -527,7 +508,10 @@ class Shadow:
             self._looked_at.pop(name, None)
             found = self._status(tree, with_ignored=True)
             looked_at = time.monotonic()
-            staged = self._stage(tree, found.changed)
+            included = self._included[name].paths if name in self._included else frozenset[str]()
+            staged = self._stage(
+                tree, [entry for entry in found.changed if entry != ("??", entry[1]) or entry[1] not in included]
+            )
             if staged.complete:
                 self._looked_at[name] = looked_at
             remade = self.rules.list_remade()

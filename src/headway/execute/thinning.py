@@ -83,7 +83,7 @@ def thin_out_in_passing(session: Session, shadow: Shadow | None) -> None:
 
 def forget_session(store: Store, shadow: Shadow, session: str) -> None:
     """Remove the worktrees of a session that is about to be deleted, and the checkpoints that nobody else needs."""
-    shadow.remove_worktrees(lambda name: shadow.session_of(name) == session)
+    shadow.remove_worktrees(lambda name: shadow.kept.session_of(name) == session)
     executions = list_executions(store)
     of_others = {name for each in executions if each.session != session for name in each.commits}
     own = {name for each in executions if each.session == session for name in each.commits} - of_others

@@ -153,11 +153,11 @@ class Workspaces:
                 raise HeadwayError("The execution is over.")
 
             def is_older(name: str) -> bool:
-                return name != workspace.name and shadow.is_kept_for(name, self.session, workspace.todo_id)
+                return name != workspace.name and shadow.kept.is_kept_for(name, self.session, workspace.todo_id)
 
             shadow.remove_worktrees(is_older, in_use=True)
             folder = shadow.worktree(workspace.name, checkpoint)
-            shadow.keep_for(workspace.name, self.session, workspace.todo_id)
+            shadow.kept.keep_for(workspace.name, self.session, workspace.todo_id)
             workspace.included = shadow.include_files(workspace.name)
             return folder
         finally:
@@ -254,6 +254,7 @@ class Workspaces:
         if theirs == checkpoint:
             return unchanged
         conflicts: Sequence[str] = ()
+        in_the_way: Sequence[str] = ()
         for _ in range(_TRIES if wanted else 0):
             now = shadow.snapshot()
             merged, conflicts = shadow.merge(checkpoint, now, theirs)
@@ -266,7 +267,11 @@ class Workspaces:
             try:
                 files = shadow.apply(now, merged)
             except FilesChanged as error:
-                conflicts = error.paths
+                if in_the_way and (unsaved := shadow.list_unsaved(now, error.paths)):
+                    raise HeadwayError(
+                        f"files that no checkpoint has are in the way: {some(unsaved)}; move them away"
+                    ) from None
+                conflicts = in_the_way = error.paths
                 continue
             self._last = (merged, time.monotonic())
             removed = shadow.removed(now, merged)
@@ -287,7 +292,7 @@ class Workspaces:
         if keep and workspace.ready:
             self._kept[workspace.todo_id] = workspace.name
             return
-        self.shadow.keep_for(workspace.name, None, None)
+        self.shadow.kept.keep_for(workspace.name, None, None)
         self._free.append(workspace.name)
 
     def close(self) -> None:
@@ -330,7 +335,7 @@ def open_workspaces(
     try:
         shadow = Shadow(project, rules=rules) if linked is None else Shadow(project, linked=linked, rules=rules)
         shadow.on_saving = on_saving
-        shadow.remove_worktrees(lambda name: _is_left_behind(name) and not shadow.is_kept(name))
+        shadow.remove_worktrees(lambda name: _is_left_behind(name) and not shadow.kept.is_kept(name))
         shadow.snapshot()
     except NoCheckpoints as error:
         return Workspaces(project, session, None, False, _explain(str(error), parallel), most_at_once=1)
