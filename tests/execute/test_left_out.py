@@ -43,7 +43,7 @@ SOURCE: dict[str, Content] = {
 }
 
 
-LINKS = {"huge.bin", "vendor/lib"}
+LARGER = {"huge.bin", "vendor/lib"}
 
 
 def rules(**others: object) -> CheckpointRules:
@@ -136,14 +136,15 @@ def links(project: Path) -> None:
 
 
 @pytest.mark.usefixtures("links")
-def test_a_worktree_has_copies_of_small_files_and_links_to_large_ones_and_repositories(project: Path) -> None:
+def test_a_worktree_has_write_protected_copies_of_large_files_and_repositories(project: Path) -> None:
     _, _, folder = worktree(project)
     assert (folder / "server.key").read_bytes() == b"key"
     assert not (folder / "server.key").is_symlink()
     assert not stat.S_IMODE((folder / "server.key").stat().st_mode) & 0o222
     assert (folder / "data.bin").read_bytes() == LARGE
-    assert (folder / "huge.bin").readlink() == project / "huge.bin"
-    assert (folder / "vendor/lib").readlink() == project / "vendor/lib"
+    assert (folder / "huge.bin").stat().st_size == 20_000_001
+    assert not stat.S_IMODE((folder / "vendor/lib/code.c").stat().st_mode) & 0o222
+    assert git(folder / "vendor/lib", "status", "--short") == "?? code.c\n"
     assert not (folder / "src/__pycache__").exists()
 
 
@@ -167,20 +168,48 @@ def test_nothing_of_what_is_left_out_counts_as_a_change_of_the_attempt(project: 
 @pytest.mark.usefixtures("links")
 def test_a_change_of_what_is_not_merged_is_named(project: Path) -> None:
     shadow, workspace, folder = worktree(project)
-    for path in (".env", "server.key", "data.bin"):
+    for path in (".env", "server.key", "data.bin", "huge.bin", "vendor/lib/code.c"):
         os.chmod(folder / path, 0o600)
     write(folder, {".env": b"TOKEN=changed", "server.key": b"changed", "new.pem": b"made by the item"})
     write(
         folder,
-        {"data.bin": b"changed", "huge.bin": b"through the link", "vendor/lib/code.c": b"int y;", "dump.sql": LARGE},
+        {"data.bin": b"changed", "huge.bin": b"changed", "vendor/lib/code.c": b"int y;", "dump.sql": LARGE},
     )
     write(folder, {"src/a.py": LARGE, "clone/file": b"1"})
     git(folder / "clone", "init", "-q")
+    (folder / "node_modules").rename(folder / "modules")
     here = files(project)
     came, named = collect(project, shadow, workspace)
     assert came == set()
-    assert named == {".env", "server.key", "data.bin", "new.pem", "dump.sql", "src/a.py", "clone/", *LINKS}
+    assert named == {".env", "server.key", "data.bin", "new.pem", "dump.sql", "src/a.py", "clone/", "modules", *LARGER}
     assert files(project) == here
+
+
+@pytest.mark.usefixtures("links")
+def test_a_renamed_large_file_is_named_and_not_merged(project: Path) -> None:
+    shadow, workspace, folder = worktree(project)
+    (folder / "huge.bin").rename(folder / "other.bin")
+    assert collect(project, shadow, workspace) == (set(), {"huge.bin", "other.bin"})
+    assert not (project / "other.bin").exists()
+
+
+def test_what_there_is_no_room_for_is_left_out(project: Path) -> None:
+    write(project, {"one.bin": b"", "two.bin": b""})
+    for name in ("one.bin", "two.bin"):
+        os.truncate(project / name, 120_000_000)
+    _, workspace, folder = worktree(project)
+    assert workspace.included is not None
+    assert (workspace.included.missing, (folder / "one.bin").exists()) == (("two.bin",), True)
+
+
+def test_a_submodule_is_copied_without_the_way_to_its_repository(project: Path) -> None:
+    write(project, {"lib/code.c": b"int x;", "lib/.git": b"gitdir: ../.git/modules/lib\n"})
+    write(project, {".git/modules/lib/HEAD": b"ref: refs/heads/main\n", ".git/modules/lib/objects/x": b""})
+    write(project, {".git/modules/lib/refs/x": b"", ".git/modules/lib/config": b"[core]\n\tbare = false\n"})
+    shadow, workspace, folder = worktree(project)
+    assert ((folder / "lib/code.c").read_bytes(), (folder / "lib/.git").exists()) == (b"int x;", False)
+    write(folder, {"lib/new.c": b"made"})
+    assert collect(project, shadow, workspace) == (set(), {"lib"})
 
 
 def test_large_files_are_named_once_for_the_execution(project: Path) -> None:

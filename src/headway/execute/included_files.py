@@ -5,6 +5,7 @@ What is copied is said by `.worktreeinclude` in the project, in the syntax of `.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,7 +19,11 @@ PATTERNS_FILE = ".worktreeinclude"
 DEFAULT_PATTERNS = ".env*\n"
 _MOST_FILES = 5_000
 _MOST_BYTES = 20_000_000
-"""A larger file is not copied."""
+"""A larger file is copied only to be read."""
+_ROOM = 200_000_000
+"""Bytes of what is copied to be read, where the file system cannot share them between copies."""
+_CLONE = 0x40049409
+"""FICLONE: a copy that shares its bytes with the original until one of them is changed."""
 _MOST_FOLDERS = 300
 
 
@@ -31,33 +36,32 @@ class IncludedFiles:
     """Path → the content it had, as git names it."""
     shared: dict[str, frozenset[str]]
     """Folder of the project → what was in it."""
-    links: dict[str, object]
-    """Path of what is not to be changed and is linked → what differs once it was, in the project."""
+    large: dict[str, object]
+    """Path of a larger copy, of a file or a folder → what differs once it was changed."""
+    missing: tuple[str, ...] = ()
+    """What is not there because the copies would have taken too much space."""
 
     def changed(self) -> list[str]:
         """Return what is no longer as it was."""
         copies = [
             path for path, blob in self.copies.items() if on_disk.blob_of(os.path.join(self.folder, path)) != blob
         ]
-        links = [
-            path
-            for path, state in self.links.items()
-            if not os.path.islink(full := os.path.join(self.folder, path)) or _state(os.readlink(full)) != state
-        ]
-        return [*copies, *links, *(path for path, names in self.shared.items() if _names(path) != names)]
+        large = [path for path, state in self.large.items() if _state(os.path.join(self.folder, path)) != state]
+        return [*copies, *large, *(path for path, names in self.shared.items() if _names(path) != names)]
 
-    @property
-    def paths(self) -> frozenset[str]:
-        return frozenset((*self.copies, *self.links))
+    def has(self, path: str) -> bool:
+        return path in self.copies or path in self.large or not self.large.keys().isdisjoint(on_disk.parents(path))
 
     def without_these(self, paths: Iterable[str]) -> list[str]:
         """Return the paths that did not come from the project; of a folder with some that did, the others in it."""
-        known, found = self.paths, list[str]()
+        found: list[str] = []
         for path in paths:
-            if path.endswith("/") and any(name.startswith(path) for name in known):
+            if path.rstrip("/") in self.large:
+                continue
+            if path.endswith("/") and any(name.startswith(path) for name in (*self.copies, *self.large)):
                 inside = on_disk.files_below(self.folder, path.rstrip("/"))
-                found += [file for file in inside if file not in known and known.isdisjoint(on_disk.parents(file))]
-            elif path not in known:
+                found += [file for file in inside if not self.has(file)]
+            elif not self.has(path):
                 found.append(path)
         return found
 
@@ -81,8 +85,8 @@ def include_files(
 ) -> IncludedFiles:
     """Copy files into a worktree, and note what it shares with the project.
 
-    `ignored` are paths that are in no checkpoint; folders end in a slash. Those `left_out` are there to be read: small
-    files as copies, others as links.
+    `ignored` are paths that are in no checkpoint; folders end in a slash. Those `left_out` are there to be read: copies
+    that are write-protected, as many as there is room for.
     """
     patterns = read_patterns(project)
     copies: dict[str, str | None] = {}
@@ -96,28 +100,76 @@ def include_files(
             os.makedirs(os.path.dirname(target), exist_ok=True)
             shutil.copy2(source, target)
             copies[path] = on_disk.blob_of(target)
-    links: dict[str, object] = {}
+    large: dict[str, object] = {}
+    missing: list[str] = []
+    room = _ROOM
     for path in (path.rstrip("/") for path in left_out):
         with suppress(OSError):
-            _include_to_read(project, folder, path, copies, links)
+            size = _include_to_read(project, folder, path, copies, large, room)
+            room -= size or 0
+            missing += [path] if size is None else []
     homes = [os.path.join(project, name) for name in linked if os.path.islink(os.path.join(folder, name))]
-    return IncludedFiles(folder, copies, {home: _names(home) for home in homes}, links)
+    return IncludedFiles(folder, copies, {home: _names(home) for home in homes}, large, tuple(missing))
 
 
 def _include_to_read(
-    project: str, folder: str, path: str, copies: dict[str, str | None], links: dict[str, object]
-) -> None:
+    project: str, folder: str, path: str, copies: dict[str, str | None], large: dict[str, object], room: int
+) -> int | None:
+    """Return what a copy took of the room; None if there is not enough."""
     source, target = os.path.join(project, path), os.path.join(folder, path)
     if os.path.lexists(target) or on_disk.beyond_link(folder, path) or on_disk.beyond_link(project, path):
-        return
-    os.makedirs(os.path.dirname(target), exist_ok=True)
-    if os.path.isfile(source) and os.path.getsize(source) <= _MOST_BYTES and len(copies) < _MOST_FILES:
-        shutil.copy2(source, target)
-        os.chmod(target, os.stat(target).st_mode & ~0o222)
+        return 0
+    if os.path.islink(source) or not (os.path.isfile(source) or os.path.isdir(source)):
+        return 0
+    is_small = os.path.isfile(source) and os.path.getsize(source) <= _MOST_BYTES and len(copies) < _MOST_FILES
+    took = 0
+    for file in _files_of_repository(source) if os.path.isdir(source) else ("",):
+        full, copied = (os.path.join(at, file).rstrip("/") for at in (source, target))
+        os.makedirs(os.path.dirname(copied), exist_ok=True)
+        if os.path.isdir(full) and not os.path.islink(full):
+            os.makedirs(copied, exist_ok=True)
+            continue
+        cost = _copy(full, copied, room - took)
+        if cost is None:
+            on_disk.remove(target)
+            return None
+        took += cost
+        if not os.path.islink(copied) and not file.startswith(".git/"):
+            os.chmod(copied, os.stat(copied).st_mode & ~0o222)
+    if is_small:
         copies[path] = on_disk.blob_of(target)
-    elif os.path.isfile(source) or os.path.isdir(source):
-        os.symlink(source, target)
-        links[path] = _state(source)
+        return 0
+    large[path] = _state(target)
+    return took
+
+
+def _files_of_repository(folder: str) -> Iterator[str]:
+    """All that there is, but not what says that its repository is elsewhere: git would write there."""
+    for at, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if name != "__pycache__"]
+        yield from (os.path.relpath(os.path.join(at, name), folder) for name in folders)
+        for name in names:
+            full = os.path.join(at, name)
+            if name != ".git" and (os.path.isfile(full) or os.path.islink(full)):
+                yield os.path.relpath(full, folder)
+
+
+def _copy(source: str, target: str, room: int) -> int | None:
+    """Copy a file or link and return what it took of the room; None if there is not enough."""
+    if os.path.islink(source):
+        os.symlink(os.readlink(source), target)
+        return 0
+    try:
+        with open(source, "rb") as file, open(target, "xb") as copy:
+            fcntl.ioctl(copy, _CLONE, file.fileno())
+        shutil.copystat(source, target)
+        return 0
+    except OSError:
+        on_disk.remove(target)
+    if (size := os.path.getsize(source)) > room:
+        return None
+    shutil.copy2(source, target, follow_symlinks=False)
+    return size
 
 
 def _state(path: str) -> object:

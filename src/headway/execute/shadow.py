@@ -232,7 +232,7 @@ class Shadow:
                 drop.append(path)
             elif what == "unreadable":
                 skipped += 1
-            elif in_project or not self._is_link_home(tree.root, path):
+            else:
                 take.append(path)
                 bytes_taken += size
         if self.on_saving is not None and (len(take) >= _MANY or bytes_taken >= _MUCH):
@@ -497,6 +497,13 @@ class Shadow:
         """Return the top folder of the worktree, above the project's folder in it."""
         return os.path.join(self._worktrees, os.path.relpath(root, self._worktrees).split(os.sep)[0])
 
+    def _is_link_to_shared(self, root: str, path: str) -> bool:
+        """Whether a path, whatever its name, is the link to a folder that the worktree shares with the project."""
+        full = os.path.join(root, path)
+        return os.path.islink(full) and os.readlink(full) in {
+            os.path.join(self._project, name) for name in self._linked
+        }
+
     def _is_link_home(self, root: str, name: str) -> bool:
         link = os.path.join(root, name)
         return os.path.islink(link) and os.readlink(link) == os.path.join(self._project, name)
@@ -508,17 +515,20 @@ class Shadow:
             self._looked_at.pop(name, None)
             found = self._status(tree, with_ignored=True)
             looked_at = time.monotonic()
-            included = self._included[name].paths if name in self._included else frozenset[str]()
-            staged = self._stage(
-                tree, [entry for entry in found.changed if entry != ("??", entry[1]) or entry[1] not in included]
-            )
+            included = self._included.get(name)
+            own = [
+                (how, path) for how, path in found.changed if how != "??" or included is None or not included.has(path)
+            ]
+            shared = [path for _, path in own if self._is_link_to_shared(tree.root, path)]
+            renamed = [path for path in shared if not self._is_link_home(tree.root, path)]
+            staged = self._stage(tree, [entry for entry in own if entry[1] not in shared])
             if staged.complete:
                 self._looked_at[name] = looked_at
             remade = self.rules.list_remade()
             ignored = [
                 path for path in found.ignored if not remade.verdict(path) and not self._is_link_home(tree.root, path)
             ]
-            self._left_behind[name] = (*staged.too_large, *found.repositories, *ignored)
+            self._left_behind[name] = (*staged.too_large, *renamed, *found.repositories, *ignored)
             if not staged.anything and filled == base:
                 self._filled[name] = base
                 return base
