@@ -17,7 +17,7 @@ from headway.execute.shadow import NoCheckpoints, Shadow
 from headway.execute.workspaces import Workspace, Workspaces, open_workspaces
 
 from .executing import facts, go, item, model, opened, put, runs
-from .shadows import Content, files, git, write
+from .shadows import Content, Link, files, git, write
 
 LARGE = b"x" * 1_000_001
 SECRETS: dict[str, Content] = {
@@ -183,6 +183,12 @@ def test_a_change_of_what_is_not_merged_is_named(project: Path) -> None:
     assert came == set()
     assert named == {".env", "server.key", "data.bin", "new.pem", "dump.sql", "src/a.py", "clone/", "modules", *LARGER}
     assert files(project) == here
+
+
+def test_ignored_links_are_copied_as_links_and_not_where_they_lead_out(project: Path) -> None:
+    write(project, {".gitignore": b".env*\n", ".env.out": Link("/etc/passwd"), ".env.in": Link(".env")})
+    _, _, folder = worktree(project)
+    assert (os.path.lexists(folder / ".env.out"), os.readlink(folder / ".env.in")) == (False, ".env")
 
 
 @pytest.mark.usefixtures("links")

@@ -85,6 +85,27 @@ async def test_work_that_came_back_from_a_branch_or_a_stash_is_merged(dirty: Pat
     assert (states(session), texts(dirty)) == ({"a": "completed"}, {**here, "f.txt": "work\n"})
 
 
+async def test_links_lead_into_the_worktree_and_not_into_the_project(folder: Path) -> None:
+    put(folder, {"src/m.py": "m\n"})
+    put(folder.parent, {"outside.txt": "outside\n"})
+    (folder / "current").symlink_to(folder / "src")
+    (folder / "log").symlink_to("../outside.txt")
+    git(folder, "add", "current")
+    git(folder, "commit", "-qm", "link")
+    session = opened(folder, ["a", "b"])
+    sees = "git reset -q --hard; cat log > seen.txt; git status --short > status.txt"
+    moves = "mv current now; ln -s $PWD/src/m.py mine"
+    turns = model(a=runs("echo a >> current/m.py; false"), b=runs(f"{sees}; echo b >> current/m.py; {moves}"))
+    await go(session, turns, retries=0, keep_going=True)
+    assert states(session) == {"a": "blocked", "b": "completed"}
+    _, b = facts(session, ItemFinished)
+    assert set(b.files) == {"current", "now", "mine", "src/m.py", "seen.txt", "status.txt"}
+    assert ((folder / "src/m.py").read_text(), (folder / "seen.txt").read_text()) == ("m\nb\n", "outside\n")
+    assert ((folder / "now").readlink(), (folder / "mine").readlink()) == (folder / "src", folder / "src/m.py")
+    assert (folder / "log").readlink() == Path("../outside.txt")
+    assert "current" not in (folder / "status.txt").read_text()
+
+
 def commit_all(root: Path, tree: dict[str, Content], *options: str) -> None:
     write(root, tree)
     git(root, "init", "-q", "-b", "main", *options)

@@ -439,6 +439,11 @@ class UsersGit:
             self._file = [os.path.join(self.project, said)] if said else []
         return self._file[0] if self._file else None
 
+    def excludes_option(self) -> tuple[str, ...]:
+        """Return what has another git follow that file."""
+        file = self.excludes_file()
+        return () if file is None else ("-c", f"core.excludesFile={file}")
+
     def kept_though_ignored(self, patterns: str) -> list[str]:
         """Paths that the user's repository tracks although they match an ignore pattern, or one in the given file."""
         found = self._find()

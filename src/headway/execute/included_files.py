@@ -13,10 +13,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from headway.execute import on_disk
+from headway.execute.git import Git, Tree, UsersGit, paths_in
 from headway.tools.files.ignored import Ignored, TooManyRules
 
 PATTERNS_FILE = ".worktreeinclude"
 DEFAULT_PATTERNS = ".env*\n"
+_USERS_EXCLUDES = "info/users-excludes"
 _MOST_FILES = 5_000
 _MOST_BYTES = 20_000_000
 """A larger file is copied only to be read."""
@@ -95,10 +97,12 @@ def include_files(
             break
         with suppress(OSError):
             source, target = os.path.join(project, path), os.path.join(folder, path)
-            if os.path.getsize(source) > _MOST_BYTES or os.path.lexists(target):
+            if os.path.islink(source) and _leads_out(project, source):
+                continue
+            if os.lstat(source).st_size > _MOST_BYTES or os.path.lexists(target):
                 continue
             os.makedirs(os.path.dirname(target), exist_ok=True)
-            shutil.copy2(source, target)
+            shutil.copy2(source, target, follow_symlinks=False)
             copies[path] = on_disk.blob_of(target)
     large: dict[str, object] = {}
     missing: list[str] = []
@@ -195,6 +199,23 @@ def _state(path: str) -> object:
     return found
 
 
+def list_ignored(git: Git, users: UsersGit, worth_naming: Ignored, tree: Tree) -> tuple[list[str], list[str]]:
+    """Return the project's paths that no checkpoint has, a folder as a whole, and those that git does not ignore.
+
+    The second are without caches.
+    """
+    options = ("ls-files", "-z", "--others", "--ignored", "--directory")
+    ignored = paths_in(git.run(*users.excludes_option(), *options, "--exclude-standard", tree=tree))
+    excluded = [path for path in ignored if worth_naming.verdict(path)]
+    if excluded:
+        git.put(_USERS_EXCLUDES, users.excludes())
+        files = [os.path.join(git.folder, _USERS_EXCLUDES), users.excludes_file()]
+        options += tuple(f"--exclude-from={file}" for file in files if file is not None and os.path.isfile(file))
+        theirs = paths_in(git.run(*options, "--exclude-per-directory=.gitignore", tree=tree))
+        excluded = sorted(set(excluded) - set(theirs))
+    return ignored, excluded
+
+
 def _matching(project: str, patterns: Ignored, ignored: Iterable[str], linked: Sequence[str]) -> Iterator[str]:
     for path in ignored:
         if path.rstrip("/") in linked or path.startswith((".git/", ".headway/")):
@@ -211,6 +232,10 @@ def _matching(project: str, patterns: Ignored, ignored: Iterable[str], linked: S
                 file = os.path.join(inside, name)
                 if (whole or patterns.verdict(file)) and on_disk.is_file(project, file):
                     yield file
+
+
+def _leads_out(project: str, link: str) -> bool:
+    return os.path.commonpath([project, os.path.realpath(link)]) != project
 
 
 def _names(folder: str) -> frozenset[str]:

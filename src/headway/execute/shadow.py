@@ -34,11 +34,12 @@ from headway.execute.git import (
     parse_status,
     paths_in,
 )
-from headway.execute.included_files import IncludedFiles, include_files
+from headway.execute.included_files import IncludedFiles, include_files, list_ignored
 from headway.execute.kept_worktrees import KeptWorktrees
 from headway.execute.on_disk import Change
 from headway.execute.replace_files import Disturbed, FileReplacement, recover_staged
 from headway.execute.three_way import merge_changes
+from headway.execute.turned_links import list_links, turn_back, turn_links
 from headway.execute.worktree_git import WorktreeGit
 from headway.project import FOLDER, headway_folder, refuse_link
 from headway.store.folder import make_closed_folder, make_private_folder
@@ -47,7 +48,6 @@ __all__ = ["FilesChanged", "NoCheckpoints", "Shadow"]
 
 
 _PATTERNS = "info/left-out"
-_USERS_EXCLUDES = "info/users-excludes"
 _RULES = "rules"
 """A file that says which rules the index follows; they hold until others are given."""
 _MOMENT = 1.0
@@ -116,6 +116,10 @@ class Shadow:
         """Repositories within the project, which its last checkpoint leaves out."""
         self._looked_at: dict[str, float] = {}
         """Worktree → when its index had all its files as they were."""
+        self._links: tuple[str, dict[str, str]] | None = None
+        """A commit, and path → target of its links."""
+        self._turned: dict[str, dict[str, str]] = {}
+        """Worktree → path → target of the links that lead elsewhere from there."""
         self._included: dict[str, IncludedFiles] = {}
         """Worktree → what it got besides the files of its checkpoint."""
         self._left_behind: dict[str, tuple[str, ...]] = {}
@@ -204,16 +208,12 @@ class Shadow:
     def _status(self, tree: Tree, *, with_ignored: bool = False) -> Status:
         """Return whatever differs between HEAD, index and files, apart from repositories inside."""
         said = self._git.run(
-            *self._excludes_file(),
+            *self._users.excludes_option(),
             *("status", "--porcelain", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=all"),
             *(("--ignored=matching",) if with_ignored else ()),
             tree=tree,
         )
         return parse_status(said)
-
-    def _excludes_file(self) -> tuple[str, ...]:
-        file = self._users.excludes_file()
-        return () if file is None else ("-c", f"core.excludesFile={file}")
 
     def _stage(self, tree: Tree, said: Sequence[tuple[str, str]], also: Sequence[str] = ()) -> _Staged:
         """Take into the index what differs from it."""
@@ -412,6 +412,10 @@ class Shadow:
             top, history = os.path.join(self._worktrees, name), self._worktree_git.history()
             folder = os.path.join(self._git.folder, "worktrees", name)
             self._worktree_git.lay(folder, top, history, files=commit, index=tree.index, left_out=self.too_large)
+            if self._links is None or self._links[0] != commit:
+                self._links = (commit, list_links(self._git, commit))
+            self._turned[name] = turn_links(self._project, tree.root, self._links[1])
+            self._worktree_git.overlook(folder, top, history, self._turned[name])
             self._filled[name] = commit
             self._included.pop(name, None)
             for shared in self._linked:
@@ -440,7 +444,8 @@ class Shadow:
         """Copy ignored files into a worktree that work there needs, and note what it shares with the project."""
         with self._told("copy files for the item"), self._worktree_tree(name) as tree:
             if self._ignored is None:
-                self._ignored = self._list_ignored()
+                with self._project_tree() as project:
+                    self._ignored = list_ignored(self._git, self._users, self.rules.worth_naming(), project)
             ignored, excluded = self._ignored
             left_out = [*excluded, *self.too_large, *self._repositories]
             self._included[name] = include_files(self._project, tree.root, ignored, self._linked, left_out)
@@ -449,24 +454,6 @@ class Shadow:
     def left_behind(self, name: str) -> tuple[str, ...]:
         """Return what the last snapshot of a worktree leaves out, apart from caches; folders end in a slash."""
         return self._left_behind.get(name, ())
-
-    def _list_ignored(self) -> tuple[list[str], list[str]]:
-        """Return the project's paths that no checkpoint has, a folder as a whole, and those that git does not ignore.
-
-        Asked for once. The second are without caches.
-        """
-        worth_naming = self.rules.worth_naming()
-        with self._project_tree() as tree:
-            options = ("ls-files", "-z", "--others", "--ignored", "--directory")
-            ignored = paths_in(self._git.run(*self._excludes_file(), *options, "--exclude-standard", tree=tree))
-            excluded = [path for path in ignored if worth_naming.verdict(path)]
-            if excluded:
-                self._git.put(_USERS_EXCLUDES, self._users.excludes())
-                files = [os.path.join(self._git.folder, _USERS_EXCLUDES), self._users.excludes_file()]
-                theirs = [f"--exclude-from={file}" for file in files if file is not None and os.path.isfile(file)]
-                theirs = paths_in(self._git.run(*options, "--exclude-per-directory=.gitignore", *theirs, tree=tree))
-                excluded = sorted(set(excluded) - set(theirs))
-            return ignored, excluded
 
     def _fill(self, tree: Tree, commit: str) -> None:
         top = self._top_of(tree.root)
@@ -497,6 +484,14 @@ class Shadow:
         """Return the top folder of the worktree, above the project's folder in it."""
         return os.path.join(self._worktrees, os.path.relpath(root, self._worktrees).split(os.sep)[0])
 
+    def _is_from_project(self, name: str, root: str, letters: str, path: str) -> bool:
+        """Whether something that is not in the index of a worktree is there as it was given to it."""
+        included, full = self._included.get(name), os.path.join(root, path)
+        if letters == "??":
+            return included is not None and included.has(path)
+        turned = self._turned.get(name, {}).get(path)
+        return turned is not None and os.path.islink(full) and os.readlink(full) == turned
+
     def _is_link_to_shared(self, root: str, path: str) -> bool:
         """Whether a path, whatever its name, is the link to a folder that the worktree shares with the project."""
         full = os.path.join(root, path)
@@ -515,13 +510,11 @@ class Shadow:
             self._looked_at.pop(name, None)
             found = self._status(tree, with_ignored=True)
             looked_at = time.monotonic()
-            included = self._included.get(name)
-            own = [
-                (how, path) for how, path in found.changed if how != "??" or included is None or not included.has(path)
-            ]
+            own = [entry for entry in found.changed if not self._is_from_project(name, tree.root, *entry)]
             shared = [path for _, path in own if self._is_link_to_shared(tree.root, path)]
             renamed = [path for path in shared if not self._is_link_home(tree.root, path)]
             staged = self._stage(tree, [entry for entry in own if entry[1] not in shared])
+            turn_back(self._git, tree, self._project, [path for _, path in own if path not in shared])
             if staged.complete:
                 self._looked_at[name] = looked_at
             remade = self.rules.list_remade()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -194,6 +194,12 @@ class WorktreeGit:
         if written == before:
             return head
         return _run(self._git, folder, root, "commit-tree", written, "-p", head, "-m", _MESSAGE).decode().strip()
+
+    def overlook(self, folder: str, root: str, history: History | None, paths: Iterable[str]) -> None:
+        """Have git in the worktree leave these files as they are."""
+        inside = f"{history.prefix}/" if history is not None and history.prefix else ""
+        if lines := as_lines(inside + path for path in paths):
+            _run(self._git, folder, root, "update-index", "-z", "--skip-worktree", "--stdin", stdin=lines)
 
     def has_commits(self, folder: str, root: str) -> bool:
         """Return whether something was committed in the worktree."""

@@ -1,0 +1,57 @@
+"""Links that lead elsewhere from a worktree than from the project: they are turned there, and back when it is saved.
+
+An absolute link into the project would have an item change the project's own files, and a relative one out of the
+project would lead to another place.
+"""
+
+from __future__ import annotations
+
+import os
+
+from headway.execute import on_disk
+from headway.execute.git import Git, Tree, paths_in
+
+
+def list_links(git: Git, commit: str) -> dict[str, str]:
+    """Return path → target of all the links of a commit."""
+    entries = (entry.partition("\t") for entry in paths_in(git.run("ls-tree", "-r", "-z", commit)))
+    blobs = {path: facts.split()[2] for facts, _, path in entries if facts.startswith(on_disk.LINK)}
+    contents = git.contents(set(blobs.values()))
+    return {path: os.fsdecode(contents[blob]) for path, blob in blobs.items()}
+
+
+def turn_link(project: str, root: str, path: str, target: str) -> str:
+    """Return where a link of the project leads in the worktree at `root`."""
+    full = os.path.normpath(os.path.join(project, os.path.dirname(path), target))
+    if not os.path.isabs(target) and _is_in(project, full):
+        return target
+    return root + full[len(project) :] if _is_in(project, full) else full if not os.path.isabs(target) else target
+
+
+def turn_links(project: str, root: str, links: dict[str, str]) -> dict[str, str]:
+    """Turn the links of a worktree; return path → target of those that are different now."""
+    turned: dict[str, str] = {}
+    for path, target in links.items():
+        full, new = os.path.join(root, path), turn_link(project, root, path, target)
+        if new != target and os.path.islink(full):
+            os.unlink(full)
+            os.symlink(new, full)
+            turned[path] = new
+    return turned
+
+
+def turn_back(git: Git, tree: Tree, project: str, paths: list[str]) -> None:
+    """Have those of the saved links that lead into the worktree lead into the project."""
+    lines: list[bytes] = []
+    for path in paths:
+        full = os.path.join(tree.root, path)
+        if os.path.islink(full) and _is_in(tree.root, target := os.readlink(full)):
+            content = os.fsencode(project + target[len(tree.root) :])
+            blob = git.run("hash-object", "-w", "--stdin", stdin=content).decode().strip()
+            lines.append(f"{on_disk.LINK} {blob}\t".encode() + os.fsencode(path) + b"\0")
+    if lines:
+        git.run("update-index", "-z", "--index-info", tree=tree, stdin=b"".join(lines))
+
+
+def _is_in(folder: str, path: str) -> bool:
+    return path == folder or path.startswith(f"{folder}{os.sep}")
