@@ -176,6 +176,16 @@ async def test_ignored_files_in_the_way_of_a_file_stay_and_are_named(folder: Pat
     assert "files that no checkpoint has are in the way: pkg/mine.log; move them away" in finished.reason
 
 
+async def test_a_file_that_is_renamed_stays_as_closed_to_others_as_it_was(folder: Path) -> None:
+    put(folder, {"private.sh": "secret\n", "other.txt": "other\n"})
+    os.chmod(folder / "private.sh", 0o700)
+    session = opened(folder, ["a"])
+    await go(session, model(a=runs("mv private.sh renamed.sh; mv other.txt another.txt")))
+    assert (folder / "renamed.sh").stat().st_mode & 0o777 == 0o700
+    roll_back(session, "a")
+    assert (folder / "private.sh").stat().st_mode & 0o777 == 0o700
+
+
 async def test_an_item_sees_the_user_s_history_and_its_commits_come_back_as_files(folder: Path) -> None:
     before = git(folder, "rev-parse", "HEAD")
     session = opened(folder, ["a"])

@@ -49,6 +49,8 @@ class FileReplacement:
         self._changes = changes
         self._read = read
         self._done: list[_Step] = []
+        self._moved: dict[str, os.stat_result] = {}
+        """Blob → how the file was protected that had it and leaves."""
 
     def run(self) -> None:
         """Make all changes or, with `Disturbed` or `OSError`, none."""
@@ -86,6 +88,7 @@ class FileReplacement:
             raise Disturbed(change.path) from None
         self._done.append(_Step(change, aside))
         self._expect(change, aside)
+        self._moved[change.old] = os.lstat(aside)
         self._remove_empty_folders(change.path)
 
     def _add(self, change: Change) -> None:
@@ -93,13 +96,14 @@ class FileReplacement:
             if on_disk.kind(self._root, change.path) == "folder":
                 on_disk.remove_caches(self._root, change.path)
             os.makedirs(os.path.dirname(self._full(change)), exist_ok=True)
-            new = self._write(change, self._stage(change), None)
+            like = self._moved.get(change.new)
+            new = self._write(change, self._stage(change), like)
             try:
                 os.link(new, self._full(change), follow_symlinks=False)
             except OSError as error:
                 if error.errno not in (errno.EXDEV, errno.EPERM, errno.EOPNOTSUPP):
                     raise
-                self._write(change, self._full(change), None)  # another file system, or one without hard links
+                self._write(change, self._full(change), like)  # another file system, or one without hard links
             finally:
                 os.unlink(new)
         except (FileExistsError, NotADirectoryError):
