@@ -94,14 +94,14 @@ def play_until_killed(folder: str, parallel: str, place: str) -> None:
     if place == "applied":
         apply = Shadow.apply
 
-        def apply_and_die(self: Shadow, now: str, target: str) -> Sequence[str]:
-            apply(self, now, target)
+        def apply_and_die(self: Shadow, now: str, target: str, **more: Any) -> Sequence[str]:
+            apply(self, now, target, **more)
             kill_myself()
             return ()
 
         Shadow.apply = apply_and_die  # type: ignore[method-assign,assignment]
     elif place == "merging":
-        Shadow.apply = lambda *args: kill_myself()  # type: ignore[method-assign,assignment]
+        Shadow.apply = lambda *args, **more: kill_myself()  # type: ignore[method-assign,assignment]
     elif place == "applying":
         link = os.link
 
@@ -132,8 +132,8 @@ def undo_until_killed(folder: str, place: str) -> None:
             kill_myself()
         replace(*args, **more)
 
-    def apply_and_die(self: Shadow, now: str, target: str) -> Sequence[str]:
-        apply(self, now, target)
+    def apply_and_die(self: Shadow, now: str, target: str, **more: Any) -> Sequence[str]:
+        apply(self, now, target, **more)
         kill_myself()
         return ()
 
