@@ -44,12 +44,12 @@ def open_store(project: str | os.PathLike[str] = ".", *, memory: bool = False) -
 
 
 def headway_folder(project: str | os.PathLike[str]) -> str:
-    """The folder `.headway` of the project, whether or not it is there; never a link."""
+    """The folder `.headway` of the project, whether or not it is there; never one that a link leads out of it."""
     root = _absolute(project)
     if not os.path.isdir(root):
         raise HeadwayError(f"There is no folder '{shown(root, 300)}'; create it or name another project.")
     folder = os.path.join(root, FOLDER)
-    refuse_link(root, folder, "folder")
+    refuse_link_out(root, folder, "folder")
     return folder
 
 

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from tests.support.counts import some
 from tests.support.projects import temporary_folder
@@ -138,7 +138,7 @@ def test_edits_at_any_time_at_all_survive(dag: Dag, parallel: int, seed: int) ->
         sound(session)
 
 
-@settings(FEW, max_examples=some(50, 3))
+@settings(FEW, max_examples=some(50, 3), phases=[Phase.explicit, Phase.reuse, Phase.generate])
 @given(failing_dags(), st.lists(st.integers(1, 60), min_size=1, max_size=2), st.sampled_from([1, 3]), st.integers())
 def test_edits_around_kills_survive(dag: Dag, cuts: list[int], parallel: int, seed: int) -> None:
     with temporary_folder() as folder:
