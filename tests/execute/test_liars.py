@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from tests.support.counts import some
 from tests.support.projects import temporary_folder
@@ -43,7 +43,14 @@ CHECKS = st.sampled_from(
     ]
 )
 MEND = bash("printf 'def add(a, b): return a + b\\n' > calc.py")
+COMPILED = (
+    "printf 'def add(a, b): return a + b\\n' > calc.py; touch -d @1700000000 calc.py;"
+    f"env -u PYTHONDONTWRITEBYTECODE {sys.executable} -c 'import calc';"
+    "printf 'def add(a, b): return a * b\\n' > calc.py; touch -d @1700000000 calc.py"
+)
+"""Leaves compiled code that Python takes for that of the broken file."""
 LIES = [
+    bash(COMPILED),
     bash("true"),
     bash("echo all tests pass"),
     bash("echo 'def add(' > calc.py"),
@@ -112,12 +119,14 @@ def worked_on(turns: list[Turn], check: str) -> str:
 
 @FEW
 @given(st.lists(st.sampled_from(LIES), max_size=4), CHECKS)
+@example([bash(COMPILED)], f"{PYTHON} tests.test_calc")
 def test_a_liar_is_never_verified_in_an_execution(turns: list[Turn], check: str) -> None:
     assert executed(turns, check) != "verified"
 
 
 @FEW
 @given(st.lists(st.sampled_from(LIES), max_size=4), CHECKS)
+@example([bash(COMPILED)], f"{PYTHON} tests.test_calc")
 def test_a_liar_is_never_verified_in_an_ordinary_run(turns: list[Turn], check: str) -> None:
     assert worked_on(turns, check) != "verified"
 

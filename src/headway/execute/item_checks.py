@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from headway.tools.checks.run_check import CheckResult, CheckRunner
 
 _CACHES = frozenset({"__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", ".coverage"})
-_WITHOUT_CACHES = {"PYTHONDONTWRITEBYTECODE": "1"}
-"""So that a check leaves nothing behind that would come into the project."""
 FAILED_BEFORE = "the project's check fails, as it did before the execution"
 
 
@@ -126,7 +124,7 @@ class ItemChecks:
         return self._workspaces.project
 
     async def run(self, check: str, folder: str, files: Iterable[str], variables: Mapping[str, str]) -> CheckResult:
-        return await self._runner.run(check, folder, files=files, variables={**_WITHOUT_CACHES, **variables})
+        return await self._runner.run(check, folder, files=files, variables=variables)
 
     async def failed_on(self, check: str, checkpoint: str | None, files: Sequence[str]) -> bool | None:
         """Return whether a check fails on a checkpoint; None where that cannot be found out."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shlex
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from headway.core.text import neutral_lines, shown
 from headway.tools.base import Context, ToolFault
+from headway.tools.checks.stale_bytecode import WITHOUT_BYTECODE, remove_bytecode
 from headway.tools.files.seen import Seen
 from headway.tools.limits import Limits
 from headway.tools.outputs import Outputs
@@ -78,7 +80,10 @@ class CheckRunner:
         limits = self.limits or Limits()
         # Nothing of it is kept in a file: the last lines are in the log.
         outputs = Outputs(self.project, kept_bytes=0)
-        context = Context(self.project, self.session, limits, Seen(), outputs, report, dict(variables or {}))
+        context = Context(
+            self.project, self.session, limits, Seen(), outputs, report, {**WITHOUT_BYTECODE, **(variables or {})}
+        )
+        await asyncio.to_thread(remove_bytecode, folder)
         began = time.monotonic()
         with outputs.spool("check", _READ) as spool:
             try:
