@@ -89,7 +89,7 @@ def failing_dags(draw: st.DrawFn) -> Dag:
     return Dag(dag.needs, dag.writes, draw(st.frozensets(st.integers(0, len(dag.needs) - 1), max_size=2)))
 
 
-@settings(FEW, max_examples=some(400, 10))
+@settings(FEW, max_examples=some(400, 40))
 @given(
     failing_dags(),
     st.sets(st.integers(1, 80), max_size=12),
@@ -113,7 +113,7 @@ def test_edits_at_any_event_survive_retries_interruptions_and_rollbacks(
         asyncio.run(scenario(*begin(folder, dag, seed)))
 
 
-@settings(FEW, max_examples=some(100, 3))
+@settings(FEW, max_examples=some(100, 20))
 @given(failing_dags(), st.sampled_from([1, 3]), st.integers())
 def test_edits_at_any_time_at_all_survive(dag: Dag, parallel: int, seed: int) -> None:
     with temporary_folder() as folder:
@@ -138,7 +138,7 @@ def test_edits_at_any_time_at_all_survive(dag: Dag, parallel: int, seed: int) ->
         sound(session)
 
 
-@settings(FEW, max_examples=some(50, 3), phases=[Phase.explicit, Phase.reuse, Phase.generate])
+@settings(FEW, max_examples=some(50, 16), phases=[Phase.explicit, Phase.reuse, Phase.generate])
 @given(failing_dags(), st.lists(st.integers(1, 60), min_size=1, max_size=2), st.sampled_from([1, 3]), st.integers())
 def test_edits_around_kills_survive(dag: Dag, cuts: list[int], parallel: int, seed: int) -> None:
     with temporary_folder() as folder:
