@@ -164,16 +164,20 @@ class WorktreeGit:
         same |= {change.path for change in changes if _REPOSITORY in (change.old_mode, change.new_mode)}
         edited = [change for change in changes if change.old_mode == change.new_mode != on_disk.LINK]
         same |= self._converted(folder, root, inside, [change for change in edited if change.path not in same])
+        if not inside and not same:
+            shutil.copyfile(index, os.path.join(folder, "index"))  # it knows already what the files look like
+            tree = f"{files}^{{tree}}"
+            return self._commit_tree(folder, root, tree) if changes else self._head(folder, root)
         if inside:
             entries = [(change.new_mode, change.new, change.path) for change in changes if change.path not in same]
         else:
-            shutil.copyfile(index, os.path.join(folder, "index"))  # it knows already what the files look like
+            shutil.copyfile(index, os.path.join(folder, "index"))
             entries = [(change.old_mode, change.old, change.path) for change in changes if change.path in same]
         if entries:
             lines = [f"{mode.lstrip('0') or '0'} {blob}\t{inside}{path}" for mode, blob, path in entries]
             _run(self._git, folder, root, "update-index", "-z", "--replace", "--index-info", stdin=as_lines(lines))
         if len(same) == len(changes):
-            return _run(self._git, folder, root, "rev-parse", "HEAD").decode().strip()
+            return self._head(folder, root)
         return self._commit_index(folder, root)
 
     def _converted(self, folder: str, root: str, inside: str, edited: Sequence[Change]) -> set[str]:
@@ -193,7 +197,14 @@ class WorktreeGit:
         written = _run(self._git, folder, root, "write-tree").decode().strip()
         if written == before:
             return head
-        return _run(self._git, folder, root, "commit-tree", written, "-p", head, "-m", _MESSAGE).decode().strip()
+        return self._commit_tree(folder, root, written)
+
+    def _commit_tree(self, folder: str, root: str, tree: str) -> str:
+        """Commit a tree on top of the user's last commit."""
+        return _run(self._git, folder, root, "commit-tree", tree, "-p", "HEAD", "-m", _MESSAGE).decode().strip()
+
+    def _head(self, folder: str, root: str) -> str:
+        return _run(self._git, folder, root, "rev-parse", "HEAD").decode().strip()
 
     def overlook(self, folder: str, root: str, history: History | None, paths: Iterable[str]) -> None:
         """Have git in the worktree leave these files as they are."""
