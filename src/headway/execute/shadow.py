@@ -116,6 +116,8 @@ class Shadow:
         """Repositories within the project, which its last checkpoint leaves out."""
         self._looked_at: dict[str, float] = {}
         """Worktree → when its index had all its files as they were."""
+        self._all_indexed: set[str] = set()
+        """Worktrees that had no file besides those of their index when they were looked at."""
         self._links: tuple[str, dict[str, str]] | None = None
         """A commit, and path → target of its links."""
         self._turned: dict[str, dict[str, str]] = {}
@@ -466,10 +468,12 @@ class Shadow:
         for shared in self._linked:
             if self._is_link_home(tree.root, shared):
                 os.unlink(os.path.join(tree.root, shared))
-        looked_at = self._looked_at.pop(os.path.basename(top), None)
-        if looked_at is None or time.monotonic() - looked_at > _MOMENT or not self._is_switched(tree, commit):
+        name = os.path.basename(top)
+        looked_at = self._looked_at.pop(name, None)
+        is_known = looked_at is not None and time.monotonic() - looked_at <= _MOMENT and self._is_switched(tree, commit)
+        if not is_known:
             self._git.run("-c", "checkout.workers=0", "read-tree", "--reset", "-u", commit, tree=tree)
-        if not is_new:
+        if not (is_new or (is_known and name in self._all_indexed)):
             self._git.run("clean", "-ffdxq", tree=tree)
 
     def _is_switched(self, tree: Tree, commit: str) -> bool:
@@ -517,6 +521,10 @@ class Shadow:
             turn_back(self._git, tree, self._project, [path for _, path in own if path not in shared])
             if staged.complete:
                 self._looked_at[name] = looked_at
+            if found.ignored or found.repositories or len(own) < len(found.changed) or shared:
+                self._all_indexed.discard(name)
+            else:
+                self._all_indexed.add(name)
             remade = self.rules.list_remade()
             ignored = [
                 path for path in found.ignored if not remade.verdict(path) and not self._is_link_home(tree.root, path)

@@ -10,6 +10,7 @@ import asyncio
 import os
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from secrets import token_hex
@@ -243,7 +244,9 @@ class Workspaces:
         written: Collection[str],
         merging: Callable[[str, str], None],
     ) -> FileChanges:
-        theirs = shadow.snapshot_of(workspace.name, checkpoint)
+        with ThreadPoolExecutor(1) as pool:  # both look at all files: a third less time together
+            saving = pool.submit(shadow.snapshot) if wanted else None
+            theirs = shadow.snapshot_of(workspace.name, checkpoint)
         not_merged = _list_not_merged(shadow, workspace)
         committed = shadow.has_commits(workspace.name)
         if wanted and (stray := shadow.list_stray(workspace.name, theirs)):
@@ -256,7 +259,8 @@ class Workspaces:
         conflicts: Sequence[str] = ()
         in_the_way: Sequence[str] = ()
         for _ in range(_TRIES if wanted else 0):
-            now = shadow.snapshot()
+            now = saving.result() if saving is not None else shadow.snapshot()
+            saving = None
             merged, conflicts = shadow.merge(checkpoint, now, theirs)
             if merged is None:
                 break
