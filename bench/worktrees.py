@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import subprocess
 from functools import cache
 from pathlib import Path
@@ -59,12 +60,14 @@ def first(folder: Path) -> Measured:
     def clear(number: int) -> None:
         on_disk.remove(str(project / ".headway"))
         (project / ".headway").mkdir()
+        os.sync()
 
     return side_by_side(
         lambda number: _do_item(_open(project), f"t{number}"),
         lambda number: _git(project, "worktree", "add", "-q", "--detach", str(folder / f"tree{number}")),
-        3,
+        5,
         before=clear,
+        between=lambda number: os.sync(),  # else either side waits for what the other wrote
     )
 
 
