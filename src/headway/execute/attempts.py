@@ -316,7 +316,8 @@ class Attempts:
             if not one.alone:
                 self._numbers[todo_id] -= 1
                 return "conflict", reason, True
-            outcome = replace(outcome, status=Status.BLOCKED, reason=reason)
+            self._failed[todo_id] = reason
+            return "blocked", reason, False
         if outcome.status is not Status.BLOCKED:
             return str(outcome.status), outcome.reason, False
         self._failed[todo_id] = outcome.reason
