@@ -41,7 +41,9 @@ SAMPLES: tuple[facts.RunData, ...] = (
     facts.ConversationCompacted({"kind": "request"}, 7),
     facts.RunFinished("r1", "finished", 3, 12, None),
     batch.BatchStarted("auto_edit", 4, 5, 2, True, True, "t1", True, True, "no git"),
-    batch.ItemStarted("t1", "Do it", "t1 #1", 2, 1, 5, "c0ffee", False, True, "45min", ("a.py",)),
+    batch.ItemStarted(
+        "t1", "Do it", "t1 #1", 2, 1, 5, "c0ffee", False, True, "45min", ("a.py",), ".headway/worktrees/1"
+    ),
     batch.ItemMerging("t1", "c0ffee", "c0ffed"),
     batch.ItemFinished(
         *("t1", "t1 #1", 2, "blocked", "It failed.", True, "I could not.", 3, 4, 1, 100, 50, 20, 0.5, 1.5),

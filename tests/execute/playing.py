@@ -1,7 +1,8 @@
 """Executions whose items append lines to files, by a model that does what the item says; some are killed at a place.
 
-A place is `#N`, after the Nth event that the execution heard of; `wrote`, when an item has appended a line; `merging`,
-`applying` and `applied`, when its changes are about to come into the project, when one file has, and when all have.
+A place is `#N`, after the Nth event that the execution heard of; `wrote`, when an item has appended a line, or `wrote
+in place`, when it has in the project's own files; `merging`, `applying` and `applied`, when its changes are about to
+come into the project, when one file has, and when all have.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ def tools_for(folder: str, place: str = "") -> list[Tool[Any]]:
         """Appends a line to a file."""
         with open(Path(folder, path), "ab", buffering=0) as file:
             file.write(f"{line}\n".encode())
-        if place == "wrote":
+        if place.startswith("wrote"):
             kill_myself()
         return "appended"
 
@@ -112,7 +113,8 @@ def play_until_killed(folder: str, parallel: str, place: str) -> None:
 
         os.link = link_and_die
     session = headway.open(folder)
-    made = play(session, parallel=int(parallel), on_event=listen, tools=partial(tools_for, place=place))
+    how: dict[str, Any] = {"tools": partial(tools_for, place=place), "in_place": place == "wrote in place"}
+    made = play(session, parallel=int(parallel), on_event=listen, **how)
     asyncio.run(made)
 
 

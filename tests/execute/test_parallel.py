@@ -401,6 +401,8 @@ async def test_without_git_a_rollback_says_why_there_is_none(tmp_path: Path, no_
     await one(session, "a", model(a=[write("a.txt", "a"), bash("true"), "Done."]))
     with pytest.raises(NotRunnable, match=r"no files were saved when it was executed\. It changed: a\.txt"):
         roll_back(session, "a")
+    with pytest.raises(NotRunnable, match=r"'a' changed cannot be shown: no files were saved .* It changed: a\.txt"):
+        diff_todo(session, "a")
     assert (states(session), texts(folder)) == ({"a": "completed"}, {"a.txt": "a"})
 
 

@@ -11,10 +11,12 @@ import pytest
 
 import headway
 from headway.core import clock
-from headway.core.batch_events import BatchStarted, ItemFinished, ItemMerging
+from headway.core.batch_events import BatchStarted, ItemFinished, ItemMerging, ItemStarted
+from headway.core.errors import NotRunnable
 from headway.execute import Ending, diff_todo, roll_back, undo
 from headway.views.listing import HALF_CHANGED, is_half_changed
 from headway.views.report import report_record
+from headway.views.report_markdown import report_markdown
 from headway.views.report_words import attention
 
 from .dags import Dag
@@ -105,6 +107,34 @@ def test_however_far_it_was_it_begins_anew(tmp_path: Path, place: str) -> None:
     asyncio.run(play(session))
     assert texts(tmp_path) == {**OLD, "one.txt": "i0.0\n", "two.txt": "i0.1\n", "three.txt": "i1.0\n"}
     assert [*(tmp_path / ".headway" / "checkpoints" / "staging").glob("*")] == []
+
+
+def test_where_the_files_of_a_killed_attempt_are_is_said_until_the_next_attempt(tmp_path: Path) -> None:
+    session = killed_at(tmp_path, "wrote")
+    worktree = facts(session, ItemStarted)[0].worktree
+    assert worktree is not None
+    assert (tmp_path / worktree / "one.txt").read_text() == "i0.0\n"
+    with pytest.raises(NotRunnable, match=f"'i0' was cut off; its files are in {worktree}, where git diff shows"):
+        diff_todo(session, "i0")
+    assert f"last attempt's folder: {worktree}" in report_of(session)
+    asyncio.run(play(session))
+    assert "+i0.0" in diff_todo(session, "i0")
+    assert "last attempt's folder" not in report_of(session)
+
+
+def test_what_an_item_changed_that_was_killed_in_place_is_not_known_and_stays(tmp_path: Path) -> None:
+    session = killed_at(tmp_path, "wrote in place")
+    with pytest.raises(NotRunnable, match=r"'i0' cannot be rolled back: .* what it changed there is not known"):
+        roll_back(session, "i0")
+    with pytest.raises(NotRunnable, match="not known what 'i0' changed: it was cut off in the project's own files"):
+        diff_todo(session, "i0")
+    assert texts(tmp_path) == {**OLD, "one.txt": "i0.0\n"}
+
+
+def report_of(session: headway.Session) -> str:
+    todos = session.todos
+    record = report_record(session.events(), todos, session="default", agent="main", generated_at=clock.now())
+    return report_markdown(record)
 
 
 def test_what_a_person_wrote_before_anything_came_stays_though_it_is_the_same(tmp_path: Path) -> None:

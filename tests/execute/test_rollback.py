@@ -11,7 +11,7 @@ import pytest
 from tests.support.projects import temporary_folder
 
 import headway
-from headway.core.batch_events import ItemFinished, ItemRolledBack
+from headway.core.batch_events import ItemFinished, ItemRolledBack, ItemStarted
 from headway.core.errors import FilesChanged, NotRunnable, TodoNotFound
 from headway.execute import diff_todo, roll_back, undo
 from headway.execute.rollback import RolledBack
@@ -181,8 +181,23 @@ async def test_what_an_item_changed_is_shown_as_a_diff(folder: Path) -> None:
         "+line 1 a c",
     ]
     roll_back(session, "c")
-    with pytest.raises(NotRunnable, match="'c' was not executed in this session, or was rolled back"):
+    with pytest.raises(NotRunnable, match="'c' was not executed in this session, was cut off, or was rolled back"):
         diff_todo(session, "c")
+
+
+async def test_where_an_item_is_being_worked_on_is_said(folder: Path) -> None:
+    session = opened(folder, ["a"])
+    refusals: list[str] = []
+
+    def look() -> None:
+        with pytest.raises(NotRunnable) as refused:
+            diff_todo(session, "a")
+        refusals.append(str(refused.value))
+
+    turns = [*always(bash("echo old > x.txt"), bash("false"))[:4], does(look, bash("echo x > x.txt")), "Done."]
+    await go(session, model(a=turns), retries=1)
+    worktree = facts(session, ItemStarted)[-1].worktree
+    assert refusals == [f"'a' is being worked on in {worktree}, where git diff shows what it changed."]
 
 
 async def test_what_a_failed_attempt_left_in_its_worktree_is_shown_and_where_it_is_kept(folder: Path) -> None:

@@ -58,7 +58,9 @@ class ItemStarted(Value):
     """Whether it is run again because its changes were in conflict with another's."""
     estimated_time: str | None = None
     restored: tuple[str, ...] = ()
-    """Files that were brought back to where an interrupted attempt had begun."""
+    """Files that were brought back to where an interrupted attempt had begun; only in older logs."""
+    worktree: str | None = None
+    """The folder of its own in which it works, from the project."""
 
 
 @dataclass(eq=False, repr=False, slots=True)

@@ -22,6 +22,7 @@ from headway.core.text import shown
 from headway.execute.prompt import Result, item_prompt
 from headway.execute.worker import Means, Outcome, attempt
 from headway.execute.workspaces import FileChanges
+from headway.project import FOLDER
 from headway.tools.files.writing import WRITES
 from headway.tools.threads import quiet
 
@@ -128,6 +129,7 @@ class Attempts:
             not self._workspaces.isolated,
             alone,
             todo.estimated_time and shown(todo.estimated_time, 60),
+            worktree=os.path.join(FOLDER, "worktrees", workspace.name) if workspace.name else None,
         )
         try:
             events, state = self._session.log.change(

@@ -19,6 +19,7 @@ from headway.core.model import PERSON, Status
 from headway.core.text import shown, some
 from headway.execute.recover_files import open_shadow, record_change, recover, reserve_files
 from headway.execute.shadow import FilesChanged as NotAsExpected
+from headway.project import project_of
 
 if TYPE_CHECKING:
     from headway.core.session import Session
@@ -95,11 +96,8 @@ def diff_todo(session: Session, todo_id: str, *, project: str | os.PathLike[str]
         for change in read_file_history(session.events(), session.agent_id).list_live()
         if change.todo_id == todo_id
     ]
-    pairs = [(change.before, change.after) for change in changes] or _kept_changes(session, todo_id)
+    pairs = [(change.before, change.after) for change in changes] or _read_kept(session, todo_id, project)
     if not pairs:
-        last = session.run.executed.get(todo_id) if session.run is not None else None
-        if last is None or not last.newest:
-            raise NotRunnable(f"'{shown(todo_id, 40)}' was not executed in this session, or was rolled back.")
         return ""
     shadow = open_shadow(session, project)
     if shadow.repository.missing(name for pair in pairs for name in pair):
@@ -226,11 +224,29 @@ def _refuse_unknown(session: Session, todo_id: str, own: Sequence[FileChange]) -
         )
 
 
-def _kept_changes(session: Session, todo_id: str) -> list[tuple[str, str]]:
-    """Return the checkpoint and the files of the last attempt, if its changes did not come into the project."""
-    run = session.run
-    last = run.executed.get(todo_id) if run is not None else None
-    data = session.store.event(session.name, last.version).data if last is not None and last.version else None
-    if isinstance(data, ItemFinished) and data.kept is not None and data.before is not None:
-        return [(data.before, data.kept)]
-    return []
+def _read_kept(session: Session, todo_id: str, project: str | os.PathLike[str] | None) -> list[tuple[str, str]]:
+    """Return the checkpoint and the files of the last attempt, if its changes did not come into the project.
+
+    Raise `NotRunnable` where it is not known what it changed.
+    """
+    name = f"'{shown(todo_id, 40)}'"
+    events = [event.data for event in session.events() if event.agent == session.agent_id]
+    attempts = [data for data in events if isinstance(data, ItemStarted | ItemFinished) and data.item_id == todo_id]
+    last = attempts[-1] if attempts else None
+    if isinstance(last, ItemStarted) and last.worktree is not None:
+        folder = os.path.join(project or project_of(session) or ".", last.worktree)
+        if os.path.isdir(folder):
+            is_under_way = session.todo_list.items[todo_id].status is Status.IN_PROGRESS
+            state = "is being worked on" if is_under_way else "was cut off; its files are"
+            raise NotRunnable(f"{name} {state} in {last.worktree}, where git diff shows what it changed.")
+    executed = session.run.executed.get(todo_id) if session.run is not None else None
+    if executed is None or not executed.newest:
+        raise NotRunnable(f"{name} was not executed in this session, was cut off, or was rolled back.")
+    if isinstance(last, ItemStarted) and last.in_place:
+        raise NotRunnable(f"It is not known what {name} changed: it was cut off in the project's own files.")
+    if not isinstance(last, ItemFinished):
+        return []
+    if last.before is None and last.tool_calls:
+        changed = f" It changed: {some(last.files)}." if last.files else ""
+        raise NotRunnable(f"What {name} changed cannot be shown: no files were saved when it was executed.{changed}")
+    return [(last.before, last.kept)] if last.before is not None and last.kept is not None else []

@@ -150,6 +150,8 @@ def _attempt(attempt: Attempt) -> dict[str, Any]:
         **_used([use]),
         "files": [*attempt.files],
         "kept": attempt.kept,
+        "not_merged": [*attempt.not_merged],
+        "worktree": attempt.worktree,
         "restored": [*attempt.restored],
     }
 

@@ -24,12 +24,14 @@ from headway.views.report_words import (
     mark_of,
     moment,
     name_of,
+    not_merged_of,
     output_of,
     own_runs,
     state_of,
     summary,
     text_of,
     tokens_of,
+    worktree_of,
 )
 from headway.views.report_words import kind_of_item as kind_of
 from headway.views.run_summary import money
@@ -203,6 +205,10 @@ def _more(item: Mapping[str, Any]) -> Iterator[str]:
     yield f'<p class="more">{state_of(item)}{by}{needs}</p>'
     if item["files"]:
         yield f'<p class="more"><b>Files</b> {_bdi(files_of(item["files"]))}</p>'
+    if files := not_merged_of(item):
+        yield f'<p class="more"><b>Not merged</b> (ignored, copied or linked) {_bdi(files)}</p>'
+    if worktree := worktree_of(item):
+        yield f'<p class="more"><b>Its last attempt’s folder</b> {_bdi(worktree)}</p>'
     if evidence := evidence_of(item):
         yield f'<p class="more"><b>Evidence</b> {_bdi(evidence)}</p>'
     if output := output_of(item):

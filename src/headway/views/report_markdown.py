@@ -21,6 +21,7 @@ from headway.views.report_words import (
     mark_of,
     moment,
     name_of,
+    not_merged_of,
     number_of,
     outcome_of,
     output_of,
@@ -30,6 +31,7 @@ from headway.views.report_words import (
     summary,
     text_of,
     tokens_of,
+    worktree_of,
 )
 from headway.views.run_summary import money
 
@@ -91,8 +93,7 @@ def _item_lines(item: Mapping[str, Any]) -> Iterator[str]:
     yield f"  {' · '.join(facts)}"
     if item["depends_on"]:
         yield f"  depends on: {escape(files_of(item['depends_on']))}"
-    if item["files"]:
-        yield f"  files: {escape(files_of(item['files']))}"
+    yield from _file_lines(item)
     yield from _evidence_lines(item)
     if item["error"]:
         yield f"  error: {escape(text_of(item['error'], MAX_REASON))}"
@@ -101,6 +102,15 @@ def _item_lines(item: Mapping[str, Any]) -> Iterator[str]:
     if len(item["attempts"]) > 1:
         tried = "; ".join(f"{each['place']} {outcome_of(each)}" for each in item["attempts"][:MOST_ROWS])
         yield f"  attempts: {tried}"
+
+
+def _file_lines(item: Mapping[str, Any]) -> Iterator[str]:
+    if item["files"]:
+        yield f"  files: {escape(files_of(item['files']))}"
+    if files := not_merged_of(item):
+        yield f"  not merged (ignored, copied or linked): {escape(files)}"
+    if worktree := worktree_of(item):
+        yield f"  its last attempt's folder: {escape(worktree)}"
 
 
 def _evidence_lines(item: Mapping[str, Any]) -> Iterator[str]:

@@ -81,6 +81,9 @@ class Attempt:
     use: Use = field(default_factory=Use)
     files: dict[str, None] = field(default_factory=dict[str, None])
     kept: str | None = None
+    not_merged: tuple[str, ...] = ()
+    worktree: str | None = None
+    """Where its files are, if they are kept."""
 
     def see(self, event: Event) -> None:
         """What the sub-agent does, for as long as its own sum is not known."""
@@ -109,7 +112,7 @@ class Attempt:
         self.use.cost = counted.cost if data.cost is None and seen else data.cost
         self.files = dict.fromkeys(data.files)
         self.outcome, self.reason, self.again = data.outcome, data.reason, data.again
-        self.kept = data.kept
+        self.kept, self.not_merged, self.worktree = data.kept, data.not_merged, data.worktree
         self._over(at, data.seconds or None)
 
     def cut_off(self, reason: str, at: str) -> None:
@@ -312,7 +315,7 @@ class Reading:
         assert self._execution is not None
         before = self.attempts.setdefault(data.item_id, [])
         attempt = Attempt(data.item_id, data.agent, data.attempt, event.at, len(before) + 1)
-        attempt.alone, attempt.restored = data.alone, data.restored
+        attempt.alone, attempt.restored, attempt.worktree = data.alone, data.restored, data.worktree
         before.append(attempt)
         for file in data.restored:
             self.files.get(data.item_id, {}).pop(file, None)

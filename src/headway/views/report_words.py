@@ -137,6 +137,18 @@ def evidence_of(item: Mapping[str, Any]) -> str:
     return "; ".join(parts)
 
 
+def not_merged_of(item: Mapping[str, Any]) -> str:
+    """Return the files of its last attempt that did not come into the project, though the attempt ended well."""
+    attempts = item["attempts"]
+    return files_of(attempts[-1]["not_merged"]) if attempts and item["status"] == Status.COMPLETED else ""
+
+
+def worktree_of(item: Mapping[str, Any]) -> str:
+    """Return where the files of its last attempt are; nothing if they are not kept."""
+    attempts = item["attempts"]
+    return text_of(attempts[-1]["worktree"] or "") if attempts else ""
+
+
 def check_of(item: Mapping[str, Any]) -> str:
     """The declared check, where its evidence does not name it."""
     evidence: Mapping[str, Any] = item["evidence"] or {}
