@@ -13,7 +13,7 @@ import pytest
 import headway
 from headway.core.batch_events import BatchStarted, ItemFinished, ItemStarted
 from headway.core.errors import NotRunnable
-from headway.execute import Ending, diff_todo, roll_back
+from headway.execute import Ending, diff_todo, roll_back, undo
 from headway.testing import Call, Turn
 
 from .executing import (
@@ -404,6 +404,29 @@ async def test_without_git_a_rollback_says_why_there_is_none(tmp_path: Path, no_
     with pytest.raises(NotRunnable, match=r"'a' changed cannot be shown: no files were saved .* It changed: a\.txt"):
         diff_todo(session, "a")
     assert (states(session), texts(folder)) == ({"a": "completed"}, {"a.txt": "a"})
+    undone = undo(session)
+    assert (undone.left, undone.is_unsaved, texts(folder)) == (("a.txt",), True, {"a.txt": "a"})
+
+
+async def test_with_an_old_git_items_work_in_the_project_s_files_and_can_be_rolled_back(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = tmp_path / "old" / "git"
+    old.parent.mkdir()
+    old.write_text(f'#!/bin/sh\n[ "$1" = version ] && echo git version 2.37.9 || exec {shutil.which("git")} "$@"\n')
+    old.chmod(0o755)
+    monkeypatch.setenv("PATH", str(old.parent), prepend=os.pathsep)
+    session = opened(folder, ["a"])
+    await go(session, model(a=[write("a.txt", "a"), bash("echo b > b.txt"), "Done."]), parallel=2)
+    [began] = facts(session, BatchStarted)
+    assert began.note.startswith("This git is too old for worktrees: install 2.38 or newer. Items work in the")
+    assert began.note.endswith("own files, one at a time."), "and can be rolled back"
+    put(folder, {"readme.txt": "mine\n"})
+    assert roll_back(session, "a").removed == ("a.txt",)
+    assert texts(folder) == {"readme.txt": "mine\n", "b.txt": "b\n"}
+    undone = undo(session)
+    assert (undone.files, undone.left) == (("a.txt",), ())
+    assert undo(session).left == ("b.txt",)
 
 
 @pytest.mark.parametrize("turns", [["echo a > a.txt"], ["echo a > a.txt", "false"]])

@@ -282,17 +282,13 @@ def test_without_git_there_are_no_checkpoints_and_a_sentence_says_so(
 
 
 @pytest.mark.parametrize(("version", "can"), [("2.37.9", False), ("2.38.0", True), ("10.1", True), ("1.9.5", False)])
-def test_only_a_git_that_can_merge_without_a_work_tree_offers_it(
+def test_only_a_git_that_is_new_enough_has_worktrees(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str, can: bool
 ) -> None:
     fake = tmp_path / "bin/git"
     write(tmp_path, {"bin/git": Program(f"#!/bin/sh\necho git version {version}\n".encode())})
     monkeypatch.setenv("PATH", os.fspath(fake.parent), prepend=os.pathsep)
-    shadow = Shadow(tmp_path)
-    assert shadow.can_merge is can
-    if not can:
-        with pytest.raises(NoCheckpoints, match=r"install git 2\.38"):
-            shadow.merge("a", "b", "c")
+    assert Shadow(tmp_path).has_worktrees is can
 
 
 def test_a_folder_of_checkpoints_that_leads_out_of_the_project_is_refused(tmp_path: Path) -> None:

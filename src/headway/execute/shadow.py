@@ -80,8 +80,8 @@ class _Staged(NamedTuple):
 class Shadow:
     """The saved states of a project, each a commit by its id. May be used by several threads and processes at once."""
 
-    can_merge: bool
-    """Whether this git can merge without a work tree; without, items cannot run beside each other."""
+    has_worktrees: bool
+    """Whether this git is new enough for worktrees; without them, items work in the project's own files."""
 
     def __init__(
         self,
@@ -127,7 +127,7 @@ class Shadow:
         self._left_behind: dict[str, tuple[str, ...]] = {}
         """Worktree → what its last snapshot leaves out, though it is not a cache."""
         version = subprocess.run([program, "version"], capture_output=True, check=False).stdout
-        self.can_merge = [int(part) for part in re.findall(rb"\d+", version)[:2]] >= [2, 38]
+        self.has_worktrees = [int(part) for part in re.findall(rb"\d+", version)[:2]] >= [2, 38]
 
     @property
     def project(self) -> str:
@@ -250,7 +250,7 @@ class Shadow:
 
         Many new ones are written several times as fast in one pack as each by itself; not those that can be borrowed.
         """
-        if len(paths) < _MANY or not self.can_merge:
+        if len(paths) < _MANY or not self.has_worktrees:
             return [(paths, ())] if paths else []
         tracked = frozenset[str]() if self._git.refuses_to_borrow else self._users.tracked()
         borrowed, new = [path for path in paths if path in tracked], [path for path in paths if path not in tracked]
@@ -365,8 +365,6 @@ class Shadow:
 
         Return the commit, a child of `ours`; or None and the paths that both changed in the same places.
         """
-        if not self.can_merge:
-            raise NoCheckpoints("This git cannot merge without a work tree; install git 2.38 or newer.")
         if base in (ours, theirs):
             return (theirs if base == ours else ours), []
         with self._told("merge two checkpoints"):

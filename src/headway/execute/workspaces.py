@@ -347,10 +347,10 @@ def open_workspaces(
         why = _explain(f"The files cannot be saved: {error}", parallel)
         return Workspaces(project, session, None, False, why, most_at_once=1)
     note, took = _name_too_large(shadow), time.monotonic() - began
-    if not in_place and shadow.can_merge:
+    if not in_place and shadow.has_worktrees:
         return Workspaces(project, session, shadow, True, note, took)
     if not in_place:
-        why = "This git cannot merge apart from the working tree (2.38 and later can)"
+        why = "This git is too old for worktrees: install 2.38 or newer"
         note = f"{_explain(why, parallel, rollback=True)} {note}".strip()
     return Workspaces(project, session, shadow, False, note, took, most_at_once=1)
 

@@ -47,7 +47,7 @@ class WrittenFiles:
             writes = self._writes.get(path, [])
             if len(writes) == 1 and _name_of(writes[0].before) == known.get(path, ("", None))[1]:
                 alone[path] = writes[0].after
-            elif shadow.can_merge:
+            else:
                 others.append(path)
         result = _put(shadow, checkpoint, alone, known)
         for path in others:
