@@ -7,7 +7,7 @@ are three-way merges: what others changed meanwhile stays, and where it is in th
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from headway.core.batch_events import FilesReverted, ItemMerging, ItemRolledBack
@@ -48,6 +48,10 @@ class Undone:
     """The project's files that changed."""
     removed: tuple[str, ...] = ()
     """Those of them that are no longer there."""
+    left: tuple[str, ...] = ()
+    """Files that changed during the executions it undid or redid, and that are as they were."""
+    is_unsaved: bool = False
+    """Whether such an execution had saved no files, so that nothing is known besides what its file tools wrote."""
 
 
 def undo(session: Session, n: int = 1, *, project: str | os.PathLike[str] | None = None, actor: str = PERSON) -> Undone:
@@ -67,7 +71,7 @@ def _revert(session: Session, cause: str, n: int, project: str | os.PathLike[str
     steps = _find_steps(session, session.state, cause, n)
     if not any(step.files for step in steps):
         reverted = (session.undo if cause == "undo" else session.redo)(n, actor=actor)
-        return Undone([*reverted], reverted.steps)
+        return _with_files_left(session, Undone([*reverted], reverted.steps))
     with reserve_files(session):
         recover(session, project)
         shadow = open_shadow(session, project)
@@ -75,10 +79,22 @@ def _revert(session: Session, cause: str, n: int, project: str | os.PathLike[str
         while True:
             tries -= 1
             try:
-                return _revert_files(session, shadow, cause, n, actor)
+                return _with_files_left(session, _revert_files(session, shadow, cause, n, actor))
             except (NotAsExpected, StoreConflict):
                 if not tries:
                     raise
+
+
+def _with_files_left(session: Session, undone: Undone) -> Undone:
+    """Add what the executions among the steps changed in the project's files that could not be undone or redone."""
+    runs = {step.origin.data.run_id for step in undone.steps if isinstance(step.origin.data, RunFinished)}
+    if not runs:
+        return undone
+    history = read_file_history(session.events(), session.agent_id)
+    ends = [end for run_id, end in history.ends.values() if run_id in runs and end.tool_calls and not end.worktree]
+    left = [path for end in ends for path in (end.files if end.before is None else end.by_others)]
+    is_unsaved = any(end.before is None for end in ends)
+    return replace(undone, left=tuple(dict.fromkeys(left)), is_unsaved=is_unsaved)
 
 
 def _find_steps(session: Session, state: State, cause: str, n: int) -> list[Step]:
