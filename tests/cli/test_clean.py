@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from tests.execute.dags import Dag
+from tests.execute.playing import kill
 from tests.support.executions import scripted
 from tests.support.processes import run
 from tests.support.scripts import bash, turn
@@ -90,6 +94,42 @@ def test_nothing_is_freed_while_a_run_goes_on(headway: Headway, kept_session: Se
         recorder.end("finished", None)
     assert refused.startswith("Error: A run is going on in 'default'")
     headway("clean", "--all", "--yes")
+
+
+def test_what_puts_half_changed_files_right_is_neither_freed_nor_deleted(headway: Headway, repository: Path) -> None:
+    Dag(((), ()), (("one.txt", "two.txt"), ("three.txt",))).open(repository).close()
+    assert kill(repository, "applied")
+    for command in (("clean", "--all"), ("clean", "checkpoints", "--older-than=1h"), ("sessions", "delete", "default")):
+        refused = headway(*command, "--yes", code=1).stderr
+        assert refused.startswith("Error: An execution, rollback or undo was cut off")
+        assert refused.endswith("Put them right with: headway todos execute-all --session=default\n")
+    headway("todos", "execute-all", "--session=default", "--mode=yolo", "--model", scripted(i0=["Done."]), code=1)
+    headway("clean", "--all", "--yes")
+    headway("sessions", "delete", "default", "--yes")
+
+
+def test_checkpoints_into_which_an_execution_still_writes_at_its_end_are_freed(
+    headway: Headway, executed: Path
+) -> None:
+    over, objects = threading.Event(), executed / ".headway/checkpoints/objects"
+    for number in range(3_000):
+        (objects / "info" / f"{number}").touch()
+
+    def write() -> None:
+        number = 0
+        while not over.is_set():
+            number += 1
+            with suppress(OSError):
+                (objects / f"tmp_{number}").touch()
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    try:
+        headway("clean", "checkpoints", "--yes")
+    finally:
+        over.set()
+        thread.join()
+    assert not [*executed.glob(".headway/checkpoints*"), *executed.glob(".headway/removed*")]
 
 
 def test_an_age_that_cannot_be_read_says_how_to_write_it(headway: Headway) -> None:

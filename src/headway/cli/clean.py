@@ -7,6 +7,7 @@ import re
 import stat
 import sys
 from contextlib import suppress
+from secrets import token_hex
 from typing import TYPE_CHECKING
 
 import click
@@ -17,6 +18,7 @@ from headway.core.log import Log
 from headway.core.session import Session
 from headway.core.text import shown
 from headway.project import FILE, headway_folder
+from headway.views.listing import HALF_CHANGED, is_half_changed
 
 if TYPE_CHECKING:
     from headway.core.store import Store
@@ -30,6 +32,7 @@ PARTS = {
 }
 """Folders of `.headway` that can be emptied."""
 _LOG = (FILE, f"{FILE}-wal", f"{FILE}-shm")
+_REMOVED = "removed-"
 _UNITS = {"d": 86_400, "h": 3_600, "w": 7 * 86_400}
 
 
@@ -66,14 +69,17 @@ def clean(
         _show(folder, sizes, as_json=chosen.json)
         return
     store = chosen.store()
-    _refuse_while_running(store)
+    _refuse_while_in_use(store, parts)
     if dry_run:
         _say(chosen, {part: sizes[part] for part in parts}, older_than, "Would free")
         return
     if not yes:
         _confirm(parts, older_than)
     for part in parts:
-        free(part, folder, store, older_than)
+        try:
+            free(part, folder, store, older_than)
+        except OSError as error:
+            raise HeadwayError(f"Not all of the {part} could be freed: {error}. Try again.") from None
     left = measure(folder)
     _say(chosen, {part: max(sizes[part] - left[part], 0) for part in parts}, None, "Freed")
 
@@ -125,7 +131,6 @@ def free(part: str, folder: str, store: Store, older_than: float | None) -> None
 
 
 def _free_files(part: str, folder: str, store: Store, older_than: float | None) -> None:
-    from headway.execute import on_disk
     from headway.execute.git import NoCheckpoints
     from headway.execute.shadow import Shadow
     from headway.execute.thinning import thin_out
@@ -141,7 +146,16 @@ def _free_files(part: str, folder: str, store: Store, older_than: float | None) 
         return
     _remove_worktrees(shadow, place, older_than)
     if part == "checkpoints":  # without them, git in a worktree and the next attempt in it have nothing to work with
-        on_disk.remove(os.path.join(folder, part))
+        _remove_checkpoints(folder)
+
+
+def _remove_checkpoints(folder: str) -> None:
+    """Remove them under another name: the process of an execution that has just ended may still write into them."""
+    from headway.execute import on_disk
+
+    with suppress(FileNotFoundError):
+        os.rename(os.path.join(folder, "checkpoints"), os.path.join(folder, f"{_REMOVED}{token_hex(4)}"))
+    on_disk.remove_within(folder, lambda name: name.startswith(_REMOVED), in_use=True)
 
 
 def _remove_worktrees(shadow: Shadow | None, place: str, older_than: float | None) -> None:
@@ -163,13 +177,16 @@ def _is_older(path: str, older_than: float | None) -> bool:
     return True
 
 
-def _refuse_while_running(store: Store) -> None:
+def _refuse_while_in_use(store: Store, parts: list[str]) -> None:
     for info in store.sessions():
-        run = Session(Log(store, info.name)).run
+        session = Session(Log(store, info.name))
+        run = session.run
         if run is not None and run.goes_on:
             raise HeadwayError(
                 f"A run is going on in '{shown(info.name)}'; stop it, or wait for its end, and try again."
             )
+        if "checkpoints" in parts and is_half_changed(session.state, session.agent_id):
+            raise HeadwayError(f"{HALF_CHANGED} --session={shown(info.name)}")
 
 
 def _confirm(parts: list[str], older_than: float | None) -> None:

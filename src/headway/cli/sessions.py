@@ -18,6 +18,7 @@ from headway.core.session import Session
 from headway.core.store import Store
 from headway.core.text import cut, neutral, shown
 from headway.project import DEFAULT_SESSION, headway_folder
+from headway.views.listing import HALF_CHANGED, is_half_changed
 
 NEW = "new"
 """What stands for a session that is not there yet."""
@@ -138,9 +139,11 @@ def delete(chosen: Chosen, name: str, yes: bool) -> None:
     known_session(store, name)
     if chosen.live is not None and chosen.live.session.name == name:
         raise HeadwayError(f"You are in '{shown(name)}'; go to another session before you delete it.")
-    run = Session(Log(store, name)).run
-    if run is not None and run.goes_on:
+    session = Session(Log(store, name))
+    if session.run is not None and session.run.goes_on:
         raise HeadwayError(f"A run is going on in '{shown(name)}'; stop it before you delete its session.")
+    if is_half_changed(session.state, session.agent_id):
+        raise HeadwayError(f"{HALF_CHANGED} --session={shown(name)}")
     if not yes:
         if not sys.stdin.isatty():
             raise HeadwayError(f"Deleting '{shown(name)}' cannot be undone; say that you mean it with --yes.")
