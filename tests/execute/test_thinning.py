@@ -9,7 +9,7 @@ import pytest
 
 from headway import Session
 from headway.core.errors import NotRunnable
-from headway.execute import roll_back
+from headway.execute import redo, roll_back, undo
 from headway.execute.checkpoint_rules import CheckpointRules
 from headway.execute.shadow import Shadow
 from headway.execute.thinning import forget_session, list_executions, thin_out
@@ -51,6 +51,19 @@ async def test_the_last_executions_can_be_rolled_back_and_older_ones_say_why_not
         roll_back(session, "a")
     assert roll_back(session, "b").files == ("b.txt",)
     assert texts(folder) == {"a.txt": "a\n", "readme.txt": "changed by hand\n"}
+
+
+async def test_an_undo_is_redone_while_its_execution_is_kept_and_an_older_one_says_why_not(folder: Path) -> None:
+    session = await execute_each(folder, "a", "b")
+    undo(session)
+    put(folder, {"readme.txt": "changed by hand\n"})
+    shadow = Shadow(folder, rules=FEW)
+    shadow.snapshot()
+    thin_out(session.store, shadow, at_once=True)
+    with pytest.raises(NotRunnable, match=r"nothing was undone: its checkpoint was thinned out"):
+        undo(session)
+    assert redo(session).files == ("b.txt",)
+    assert texts(folder) == {"a.txt": "a\n", "b.txt": "b\n", "readme.txt": "changed by hand\n"}
 
 
 async def test_thinning_gives_the_room_back(folder: Path) -> None:

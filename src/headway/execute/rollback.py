@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from headway.core.session import Session
     from headway.execute.shadow import Shadow
 
-_THINNED = (
+THINNED = (
     "{}: its checkpoint was thinned out. To keep more from now on, raise the settings keep_executions or keep_days."
 )
 _TRIES = 5
@@ -101,7 +101,7 @@ def diff_todo(session: Session, todo_id: str, *, project: str | os.PathLike[str]
         return ""
     shadow = open_shadow(session, project)
     if shadow.repository.missing(name for pair in pairs for name in pair):
-        raise NotRunnable(_THINNED.format(f"What '{shown(todo_id, 40)}' changed cannot be shown"))
+        raise NotRunnable(THINNED.format(f"What '{shown(todo_id, 40)}' changed cannot be shown"))
     return "".join(shadow.diff(before, after) for before, after in pairs)
 
 
@@ -136,7 +136,7 @@ def _reverse(
     missing = shadow.repository.missing(name for change in changes for name in (change.before, change.after))
     thinned = [change for change in changes if not missing.isdisjoint((change.before, change.after))]
     if any(change.todo_id == todo_id for change in thinned):
-        raise NotRunnable(_THINNED.format(f"'{shown(todo_id, 40)}' cannot be rolled back"))
+        raise NotRunnable(THINNED.format(f"'{shown(todo_id, 40)}' cannot be rolled back"))
     changes = [change for change in changes if change not in thinned]
     tries = _TRIES
     while True:
@@ -238,7 +238,7 @@ def _read_kept(session: Session, todo_id: str, project: str | os.PathLike[str] |
         if os.path.isdir(folder):
             is_under_way = session.todo_list.items[todo_id].status is Status.IN_PROGRESS
             state = "is being worked on" if is_under_way else "was cut off; its files are"
-            raise NotRunnable(f"{name} {state} in {last.worktree}, where git diff shows what it changed.")
+            raise NotRunnable(f"{name} {state} in {last.worktree}, where git status and git diff show what it changed.")
     executed = session.run.executed.get(todo_id) if session.run is not None else None
     if executed is None or not executed.newest:
         raise NotRunnable(f"{name} was not executed in this session, was cut off, or was rolled back.")

@@ -343,7 +343,9 @@ class Shadow:
     def list_unsaved(self, commit: str, paths: Sequence[str]) -> list[str]:
         """Return those of the paths that a commit does not have."""
         with self._told("read a checkpoint"):
-            there = set(paths_in(self._git.run("ls-tree", "-z", "--name-only", commit, "--", *paths)))
+            there = set(
+                paths_in(self._git.run("--literal-pathspecs", "ls-tree", "-z", "--name-only", commit, "--", *paths))
+            )
         return [path for path in paths if path not in there]
 
     def removed(self, before: str, after: str) -> list[str]:

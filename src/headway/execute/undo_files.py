@@ -14,14 +14,14 @@ from headway.core.batch_events import FilesReverted, ItemMerging, ItemRolledBack
 from headway.core.batches import Executed, execution_record, read_executed
 from headway.core.changes import Revert
 from headway.core.clock import now
-from headway.core.errors import FilesChanged, StoreConflict
+from headway.core.errors import FilesChanged, NotRunnable, StoreConflict
 from headway.core.file_history import FileHistory, read_file_history
 from headway.core.model import PERSON
 from headway.core.run_events import RunFinished
 from headway.core.text import some
 from headway.core.undo import find_steps
 from headway.execute.recover_files import open_shadow, record_change, recover, reserve_files, settle_change
-from headway.execute.rollback import reverse_changes
+from headway.execute.rollback import THINNED, reverse_changes
 from headway.execute.shadow import FilesChanged as NotAsExpected
 
 if TYPE_CHECKING:
@@ -195,16 +195,26 @@ class _Reversals:
 
     def _reverse(self, versions: Collection[int], saved: str) -> str:
         changes = [self._history.changes[version] for version in versions]
+        self._refuse_missing(*(name for change in changes for name in (change.before, change.after)))
         target, conflicts, blocked = reverse_changes(self._shadow, saved, changes)
         if blocked is not None:
             raise self._conflict(conflicts, blocked.version, versions)
         return target
 
     def _merge(self, since: int, base: str, ours: str, theirs: str) -> str:
+        self._refuse_missing(base, theirs)
         merged, conflicts = self._shadow.merge(base, ours, theirs)
         if merged is None:
             raise self._conflict(conflicts, since)
         return merged
+
+    def _refuse_missing(self, *commits: str) -> None:
+        if self._shadow.repository.missing(commits):
+            raise NotRunnable(THINNED.format(f"The files cannot be changed back, so nothing was {self._done}"))
+
+    @property
+    def _done(self) -> str:
+        return "undone" if self._cause == "undo" else "redone"
 
     def _conflict(self, files: Sequence[str], since: int, besides: Collection[int] = ()) -> FilesChanged:
         items = dict.fromkeys(
@@ -215,7 +225,6 @@ class _Reversals:
             and not set(files).isdisjoint(self._shadow.changed(change.before, change.after))
         )
         by = f"by {some([*items])}" if items else "by someone else"
-        done = "undone" if self._cause == "undo" else "redone"
         return FilesChanged(
-            f"Nothing was {done}: the same places of {some(files)} were changed later, {by}.", files, [*items]
+            f"Nothing was {self._done}: the same places of {some(files)} were changed later, {by}.", files, [*items]
         )
