@@ -125,10 +125,11 @@ def _made_of_all(session: Session, change: AnyChange) -> dict[str, Any]:
             written = session.drop(change.id)
         case Undo():
             from headway.execute import redo, undo
-            from headway.views.undone import file_lines, undone_lines
+            from headway.views.undone import file_lines, left_lines, undone_lines
 
             undone = (undo if change.kind == "undo" else redo)(session, change.n)
-            return {"did": [*undone_lines(undone.steps), *file_lines(undone.files, undone.removed)]}
+            left = left_lines(undone.left, is_unsaved=undone.is_unsaved)
+            return {"did": [*undone_lines(undone.steps), *file_lines(undone.files, undone.removed), *left]}
         case Clear():
             written = session.clear()
         case PlanToTodos():
