@@ -88,6 +88,16 @@ def test_once_the_item_is_dropped_what_had_come_of_it_is_gone_too(tmp_path: Path
 
 
 @pytest.mark.parametrize("place", ["applying", "applied"])
+def test_an_undo_of_something_else_puts_right_what_was_cut_off_and_names_the_files(tmp_path: Path, place: str) -> None:
+    session = killed_at(tmp_path, place)
+    session.update("i1", status="cancelled")
+    assert "settled first, in one.txt" in undo(session).recovery
+    assert texts(tmp_path) == OLD
+    assert (states(session), undo(session).recovery) == ({"i0": "pending", "i1": "pending"}, "")
+    sound(session)
+
+
+@pytest.mark.parametrize("place", ["applying", "applied"])
 def test_once_a_person_has_completed_the_item_all_of_it_comes_and_can_be_rolled_back(
     tmp_path: Path, place: str
 ) -> None:

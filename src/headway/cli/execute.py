@@ -16,6 +16,7 @@ from headway.cli.require_evidence import EvidenceCommand, require_evidence_optio
 from headway.core.errors import HeadwayError, NotRunnable
 from headway.core.model import FINISHED
 from headway.core.text import shown
+from headway.views.listing import is_half_changed
 from headway.views.terminal import visible
 
 if TYPE_CHECKING:
@@ -100,6 +101,7 @@ def _execute(chosen: Chosen, wanted: Execution) -> None:
         click.echo(f"Note: {notice}", err=True)
     wanted = replace(wanted, model=chosen.model)
     if wanted.only is None and not chosen.json and all(todo.status in FINISHED for todo in session.todos):
+        _settle_files(chosen, session)
         click.echo("No pending todos")
         print_open_elsewhere(session)
         return
@@ -116,7 +118,19 @@ def _execute_here(chosen: Chosen, wanted: Execution) -> None:
             "Only the list of the open session can be executed here: go to another one with /session, or use a shell."
         )
     _refuse_unready(chosen, chosen.live.session, wanted)
+    if wanted.only is None and all(todo.status in FINISHED for todo in chosen.live.session.todos):
+        _settle_files(chosen, chosen.live.session)
     chosen.live.execute(replace(wanted, model=click.get_current_context().params.get("model")))
+
+
+def _settle_files(chosen: Chosen, session: Session) -> None:
+    """Put right what a killed process left half changed, though nothing is to be executed."""
+    if not is_half_changed(session.state, session.agent_id):
+        return
+    from headway.execute.recover_files import describe_recovery, recover_before_execution
+
+    if recovery := describe_recovery(recover_before_execution(session, chosen.folder())):
+        click.echo(visible(recovery))
 
 
 def _refuse_unready(chosen: Chosen, session: Session, wanted: Execution) -> None:

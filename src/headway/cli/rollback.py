@@ -37,13 +37,16 @@ def rollback(chosen: Chosen, todo_id: str, with_later: bool) -> None:
         raise FilesChanged(f"{error} {_advice(chosen, todo_id, error.items)}", error.files, error.items) from None
     if chosen.json:
         record = {"files": done.files, "removed": done.removed, "with_later": done.with_later, "left": done.left}
-        print_json({"id": todo_id, **record, "saved": done.saved, "dependents": done.dependents})
+        more = {"saved": done.saved, "dependents": done.dependents, "recovery": done.recovery}
+        print_json({"id": todo_id, **record, **more})
         return
     click.echo(
         f"✅ Rolled back {shown(todo_id, 40)} → pending{'' if done.files else ' (nothing of it is in your files)'}"
     )
     for line in file_lines(done.files, done.removed):
         click.echo(f"   {line}")
+    if done.recovery:
+        click.echo(visible(done.recovery))
     if done.with_later:
         click.echo(f"Rolled back with it, and pending again: {_ids(done.with_later)}")
     if done.left:

@@ -213,11 +213,12 @@ def redo(chosen: Chosen, n: int) -> None:
 
 
 def _print_undone(chosen: Chosen, session: Session, undone: Undone, did: str, opposite: str) -> None:
+    from headway.views.terminal import visible
     from headway.views.undone import file_lines, left_lines, name_step, undone_lines
 
     steps = undone.steps
     if chosen.json:
-        files = {name: list(getattr(undone, name)) for name in ("files", "removed", "left")}
+        files = {name: getattr(undone, name) for name in ("files", "removed", "left", "recovery")}
         print_json({**list_record(session), "steps": [name_step(step) for step in steps], **files})
         return
     number = "1 change" if len(steps) == 1 else f"{len(steps)} changes"
@@ -225,6 +226,8 @@ def _print_undone(chosen: Chosen, session: Session, undone: Undone, did: str, op
     left = left_lines(undone.left, is_unsaved=undone.is_unsaved)
     for line in (*undone_lines(steps), *file_lines(undone.files, undone.removed), *left):
         click.echo(f"   {line}")
+    if undone.recovery:
+        click.echo(visible(undone.recovery))
     click.echo(counts_line(session.todos))
 
 

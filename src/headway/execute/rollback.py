@@ -17,7 +17,7 @@ from headway.core.errors import FilesChanged, NotRunnable, TodoNotFound
 from headway.core.file_history import FileChange, read_file_history
 from headway.core.model import PERSON, Status
 from headway.core.text import shown, some
-from headway.execute.recover_files import open_shadow, record_change, recover, reserve_files
+from headway.execute.recover_files import describe_recovery, open_shadow, record_change, recover, reserve_files
 from headway.execute.shadow import FilesChanged as NotAsExpected
 from headway.project import project_of
 
@@ -48,6 +48,8 @@ class RolledBack:
     """The commit that has the files as they were until now."""
     dependents: tuple[str, ...]
     """Completed items that were done on top of it."""
+    recovery: str = ""
+    """Which files changed besides, because changes that a killed process had begun were settled first."""
 
 
 def roll_back(
@@ -69,7 +71,7 @@ def roll_back(
             _refuse_unknown(session, todo_id, own)
             chosen, rolled = _reverse(session, todo_id, changes, project, with_later=with_later)
         else:
-            chosen, rolled = (), ItemRolledBack(todo_id, recovered[todo_id].files)
+            chosen, rolled = (), ItemRolledBack(todo_id, recovered.pop(todo_id).files)
         session.log.change(lambda state: RollBack(session.agent_id, PERSON, now(), rolled))
         if rolled.saved is not None and rolled.after is not None:
             open_shadow(session, project).forget_change(rolled.saved, rolled.after)
@@ -80,7 +82,8 @@ def roll_back(
         if todo.status is Status.COMPLETED and todo.id not in gone and not gone.isdisjoint(todo.depends_on)
     ]
     left = tuple(dict.fromkeys(path for change in own for path in change.by_others))
-    return RolledBack(rolled.files, rolled.removed, rolled.with_later, left, rolled.saved, tuple(dependents))
+    recovery = describe_recovery(recovered)
+    return RolledBack(rolled.files, rolled.removed, rolled.with_later, left, rolled.saved, tuple(dependents), recovery)
 
 
 def diff_todo(session: Session, todo_id: str, *, project: str | os.PathLike[str] | None = None) -> str:

@@ -14,15 +14,23 @@ from headway.core.batch_events import FilesReverted, ItemMerging, ItemRolledBack
 from headway.core.batches import Executed, execution_record, read_executed
 from headway.core.changes import Revert
 from headway.core.clock import now
-from headway.core.errors import FilesChanged, NotRunnable, StoreConflict
+from headway.core.errors import FilesChanged, NothingToUndo, NotRunnable, StoreConflict
 from headway.core.file_history import FileHistory, read_file_history
 from headway.core.model import PERSON
 from headway.core.run_events import RunFinished
 from headway.core.text import some
 from headway.core.undo import find_steps
-from headway.execute.recover_files import open_shadow, record_change, recover, reserve_files, settle_change
+from headway.execute.recover_files import (
+    describe_recovery,
+    open_shadow,
+    record_change,
+    recover,
+    reserve_files,
+    settle_change,
+)
 from headway.execute.rollback import THINNED, reverse_changes
 from headway.execute.shadow import FilesChanged as NotAsExpected
+from headway.views.listing import is_half_changed
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -52,6 +60,8 @@ class Undone:
     """Files that changed during the executions it undid or redid, and that are as they were."""
     is_unsaved: bool = False
     """Whether such an execution had saved no files, so that nothing is known besides what its file tools wrote."""
+    recovery: str = ""
+    """Which files changed besides, because changes that a killed process had begun were settled first."""
 
 
 def undo(session: Session, n: int = 1, *, project: str | os.PathLike[str] | None = None, actor: str = PERSON) -> Undone:
@@ -68,21 +78,41 @@ def redo(session: Session, n: int = 1, *, project: str | os.PathLike[str] | None
 
 
 def _revert(session: Session, cause: str, n: int, project: str | os.PathLike[str] | None, actor: str) -> Undone:
-    steps = _find_steps(session, session.state, cause, n)
-    if not any(step.files for step in steps):
-        reverted = (session.undo if cause == "undo" else session.redo)(n, actor=actor)
-        return _with_files_left(session, Undone([*reverted], reverted.steps))
+    if not is_half_changed(session.state, session.agent_id) and not _has_files(session, cause, n):
+        return _revert_list(session, cause, n, actor)
     with reserve_files(session):
-        recover(session, project)
-        shadow = open_shadow(session, project)
-        tries = _TRIES
-        while True:
-            tries -= 1
-            try:
-                return _with_files_left(session, _revert_files(session, shadow, cause, n, actor))
-            except (NotAsExpected, StoreConflict):
-                if not tries:
-                    raise
+        recovery = describe_recovery(recover(session, project))
+        try:
+            if not _has_files(session, cause, n):
+                undone = _revert_list(session, cause, n, actor)
+            else:
+                undone = _revert_with_files(session, cause, n, project, actor)
+        except NothingToUndo as error:
+            raise NothingToUndo(f"{error} {recovery}".strip()) from None
+    return replace(undone, recovery=recovery)
+
+
+def _has_files(session: Session, cause: str, n: int) -> bool:
+    return any(step.files for step in _find_steps(session, session.state, cause, n))
+
+
+def _revert_list(session: Session, cause: str, n: int, actor: str) -> Undone:
+    reverted = (session.undo if cause == "undo" else session.redo)(n, actor=actor)
+    return _with_files_left(session, Undone([*reverted], reverted.steps))
+
+
+def _revert_with_files(
+    session: Session, cause: str, n: int, project: str | os.PathLike[str] | None, actor: str
+) -> Undone:
+    shadow = open_shadow(session, project)
+    tries = _TRIES
+    while True:
+        tries -= 1
+        try:
+            return _with_files_left(session, _revert_files(session, shadow, cause, n, actor))
+        except (NotAsExpected, StoreConflict):
+            if not tries:
+                raise
 
 
 def _with_files_left(session: Session, undone: Undone) -> Undone:

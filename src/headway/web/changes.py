@@ -128,8 +128,8 @@ def _made_of_all(session: Session, change: AnyChange) -> dict[str, Any]:
             from headway.views.undone import file_lines, left_lines, undone_lines
 
             undone = (undo if change.kind == "undo" else redo)(session, change.n)
-            left = left_lines(undone.left, is_unsaved=undone.is_unsaved)
-            return {"did": [*undone_lines(undone.steps), *file_lines(undone.files, undone.removed), *left]}
+            more = [*left_lines(undone.left, is_unsaved=undone.is_unsaved), *filter(None, [undone.recovery])]
+            return {"did": [*undone_lines(undone.steps), *file_lines(undone.files, undone.removed), *more]}
         case Clear():
             written = session.clear()
         case PlanToTodos():
