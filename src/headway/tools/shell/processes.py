@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from headway.tools.secrets import redacted
 from headway.tools.shell import keeper
@@ -53,20 +54,26 @@ async def run_command(
     watch = _Watch(take)
     interrupted = ended_well = False
     try:
-        transport, _ = await asyncio.get_running_loop().subprocess_exec(
-            lambda: watch,
-            *(sys.executable, "-I", "-S", "-X", "utf8", keeper.__file__, str(seconds)),
-            *(*_shell(environ), command.encode()),
-            cwd=folder,
-            env=environ,
-            start_new_session=True,
+        starting = asyncio.ensure_future(
+            asyncio.get_running_loop().subprocess_exec(
+                lambda: watch,
+                *(sys.executable, "-I", "-S", "-X", "utf8", keeper.__file__, str(seconds)),
+                *(*_shell(environ), command.encode()),
+                cwd=folder,
+                env=environ,
+                start_new_session=True,
+            )
         )
+        # Cancelled in the middle, it would kill the keeper alone, and wait for the command to end by itself.
+        interrupted = await _settled(starting, _SLACK)
+        transport, _ = await starting
         try:
-            await asyncio.wait([watch.exited], timeout=seconds + _SLACK)
+            if not interrupted:
+                await asyncio.wait([watch.exited], timeout=seconds + _SLACK)
         finally:
             if (control := transport.get_pipe_transport(0)) is not None:
                 control.close()
-            interrupted = await _settled(watch.exited, _SLACK)
+            interrupted |= await _settled(watch.exited, _SLACK)
             interrupted |= await _settled(watch.closed, _DRAIN)
             transport.close()
             interrupted |= await _settled(watch.closed, _DRAIN)
@@ -129,7 +136,7 @@ def _shell(environ: Mapping[str, str]) -> list[str]:
     return ["/bin/sh", "-c"] if bash is None else [bash, "--noprofile", "--norc", "-c"]
 
 
-async def _settled(future: asyncio.Future[None], seconds: float) -> bool:
+async def _settled(future: asyncio.Future[Any], seconds: float) -> bool:
     """Waits, even when cancelled, since what is under way has to be ended first. Whether it was cancelled."""
     loop = asyncio.get_running_loop()
     until = loop.time() + seconds
