@@ -245,11 +245,11 @@ def _read_kept(session: Session, todo_id: str, project: str | os.PathLike[str] |
     executed = session.run.executed.get(todo_id) if session.run is not None else None
     if executed is None or not executed.newest:
         raise NotRunnable(f"{name} was not executed in this session, was cut off, or was rolled back.")
-    if isinstance(last, ItemStarted) and last.in_place:
+    if isinstance(last, ItemStarted) and last.in_place and session.todo_list.items[todo_id].status is Status.PENDING:
         raise NotRunnable(f"It is not known what {name} changed: it was cut off in the project's own files.")
     if not isinstance(last, ItemFinished):
         return []
-    if last.before is None and last.tool_calls:
+    if last.before is None and last.tool_calls and last.worktree is None:
         changed = f" It changed: {some(last.files)}." if last.files else ""
         raise NotRunnable(f"What {name} changed cannot be shown: no files were saved when it was executed.{changed}")
     return [(last.before, last.kept)] if last.before is not None and last.kept is not None else []

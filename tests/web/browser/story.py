@@ -133,6 +133,7 @@ class Story:
         finished = batch.ItemFinished(
             self.ids["stuck"], work.agent, 1, "blocked", word("reason"), text=word("last words")
         )
+        finished.worktree = ".headway/worktrees/1"
         finished.files, finished.tool_calls, finished.failed_calls, finished.seconds = (word("its file"),), 2, 1, 61.0
         shown = Evidence(EvidenceLevel.REPORTED)
         self.main.change(FinishItem(MAIN_AGENT, EXECUTOR, now(), self.main.id, finished, shown))
