@@ -52,6 +52,20 @@ def test_a_check_that_an_agent_sets_from_a_command_is_not_a_persons(project: Pat
     assert "Nobody has approved these checks" in run("todos", "verify").err
 
 
+def test_an_agent_cannot_change_the_check_of_what_it_works_on(project: Path) -> None:
+    run("todos", "add", "Make it", "--verify", "test -f made")
+    run("todos", "update", "t1", "in_progress")
+    run_to_end(headway("todos", "edit", "t1", "--verify", "true", env={"HEADWAY_CALL": "1"}))
+    assert api.open(project).todo_list.items["t1"].verify == "test -f made"
+    run("todos", "edit", "t1", "--verify", "test -d made")
+    assert api.open(project).todo_list.items["t1"].verify == "test -d made"
+
+
+def test_what_a_failed_check_printed_is_shown_line_by_line(project: Path) -> None:
+    run("todos", "add", "Make it", "--verify", "printf 'one\\ntwo\\n'; false")
+    assert run("todos", "verify").out.endswith("\n    one\n    two\n")
+
+
 def test_in_python_the_check_of_a_todo_is_run_too(project: Path) -> None:
     session = api.open(project)
     session.add("Make it", verify="test -f made")

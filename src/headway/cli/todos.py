@@ -11,7 +11,7 @@ from headway.cli.options import Chosen, HelpfulGroup, StatusType, common, comple
 from headway.cli.output import list_record, named, print_open_elsewhere, print_todo, print_written, quoted
 from headway.cli.rollback import diff_item, rollback
 from headway.cli.transfer import export_todos, import_todos
-from headway.cli.verify import remember_typed_check
+from headway.cli.verify import actor_of_check, remember_typed_check
 from headway.cli.verify import verify as verify_todos
 from headway.core.codec import event_dict, todo_dict
 from headway.core.model import Priority, Status
@@ -146,7 +146,7 @@ def edit(
         )
     session = chosen.open()
     remember_typed_check(chosen, verify)
-    todo = session.update(todo_id, **fields)
+    todo = session.update(todo_id, actor=actor_of_check(verify), **fields)
     print_todo(chosen, session, todo, f"✅ Changed {quoted(todo)}")
 
 

@@ -11,6 +11,7 @@ import click
 from headway.cli.options import Chosen, common, complete_ids, print_json
 from headway.core.codec import todo_dict
 from headway.core.errors import HeadwayError
+from headway.core.model import MODEL
 from headway.core.text import neutral_lines, shown
 from headway.views.evidence_words import level_word
 from headway.views.terminal import visible
@@ -29,6 +30,11 @@ def remember_typed_check(chosen: Chosen, check: str | None) -> None:
     from headway.settings.approved_checks import approve_checks
 
     approve_checks(chosen.folder(), [check])
+
+
+def actor_of_check(check: str | None) -> str | None:
+    """Return who sets a check: the model where its command does, which may not while the item is worked on."""
+    return MODEL if check is not None and os.environ.get(IN_A_CALL) else None
 
 
 @click.command()
@@ -92,5 +98,5 @@ def _lines(todo: Todo) -> list[str]:
         word = f" · {level_word(evidence.level)}" if todo.status == "completed" else ""
         why = f" ({visible(shown(evidence.note, 200))})" if evidence.note else ""
         return [f"✅ {name}: passed in {evidence.seconds:.1f} s{word}{why}: {check}"]
-    output = visible(neutral_lines(evidence.output or ""))
-    return [f"❌ {name}: exit code {evidence.exit_code}: {check}", *(f"    {line}" for line in output.splitlines())]
+    lines = [f"    {visible(line)}" for line in neutral_lines(evidence.output or "").splitlines()]
+    return [f"❌ {name}: exit code {evidence.exit_code}: {check}", *lines]
