@@ -108,6 +108,41 @@ async def test_whoever_changes_the_files_of_a_check_is_not_verified(folder: Path
     assert shown(session) == ("command_ok", "check changed: tests/check_calc.py")
 
 
+@pytest.mark.parametrize(
+    "first",
+    [[puts("tests/check_calc.py", "")], [sets("in_progress"), puts("tests/check_calc.py", ""), sets("pending")]],
+)
+async def test_what_was_changed_before_work_on_a_todo_began_counts_as_well(folder: Path, first: list[Turn]) -> None:
+    session = checked(folder)
+    await work(session, *first, sets("in_progress"), puts("other.py", "x"), sets("completed"))
+    assert shown(session) == ("command_ok", "check changed: tests/check_calc.py")
+
+
+async def test_tests_that_another_todo_was_about_may_have_been_changed(folder: Path) -> None:
+    session = checked(folder)
+    session.add("Write the test", id="b")
+    tests = [sets("in_progress", "b"), puts("tests/check_calc.py", f"{TEST}# more"), sets("completed", "b")]
+    await work(session, *tests, sets("in_progress"), puts("calc.py", GOOD), sets("completed"))
+    assert shown(session) == ("verified", None)
+
+
+async def test_a_test_that_restores_itself_verifies_nothing(folder: Path) -> None:
+    session = checked(folder)
+    (folder.parent / "before").write_text(TEST)
+    weaker = f"open(__file__, 'w').write(open('{folder.parent / 'before'}').read())"
+    await work(
+        session, sets("in_progress"), puts("tests/check_calc.py", weaker), puts("new.py", "x"), sets("completed")
+    )
+    assert shown(session) == ("pending", None), "it ran once more, and failed"
+
+
+async def test_code_that_breaks_itself_when_it_is_checked_is_checked_again(folder: Path) -> None:
+    session = checked(folder)
+    code = f"{GOOD}open(__file__, 'w').write({BAD!r})"
+    await work(session, sets("in_progress"), puts("calc.py", code), *[sets("completed")] * 3)
+    assert shown(session) == ("reported", "the check failed")
+
+
 async def test_a_check_that_passes_without_any_work_verifies_nothing(folder: Path) -> None:
     (folder / "calc.py").write_text(GOOD)
     session = checked(folder)

@@ -141,9 +141,39 @@ async def test_a_check_for_a_new_file_is_passed_by_making_it(folder: Path) -> No
 
 
 async def test_a_check_that_failed_before_verifies_work_that_changed_no_file(folder: Path) -> None:
+    built = folder.parent / "built"
+    session = checked(folder, f"test -f {built}")
+    await go(session, model(a=[bash(f"touch {built}"), "Done."]), in_place=True)
+    assert shown(session) == ("verified", None)
+
+
+@pytest.mark.parametrize(
+    ("do", "names"),
+    [
+        (
+            f"echo impl.py >> .git/info/exclude; mkdir -p node_modules; echo '{GOOD.strip()}' > node_modules/impl.py;"
+            "printf 'import sys; sys.path.append(\"node_modules\")\\nfrom impl import add\\n' > calc.py",
+            "node_modules/",
+        ),
+        (f"echo impl.py >> .gitignore; echo '{GOOD.strip()}' > impl.py", "impl.py"),
+        (f"mkdir impl; git init -q impl; echo '{GOOD.strip()}' > impl/__init__.py", "impl/"),
+        (f"echo '{GOOD.strip()}' > ../impl.py; ln -s ../impl.py impl.py", "impl.py"),
+    ],
+)
+async def test_what_passes_only_with_files_that_do_not_come_into_the_project_is_not_verified(
+    folder: Path, do: str, names: str
+) -> None:
+    (folder / "calc.py").write_text("from impl import add\n")
+    session = checked(folder)
+    await go(session, model(a=[bash(f"{do}; echo more >> README.md"), "Done."]))
+    note = f"the check fails in the project, where this is missing or different: {names}"
+    assert shown(session) == ("command_ok", note)
+
+
+async def test_ignored_files_beside_the_work_do_not_keep_it_from_being_verified(folder: Path) -> None:
     (folder / ".gitignore").write_text("built\n")
-    session = checked(folder, "test -f built")
-    await go(session, model(a=[bash("touch built"), "Done."]))
+    session = checked(folder)
+    await go(session, model(a=[bash("touch built"), puts("calc.py", GOOD), "Done."]))
     assert shown(session) == ("verified", None)
 
 
@@ -288,6 +318,25 @@ async def test_broken_code_is_never_verified_by_way_of_an_editable_install(tmp_p
     mended = [puts("src/calc/__init__.py", f"{GOOD}# mended"), bash(check), "Done."]
     await go(session, model(a=mended))
     assert shown(session) == ("verified", None)
+
+
+@pytest.mark.parametrize("path", ["bin/python", "lib/python9.9/site-packages/any.pth"])
+async def test_whoever_changes_the_environment_of_a_check_is_not_verified(tmp_path: Path, path: str) -> None:
+    folder = tmp_path / "work"
+    check = environment(folder, "path")
+    (folder / ".venv/lib/python9.9/site-packages").mkdir(parents=True, exist_ok=True)
+    approve_checks(folder, [check])
+    session = opened(folder, [{"id": "a", "content": "Mend it", "verify": check}])
+    await go(
+        session,
+        model(
+            a=[
+                bash(f"rm -f .venv/{path}; printf '#!/bin/sh\\n' > .venv/{path}; chmod +x .venv/{path}; echo >> x"),
+                "Done.",
+            ]
+        ),
+    )
+    assert shown(session) == ("command_ok", f"check changed: .venv/{path}")
 
 
 @pytest.mark.parametrize("check", ["cd {folder} && PYTHONPATH=src {python} check.py", "PYTHONPATH=.venv {check}"])

@@ -7,6 +7,7 @@ with what they showed. A check that fails is the call's answer.
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -52,6 +53,8 @@ class RunChecks:
         self._declared: dict[str, str] = {}
         """Todo → its check as it was when the run began."""
         self._starts: dict[str, _Start] = {}
+        self._others: defaultdict[str, set[str]] = defaultdict(set)
+        """Todo → other todos that were worked on since its files were noted."""
         self._working: set[str] = set()
         """Todos that were in progress when the list was last looked at."""
         self._finished: set[str] = set()
@@ -79,6 +82,8 @@ class RunChecks:
         finished = {todo.id for todo in items.values() if todo.status in FINISHED}
         # A todo that is completed without ever being in progress was begun when the one before it ended.
         anew = finished != self._finished
+        for todo_id in self._starts:
+            self._others[todo_id] |= working - {todo_id}
         begins = [
             todo
             for todo in items.values()
@@ -86,13 +91,17 @@ class RunChecks:
             and todo.id not in finished
             and (
                 todo.id not in self._starts
-                or (todo.id in working and todo.id not in self._working)
+                or self._begins_after_others(todo.id, working)
                 or (anew and todo.id not in working)
             )
         ]
         self._working, self._finished = working, finished
         if begins:
             await asyncio.to_thread(self._note, begins)
+
+    def _begins_after_others(self, todo_id: str, working: set[str]) -> bool:
+        """Whether work on it begins now, after work on another todo; what was changed without one counts as its own."""
+        return todo_id in working and todo_id not in self._working and bool(self._others[todo_id])
 
     def _note(self, todos: list[Todo]) -> None:
         tree = read_tree(self._folder)
@@ -102,6 +111,8 @@ class RunChecks:
             # Reading a check's files again is only worth while when work on it begins.
             again = known is None or known.check != check or todo.id in self._working
             files = read_check_files(check, self._folder) if again or known is None else known.files
+            if again:
+                self._others[todo.id] = set()
             self._starts[todo.id] = _Start(check, files, tree)
 
     async def complete(
@@ -132,7 +143,9 @@ class RunChecks:
         tree = await asyncio.to_thread(read_tree, self._folder)
         start = self._starts.get(todo_id) or _Start(check, read_check_files(check, self._folder), tree)
         changed = changed_since(start.tree, tree)
-        result = await self._runner.run(check, self._folder, files=changed, report=report)
+        own = start.files
+        weakened = await asyncio.to_thread(changed_check_files, own, check, self._folder)
+        result = await self._runner.run_until_settled(check, self._folder, files=changed, report=report)
         if not result.passed:
             failures = self._failures[todo_id] = self._failures.get(todo_id, 0) + 1
             if failures <= self._tries:
@@ -147,7 +160,8 @@ class RunChecks:
                 "the check failed",
             )
             return None
-        weakened = await asyncio.to_thread(changed_check_files, start.files, check, self._folder)
+        # Once more: the check itself runs code that the model wrote.
+        weakened = weakened or await asyncio.to_thread(changed_check_files, own, check, self._folder)
         evidence = judge_check(
             result,
             weakened=weakened,

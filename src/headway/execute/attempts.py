@@ -16,6 +16,7 @@ from headway.core.batch_changes import FinishItem, StartItem
 from headway.core.batch_events import ItemFinished, ItemMerging, ItemStarted
 from headway.core.clock import now
 from headway.core.errors import HeadwayError, NotRunnable, TodoNotFound
+from headway.core.evidence import EvidenceLevel
 from headway.core.model import EXECUTOR, Status, Todo
 from headway.core.run_events import ToolFinished, Usage
 from headway.core.text import shown
@@ -23,6 +24,7 @@ from headway.execute.prompt import Result, item_prompt
 from headway.execute.worker import Means, Outcome, attempt
 from headway.execute.workspaces import FileChanges
 from headway.project import FOLDER
+from headway.tools.checks.judge_check import name_files
 from headway.tools.files.writing import WRITES
 from headway.tools.threads import quiet
 
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
     from headway.agent.config import LoopConfig
     from headway.agent.recorder import Recorder
     from headway.core.session import Session
-    from headway.execute.item_checks import ItemChecks
+    from headway.execute.item_checks import ItemCheck, ItemChecks
     from headway.execute.recover_files import Settled
     from headway.execute.workspaces import Workspace, Workspaces
 
@@ -277,6 +279,8 @@ class Attempts:
         """
         if outcome.check is None or outcome.status is not Status.COMPLETED or one.unwanted or changes.conflicts:
             return outcome, changes
+        if not outcome.check.in_project:
+            return await self._check_without_copies(outcome, outcome.check, changes), changes
         try:
             verdict = await outcome.check.run_in_project()
             if not verdict.failure:
@@ -296,6 +300,23 @@ class Attempts:
             return replace(outcome, status=Status.BLOCKED, reason=reason), changes
         nothing = replace(changes, after=changes.before, files=(), removed=(), kept=changes.kept)
         return replace(outcome, status=Status.BLOCKED, reason=reason, evidence=None), nothing
+
+    async def _check_without_copies(self, outcome: Outcome, check: ItemCheck, changes: FileChanges) -> Outcome:
+        """Have a check that passed in a worktree pass in the project too if not all of the work came there."""
+        evidence, project = outcome.evidence, self._workspaces.project
+        if evidence is None or evidence.level is not EvidenceLevel.VERIFIED:
+            return outcome
+        links = [path for path in changes.files if os.path.islink(os.path.join(project, path))]
+        if not changes.has_only_copy and not links:
+            return outcome
+        try:
+            if (await check.run_in_project()).passed:
+                return outcome
+            files = name_files([*(path for path in changes.not_merged if not os.path.isabs(path)), *links])
+            note = f"the check fails in the project, where this is missing or different: {files}"
+        except (HeadwayError, OSError) as error:
+            note = f"the check could not be run in the project: {error}"
+        return replace(outcome, evidence=replace(evidence, level=EvidenceLevel.COMMAND_OK, note=note))
 
     def _written_files(self, agent: str, version: int) -> frozenset[str]:
         """Return the files that an attempt's own file tools wrote."""

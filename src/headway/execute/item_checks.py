@@ -20,10 +20,9 @@ from headway.execute.linked_environments import (
     read_environments,
     variables_for,
 )
-from headway.tools.checks.check_command import can_fail
+from headway.tools.checks.check_command import CHANGED_FILES, can_fail
 from headway.tools.checks.check_files import CheckFiles, changed_check_files, read_check_files
 from headway.tools.checks.judge_check import judge_check
-from headway.tools.checks.run_check import CHANGED_FILES
 
 if TYPE_CHECKING:
     from headway.agent.check_approvals import CheckApprovals
@@ -106,7 +105,7 @@ class ItemChecks:
         if is_own and await self._approvals.ask([check]):
             one.note = self._approvals.explain(check)
             return one
-        one.before = await asyncio.to_thread(read_check_files, one.local_check, workspace.folder)
+        one.before = await asyncio.to_thread(read_check_files, one.local_check, workspace.folder, variables)
         if is_own and not workspace.name:  # in the project's own files, nothing can be looked at later as it was
             one.failed_before = not (await self.run(check, workspace.folder, (), variables)).passed
         return one
@@ -125,6 +124,11 @@ class ItemChecks:
 
     async def run(self, check: str, folder: str, files: Iterable[str], variables: Mapping[str, str]) -> CheckResult:
         return await self._runner.run(check, folder, files=files, variables=variables)
+
+    async def run_until_settled(
+        self, check: str, folder: str, files: Sequence[str], variables: Mapping[str, str]
+    ) -> CheckResult:
+        return await self._runner.run_until_settled(check, folder, files=files, variables=variables)
 
     async def failed_on(self, check: str, checkpoint: str | None, files: Sequence[str]) -> bool | None:
         """Return whether a check fails on a checkpoint; None where that cannot be found out."""
@@ -213,10 +217,10 @@ class ItemCheck:
         changed = await self._changed_by_attempt()
         if CHANGED_FILES in self.check and not changed:
             return replace(NO_CHECK, note="the check is about changed files, and none was changed")
-        weaker = partial(changed_check_files, self.before, self.local_check, self.workspace.folder)
+        weaker = partial(changed_check_files, self.before, self.local_check, self.workspace.folder, self.variables)
         weakened = await asyncio.to_thread(weaker)
         existing = [file for file in changed if os.path.lexists(os.path.join(folder, file))]
-        result = await self.checks.run(self.check, folder, existing, variables)
+        result = await self.checks.run_until_settled(self.check, folder, existing, variables)
         self._by_check |= {*await self.changed()} - {*changed}
         if not result.passed:
             return await self._judge_failure(result, existing)

@@ -71,7 +71,7 @@ class Outcome:
     cached_tokens: int = 0
     cost: float | None = 0.0
     check: ItemCheck | None = None
-    """The check, if it has yet to run in the project."""
+    """The check, which may have yet to run in the project."""
 
 
 async def attempt(
@@ -99,7 +99,7 @@ async def attempt(
         output_tokens=sum(result.output_tokens for result in results),
         cached_tokens=sum(result.cache_read_tokens for result in results),
         cost=None if None in costs else sum(cost for cost in costs if cost is not None),
-        check=check if check.in_project else None,
+        check=check if check.runs else None,
     )
 
 

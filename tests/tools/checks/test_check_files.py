@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 
 from tests.support.projects import temporary_folder
@@ -20,7 +21,12 @@ PROJECT = {
     "tests/unit/test_deep.py": "def test_it(): assert True\n",
     "web/app.test.ts": "it()\n",
     "check.sh": "pytest -q\n",
-    "Makefile": "test:\n\tpytest -q\n",
+    "Makefile": "include build/rules\ntest:\n\tpytest -q\nlint:\n\tpython3 scripts/lint.py calc.py\n",
+    "build/rules": "X = 1\n",
+    "scripts/lint.py": "x = 1\n",
+    ".venv/bin/pytest": "#!/bin/sh\n",
+    ".venv/lib/python3.11/site-packages/_pytest/main.py": "x = 1\n",
+    "node_modules/.bin/jest": "#!/bin/sh\n",
     "pyproject.toml": '[project]\nname = "calc"\n[tool.pytest.ini_options]\naddopts = "-q"\n',
     "package.json": '{"name": "calc", "scripts": {"test": "jest"}}\n',
     "setup.cfg": "[metadata]\nname = calc\n[tool:pytest]\naddopts = -q\n",
@@ -62,6 +68,19 @@ def test_whoever_changes_a_file_that_the_check_depends_on_is_found_out() -> None
             ("pytest --rootdir=tests tests/unit", "tests/unit/test_deep.py"),
             ("pytest -q tests", "tests/test_other.py", None),
             ("pytest -q", "tests/unit/test_deep.py"),
+            ("python -m pytest -q", "tests/unit/test_deep.py"),
+            (".venv/bin/python -m pytest -q", "tests/unit/test_deep.py"),
+            ("python -m pytest -q", "shutil.py"),
+            ("python -m pytest -q", "dataclasses/__init__.py"),
+            ("pytest -q -c pyproject.toml", "tests/test_calc.py"),
+            ("pytest -q --cov=src", "tests/test_calc.py"),
+            ("PYTHONPATH=src pytest -q tests/test_calc.py", "src/sitecustomize.py"),
+            ("python tests/test_calc.py", "tests/helpers.py"),
+            (".venv/bin/pytest -q", ".venv/bin/pytest"),
+            ("make test", ".venv/lib/python3.11/site-packages/_pytest/main.py"),
+            ("pytest -q", ".venv/lib/python3.11/site-packages/any.pth"),
+            ("pytest -q", ".venv/lib/python3.11/site-packages/z-1.dist-info/entry_points.txt", "[pytest11]\nz = z\n"),
+            ("npx jest web", "node_modules/.bin/jest"),
             ("pytest -q {files}", "tests/test_calc.py"),
             ("pytest -q tests/test_calc.py", "tests/conftest.py"),
             ("pytest -q tests/test_calc.py", "tests/helpers.py"),
@@ -73,6 +92,10 @@ def test_whoever_changes_a_file_that_the_check_depends_on_is_found_out() -> None
             ("pytest -q tests/test_calc.py", "setup.cfg", "[tool:pytest]\naddopts = --co\n"),
             ("pytest -q tests/test_calc.py", "pyproject.toml", "no longer TOML"),
             ("make test", "Makefile"),
+            ("make test", "GNUmakefile"),
+            ("make test", "test"),
+            ("make test", "build/rules"),
+            ("make test", "scripts/lint.py"),
             ("make test", "unittest/__init__.py"),
             ("make test", "tests/test_other.py"),
             ("./check.sh", "check.sh"),
@@ -110,6 +133,32 @@ def test_whoever_changes_only_code_leaves_the_check_as_it_was() -> None:
     is_honest("pytest -q fresh/", **{"fresh/test_it.py": "x\n", "fresh/conftest.py": "y\n"})
 
 
+def test_a_pipe_or_a_device_among_the_tests_is_not_read() -> None:
+    with temporary_folder() as folder:
+        (folder / "tests").mkdir()
+        before = read_check_files("pytest -q", str(folder))
+        os.mkfifo(folder / "tests" / "pipe")
+        os.symlink("/dev/zero", folder / "tests" / "zero")
+        assert changed_check_files(before, "pytest -q", str(folder)) == []
+        assert read_check_files("pytest -q", str(folder)).contents.keys() == {"tests/pipe", "tests/zero"}
+
+
+def test_settings_of_pytest_above_a_project_without_any_are_the_checks_own() -> None:
+    with temporary_folder() as above:
+        (above / "work").mkdir()
+        before = read_check_files("pytest -q", str(above / "work"))
+        (above / "pytest.ini").write_text("[pytest]\naddopts = --co\n")
+        assert changed_check_files(before, "pytest -q", str(above / "work")) == ["../pytest.ini"]
+
+
+def test_an_environment_that_the_work_made_is_no_change_of_the_check() -> None:
+    with temporary_folder() as folder:
+        before = read_check_files("pytest -q", str(folder))
+        (folder / ".venv/bin").mkdir(parents=True)
+        (folder / ".venv/bin/pytest").write_text("#!/bin/sh\n")
+        assert changed_check_files(before, "pytest -q", str(folder)) == []
+
+
 def test_a_command_that_always_succeeds_is_no_check() -> None:
     for check in (
         *(
@@ -123,6 +172,15 @@ def test_a_command_that_always_succeeds_is_no_check() -> None:
             "(true)",
         ),
         *("pytest | true", "echo a && true", "pytest && false || echo no", " ", "pytest\ntrue"),
+        *(
+            "pytest | tail -5",
+            "pytest 2>&1 | tee log",
+            "pytest &",
+            "pytest || { echo no; }",
+            "pytest; A=1",
+            "pytest |& cat",
+        ),
+        *("/bin/true", "env true", "timeout 5 true", "bash -c 'pytest || true'", "pytest --version", "{ true; }"),
     ):
         assert not can_fail(check), check
     for check in (
@@ -133,5 +191,7 @@ def test_a_command_that_always_succeeds_is_no_check() -> None:
         "false || pytest",
         "ls | grep a",
         "(pytest)",
+        *("{ pytest; }", "bash -c pytest", "X=1 pytest", "pytest;", "pytest | grep -q passed", "pytest & wait $!"),
+        *("set -o pipefail; pytest | tail", "set -e; pytest; echo ok", "ls foo", "! grep -q a b", "cat a | jq -e ."),
     ):
         assert can_fail(check), check

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 
 from headway.tools.checks.check_files import NOT_LOOKED_INTO
@@ -29,6 +29,16 @@ def read_tree(folder: str) -> Tree:
                 found[f"{prefix}{name}"] = (about.st_size, about.st_mtime_ns, about.st_ino)
         if len(found) > MAX_FILES:
             break
+    return found
+
+
+def read_files(folder: str, paths: Iterable[str]) -> Tree:
+    """Return those of the files that are there."""
+    found: dict[str, tuple[int, int, int]] = {}
+    for path in paths:
+        with suppress(OSError):
+            about = os.lstat(os.path.join(folder, path))
+            found[path] = (about.st_size, about.st_mtime_ns, about.st_ino)
     return found
 
 

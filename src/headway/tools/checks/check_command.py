@@ -8,15 +8,24 @@ import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+CHANGED_FILES = "{files}"
+"""Stands in a check for the files that were changed."""
 _DEEPEST = 3
 """How many shells within shells are looked into."""
 _OPERATORS = frozenset(";|&()")
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh"})
 _STARTERS = frozenset(
-    {"env", "time", "timeout", "exec", "nice", "command", "uv", "poetry", "pipenv", "pdm", "hatch", "rye"}
+    {"env", "time", "timeout", "exec", "nice", "nohup", "command", "uv", "poetry", "pipenv", "pdm", "hatch", "rye"}
 )
 """Programs that start another one."""
-_NO_CHECKS = frozenset({"true", ":", "echo", "printf", "sleep"})
+_NO_CHECKS = frozenset({"true", ":", "echo", "printf", "sleep", "date", "pwd", "export", "set", "unset"})
+_FILTER_NAMES = "cat tac head tail tee wc sort uniq nl tr cut paste rev fold fmt column less more"
+_FILTERS = frozenset(_FILTER_NAMES.split())
+"""At the end of a pipe they succeed, whatever comes before."""
+_FAILS_IN_PIPES = "pipefail"
+_STOPS_AT_FAILURE = re.compile(r"\bset\s+-\w*e|\berrexit\b")
+_SHOWS_ITSELF = frozenset({"--version", "--help", "--exit-zero"})
+_ONLY_GROUPS = frozenset({"{", "}"})
 _PATTERN = frozenset("*?[")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 _PYTHON_PROGRAM = re.compile(r"python[0-9.]*")
@@ -28,7 +37,11 @@ class CheckCommand:
 
     words: tuple[tuple[str, str], ...]
     """(folder relative to where the check begins, word)"""
+    modules: tuple[tuple[str, str], ...]
+    """The same of files that `python -m` may mean."""
     programs: frozenset[str]
+    starts: tuple[tuple[str, str], ...]
+    """(folder relative to where the check begins, program as it is written)"""
     is_certain: bool
     """Whether nothing in it is known only to a shell that runs it."""
 
@@ -36,21 +49,44 @@ class CheckCommand:
 def read_command(check: str) -> CheckCommand:
     reader = _CommandReader()
     reader.read(check, "")
-    return CheckCommand(tuple(reader.words), frozenset(reader.programs), reader.is_certain)
+    words, modules, starts = (tuple(each) for each in (reader.words, reader.modules, reader.starts))
+    return CheckCommand(words, modules, frozenset(reader.programs), starts, reader.is_certain)
 
 
-def can_fail(check: str) -> bool:
-    """Return whether a check says anything at all: not `true`, `… || echo`, `…; exit 0`."""
-    words = [word.strip("()") if set(word) <= _OPERATORS else word for word in _split(check)]
-    parts = [part for part in _divide([word for word in words if word], ";", "&", ";;") if part]
-    alternatives = _divide(parts[-1], "||") if parts else []
-    return bool(alternatives) and not any(_always_succeeds(one) for one in alternatives)
+def can_fail(check: str, depth: int = 0) -> bool:
+    """Return whether a check says anything at all: not `true`, `… || echo`, `… | tail`, `…; exit 0`."""
+    words = [word.strip("()").replace("|&", "|") if set(word) <= _OPERATORS else word for word in _split(check)]
+    words = [word for word in words if word and word not in _ONLY_GROUPS]
+    if _STOPS_AT_FAILURE.search(check):
+        words = ["&&" if word == ";" else word for word in words]
+    while words and words[-1] in (";", "&&"):
+        words.pop()
+    if not words or words[-1] == "&":  # in the background
+        return False
+    last = _divide(words, ";", "&", ";;")[-1]
+    has_filters = _FAILS_IN_PIPES not in check
+    return not any(_always_succeeds(one, depth, has_filters=has_filters) for one in _divide(last, "||"))
 
 
-def _always_succeeds(words: Sequence[str]) -> bool:
+def _always_succeeds(words: Sequence[str], depth: int, *, has_filters: bool) -> bool:
     """Whether all commands between `&&` do, of a pipe the last one."""
-    commands = [_divide(part, "|", "|&")[-1] for part in _divide(words, "&&")]
-    return all(not one or one[0] in _NO_CHECKS or one == ["exit", "0"] for one in commands)
+    pipes = [_divide(part, "|") for part in _divide(words, "&&")]
+    if not has_filters:
+        return all(_is_no_check(one, depth, is_filter=False) for pipe in pipes for one in pipe)
+    return all(_is_no_check(pipe[-1], depth, is_filter=len(pipe) > 1) for pipe in pipes)
+
+
+def _is_no_check(command: Sequence[str], depth: int, *, is_filter: bool) -> bool:
+    reader = _CommandReader()
+    words = iter(command)
+    program = reader.read_program(words, "")
+    rest = [*words]
+    if program in _SHELLS and depth < _DEEPEST:
+        code = _code_at(rest)
+        return code is not None and not can_fail(rest[code], depth + 1)
+    if not program or program in _NO_CHECKS or (is_filter and program in _FILTERS):
+        return True
+    return (program, rest) in (("exit", ["0"]), ("ls", []), ("cd", ["."])) or not _SHOWS_ITSELF.isdisjoint(rest)
 
 
 def _divide(words: Sequence[str], *operators: str) -> list[list[str]]:
@@ -68,7 +104,9 @@ class _CommandReader:
 
     def __init__(self) -> None:
         self.words: list[tuple[str, str]] = []
+        self.modules: list[tuple[str, str]] = []
         self.programs: set[str] = set()
+        self.starts: list[tuple[str, str]] = []
         self.is_certain = True
 
     def read(self, text: str, folder: str, depth: int = 0) -> None:
@@ -82,7 +120,7 @@ class _CommandReader:
     def _read_one(self, command: Sequence[str], folder: str, depth: int) -> str:
         """Read a single command; return the folder in which the next one runs."""
         words = iter(command)
-        program = self._program(words, folder)
+        program = self.read_program(words, folder)
         rest = [*words]
         if program == "cd":
             return os.path.normpath(os.path.join(folder, rest[0])) if rest else folder
@@ -94,13 +132,13 @@ class _CommandReader:
         if program == "python" and "-m" in rest[:4]:
             at = rest.index("-m") + 1
             self.programs |= {rest[at].partition(".")[0]} if at < len(rest) else set()
-            self.words += [(folder, path) for path in _module_paths(rest[at])] if at < len(rest) else []
+            self.modules += [(folder, path) for path in _module_paths(rest[at])] if at < len(rest) else []
         if program == "python" and "-c" in rest[:4]:
             return folder
         self.words += [(folder, word) for word in rest]
         return folder
 
-    def _program(self, words: Iterator[str], folder: str) -> str:
+    def read_program(self, words: Iterator[str], folder: str) -> str:
         """Return what is started, beyond what only starts something else."""
         starter = ""
         for word in words:
@@ -112,17 +150,24 @@ class _CommandReader:
             name = os.path.basename(word)
             if name not in _STARTERS:
                 self.words.append((folder, word))
+                self.starts.append((folder, word))
                 return "python" if _PYTHON_PROGRAM.fullmatch(name) else name
             starter = name
         return starter
 
     def _read_shell(self, program: str, rest: Sequence[str], folder: str, depth: int) -> None:
-        code = next((at + 1 for at, word in enumerate(rest) if re.fullmatch(r"-[a-z]*c", word)), None)
-        if code is None or code >= len(rest):  # a script, which may run anything
+        code = _code_at(rest)
+        if code is None:  # a script, which may run anything
             self.programs.add(program)
             self.words += [(folder, word) for word in rest]
         else:
             self.read(rest[code], folder, depth + 1)
+
+
+def _code_at(rest: Sequence[str]) -> int | None:
+    """Return where in a shell's arguments the code of `-c` is."""
+    code = next((at + 1 for at, word in enumerate(rest) if re.fullmatch(r"-[a-z]*c", word)), None)
+    return None if code is None or code >= len(rest) else code
 
 
 def _commands(words: Sequence[str]) -> Iterator[list[str]]:

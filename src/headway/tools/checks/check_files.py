@@ -13,14 +13,14 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from glob import glob, has_magic
-from hashlib import sha256
+from hashlib import file_digest, sha256
 from typing import cast
 
-from headway.tools.checks.check_command import CheckCommand, paths_in, read_command
-from headway.tools.checks.run_check import CHANGED_FILES
+from headway.tools.checks.check_command import CHANGED_FILES, CheckCommand, paths_in, read_command
+from headway.tools.checks.check_programs import changed_programs, read_programs, search_folders
 
 _STAMPED = 20
 """Files of which each is named in a stamp."""
@@ -70,13 +70,27 @@ _PLAIN_NAMES = """
     true false test [ grep egrep fgrep rg diff cmp cat head tail wc sed awk jq curl node deno ruby perl php java javac
     gcc cc clang g++ rustc tsc git ls cd echo printf export set sort uniq sleep exit
 """
+_INTERPRETERS = frozenset({"python", "node", "deno", "ruby", "perl", "php", "java"})
 _RUNS_TESTS = frozenset((*_PYTHON_TESTS, *_NODE_TESTS, "go", "cargo"))
 _PLAIN = frozenset(_PLAIN_NAMES.split())
 """Programs that run nothing but what the command says."""
-_SHADOWING = """
-    pytest _pytest pluggy iniconfig unittest nose2 runpy importlib inspect traceback difflib doctest argparse re os io
-    functools collections contextlib typing warnings sitecustomize usercustomize
+_MODULE_NAMES = """
+    pytest _pytest pluggy iniconfig packaging pygments py exceptiongroup tomli unittest nose2 sitecustomize
+    usercustomize argparse ast atexit base64 bdb bisect bz2 codeop collections contextlib contextvars copy copyreg csv
+    dataclasses datetime difflib dis doctest enum faulthandler fnmatch functools gettext glob hashlib heapq importlib
+    inspect ipaddress itertools json keyword linecache locale lzma opcode operator pathlib pdb pickle pkgutil pprint re
+    reprlib runpy selectors shlex shutil signal socket ssl string struct subprocess sysconfig tempfile textwrap
+    threading tokenize tomllib traceback typing unicodedata urllib uuid warnings weakref xml zipfile zlib
 """
+_SHADOWING = frozenset(_MODULE_NAMES.split())
+"""What programs that run tests import themselves, once the project's modules can be found."""
+_MODULES = (".py", ".pyc", ".so")
+_MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
+_MAKE = frozenset({"make", "gmake"})
+_RUN_BY_SCRIPTS = (".sh", ".bash", ".mk")
+_SCRIPT_FOLDERS = frozenset({"script", "scripts", "ci", ".ci", ".github"})
+_MENTIONED = re.compile(r"[\w.+-][\w./+-]*")
+_LARGEST_SCRIPT = 200_000
 _ALL = tuple(dict.fromkeys((*_PYTEST, *_PYTHON, *_LINTERS, *_NODE, *_SCRIPTS)))
 _PACKAGING = frozenset({"poetry", "uv", "pdm", "hatch", "setuptools", "flit", "setuptools_scm", "cibuildwheel"})
 _PACKAGE_KEYS = (
@@ -94,6 +108,8 @@ class CheckFiles:
     """Those that steer the program: a new one can weaken tests that were there before."""
     has_tests: bool
     """Whether any file is there that is itself what the check runs."""
+    programs: Mapping[str, str] = field(default_factory=dict[str, str])
+    """What it runs with, such as `.venv/bin/pytest`, and what takes the place of a target of `make`."""
 
     def stamp(self) -> str:
         """Return a short text with which `is_as_stamped` finds out later whether one of them was changed."""
@@ -116,28 +132,30 @@ class CheckFiles:
         return "all " + sha256(json.dumps(sorted(self.contents.items())).encode()).hexdigest()[:32]
 
 
-def read_check_files(check: str, folder: str) -> CheckFiles:
-    """Return the check's own files as they are now in the folder where it runs."""
-    return _Reading(folder, read_command(check), has_changed_files=CHANGED_FILES in check).result()
+def read_check_files(check: str, folder: str, variables: Mapping[str, str] | None = None) -> CheckFiles:
+    """Return the check's own files as they are now in the folder where it runs, with these variables."""
+    return _Reading(folder, check, variables).result()
 
 
-def changed_check_files(before: CheckFiles, check: str, folder: str) -> list[str]:
+def changed_check_files(
+    before: CheckFiles, check: str, folder: str, variables: Mapping[str, str] | None = None
+) -> list[str]:
     """Return what may have weakened the check: its own files that were changed or removed, and new ones that steer."""
-    reading = _Reading(folder, read_command(check), has_changed_files=CHANGED_FILES in check)
-    after = reading.result(also=before)
-    changed = [path for path, content in before.contents.items() if after.contents.get(path) != content]
+    after = _Reading(folder, check, variables).result(also=before)
+    changed = {path for path, content in before.contents.items() if after.contents.get(path) != content}
     if before.has_tests:
-        changed += [path for path in after.contents if path not in before.contents and path in after.steering]
-    return sorted(changed)
+        changed |= {path for path in after.contents if path not in before.contents and path in after.steering}
+    return sorted(changed | {*changed_programs(before.programs, after.programs)})
 
 
 class _Reading:
     """What a command's own files are in one folder."""
 
-    def __init__(self, folder: str, command: CheckCommand, *, has_changed_files: bool) -> None:
+    def __init__(self, folder: str, check: str, variables: Mapping[str, str] | None) -> None:
         self._root = os.path.realpath(folder)
-        self._command = command
-        self._has_changed_files = has_changed_files
+        self._command = command = read_command(check)
+        self._has_changed_files = CHANGED_FILES in check
+        self._search = {*search_folders(check, folder, variables or {})}
         known = _STEERS.keys() | _PLAIN
         self._is_certain = command.is_certain and bool(command.programs) and not command.programs - known
         """Whether it runs only programs that are known here, on what it names."""
@@ -147,44 +165,102 @@ class _Reading:
 
     def result(self, also: CheckFiles | None = None) -> CheckFiles:
         """`also`: what were its own files before, though nothing may name them any more."""
-        command = self._command
-        runs_tests = bool(command.programs & _RUNS_TESTS)
+        named, folders, bases = self._add_own()
+        self._add_steering(self._patterns(), bases | folders | self._search | {os.path.dirname(path) for path in named})
+        if not self._is_certain:
+            self._add_mentioned()
+        for path in also.contents if also is not None else ():
+            if os.path.lexists(os.path.join(self._root, path)):
+                self._add(path, steers=also is not None and path in also.steering)
+        programs = read_programs(self._command, self._root, has_python=self._runs_python())
+        programs |= self._read_targets() | self._read_above()
+        return CheckFiles(self._found, frozenset(self._steering), self._has_tests, programs)
+
+    def _add_own(self) -> tuple[set[str], set[str], set[str]]:
+        """Add what the command names and the tests that it runs; return files, folders and where its parts run."""
+        command, has_scope = self._command, _names_path(self._command)
+        runs_tests = not command.programs.isdisjoint(_RUNS_TESTS)
+        runs_files = runs_tests or not self._is_certain or not command.programs.isdisjoint(_INTERPRETERS)
         inside_of = {base: os.path.relpath(os.path.join(self._root, base), self._root) for base, _ in command.words}
         bases = {""} | {path for path in inside_of.values() if path != "." and not path.startswith("..")}
         folders: set[str] = set()
         named: set[str] = set()
-        for base, word in command.words:
+        for base, word in (*command.words, *command.modules):
             for path in paths_in(word):
                 files, inside = self._resolve(base, path)
                 named |= files
-                folders |= inside if runs_tests or not self._is_certain else set()
+                if not self._is_certain or (runs_tests and not word.startswith("-")):  # --cov=src does not choose tests
+                    folders |= inside
         if self._has_changed_files or not self._is_certain:
             folders.add("")
-        elif runs_tests and not named and not folders and not _names_path(command):
+        elif runs_tests and not has_scope and not folders:
             folders |= bases if len(bases) == 1 else bases - {""}
         for path in sorted(named):
             self._has_tests = True
             self._add(path)
-            if runs_tests or not self._is_certain:
+            if runs_files:
                 self._add_support(path)
-        for inside in sorted(folders):
-            self._add_tests(inside)
-        self._add_steering(self._patterns(), bases | folders | {os.path.dirname(path) for path in named})
-        for path in also.contents if also is not None else ():
-            if os.path.lexists(os.path.join(self._root, path)):
-                self._add(path, steers=also is not None and path in also.steering)
-        return CheckFiles(self._found, frozenset(self._steering), self._has_tests)
+        has_any = [self._add_tests(inside) for inside in sorted(folders)]
+        if runs_tests and not has_scope and not any(has_any):
+            self._add_tests("")  # what is named holds no tests
+        return named, folders, bases
+
+    def _add_mentioned(self) -> None:
+        """Add the scripts that the check's own scripts mention, such as those that a Makefile runs or includes."""
+        queue = [path for path in self._found if self._is_script(path)]
+        for path in queue:
+            for line in self._read_script(path).splitlines():
+                includes = line.lstrip("-s ").startswith("include ")
+                for word in {*_MENTIONED.findall(line)}:
+                    for inside in self._resolve(os.path.dirname(path), word)[0] | self._resolve("", word)[0]:
+                        if inside not in self._found and (includes or self._is_script(inside)):
+                            self._add(inside)
+                            queue.append(inside)
+
+    def _is_script(self, path: str) -> bool:
+        *folders, name = path.split("/")
+        is_script = name.endswith(_RUN_BY_SCRIPTS) or not _SCRIPT_FOLDERS.isdisjoint(folders)
+        return is_script or any(fnmatchcase(name, pattern) for pattern in ("package.json", *_SCRIPTS))
+
+    def _read_script(self, path: str) -> str:
+        full = os.path.join(self._root, path)
+        with suppress(OSError):
+            if os.path.isfile(full) and os.path.getsize(full) <= _LARGEST_SCRIPT:
+                with open(full, encoding="utf-8", errors="replace") as file:
+                    return file.read()
+        return ""
+
+    def _read_targets(self) -> dict[str, str]:
+        """A file called like a target, or a makefile that comes first, has `make` do nothing, or something else."""
+        if _MAKE.isdisjoint(self._command.programs):
+            return {}
+        words = {(base, word) for base, word in self._command.words if "/" not in word and not word.startswith("-")}
+        names = {os.path.normpath(os.path.join(base, word)) for base, word in words}
+        names |= {os.path.normpath(os.path.join(base, name)) for base, _ in words for name in _MAKEFILES[:2]}
+        return {name: "there" for name in names if os.path.lexists(os.path.join(self._root, name))}
+
+    def _read_above(self) -> dict[str, str]:
+        """Settings of pytest in the folders above, where it looks if the project has none."""
+        if self._command.programs.isdisjoint(_PYTHON_TESTS) and self._is_certain:
+            return {}
+        if any(path in self._found for path in (*_PYTEST[1:], "pyproject.toml")):
+            return {}
+        reading: dict[str, str] = {}
+        above = os.path.dirname(self._root)
+        while above != os.path.dirname(above):
+            for name in (*_PYTEST, "pyproject.toml"):
+                with suppress(OSError), open(os.path.join(above, name), "rb") as file:
+                    reading[os.path.relpath(os.path.join(above, name), self._root)] = sha256(file.read()).hexdigest()
+            above = os.path.dirname(above)
+        return reading
 
     def _patterns(self) -> tuple[str, ...]:
-        # Modules of these names would be imported in place of the program's own.
-        modules = [name for module in _SHADOWING.split() for name in (f"{module}.py", f"{module}/__init__.py")]
-        if not self._is_certain:
-            return (*_ALL, *modules)
         programs = sorted(self._command.programs)
-        if not {*_PYTHON_TESTS, "python"} & {*programs}:
-            modules = []
         steers = [name for program in programs for name in _STEERS.get(program, ())]
-        return tuple(dict.fromkeys((*steers, *modules)))
+        return tuple(dict.fromkeys(steers)) if self._is_certain else _ALL
+
+    def _runs_python(self) -> bool:
+        return not self._is_certain or not self._command.programs.isdisjoint({*_PYTHON_TESTS, "python"})
 
     def _resolve(self, base: str, word: str) -> tuple[set[str], set[str]]:
         """(files, folders) of the project that a word names."""
@@ -213,12 +289,16 @@ class _Reading:
             if name != "conftest.py" and not _TEST_FILE.fullmatch(name):
                 self._add(file)
 
-    def _add_tests(self, inside: str) -> None:
+    def _add_tests(self, inside: str) -> bool:
+        """Add the tests in a folder; return whether there are any."""
+        found = False
         for path in self._walk(inside):
             is_in_tests = not _TEST_FOLDERS.isdisjoint(path.split("/")[:-1])
             if is_in_tests or _TEST_FILE.fullmatch(os.path.basename(path)):
-                self._has_tests = self._has_tests or os.path.basename(path) != "conftest.py"
+                found = found or os.path.basename(path) != "conftest.py"
                 self._add(path)
+        self._has_tests = self._has_tests or found
+        return found
 
     def _add_steering(self, patterns: Sequence[str], below: set[str]) -> None:
         folders = {""}
@@ -226,17 +306,32 @@ class _Reading:
             while path:
                 folders.add(path)
                 path = os.path.dirname(path)
+        runs_python = self._runs_python()
         for folder in folders:
-            for pattern in patterns:
-                inside, _, name = pattern.rpartition("/")
-                at = os.path.join(self._root, folder, inside)
-                with suppress(OSError):
-                    for entry in os.listdir(at):
-                        path = os.path.relpath(os.path.join(at, entry), self._root)
-                        if fnmatchcase(entry, name) and not os.path.isdir(os.path.join(at, entry)):
-                            self._steering.add(path)
-                            self._add(path, steers=True)
+            with suppress(OSError):
+                for name in os.listdir(os.path.join(self._root, folder)):
+                    path = os.path.join(folder, name)
+                    is_folder = os.path.isdir(os.path.join(self._root, path))
+                    if not is_folder and any(fnmatchcase(name, pattern) for pattern in patterns):
+                        self._steer(path)
+                    elif runs_python and name.partition(".")[0] in _SHADOWING:
+                        self._steer_modules(path, is_folder=is_folder)
         self._steering |= {path for path in self._found if os.path.basename(path) == "conftest.py"}
+
+    def _steer(self, path: str) -> None:
+        self._steering.add(path)
+        self._add(path, steers=True)
+
+    def _steer_modules(self, path: str, *, is_folder: bool) -> None:
+        """A module of such a name is imported in place of the program's own."""
+        if path.endswith(_MODULES) and not is_folder:
+            self._steer(path)
+        elif is_folder:
+            with suppress(OSError):
+                names = os.listdir(os.path.join(self._root, path))
+                for name in names:
+                    if name.startswith("__init__.") and name.endswith(_MODULES):
+                        self._steer(os.path.join(path, name))
 
     def _walk(self, inside: str) -> Iterator[str]:
         left = MAX_FILES
@@ -254,8 +349,14 @@ class _Reading:
         if path in self._found or os.path.isdir(full):
             return
         link = os.readlink(full) if os.path.islink(full) else ""
+        if os.path.lexists(full) and not os.path.isfile(full):  # reading a pipe or a device would never end
+            self._found[path] = f"no file {link}"
+            return
         try:
             with open(full, "rb") as file:
+                if not steers:
+                    self._found[path] = _named(link, file_digest(file, "sha256").digest())
+                    return
                 content = file.read()
         except OSError as error:
             self._found[path] = f"unreadable {error.errno} {link}"
@@ -263,12 +364,17 @@ class _Reading:
         part = _steering_part(os.path.basename(path), content) if steers else None
         if part == b"":
             self._steering.discard(path)  # nothing in it steers
-        self._found[path] = sha256(link.encode() + b"\0" + (content if part is None else part)).hexdigest()
+        self._found[path] = _named(link, sha256(content).digest() if part is None else part)
+
+
+def _named(link: str, content: bytes) -> str:
+    return sha256(os.fsencode(link) + b"\0" + content).hexdigest()
 
 
 def _names_path(command: CheckCommand) -> bool:
-    """Whether a path is named, there or not."""
-    return any(_PATH.search(word) for _, word in command.words if not word.startswith(("-", "/")))
+    """Whether a path is named, there or not, apart from programs."""
+    words = (word for base, word in command.words if (base, word) not in command.starts)
+    return any(_PATH.search(word) for word in words if not word.startswith(("-", "/")))
 
 
 def _steering_part(name: str, content: bytes) -> bytes | None:

@@ -10,6 +10,7 @@ from headway.tools.checks.run_check import CheckResult
 
 _MOST_NAMED = 3
 CANNOT_FAIL = "the check cannot fail"
+NO_PASSED_TEST = "its output shows no test that passed"
 PASSED_BEFORE = "no file was changed, and the check is not known to have failed before"
 
 
@@ -24,6 +25,8 @@ def judge_check(
         level, note = EvidenceLevel.REPORTED, CANNOT_FAIL
     elif weakened:
         level, note = EvidenceLevel.COMMAND_OK, f"check changed: {name_files(weakened)}"
+    elif result.shows_no_passed_test:
+        level, note = EvidenceLevel.COMMAND_OK, NO_PASSED_TEST
     elif not changed and not failed_before:
         level, note = EvidenceLevel.COMMAND_OK, PASSED_BEFORE
     else:

@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING
 
 from headway.core.text import neutral_lines, shown
 from headway.tools.base import Context, ToolFault
+from headway.tools.checks.changed_files import read_files
+from headway.tools.checks.check_command import CHANGED_FILES
+from headway.tools.checks.output_of_tests import shows_no_passed_test
 from headway.tools.checks.stale_bytecode import WITHOUT_BYTECODE, remove_bytecode
 from headway.tools.files.seen import Seen
 from headway.tools.limits import Limits
@@ -21,8 +24,6 @@ from headway.tools.shell.run_in_shell import TIMED_OUT, exit_code_of, run_in_she
 if TYPE_CHECKING:
     from headway.core.session import Session
 
-CHANGED_FILES = "{files}"
-"""Stands in a check for the files that were changed."""
 MAX_LINES = 20
 MAX_OUTPUT = 2_000
 """Characters of the last lines that are kept."""
@@ -41,6 +42,8 @@ class CheckResult:
     seconds: float
     output: str
     """The last lines of what it printed, safe to record and to show."""
+    shows_no_passed_test: bool = False
+    """Whether it only runs tests, and none of them is seen to have passed."""
 
     @property
     def passed(self) -> bool:
@@ -65,6 +68,22 @@ class CheckRunner:
     limits: Limits | None = None
     env: Sequence[str] = ()
     """Further environment variables that commands are given."""
+
+    async def run_until_settled(
+        self,
+        check: str,
+        folder: str,
+        *,
+        files: Sequence[str],
+        variables: Mapping[str, str] | None = None,
+        report: Callable[[str], None] = lambda text: None,
+    ) -> CheckResult:
+        """Run a check; once more if it changed the files that it is about, so that it passed before their last edit."""
+        before = read_files(folder, files)
+        result = await self.run(check, folder, files=files, variables=variables, report=report)
+        if result.passed and read_files(folder, files) != before:
+            return await self.run(check, folder, files=files, variables=variables, report=report)
+        return result
 
     async def run(
         self,
@@ -91,7 +110,9 @@ class CheckRunner:
             except ToolFault as fault:
                 return CheckResult(command, NOT_STARTED, 0.0, str(fault))
         seconds = round(time.monotonic() - began, 3)
-        return CheckResult(command, exit_code_of(ending), seconds, _last_lines(redacted(spool.text())))
+        text = spool.text()
+        no_test = shows_no_passed_test(command, text)
+        return CheckResult(command, exit_code_of(ending), seconds, _last_lines(redacted(text)), no_test)
 
 
 def with_files(check: str, files: Iterable[str]) -> str:

@@ -1,0 +1,42 @@
+"""Commands that only run tests: whether their output shows that one of them passed."""
+
+from __future__ import annotations
+
+import pytest
+
+from headway.tools.checks.output_of_tests import shows_no_passed_test
+
+
+@pytest.mark.parametrize(
+    ("command", "output"),
+    [
+        ("pytest -q", ""),
+        ("python3 -m pytest -q tests", "s                              [100%]\n1 skipped in 0.01s"),
+        (".venv/bin/pytest tests", "collecting ..."),
+        ("python -m unittest -q", ""),
+        ("python -m unittest -q", "Ran 2 tests in 0.000s\n\nOK (skipped=2)"),
+        ("python -m unittest -q", "Ran 0 tests in 0.000s\n\nOK"),
+    ],
+)
+def test_no_test_passed(command: str, output: str) -> None:
+    assert shows_no_passed_test(command, output)
+
+
+@pytest.mark.parametrize(
+    ("command", "output"),
+    [
+        ("pytest -q", ".                              [100%]\n1 passed in 0.01s"),
+        ("pytest -qq", "..s.                              [100%]"),
+        ("pytest -q", "1 skipped, 12 passed in 0.01s"),
+        ("pytest -q", "x\n1 xfailed in 0.01s"),
+        ("pytest --collect-only -q", "tests/test_a.py::test_it"),
+        ("pytest -q > log", ""),
+        ("pytest -q | grep -q passed", ""),
+        ("make test", ""),
+        ("pytest -q && ruff check .", ""),
+        ("python check.py", ""),
+        ("python -m unittest -q", "Ran 2 tests in 0.000s\n\nOK (skipped=1)"),
+    ],
+)
+def test_a_test_passed_or_nobody_can_tell(command: str, output: str) -> None:
+    assert not shows_no_passed_test(command, output)
