@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.support.counts import some
 from tests.support.tables import check_rows
 
-from headway.core.matching import matches
+from headway.core.matching import is_matching_kind, matches
 
 BUILT_IN = {
     "read_file": "read", "read_many_files": "read", "ls": "read", "glob": "read", "grep": "read", "write_file": "write",
@@ -30,33 +30,22 @@ NAMED = [
     ("read_file", "Call read_file on every module"),
     ("read_file", "Call READ_FILE on every module"),
     ("read_file", "`read_file` fails"),
-    ("readFile", "Document readFile"),
-    ("readFile", "Document readfile"),
-    ("web_search", "Replace the web client"),
-    ("edit", "Edit the page"),
+    ("readFile", "Use readFile"),
+    ("readFile", "Use readfile"),
     ("edit", "First: edit."),
     ("ls", "Show what ls says"),
     ("ls", "用ls看目录"),
     ("bash", "整理bash脚本"),
     ("grep", "GREP-like output"),
-    ("sendEmail", "Email the customers"),
-    ("sendEmail", "Send it"),
-    ("HTTPProxy", "Why is the proxy slow?"),
-    ("HTTPProxy", "Plain HTTP only"),
-    ("mcp__tracker__close-issue", "Close what is stale"),
-    ("mcp.tracker.closeIssue", "The issue of last week"),
-    ("sha256sum", "A sum for each archive"),
-    ("base64decode", "Decode the header"),
-    ("tool2", "The tool of the trade"),
+    ("mcp__tracker__close-issue", "Call mcp__tracker__close-issue"),
     ("7z", "Unpack with 7z"),
     ("x-y", "Plot x-y pairs"),
     ("翻译工具", "用翻译工具处理说明"),
-    ("überprüfe_datei", "Überprüfe alles"),
-    ("ｒｅａｄ＿ｐａｇｅ", "The first page"),
+    ("ｒｅａｄ＿ｐａｇｅ", "Call read_page"),
 ]
 
 
-def test_a_tool_matches_an_item_that_has_its_name_or_a_word_of_it() -> None:
+def test_a_tool_matches_an_item_that_has_its_whole_name() -> None:
     def check(tool: str, text: str) -> None:
         assert matches(tool, None, text)
 
@@ -86,10 +75,19 @@ NOT_NAMED = [
     ("", "anything"),
     ("   ", "any thing"),
     ("get_weather", ""),
+    ("web_search", "Polish the web client"),
+    ("sendEmail", "Email the customers"),
+    ("mcp.tracker.closeIssue", "The issue of last week"),
+    ("read_file", "Tidy the temp file"),
+    ("list_dir", "Print the list of names"),
+    ("run_command", "Think of a command"),
+    ("file", "Tidy the temp file"),
+    ("list", "Print the list of names"),
+    ("command", "Think of a command"),
 ]
 
 
-def test_a_tool_does_not_match_by_part_of_a_word_or_by_a_word_that_says_nothing() -> None:
+def test_a_tool_does_not_match_by_part_of_its_name_or_of_a_word_or_by_a_noun() -> None:
     def check(tool: str, text: str) -> None:
         assert not matches(tool, None, text)
 
@@ -100,24 +98,29 @@ def test_a_tool_does_not_match_by_part_of_a_word_or_by_a_word_that_says_nothing(
 
 READING = [
     "Read the spec", "Look at the parser", "Inspect the log", "Analyse the failure", "Analyze the failure",
-    "Root cause analysis", "Review the design", "Understand how caching works", "Check the limits",
+    "Review the design", "Understand how caching works", "Check the limits",
     "Examine the trace", "Study the protocol", "List what is there", "Compare both versions", "Debug the crash",
-    "View the page", "Diagnose the leak",
+    "View the page", "Diagnose the leak", "Look upon it", "Look; up it goes", "Read, change, run and search",
+    "Please read it", "Step 2: review the tests to delete",
 ]  # fmt: skip
 CHANGING = [
     "Write the chapter", "Implement the cache", "Fix the parser", "Add a flag", "Change the colour",
     "Update the changelog", "Refactor the router", "Create a module", "Edit the page", "Remove dead code",
     "Rename the class", "Delete the folder", "Replace the client", "Move the constants", "Improve the wording",
     "Configure the proxy", "Handle timeouts", "Migrate to v2", "Optimise the loop", "Optimize the loop",
+    "Delete the temp file", "Write the tests", "Set the limit", "Document the search", "fix_login_bug", "2fix",
+    "Parser: fix the crash that running the tests finds", "[ ] 3. Then also add a command",
 ]  # fmt: skip
 RUNNING = [
     "Run the suite", "Test the parser", "Build the wheel", "Install the package", "Execute the plan", "Compile it",
     "Start the server", "Deploy to staging", "Verify the result", "Set up the project", "Setup the project",
     "Launch the app", "Reproduce the crash", "Commit everything", "Validate the output", "Benchmark the loop",
+    "Setting up the project", "step-3:run", "Test what reads the list",
 ]  # fmt: skip
 RESEARCHING = [
     "Search for callers", "Find the callers", "Research the options", "Fetch the page", "Download the model",
-    "Browse the docs", "Locate the config", "Retrieve the record", "Gather opinions", "Lookup the code",
+    "Browse the docs", "Find and fix the leak", "Locate the config", "Retrieve the record", "Gather opinions",
+    "Lookup the code",
 ]  # fmt: skip
 
 
@@ -132,27 +135,16 @@ def test_an_item_is_matched_by_the_one_kind_of_tool_that_does_such_work() -> Non
 
 
 OF_SEVERAL_KINDS = [
-    ("Write tests", {"edit", "bash"}),
-    ("Find and fix the leak", {"grep", "edit"}),
-    ("Look up the code of the country", {"ls", "grep"}),
-    ("Looking\n up the code", {"ls", "grep"}),
-    ("Look upon it", {"ls"}),
-    ("Look; up it goes", {"ls"}),
-    ("Setting up the project", {"bash"}),
-    ("The set of upper bounds", set[str]()),
-    ("Explore the codebase", {"ls", "grep"}),
-    ("Investigate the outage", {"ls", "grep"}),
-    ("Identify the culprit", {"ls", "grep"}),
-    ("Read, change, run and search", {"ls", "edit", "bash", "grep"}),
-    ("fix_login_bug", {"edit"}),
-    ("step-3:run", {"bash"}),
-    ("2fix", {"edit"}),
+    "Look up the code of the country",
+    "Looking\n up the code",
+    "Explore the codebase",
+    "Investigate it",
 ]
 
 
-def test_an_item_that_speaks_of_more_than_one_kind_of_work_is_matched_by_each() -> None:
-    def check(text: str, tools: set[str]) -> None:
-        assert matched(text) == tools
+def test_a_verb_may_be_of_two_kinds() -> None:
+    def check(text: str) -> None:
+        assert matched(text) == {"ls", "grep"}
 
     check_rows(OF_SEVERAL_KINDS, check)
 
@@ -177,14 +169,15 @@ def test_an_item_that_speaks_of_more_than_one_kind_of_work_is_matched_by_each() 
 )  # fmt: skip
 def test_verbs_are_known_in_their_usual_forms(tool: str, words: str) -> None:
     for word in words.split():
-        assert matches(tool, ONE_OF_EACH[tool], f"Someone {word} it"), word
+        assert matches(tool, ONE_OF_EACH[tool], f"{word} it"), word
 
 
 OF_NO_KIND = [
     "", " \n", "Celebrate", "Thread safety", "Credit where credit is due", "Prefix and suffix", "Address the crowd",
     "A latest contest", "Outlook", "Compiler", "Finder", "Unfounded", "Already", "Checkered", "Grunt", "Trunk",
     "The profound", "Rewritable", "12345", "!?…", "🎉🎉", "a b c d", "Café", "rün", "fixé", "réad", "re\u0301ad",
-    "run\u0301", "f\u200bix",
+    "run\u0301", "f\u200bix", "Root cause analysis", "Celebrate the fix", "The set of upper bounds", "Don't delete it",
+    "Someone runs the tests", "New tests to write",
 ]  # fmt: skip
 
 
@@ -217,26 +210,33 @@ def test_a_chinese_item_is_matched_by_the_one_kind_of_tool_that_does_such_work(t
         assert matched(text) == {tool}, text
 
 
-MIXED = [
-    ("编写测试", {"edit", "bash"}),
-    ("调查内存泄漏", {"ls", "grep"}),
-    ("先查看README，再修改", {"ls", "edit"}),
-    ("修复 parser 并 run 一遍", {"edit", "bash"}),
-    ("请fix这个bug", {"edit"}),
-    ("用pytest验证", {"bash"}),
-    ("重构编译器", {"edit"}),
-    ("启动开发服务器", {"bash"}),
+LED = [
+    ("编写测试", "edit"),
+    ("先查看README，再修改", "ls"),
+    ("修复 parser 并 run 一遍", "edit"),
+    ("请fix这个bug", "edit"),
+    ("用pytest验证", "bash"),
+    ("重构编译器", "edit"),
+    ("启动开发服务器", "bash"),
+    ("我们需要先运行测试", "bash"),
+    ("第一步：读取配置", "ls"),
+    ("把日志格式更新一下", "edit"),
+    ("对配置进行修改", "edit"),
+    ("将 parser 的错误修复后运行", "edit"),
 ]
 
 
-def test_a_chinese_or_mixed_item_may_speak_of_more_than_one_kind() -> None:
-    def check(text: str, tools: set[str]) -> None:
-        assert matched(text) == tools
+def test_the_leading_verb_of_a_chinese_or_mixed_item_decides() -> None:
+    def check(text: str, tool: str) -> None:
+        assert matched(text) == {tool}
 
-    check_rows(MIXED, check)
+    check_rows(LED, check)
 
 
-CHINESE_OF_NO_KIND = ["庆祝", "你好，世界", "浏览器", "编译器", "大小写一致", "机器学习", "移动端", "開く", "テスト"]
+CHINESE_OF_NO_KIND = [
+    "庆祝", "你好，世界", "浏览器", "编译器", "大小写一致", "机器学习", "移动端", "開く", "テスト", "テスト run",
+    "用户登录测试", "代码审查", "将来",
+]  # fmt: skip
 
 
 def test_a_chinese_item_without_such_words_is_matched_by_nothing() -> None:
@@ -279,6 +279,31 @@ def test_a_tool_of_no_kind_matches_by_its_name_only(effect: str | None) -> None:
     assert matches("weather", effect, "The weather tomorrow")
 
 
+@pytest.mark.parametrize(
+    ("kind", "texts"),
+    [("reads", ["Inspect it", "Locate it"]), ("check", ["Verify it"]), ("edits", ["Verify it"]), (None, ["Verify it"])],
+)
+def test_a_command_that_only_reads_is_of_the_kind_of_tools_that_read(kind: str | None, texts: list[str]) -> None:
+    assert [at for at in OF_KIND if matches("bash", "execute", at, kind)] == texts
+    assert matches("ls", "read", "Inspect it", kind)
+
+
+COMPLETED_BY = [
+    ("Delete the temp file", {"edit"}),
+    ("Fix the bash prompt", {"edit"}),
+    ("Read what edit and grep say", {"ls"}),
+    ("Call grep on it", {"grep"}),
+    ("Think", set[str]()),
+]
+
+
+def test_the_kind_of_the_verb_outweighs_the_name_of_a_tool() -> None:
+    def check(text: str, tools: set[str]) -> None:
+        assert {tool for tool, effect in ONE_OF_EACH.items() if is_matching_kind(tool, effect, text)} == tools
+
+    check_rows(COMPLETED_BY, check)
+
+
 # Any text
 
 
@@ -314,10 +339,11 @@ def test_the_answer_does_not_depend_on_case(tool: str, effect: str | None, text:
     assert matches(tool.upper(), effect, text) is answer
 
 
-@given(st.sampled_from([*ONE_OF_EACH]), TEXTS, TEXTS)
-def test_what_speaks_for_a_tool_still_does_with_other_text_around_it(tool: str, before: str, after: str) -> None:
+@given(st.sampled_from([*ONE_OF_EACH]), TEXTS)
+def test_the_leading_verb_decides_whatever_text_follows(tool: str, after: str) -> None:
     sign = {"ls": "inspect", "edit": "implement", "bash": "verify", "grep": "locate"}[tool]
-    assert matches(tool, ONE_OF_EACH[tool], f"{before} {sign} {after}")
+    for name, effect in ONE_OF_EACH.items():
+        assert is_matching_kind(name, effect, f"{sign} {after}") is (name == tool)
 
 
 MANY = some(100_000, 10)
@@ -336,13 +362,13 @@ MANY = some(100_000, 10)
 def test_very_long_text_made_to_be_slow_is_read_to_its_end(text: str) -> None:
     for tool in ("bash", "x_y", "a-" * 1_000, "(((", "\\"):
         matches(tool, "execute", text)
-        assert matches(tool, "execute", f"{text} verify")
-        assert matches(tool, "execute", f"{text}验证")
+        assert matches(tool, "execute", f"Verify {text}")
+        assert matches(tool, "execute", f"验证{text}")
 
 
 @pytest.mark.full
 def test_a_name_of_any_length_is_no_harm() -> None:
     assert matches("run_" * 10 * MANY, None, "Verify it")
-    assert not matches("q" * 10 * MANY, None, "q" * 10 * MANY)
+    assert not matches("q" * 10 * MANY, None, "q" * 100)
     for n in range(2_000):
-        assert matches(f"tool_{n}_{chr(0x4E00 + n)}", None, "A tool")
+        assert matches(f"tool_{n}_{chr(0x4E00 + n)}", None, f"A tool_{n}_{chr(0x4E00 + n)}")

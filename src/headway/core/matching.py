@@ -1,7 +1,7 @@
-"""Which item a tool call is likely to be work on: by the tool's name, else by what kind of work the tool does.
+"""Which item a tool call is likely to be work on: by the tool's name in its text, else by the kind of its leading verb.
 
-Pure. The loop asks it when no item is active. A guess from words, in English and Chinese; it knows no grammar, and says
-no where it is in doubt, since an item that is wrongly started is soon wrongly finished.
+Pure. Tracking asks it when a call begins and when it is over. A guess from words, in English and Chinese; it knows
+little grammar, and says no where it is in doubt, since what is wrongly started is soon wrongly finished.
 """
 
 from __future__ import annotations
@@ -16,18 +16,36 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 _LETTERS = "a-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u052f\u1e00-\u1fff"
 """Of the alphabets that are written with spaces, and their accents. In Chinese a word may stand next to anything."""
 _WORD = re.compile(f"[{_LETTERS}]+")
+_HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+_TOKEN = re.compile(rf"(?P<word>[{_LETTERS}]+)|(?P<han>[{_HAN}]+)|[^\W\d_]")
+"""A word, a stretch of Chinese, or a letter of another script. Digits and signs before them say nothing."""
 _HUMPS = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _LONGEST_NAME = 128
 """What is longer is no name of a tool, but a model may call anything."""
 _STRETCH = 200
-_FILLERS = frozenset({
-    "all", "an", "and", "any", "as", "at", "by", "do", "for", "from", "in", "is", "it", "many", "of", "on", "or", "the",
-    "to", "with",
-})  # fmt: skip
-"""Words of a name that say nothing: `search_in_files` is not work on every item with an "in"."""
+_OPENING = 300
+"""Characters of a text in which its leading verb is looked for."""
+_LABEL = re.compile(r"[^:：]{1,40}[:：]")
+_LEADS = _words("""
+    please first second third then next now finally lastly also and to we i you let us lets need needs must should will
+    can have has go try todo task step phase part item again carefully quickly thoroughly briefly manually locally""")
+"""Words that may stand before the leading verb."""
+_CHINESE_LEADS = re.compile(
+    "(?:请|請|麻烦|帮我|幫我|帮忙|我们|我們|我|你|需要|应该|應該|必须|要|先|再|然后|然後|接着|接著|首先|其次|最后|最後|随后|之后"
+    "|继续|繼續|尝试|嘗試|试着|重新|仔细|手动|进行|進行|去|来|來|并且|并|並|第[一二三四五六七八九十]+步)+"
+)
+_CHINESE_PREPOSITIONS = re.compile(
+    "把|将(?!来)|將(?!來)|用(?!户|戶)|使用|对(?!话|象|齐|应|方)|對(?!話|象|齊|應|方)|给|給|为(?!什)|為(?!什)|在(?!线)|从|從|通过|通過"
+)
+"""What they are about stands between them and the verb."""
 
 _VOWELS = "aeiou"
 _IRREGULAR = {
@@ -61,7 +79,7 @@ def _forms(verb: str) -> Iterator[str]:
         yield from (f"{verb}{verb[-1]}ed", f"{verb}{verb[-1]}ing")
 
 
-class _Kind(Value):
+class _Kind:
     """A kind of work: words of the names of tools that do it, and how items speak of it."""
 
     __slots__ = ("chinese", "phrase", "tools", "words")
@@ -89,11 +107,11 @@ _WRITE = _Kind(
         add append apply change copy cp create delete edit editor insert mkdir modify move mv overwrite patch refactor
         remove rename replace rm save touch update write writer""",
     verbs="""
-        add adjust append apply change clean configure convert copy create customise customize delete develop disable
-        draft edit enable expose extend extract fix generate handle implement improve insert integrate introduce merge
-        migrate modify move optimise optimize overwrite patch refactor remove rename reorganise reorganize repair
-        replace resolve restructure revert rewrite rework save simplify translate tweak undo update upgrade wire
-        write""",
+        add adjust append apply bump change clean configure convert copy correct create customise customize delete
+        develop disable document draft drop edit enable expose extend extract fix generate handle implement improve
+        insert integrate introduce merge migrate modify move optimise optimize overwrite patch port refactor remove
+        rename reorganise reorganize repair replace resolve restructure revert rewrite rework save set simplify
+        translate tweak undo update upgrade wire write""",
     chinese="""
         编写 撰写 书写 改写 重写 写入 写出 写好 写个 写一个 写一份 写一篇 写一段 写代码 写测试 写文档 实现
         开发(?!环境|服务|工具|依赖|人员|者) 修复 修正 修改 修订 更改 改成 改为 改进 改善 改造 添加 增加 新增 加入 加上
@@ -129,49 +147,103 @@ _SEARCH = _Kind(
 )
 _KINDS = (_READ, _WRITE, _RUN, _SEARCH)
 _BY_WORD = {word: kind for kind in _KINDS for word in kind.tools}
+_NOUNS = _words("""
+    browser build cmd code command compiler console data dir docs file files folder http list log page project query
+    reader repo server shell table task terminal test tests text tool tree url view web writer""")
+"""Names of tools that in a text stand for a thing, and not for the tool."""
 _BY_EFFECT = {"read": _READ, "write": _WRITE, "execute": _RUN, "network": _SEARCH}
 
 
 class _Signs(Value):
-    """What in an item's text speaks for a tool."""
+    """What is known of a tool: its name, and the kinds of work that it does."""
 
-    __slots__ = ("kind", "name", "pattern", "words")
+    __slots__ = ("kinds", "name", "pattern")
 
-    def __init__(self, tool: str, effect: str | None) -> None:
+    def __init__(self, tool: str, effect: str | None, command_kind: str | None) -> None:
         plain = normalize("NFKC", tool).strip()
         words = _WORD.findall(_folded(_HUMPS.sub(" ", plain)))
-        self.kind = _kind(words) or _BY_EFFECT.get(effect or "")
-        self.words = frozenset(word for word in words if len(word) > 1) - _FILLERS
+        kind = _kind(words) or _BY_EFFECT.get(effect or "")
+        self.kinds = () if kind is None else (kind,)
+        if kind is _RUN and command_kind == "reads":  # `ls` in a shell lists files, and runs nothing
+            self.kinds = (_READ, _SEARCH)
         self.name = _folded(plain)
-        # One character, or nothing but signs, is in too many texts to be a name there.
-        said = sum(map(str.isalnum, self.name)) > 1
+        # One character, or nothing but signs, is in too many texts to be a name there; nouns stand for things.
+        said = sum(map(str.isalnum, self.name)) > 1 and self.name not in _NOUNS
         self.pattern = re.compile(rf"(?<![{_LETTERS}0-9_]){re.escape(self.name)}(?![{_LETTERS}0-9_])") if said else None
+
+    def is_named_in(self, text: str) -> bool:
+        # Looking for the bare name first is many times faster, and it is seldom there.
+        folded = _folded(text)
+        return self.pattern is not None and self.name in folded and self.pattern.search(folded) is not None
 
 
 @lru_cache(maxsize=20_000)
-def matches(tool: str, effect: str | None, text: str) -> bool:
-    """Whether a call of this tool is likely to be work on an item of this text."""
-    signs = _signs(tool[:_LONGEST_NAME], effect)
-    folded = _folded(text)
-    words = frozenset(_WORD.findall(folded))
-    if not signs.words.isdisjoint(words):
-        return True
-    # Looking for the bare name first is many times faster, and it is seldom there.
-    if signs.pattern is not None and signs.name in folded and signs.pattern.search(folded):
-        return True
-    kind = signs.kind
-    if kind is None:
-        return False
-    if not kind.words.isdisjoint(words):
-        return True
-    if kind.phrase is not None and "up" in words and kind.phrase.search(folded):
-        return True
-    return not folded.isascii() and kind.chinese.search(folded) is not None
+def matches(tool: str, effect: str | None, text: str, command_kind: str | None = None) -> bool:
+    """Return whether a call of this tool is likely to be work on an item of this text: by its name, or by its kind.
+
+    `command_kind` says what a command that it runs comes to, as in `command_kinds`.
+    """
+    signs = _signs(tool[:_LONGEST_NAME], effect, command_kind)
+    return not _leading_kinds(text).isdisjoint(signs.kinds) or signs.is_named_in(text)
+
+
+@lru_cache(maxsize=20_000)
+def is_matching_kind(tool: str, effect: str | None, text: str, command_kind: str | None = None) -> bool:
+    """Return whether a call of this tool does the kind of work that the item's leading verb asks for.
+
+    The tool's name counts only where the verb tells no kind: editing with `edit` is not "Read what edit does".
+    """
+    signs = _signs(tool[:_LONGEST_NAME], effect, command_kind)
+    kinds = _leading_kinds(text)
+    return not kinds.isdisjoint(signs.kinds) if kinds else signs.is_named_in(text)
+
+
+@lru_cache(maxsize=20_000)
+def _leading_kinds(text: str) -> frozenset[_Kind]:
+    """The kinds of work of the verb with which the text begins, if need be after a label: `Parser: fix the crash`."""
+    opening = _folded(text[:_OPENING])
+    kinds = _kinds_at(opening, 0)
+    if not kinds and (label := _LABEL.match(opening)):
+        kinds = _kinds_at(opening, label.end())
+    return kinds
+
+
+def _kinds_at(text: str, start: int) -> frozenset[_Kind]:
+    after_preposition = False
+    for token in _TOKEN.finditer(text, start):
+        if word := token["word"]:
+            kinds = frozenset(kind for kind in _KINDS if word in kind.words) - _replaced_by_phrase(text, token.start())
+            kinds |= frozenset(kind for kind in _KINDS if kind.phrase and kind.phrase.match(text, token.start()))
+            if kinds or not (word in _LEADS or after_preposition):
+                return kinds
+        elif token["han"]:
+            lead = _CHINESE_LEADS.match(text, token.start(), token.end())
+            at = lead.end() if lead else token.start()
+            kinds = _chinese_kinds(text, at, token.end())
+            if not kinds and (preposition := _CHINESE_PREPOSITIONS.match(text, at, token.end())):
+                at, after_preposition = preposition.end(), True
+            while not kinds and after_preposition and at < token.end():
+                kinds = _chinese_kinds(text, at, token.end())
+                at += 1
+            if kinds or (at < token.end() and not after_preposition):
+                return kinds
+        else:
+            break
+    return frozenset()
+
+
+def _replaced_by_phrase(text: str, at: int) -> frozenset[_Kind]:
+    """Setting up is not setting."""
+    return frozenset({_WRITE}) if _RUN.phrase and _RUN.phrase.match(text, at) else frozenset()
+
+
+def _chinese_kinds(text: str, at: int, end: int) -> frozenset[_Kind]:
+    return frozenset(kind for kind in _KINDS if kind.chinese.match(text, at, end))
 
 
 @lru_cache(maxsize=256)
-def _signs(tool: str, effect: str | None) -> _Signs:
-    return _Signs(tool, effect)
+def _signs(tool: str, effect: str | None, command_kind: str | None) -> _Signs:
+    return _Signs(tool, effect, command_kind)
 
 
 def _kind(words: list[str]) -> _Kind | None:
