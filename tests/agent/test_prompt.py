@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 
 from headway.agent import instructions
 from headway.agent.prompt import MAX_NOTES
+from headway.settings import Tracking
+from headway.tools.todo_kinds import TodoToolsName
 
 OPENED = re.compile(r"^<project-notes-([0-9a-f]{16})>$", re.MULTILINE)
 
@@ -37,13 +39,25 @@ def test_there_is_no_date_in_it(tmp_path: Path) -> None:
     assert not re.search(r"\b20\d\d\b", instructions(tmp_path))
 
 
+@pytest.mark.parametrize("todo_tools", ["light", "full", "plan", "off"])
+def test_the_model_is_told_who_keeps_the_list(tmp_path: Path, todo_tools: TodoToolsName) -> None:
+    by_hand = instructions(tmp_path, todo_tools=todo_tools)
+    kept = instructions(tmp_path, todo_tools=todo_tools, tracking=Tracking.AUTO)
+    by_model = "You keep the list: an item is completed or blocked only when you say so."
+    assert (by_model in by_hand) is (todo_tools != "off")
+    assert "[x?]" in kept and "[x?]" not in by_hand
+    assert ("A list that you write with TodoWrite is yours alone." in kept) is (todo_tools == "full")
+    assert "{" not in by_hand + kept
+
+
 def test_the_todo_list_is_explained_by_the_tools_there_are(tmp_path: Path) -> None:
-    variants = ("full", "light", "off")
-    full, light, off = (instructions(tmp_path, todo_tools=tools) for tools in variants)
-    assert len({full, light, off}) == 3
+    variants = ("full", "light", "plan", "off")
+    full, light, plan, off = (instructions(tmp_path, todo_tools=tools) for tools in variants)
+    assert len({full, light, plan, off}) == 4
+    assert "write_todos" in plan and "create_todo_list" not in plan
     assert "create_todo_list" in light
     assert "create_todo_list" not in off
-    for prompt in (full, light, off):
+    for prompt in (full, light, plan, off):
         assert prompt.count("# The todo list\n") == 1
         assert "record" in prompt
         assert "{" not in prompt

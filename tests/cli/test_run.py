@@ -260,7 +260,13 @@ def test_a_signal_while_the_command_is_still_loading_ends_with_130_too() -> None
 
 def test_a_killed_run_leaves_nothing_in_progress_and_can_be_continued(project: Path, headway: Headway) -> None:
     running = Running(
-        "run", "Fix it", "--model", slow(creating("Run it"), bash("sleep 50")), "--mode", "yolo", "--json"
+        "run",
+        "Fix it",
+        "--model",
+        slow(creating("Run it"), call("todo", start="t1"), bash("sleep 50")),
+        "--mode",
+        "yolo",
+        "--json",
     )
     while running.event("ToolStarted")["tool"] != "bash":
         pass
@@ -571,7 +577,8 @@ def test_the_list_is_shown_as_it_was_when_the_run_began_though_that_is_heard_of_
     async def work(ask: object) -> object:
         write = Call("TodoWrite", {"todos": [{"content": "Run it", "activeForm": "Running", "status": "in_progress"}]})
         model = ScriptedModel([Turn("Let me see.", calls=[write]), "End."])
-        return await run_loop(session, "x", model=model, tools=builtin_tools("."), config=LoopConfig(max_nudges=0))
+        config = LoopConfig(max_nudges=0, todo_tools="full")
+        return await run_loop(session, "x", model=model, tools=builtin_tools("."), config=config)
 
     Foreground[object](session, heard=late).run(work, RunView)
     printed = capsys.readouterr().out

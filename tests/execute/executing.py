@@ -264,7 +264,7 @@ async def one(session: Session, todo_id: str, answers: ScriptedModel, **how: Any
 
 
 def _usual(how: dict[str, Any]) -> dict[str, Any]:
-    given = {"config": LoopConfig(instructions="Work.", max_nudges=0), "mode": "yolo", **how}
+    given = {"config": LoopConfig(instructions="Work.", max_nudges=0, todo_tools="full"), "mode": "yolo", **how}
     return {name: value for name, value in given.items() if value is not None}
 
 

@@ -151,7 +151,13 @@ async def test_every_item_of_an_execution_is_asked(project: Path) -> None:
 
 async def run(session: Session, turns: list[Any], **config: Any) -> tuple[RunResult, ScriptedModel]:
     asked = ScriptedModel(turns)
-    settings: dict[str, Any] = {"instructions": "Work.", "max_nudges": 0, "stop_when_done": False, **config}
+    settings: dict[str, Any] = {
+        "instructions": "Work.",
+        "max_nudges": 0,
+        "stop_when_done": False,
+        "todo_tools": "full",
+        **config,
+    }
     result = await run_loop(
         session, "Do it", model=asked, approvals=Approvals(mode="yolo"), config=LoopConfig(**settings)
     )
@@ -188,11 +194,7 @@ def way(request: pytest.FixtureRequest) -> str:
 
 
 def config_for(way: str) -> dict[str, Any]:
-    from headway.tools.todo_kinds import TodoTools
-
-    if way != "todo":
-        return {}
-    return {"todo_tools": next(kind for kind in TodoTools if str(kind) != "full")}
+    return {"todo_tools": "light"} if way == "todo" else {}
 
 
 @pytest.mark.parametrize("way", WAYS, indirect=True)
@@ -266,7 +268,7 @@ async def test_what_the_tracker_completes_is_only_inferred(project: Path) -> Non
     create = Call("create_todo_list", {"items": [{"description": "Run the tests"}]})
     start = Call("update_todo_item", {"item_id": "t1", "status": "in_progress"})
     turns = [Turn(calls=[create, start]), *[bash(f"{OK} # {n}") for n in range(3)], "Done."]
-    await run(session, turns, complete_after=3)
+    await run(session, turns, complete_after=3, tracking="auto")
     assert (states(session), level(session, "t1")) == ({"t1": "completed"}, "inferred")
 
 

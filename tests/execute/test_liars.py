@@ -116,7 +116,7 @@ def worked_on(turns: list[Turn], check: str) -> str:
                 "Done.",
             ]
         )
-        config = LoopConfig(instructions="Work.", max_nudges=0, verify_tries=1, stop_when_done=False)
+        config = LoopConfig(instructions="Work.", max_nudges=0, verify_tries=1, stop_when_done=False, todo_tools="full")
         tools = builtin_tools(folder / "work")
         asyncio.run(run_loop(session, "Go", model=model, tools=tools, config=config, approvals=Approvals(mode="yolo")))
         return level(session)

@@ -85,7 +85,7 @@ USABLE = {
     "base_url": ["http://localhost:11434/v1", "https://例子.中国/v1", "http://[::1]:80"],
     "mode": ["default", "auto_edit", "yolo", " yolo "],
     "tracking": ["manual", "auto", "judge"],
-    "todo_tools": ["full", "light", "off"],
+    "todo_tools": ["full", "light", "plan", "off"],
     "web_search": ["brave", "tavily", "searxng:http://localhost:8888"],
     "allow": [
         ["bash"],
@@ -116,7 +116,7 @@ UNUSABLE: list[tuple[str, object, str]] = [
     ("mode", 5, f"{MODES} number"),
     ("mode", "", f"{MODES} ''"),
     ("tracking", "x", "Expected 'manual' | 'auto' | 'judge', received 'x'"),
-    ("todo_tools", True, "Expected 'full' | 'light' | 'off', received boolean"),
+    ("todo_tools", True, "Expected 'full' | 'light' | 'plan' | 'off', received boolean"),
     ("model", "gpt-5", f"{MODEL} 'gpt-5'"),
     ("model", "a: b", f"{MODEL} 'a: b'"),
     ("model", "a b:c", f"{MODEL} 'a b:c'"),

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.support.projects import temporary_folder
 
 from headway.core.errors import HeadwayError
-from headway.settings import Settings, TodoTools, Tracking, load_settings
+from headway.settings import Settings, TodoTools, load_settings
 from headway.settings.keys import KEYS, value_of
 from headway.tools.effects import Mode
 from headway.tools.limits import Limits
@@ -34,7 +34,7 @@ def test_every_field_has_a_key() -> None:
 
 def test_the_defaults_are_the_documented_ones() -> None:
     settings = Settings()
-    assert (settings.mode, settings.tracking, settings.todo_tools) == (Mode.DEFAULT, Tracking.AUTO, TodoTools.FULL)
+    assert (settings.mode, settings.tracking, settings.todo_tools) == (Mode.DEFAULT, None, TodoTools.LIGHT)
     assert (settings.parallel, settings.max_rounds, settings.max_cost, settings.max_tokens) == (1, 50, None, None)
     assert (settings.model, settings.base_url, settings.web_search, settings.allow) == (None, None, None, ())
 

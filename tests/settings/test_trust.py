@@ -30,7 +30,7 @@ VALUES: dict[str, object] = {
     "env": ["TOKEN"],
     "web_search": "searxng:http://evil.org",
     "tracking": "manual",
-    "todo_tools": "light",
+    "todo_tools": "plan",
     "parallel": 2,
     "linked": ["build"],
     "checkpoint_exclude": ["*.sqlite"],

@@ -30,6 +30,7 @@ def names(chosen: Settings, folder: Path) -> list[str]:
     [
         ("full", ["TodoWrite", "create_todo_list", "update_todo_item"]),
         ("light", ["create_todo_list", "todo"]),
+        ("plan", ["write_todos"]),
         ("off", []),
     ],
 )
@@ -37,15 +38,14 @@ def test_the_todo_tools_are_those_that_are_set(folder: Path, in_project: Write, 
     in_project(f'todo_tools = "{text}"\n')
     chosen = load_settings(folder, environ={}).settings
     assert names(chosen, folder) == [*PLANNED, *todos]
-    kinds = {"full": TodoTools.FULL, "light": TodoTools.LIGHT, "off": TodoTools.OFF}
-    assert chosen.todo_tools is kinds[text]
-    assert instructions(folder, todo_tools=chosen.todo_tools) == instructions(folder, todo_tools=kinds[text])
+    assert chosen.todo_tools is TodoTools(text)
+    assert instructions(folder, todo_tools=chosen.todo_tools) == instructions(folder, todo_tools=TodoTools(text))
 
 
 def test_the_kinds_of_todo_tools_are_one_type_that_takes_its_names_too(folder: Path) -> None:
     assert TodoTools is todo_kinds.TodoTools
     assert type(Settings().todo_tools) is todo_kinds.TodoTools
-    assert instructions(folder) == instructions(folder, todo_tools="full")
+    assert instructions(folder) == instructions(folder, todo_tools="light")
     assert instructions(folder, todo_tools=TodoTools.OFF) == instructions(folder, todo_tools="off")
     by_type, by_name = (builtin_tools(folder, todo_tools=kind) for kind in (TodoTools.LIGHT, TodoTools("light")))
     assert [tool.name for tool in by_type] == [tool.name for tool in by_name]

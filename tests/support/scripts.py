@@ -43,7 +43,14 @@ def writing(*items: tuple[str, str]) -> Form:
 
 
 def script(*turns: str | Form, name: str = "script.json", match: str | None = None) -> str:
-    """Writes the file into the working folder; the model's name. With `match`, only a conversation that has it fits."""
+    """Writes the file into the working folder; the model's name. With `match`, only a conversation that has it fits.
+
+    Where the model calls TodoWrite or update_todo_item, the project is set to offer them.
+    """
     form: object = [*turns] if match is None else {"conversations": [{"match": match, "turns": [*turns]}]}
     Path(name).write_text(json.dumps(form), encoding="utf-8")
+    if any(f'"name": "{name}"' in json.dumps(form) for name in ("TodoWrite", "update_todo_item")):
+        folder = Path(".headway")
+        folder.mkdir(mode=0o700, exist_ok=True)
+        (folder / "config.toml").write_text('todo_tools = "full"\n', encoding="utf-8")
     return f"scripted:{name}"

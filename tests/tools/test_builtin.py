@@ -35,14 +35,10 @@ def inputs(tools: list[Tool[Any]]) -> dict[str, Any]:
 
 
 def test_the_tools_come_in_one_order(tmp_path: Path) -> None:
-    assert names(builtin_tools(tmp_path)) == [
-        *FILE_TOOLS,
-        *OTHERS,
-        "TodoWrite",
-        "create_todo_list",
-        "update_todo_item",
-    ]
-    assert names(builtin_tools(tmp_path, todo_tools="light")) == [*FILE_TOOLS, *OTHERS, "create_todo_list", "todo"]
+    full = ["TodoWrite", "create_todo_list", "update_todo_item"]
+    assert names(builtin_tools(tmp_path)) == [*FILE_TOOLS, *OTHERS, "create_todo_list", "todo"]
+    assert names(builtin_tools(tmp_path, todo_tools="full")) == [*FILE_TOOLS, *OTHERS, *full]
+    assert names(builtin_tools(tmp_path, todo_tools="plan")) == [*FILE_TOOLS, *OTHERS, "write_todos"]
     assert names(builtin_tools(tmp_path, todo_tools="off")) == [*FILE_TOOLS, *OTHERS]
 
 
@@ -54,7 +50,7 @@ def test_a_web_search_is_offered_only_with_a_provider(tmp_path: Path) -> None:
 
 
 def test_effects_are_as_the_page_on_tools_says(tmp_path: Path) -> None:
-    found = {tool.name: str(tool.effect) for tool in [*builtin_tools(tmp_path), *todo_tools("light")[1:]]}
+    found = {tool.name: str(tool.effect) for tool in [*builtin_tools(tmp_path, todo_tools="full"), *todo_tools()[1:]]}
     assert found == snapshot(
         {
             "read_file": "read",
@@ -247,7 +243,7 @@ def test_a_single_text_in_place_of_a_list_is_refused(tmp_path: Path, wrong: dict
         builtin_tools(tmp_path, **wrong)
 
 
-@pytest.mark.parametrize(("kind", "told"), [("full", True), ("light", False), ("off", False)])
+@pytest.mark.parametrize(("kind", "told"), [("full", True), ("light", False), ("plan", False), ("off", False)])
 def test_bash_speaks_of_todo_write_only_where_there_is_one(tmp_path: Path, kind: Any, told: bool) -> None:
     [bash] = [tool for tool in builtin_tools(tmp_path, todo_tools=kind) if tool.name == "bash"]
     assert ("TodoWrite" in bash.description) is told

@@ -137,7 +137,7 @@ COMMANDS = [
 ]
 
 
-@pytest.mark.parametrize("kind", ["full", "light", "off"])
+@pytest.mark.parametrize("kind", ["full", "light", "plan", "off"])
 def test_no_command_is_run_also_none_that_looks_harmless(tmp_path: Path, kind: Any):
     (tmp_path / "a.txt").write_text("old")
     session = headway.open(tmp_path)
@@ -175,7 +175,7 @@ async def test_neither_files_nor_the_list_are_written_by_any_tool_that_there_is(
     session.add("Mine")
     session.set_plan_mode(True)
     version = session.version
-    tools = [*builtin_tools(tmp_path), WriteTodos(), TodoTool()]
+    tools = [*builtin_tools(tmp_path, todo_tools="full"), WriteTodos(), TodoTool()]
     runner = executor(tmp_path, *tools, session=session, mode="yolo")
     assert (await runner.call("read_file", {"path": "a.txt"})).ok
     result = await runner.call(name, arguments)

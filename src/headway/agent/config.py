@@ -60,16 +60,18 @@ class LoopConfig:
     inject: Inject | InjectName = Inject.TAIL
     recap: bool = False
     """Show the list as one line of at most 200 characters."""
-    tracking: Tracking | TrackingName = Tracking.AUTO
-    """Who says that an item is done, on a list that the loop keeps."""
+    tracking: Tracking | TrackingName | None = None
+    """Who says that an item is done, on a list that the loop keeps; None: the model (`manual`) where it has a todo
+    tool, else tracking (`auto`)."""
     complete_after: int = 3
-    """Successful calls that complete the active item."""
+    """Successful calls of a matching kind that complete the active item."""
     block_after: int = 2
     """Failed calls in a row that block it."""
-    todo_tools: TodoTools | TodoToolsName = TodoTools.FULL
+    todo_tools: TodoTools | TodoToolsName = TodoTools.LIGHT
     """With which tools the model writes the list."""
-    remind_after: int = 5
-    """Rounds of work without a change of the list after which the model is reminded of it."""
+    remind_after: int = 8
+    """Rounds of work without a change of the list after which the model is reminded of it; once more after twice as
+    many."""
     max_nudges: int = 2
     """How often a model that stops while items are open is told to go on."""
     stop_when_done: bool = True
@@ -95,7 +97,7 @@ class LoopConfig:
     def __post_init__(self) -> None:
         for name, kind in (("inject", Inject), ("tracking", Tracking), ("todo_tools", TodoTools)):
             value: object = getattr(self, name)
-            if value not in set(kind):
+            if value not in set(kind) and not (value is None and name in _OPTIONAL):
                 raise HeadwayError(f"`{name}` cannot be '{shown(value)}'; choose from: {', '.join(kind)}.")
         for name, least in _AT_LEAST.items():
             value = getattr(self, name)
@@ -110,8 +112,13 @@ class LoopConfig:
             raise HeadwayError(f"`max_cost` must be more than 0 US dollars, not {shown(self.max_cost)}.")
 
     @property
+    def keeper(self) -> Tracking:
+        """Who says that an item is done, where nothing is set too."""
+        return Tracking(self.tracking or (Tracking.AUTO if self.todo_tools == TodoTools.OFF else Tracking.MANUAL))
+
+    @property
     def policy(self) -> Policy:
-        return Policy(str(self.tracking), self.complete_after, self.block_after)
+        return Policy(str(self.keeper), self.complete_after, self.block_after)
 
 
 def config_of(settings: Settings, *, require_evidence: bool | str = False) -> LoopConfig:

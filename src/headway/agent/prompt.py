@@ -13,6 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from headway.core.text import neutral
+from headway.settings.model import Tracking
 from headway.tools.todo_kinds import TodoTools, TodoToolsName
 
 NOTES = ("AGENTS.md", "CLAUDE.md")
@@ -20,13 +21,29 @@ NOTES = ("AGENTS.md", "CLAUDE.md")
 MAX_NOTES = 30_000
 _LARGEST_FILE = 4_000_000
 _SYSTEMS = {"Darwin": "macOS"}
+_CONCLUDED = "`[x?]` marks an item that Headway only concluded to be completed"
+_KEPT_BY_MODEL = "You keep the list: an item is completed or blocked only when you say so."
+_STARTED = "Headway only starts the next item when you change or run something while none is in progress."
+_KEPT_BY_BOTH = (
+    "Headway keeps the list with you: from your calls it starts, completes and blocks items. "
+    f"{_CONCLUDED}: confirm it, or correct it."
+)
+_YOURS_ALONE = "A list that you write with TodoWrite is yours alone."
+_OTHERS_KEPT_TOO = f"A list made from a plan is kept by Headway too; {_CONCLUDED}: confirm it, or correct it."
+_KEPT_BY_HEADWAY = f"Headway keeps it for you from what you do. {_CONCLUDED}: if it is not, say so in your answer."
+_KEPT_BY_USER = "The user keeps it."
 
 
 def instructions(
-    project: str | Path, *, todo_tools: TodoTools | TodoToolsName = TodoTools.FULL, planning: bool = False
+    project: str | Path,
+    *,
+    todo_tools: TodoTools | TodoToolsName = TodoTools.LIGHT,
+    tracking: Tracking = Tracking.MANUAL,
+    planning: bool = False,
 ) -> str:
     """The system prompt for a run in this project; in plan mode with that in place of the todo list."""
-    part = _text("plan_mode" if planning else f"todo_{TodoTools(todo_tools)}")
+    kind = TodoTools(todo_tools)
+    part = _text("plan_mode") if planning else _text(f"todo_{kind}").replace("{keeper}", _keeper(kind, tracking))
     system = platform.system()
     parts = [
         _text("prompt").replace("{todo_list}", part),
@@ -34,6 +51,20 @@ def instructions(
         _notes(Path(project)),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _keeper(todo_tools: TodoTools, tracking: Tracking) -> str:
+    """Who says what is done: the model, or Headway too."""
+    by_hand = tracking is Tracking.MANUAL
+    match todo_tools:
+        case TodoTools.OFF:
+            return _KEPT_BY_USER if by_hand else _KEPT_BY_HEADWAY
+        case TodoTools.PLAN:
+            return _KEPT_BY_MODEL if by_hand else f"{_KEPT_BY_MODEL} {_OTHERS_KEPT_TOO}"
+        case _ if by_hand:
+            return f"{_KEPT_BY_MODEL} {_STARTED}"
+        case _:
+            return _KEPT_BY_BOTH if todo_tools is TodoTools.LIGHT else f"{_KEPT_BY_BOTH} {_YOURS_ALONE}"
 
 
 def in_plan_mode(own: str) -> str:

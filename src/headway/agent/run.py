@@ -164,7 +164,7 @@ def _told(config: LoopConfig, folder: str) -> Callable[[bool], str]:
     def told(planning: bool) -> str:
         own = config.instructions
         if own is None:
-            return instructions(folder, todo_tools=config.todo_tools, planning=planning)
+            return instructions(folder, todo_tools=config.todo_tools, tracking=config.keeper, planning=planning)
         return in_plan_mode(own) if planning else own
 
     return told

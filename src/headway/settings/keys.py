@@ -59,8 +59,9 @@ def _key(name: str, annotation: object) -> Key:
         return Key(name, Kind.TEXTS)
     if int in types or float in types:
         return Key(name, Kind.WHOLE if int in types else Kind.NUMBER)
-    if isinstance(annotation, type) and issubclass(annotation, StrEnum):
-        return Key(name, Kind.CHOICE, tuple(annotation))
+    for kind in types:
+        if isinstance(kind, type) and issubclass(kind, StrEnum):
+            return Key(name, Kind.CHOICE, tuple(kind))
     return Key(name, Kind.TEXT)
 
 

@@ -29,11 +29,11 @@ class Tracking(StrEnum):
     """Who says that an item is done."""
 
     MANUAL = "manual"
-    """Only the model, by writing the list."""
+    """The model, with its todo tool."""
     AUTO = "auto"
     """Headway too, from what the tools did."""
     JUDGE = "judge"
-    """As auto, and a model judges what is not clear."""
+    """As auto, but the model is asked whether an item is done."""
 
 
 MAX_COMMAND = 4_000
@@ -141,9 +141,9 @@ class Settings(BaseModel):
     """Further environment variables that commands are given."""
     web_search: Annotated[str, AfterValidator(_search)] | None = None
     """Who searches the web: `brave`, `tavily` or `searxng:URL`."""
-    tracking: Tracking = Tracking.AUTO
-    """Who says that an item is done."""
-    todo_tools: TodoTools = TodoTools.FULL
+    tracking: Tracking | None = None
+    """Who says that an item is done; nothing: manual where the model has a todo tool, else auto."""
+    todo_tools: TodoTools = TodoTools.LIGHT
     """With which tools a model writes the list."""
     parallel: int = Field(default=1, ge=1, le=64)
     """Items that are worked on at once."""

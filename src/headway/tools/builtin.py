@@ -15,7 +15,7 @@ from headway.tools.todo_kinds import TodoTools, TodoToolsName
 def builtin_tools(
     project: str | os.PathLike[str] = ".",
     *,
-    todo_tools: TodoTools | TodoToolsName = TodoTools.FULL,
+    todo_tools: TodoTools | TodoToolsName = TodoTools.LIGHT,
     env: Sequence[str] = (),
     private_hosts: Sequence[str] = (),
     web_search: str | None = None,

@@ -11,8 +11,10 @@ class TodoTools(StrEnum):
     """TodoWrite, create_todo_list and update_todo_item."""
     LIGHT = "light"
     """create_todo_list and todo: a call for each step, not for each list."""
+    PLAN = "plan"
+    """write_todos: the whole list with dependencies, risks and times."""
     OFF = "off"
-    """None: the list is kept for the model."""
+    """None: the list is kept for the model, by tracking alone."""
 
 
-TodoToolsName: TypeAlias = Literal["full", "light", "off"]
+TodoToolsName: TypeAlias = Literal["full", "light", "plan", "off"]

@@ -37,6 +37,7 @@ SOUND: list[tuple[Tool[Any], dict[str, Any]]] = [
     [
         ("full", ["TodoWrite", "create_todo_list", "update_todo_item"]),
         ("light", ["create_todo_list", "todo"]),
+        ("plan", ["write_todos"]),
         ("off", []),
     ],
 )
@@ -45,7 +46,7 @@ def test_how_much_a_model_is_given_is_a_choice_in_a_fixed_order(kind: TodoToolsN
 
 
 def test_another_choice_is_refused_with_those_there_are():
-    with pytest.raises(HeadwayError, match="'some'; choose from: full, light, off"):
+    with pytest.raises(HeadwayError, match="'some'; choose from: full, light, plan, off"):
         todo_tools("some")  # pyright: ignore
 
 

@@ -220,15 +220,13 @@ async def test_plan_mode_refuses_it(session: Session, tmp_path: Path):
 # where it is offered
 
 
-@pytest.mark.parametrize("kind", ["full", "light", "off"])
-def test_it_is_offered_only_where_it_is_passed(kind: TodoToolsName, tmp_path: Path):
+@pytest.mark.parametrize("kind", ["full", "light", "plan", "off"])
+def test_a_run_has_the_todo_tools_of_one_kind_whatever_is_passed(kind: TodoToolsName, tmp_path: Path):
     usual = [tool.name for tool in todo_tools(kind)]
-    assert "write_todos" not in usual
-    assert "write_todos" not in [tool.name for tool in builtin_tools(tmp_path, todo_tools=kind)]
-    own = WriteTodos()
-    given = given_tools([TodoWrite(), own, UpdateTodoItem()], kind, str(tmp_path))
-    assert given[0] is own
-    assert [tool.name for tool in given] == ["write_todos", *usual]
+    assert ("write_todos" in usual) is (kind == "plan") and ("write_todos" not in usual or len(usual) == 1)
+    assert [tool.name for tool in builtin_tools(tmp_path, todo_tools=kind)][-len(usual) or 99 :] == usual
+    given = given_tools([TodoWrite(), WriteTodos(), UpdateTodoItem()], kind, str(tmp_path))
+    assert [tool.name for tool in given] == usual
 
 
 def test_the_description_and_the_input_are_pinned():

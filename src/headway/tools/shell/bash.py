@@ -65,9 +65,9 @@ class Bash(Tool[BashInput]):
         self.env = tuple(env)
         self.folder = workspace.root
 
-    def without_todo_write(self) -> Bash:
-        """The same for a model that is told of no TodoWrite."""
-        return Bash(self._workspace, self.env, todo_write=False)
+    def with_todo_write(self, offered: bool) -> Bash:
+        """The same for a model that is told of TodoWrite, or not."""
+        return Bash(self._workspace, self.env, todo_write=offered)
 
     def effect_of(self, call: BashInput) -> Effect:
         return self.effect if self._list_command(call) is None else Effect.TODO

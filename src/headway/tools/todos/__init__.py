@@ -1,4 +1,7 @@
-"""Tools with which a model keeps its list. How many of them it is given is a choice, since each costs tokens."""
+"""Tools with which a model keeps its list. Which of them it is given is a choice, since each costs tokens.
+
+A run has those of one kind, never of two: a model with several ways to write one list mixes them up.
+"""
 
 from __future__ import annotations
 
@@ -33,6 +36,7 @@ __all__ = [
 KINDS: dict[str, tuple[type[Tool[Any]], ...]] = {
     TodoTools.FULL: (TodoWrite, CreateTodoList, UpdateTodoItem),
     TodoTools.LIGHT: (CreateTodoList, TodoTool),
+    TodoTools.PLAN: (WriteTodos,),
     TodoTools.OFF: (),
 }
 
@@ -40,7 +44,7 @@ KINDS: dict[str, tuple[type[Tool[Any]], ...]] = {
 def given_tools(
     tools: Iterable[Tool[Any] | Function] | None, kind: TodoTools | TodoToolsName, folder: str
 ) -> list[Tool[Any]]:
-    """A run's tools, the built-in ones unless some are given, with the todo tools that it is to have."""
+    """A run's tools, the built-in ones unless some are given, with the todo tools of its kind and no others."""
     if tools is None:
         from headway.tools.builtin import builtin_tools
 
@@ -48,15 +52,13 @@ def given_tools(
     from headway.tools.functions import as_tools
     from headway.tools.shell.bash import Bash
 
-    # `write_todos` is of no kind: it is there only because the caller wants it.
-    others = [tool for tool in as_tools(tools) if not isinstance(tool, ListTool) or isinstance(tool, WriteTodos)]
-    if kind != TodoTools.FULL:
-        others = [tool.without_todo_write() if isinstance(tool, Bash) else tool for tool in others]
+    others = [tool for tool in as_tools(tools) if not isinstance(tool, ListTool)]
+    others = [tool.with_todo_write(kind == TodoTools.FULL) if isinstance(tool, Bash) else tool for tool in others]
     return [*others, *todo_tools(kind)]
 
 
-def todo_tools(kind: TodoTools | TodoToolsName = TodoTools.FULL) -> list[Tool[Any]]:
-    """The tools of `full`, `light` or `off`, always in the same order."""
+def todo_tools(kind: TodoTools | TodoToolsName = TodoTools.LIGHT) -> list[Tool[Any]]:
+    """The tools of `full`, `light`, `plan` or `off`, always in the same order."""
     if kind not in KINDS:
         raise HeadwayError(f"There are no todo tools '{shown(kind)}'; choose from: {', '.join(KINDS)}.")
     return [make() for make in KINDS[kind]]

@@ -1,4 +1,4 @@
-"""`write_todos`: the whole list with everything that a plan's steps have. Not offered unless it is passed to a run."""
+"""`write_todos`: the whole list with everything that a plan's steps have; the todo tool of `todo_tools="plan"`."""
 
 from __future__ import annotations
 
