@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from headway import Session
 
-from .running import Running
+from .running import Running, check_completions
 from .samples import Clock, in_memory
 
 
@@ -14,9 +16,11 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def session(clock: Clock) -> Session:
-    """A session in memory whose clock goes on when a test says so."""
-    return in_memory(clock)
+def session(clock: Clock) -> Iterator[Session]:
+    """A session in memory whose clock goes on when a test says so. Tracking completed nothing in it without work."""
+    session = in_memory(clock)
+    yield session
+    check_completions(session.events())
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import count
 
 from headway import Event, Session, Status, Todo
@@ -11,7 +11,7 @@ from headway.core import batch_events as batch
 from headway.core import run_events as facts
 from headway.core.events import ListDelta
 from headway.core.log import run_lease
-from headway.core.model import LOOP, MODEL
+from headway.core.model import LOOP, MODEL, TRACKER
 from headway.core.run_changes import EndRun, FinishTool, Record, StartRun
 from headway.core.run_events import RoundStarted, RunData, RunStarted, TodoListItemProgress, ToolFinished
 from headway.core.runs import Run
@@ -65,7 +65,7 @@ SAMPLES: tuple[facts.RunData, ...] = (
     batch.EvidenceAsked(("t1", "t2")),
 )
 """One of each kind."""
-EFFECTS = {"bash": "execute", "read_file": "read", "write_file": "write", "web_search": "network"}
+EFFECTS = {"bash": "execute", "read_file": "read", "write_file": "write", "web_search": "network", "ls": "read"}
 AUTO = Policy()
 SECONDS = 20.0
 """How long a test waits at most for what takes a moment."""
@@ -176,6 +176,47 @@ def statuses(session: Session) -> list[str]:
 def recorded_on(events: list[Event]) -> str | None:
     """The item that a call was recorded on."""
     return next(event.data.item_id for event in events if isinstance(event.data, ToolFinished))
+
+
+_KIND_OF_VERB = {
+    **dict.fromkeys(("run", "运行测试"), "bash"),
+    **dict.fromkeys(("read", "list", "look"), "read_file"),
+    **dict.fromkeys(("fix", "delete", "write", "update"), "write_file"),
+    "search": "web_search",
+}
+"""The first word of a todo in these tests → the tool of the kind that it asks for."""
+
+
+def check_completions(events: Iterable[Event]) -> None:
+    """The tracker completes a todo only after a successful call of a matching kind on it, and only as inferred.
+
+    What else completes one is the word of somebody. `events` are those of a whole log.
+    """
+    texts: dict[tuple[str, str], str] = {}
+    successes: dict[tuple[str, str], bool] = {}
+    """Agent and todo → whether the last call of a matching kind on it succeeded."""
+    for event in events:
+        data = event.data
+        if isinstance(data, ToolFinished) and data.item_id is not None:
+            key = (event.agent, data.item_id)
+            wanted = _KIND_OF_VERB.get(texts[key].split()[0].lower())
+            reads = data.tool == "ls" or data.command_kind == "reads"
+            if wanted == ("read_file" if reads else data.tool):
+                successes[key] = data.succeeded and not data.denied
+        if not isinstance(data, ListDelta):
+            continue
+        texts |= {(event.agent, todo.id): todo.content for todo in data.added}
+        for todo_id, fields in data.changed.items():
+            key = (event.agent, todo_id)
+            if "content" in fields:
+                texts[key] = str(fields["content"][1])
+            if "status" in fields and fields["status"][1] is Status.COMPLETED and event.actor == TRACKER:
+                assert successes.get(key), f"{todo_id} was completed without a successful call of a matching kind"
+                level = getattr(fields.get("evidence", (None, None))[1], "level", "verified")
+                assert level in ("inferred", "verified")
+            assert event.actor != LOOP or fields.get("status", (None, None))[1] is not Status.COMPLETED
+            if "status" in fields and event.actor not in (TRACKER, LOOP):
+                successes.pop(key, None)
 
 
 def progress(events: list[Event]) -> list[TodoListItemProgress]:

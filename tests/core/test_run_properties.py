@@ -32,7 +32,7 @@ from headway.core.run_events import (
 )
 from headway.core.tracking import AUTO, JUDGED, MANUAL, TODO_EFFECT, Policy, active_item, is_ours
 
-from .running import Running, create
+from .running import Running, check_completions, create
 from .samples import in_memory, seen
 
 # what can happen
@@ -189,7 +189,7 @@ def _round(agent: str) -> Step:
     return _in_run("round", agent, (), lambda running: running.next_round())
 
 
-TEXTS = ("Run the tests", "Run the linter", "运行测试", "Read the parser", "Fix the parser", "Think")
+TEXTS = ("Run the tests", "Run the linter", "运行测试", "Read the parser", "Fix the parser", "Delete a file", "Think")
 IDS = ("t1", "t2", "t3", "t4", "t5", "a")
 STATES = tuple(status.value for status in Status)
 OUTCOMES = ("ok", "ok", "ok", "exit 0", "failed", "failed", "exit 1", "denied")
@@ -224,7 +224,7 @@ class Chance(Random):
 
 
 def _works(chance: Chance) -> Step:
-    tool = chance.choice(["bash", "bash", "bash", "read_file", "write_file"])
+    tool = chance.choice(["bash", "bash", "bash", "read_file", "ls", "write_file"])
     return _call(chance.agent(), tool, chance.choice(OUTCOMES), chance.policy())
 
 
@@ -374,8 +374,51 @@ def test_the_tracker_keeps_its_place(story: list[Step]) -> None:
                     todo = todos.items[todo_id]
                     assert is_ours(todo)
                     assert todo_id not in run.forced
+                    assert todo_id not in run.set_by_user
                     assert todo.status not in FINISHED
             before = fold(before, [event])
+
+
+@given(STORIES)
+def test_nothing_is_completed_without_a_successful_call_of_a_matching_kind_or_somebodys_word(story: list[Step]) -> None:
+    check_completions(told(story).session.events())
+
+
+_CALLS = st.tuples(st.sampled_from(["bash", "read_file", "write_file", "ls"]), st.sampled_from(OUTCOMES))
+_BEGINS = st.tuples(st.just("begins"), st.sampled_from(IDS))
+
+
+@given(st.lists(_CALLS | _BEGINS, max_size=30), st.integers(1, 3))
+@settings(max_examples=some(600, 2))
+def test_calls_and_beginnings_alone_complete_only_what_a_call_of_its_kind_was_made_for(
+    steps: list[tuple[str, str]], needed: int
+) -> None:
+    session = in_memory()
+    create(session, *TEXTS)
+    running = Running(session).begin()
+    stage, policy = Stage(session, {"main": running}), Policy(complete_after=needed)
+    for what, how in steps:
+        if what == "begins":
+            running.next_round()
+            stage.do(_sets("main", how, "in_progress", policy))
+        else:
+            stage.do(_call("main", what, how, policy))
+    running.end()
+    check_completions(session.events())
+
+
+@given(STORIES)
+def test_what_a_person_set_stays_until_someone_says_otherwise(story: list[Step]) -> None:
+    stage = Stage()
+    for step in story:
+        before = stage.session.state
+        stage.do(step)
+        for agent, run in before.runs.items():
+            if not run.goes_on or step.arguments[0] != agent or step.name not in ("call", "a call begins", "round"):
+                continue
+            items = stage.session.state.list_of(agent).items
+            for todo_id in run.set_by_user:
+                assert items[todo_id].status is before.list_of(agent).items[todo_id].status
 
 
 @given(STORIES)

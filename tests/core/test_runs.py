@@ -27,6 +27,7 @@ from headway.core.run_events import (
     RunRequested,
     RunStarted,
     TodoListContextInjected,
+    TodoListItemProgress,
     ToolFinished,
 )
 from headway.core.tracking import Policy, is_done
@@ -301,11 +302,14 @@ def _eventful(session: Session) -> Running:
     """A run with something in each of its fields."""
     create(session, TEST, READ, "Run the linter", "Think")
     running = Running(session).begin()
-    running.calls(False, False)
+    running.call()
+    running.call("read_file", ok=False)
+    running.call("read_file", ok=False)
     running.sets("t2", "in_progress")
     running.next_round()
     running.call("read_file")
     running.sets("t4", "in_progress")
+    session.update("t3", status="blocked")
     running.record(
         QUESTION,
         replace(QUESTION, question_id="q2", diff="+ a\n- b", host="example.org"),
@@ -321,8 +325,10 @@ def _eventful(session: Session) -> Running:
 def test_a_run_survives_being_written_down(session: Session) -> None:
     running = _eventful(session)
     run = running.run
-    assert all((run.tracks, run.questions, run.forced, run.started, run.finished_shown, run.changed_by, run.tool_calls))
-    assert any(track.blocked for track in run.tracks.values())
+    assert all((run.tracks, run.questions, run.forced, run.started, run.finished_shown, run.tool_calls))
+    assert all((run.started_by_model, run.set_by_user, run.list_changed))
+    assert any(track.blocked and track.note for track in run.tracks.values())
+    assert any(track.matching_ok for track in run.tracks.values())
     assert session.state.conversations == {"main": (session.state.conversations["main"][0], 3)}
     read = read_state(write_state(session.state))
     assert read == session.state
@@ -331,6 +337,34 @@ def test_a_run_survives_being_written_down(session: Session) -> None:
     assert list(read.runs["main"].questions) == ["q1", "q2"]
     running.end("error", "why")
     assert read_state(write_state(session.state)) == session.state
+
+
+def test_a_snapshot_from_before_kinds_and_people_counted_still_loads(session: Session) -> None:
+    run = _eventful(session).run
+    record = json.loads(write_state(session.state))
+    old = record["runs"]["main"]
+    for name in ("started_by_model", "set_by_user", "list_changed"):
+        del old[name]
+    old["changed_by"] = "model"
+    old["tracks"] = {todo_id: track[:5] for todo_id, track in old["tracks"].items()}
+    old["work"][0] = old["work"][0][:5]
+    read = read_state(json.dumps(record))
+    assert read is not None
+    again = read.runs["main"]
+    assert (again.started, again.forced, again.tool_calls) == (run.started, run.forced, run.tool_calls)
+    assert (again.set_by_user, again.list_changed) == ({}, False)
+    assert [track.successes for track in again.tracks.values()] == [track.successes for track in run.tracks.values()]
+    assert not any(track.matching_ok or track.note for track in again.tracks.values())
+
+
+def test_in_an_old_log_every_success_counts_as_it_did(session: Session) -> None:
+    running = Running(session).begin()
+    create(session, TEST)
+    running.sets("t1", "in_progress")
+    for ok in (True, True, False):
+        running.record(TodoListItemProgress("t1", Status.IN_PROGRESS, 1, 1, "read_file", ok))
+    track = running.run.tracks["t1"]
+    assert (track.successes, track.failures, track.matching_ok) == (2, 1, False)
 
 
 def test_a_run_goes_on_from_a_snapshot_as_if_nothing_had_been(tmp_path: Path) -> None:

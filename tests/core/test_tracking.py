@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from headway import Event, Session, Status
@@ -11,7 +13,7 @@ from headway.core.run_changes import Record
 from headway.core.run_events import ToolStarted
 from headway.core.tracking import AUTO, JUDGED, MANUAL, Policy
 
-from .running import Running, create, progress, recorded_on, status, statuses
+from .running import Running, create, finished, progress, recorded_on, status, statuses
 
 TEST, READ, WRITE = "Run the tests", "Read the parser", "Fix the parser"
 POLICIES = [Policy(MANUAL), Policy(AUTO), Policy(JUDGED)]
@@ -130,6 +132,67 @@ def test_so_many_successes_complete_an_item_and_one_fewer_does_not(session: Sess
     assert events[-1].type == "TodoListItemProgress"
 
 
+@pytest.mark.parametrize(
+    ("item", "tool", "completes"),
+    [
+        ("Delete the temp file", "read_file", False),
+        ("Write the tests", "ls", False),
+        ("Write the tests", "bash", False),
+        (TEST, "read_file", False),
+        ("Fix what bash prints", "bash", False),
+        ("Delete the temp file", "write_file", True),
+        ("Read what the tests print", "ls", True),
+    ],
+)
+def test_only_calls_of_a_matching_kind_complete_an_item(
+    running: Running, item: str, tool: str, completes: bool
+) -> None:
+    create(running.session, item)
+    running.sets("t1", "in_progress")
+    running.next_round()
+    for _ in range(9):
+        running.call(tool)
+    assert status(running.session) is (Status.COMPLETED if completes else Status.IN_PROGRESS)
+    assert running.session.todos[0].tool_calls >= 3
+
+
+def test_calls_of_other_kinds_do_not_count(running: Running) -> None:
+    create(running.session, TEST)
+    running.call()
+    for _ in range(5):
+        running.call("read_file")
+    running.call()
+    assert status(running.session) is Status.IN_PROGRESS
+    running.call()
+    assert status(running.session) is Status.COMPLETED
+
+
+def test_commands_that_only_read_do_not_complete_what_is_to_be_run(running: Running) -> None:
+    create(running.session, TEST, "Look at the log")
+    running.sets("t1", "in_progress")
+    running.next_round()
+    for _ in range(4):
+        running.finish(replace(finished(2, "bash", True, exit_code=0), command="ls", command_kind="reads"))
+    assert status(running.session) is Status.IN_PROGRESS
+    running.sets("t1", "cancelled")
+    running.sets("t2", "in_progress")
+    running.next_round()
+    for _ in range(3):
+        running.finish(replace(finished(3, "bash", True, exit_code=0), command="cat a", command_kind="reads"))
+    assert status(running.session, "t2") is Status.COMPLETED
+
+
+def test_an_item_whose_last_matching_call_failed_is_not_completed_by_one_of_another_kind(running: Running) -> None:
+    create(running.session, TEST)
+    running.sets("t1", "in_progress")
+    running.calls(True, True, True, False)  # in this round the state is the model's
+    running.next_round()
+    running.call("read_file")
+    assert status(running.session) is Status.IN_PROGRESS
+    running.call()
+    assert status(running.session) is Status.COMPLETED
+
+
 def test_failures_in_between_do_not_count_against_completing(running: Running) -> None:
     create(running.session, TEST)
     running.calls(True, False, True, False, True)
@@ -148,7 +211,7 @@ def test_after_an_item_is_completed_the_next_call_goes_to_the_next_one(running: 
 def test_an_item_that_is_opened_again_is_counted_anew(running: Running) -> None:
     create(running.session, TEST)
     running.calls(True, True)
-    running.session.update("t1", status="pending")
+    running.sets("t1", "pending")
     running.next_round()
     running.calls(True, True)
     assert status(running.session) is Status.IN_PROGRESS
@@ -175,15 +238,40 @@ def test_a_list_made_anew_begins_its_counts_anew(running: Running) -> None:
     assert status(running.session) is Status.IN_PROGRESS
 
 
-def test_better_evidence_that_is_there_is_kept(running: Running) -> None:
+@pytest.mark.parametrize(
+    ("known", "level"), [("verified", "verified"), ("command_ok", "inferred"), ("reported", "inferred")]
+)
+def test_evidence_of_a_check_is_kept_and_what_is_less_is_only_inferred(
+    running: Running, known: str, level: str
+) -> None:
     create(running.session, TEST)
     running.call()
-    running.session.update("t1", evidence={"level": "verified", "command": "make test", "seconds": 1})
+    running.session.update("t1", evidence={"level": known, "command": "make test", "seconds": 1})
     running.calls(True, True)
     todo = running.session.todos[0]
     assert todo.status is Status.COMPLETED
     assert todo.evidence is not None
-    assert todo.evidence.level is EvidenceLevel.VERIFIED
+    assert todo.evidence.level == level
+
+
+@pytest.mark.parametrize("how", ["update", "advance", "rewrite"])
+def test_the_model_can_confirm_what_was_only_inferred_or_take_it_back(running: Running, how: str) -> None:
+    session = running.session
+    create(session, TEST, READ)
+    running.calls(True, True, True)
+    running.next_round()
+    match how:
+        case "update":
+            session.update("t1", actor=MODEL, status="completed")
+        case "advance":
+            session.advance(done=["t1"], actor=MODEL)
+        case _:
+            session.write([{"content": TEST, "status": "completed"}, {"content": READ}], replace=True, actor=MODEL)
+    evidence = session.todos[0].evidence
+    assert evidence is not None and evidence.level is EvidenceLevel.REPORTED
+    session.undo()
+    running.sets("t1", "pending")
+    assert (session.todos[0].status, session.todos[0].evidence) == (Status.PENDING, None)
 
 
 # blocking
@@ -235,6 +323,39 @@ def test_a_blocked_item_stays_active_however_often_calls_fail(running: Running) 
     assert statuses(running.session) == ["blocked", "pending"]
     todo = running.session.todos[0]
     assert (todo.tool_calls, todo.failed_calls) == (4, 4)
+
+
+def test_a_success_clears_the_note_with_which_the_tracker_blocked_an_item(running: Running) -> None:
+    create(running.session, TEST)
+    running.calls(False, False)
+    assert running.session.todos[0].notes
+    running.call("read_file")
+    assert (status(running.session), running.session.todos[0].notes) == (Status.IN_PROGRESS, None)
+    running.calls(False, False)
+    assert running.session.todos[0].notes
+
+
+def test_a_success_leaves_a_note_that_someone_wrote_over_the_trackers(running: Running) -> None:
+    create(running.session, TEST)
+    running.calls(False, False)
+    running.session.update("t1", notes="Wait for the network")
+    running.call()
+    assert (status(running.session), running.session.todos[0].notes) == (Status.IN_PROGRESS, "Wait for the network")
+
+
+@pytest.mark.parametrize("in_run", [True, False])
+@pytest.mark.parametrize("actor", [MODEL, None])
+def test_the_trackers_note_goes_with_its_state_whoever_sets_another_one(
+    running: Running, actor: str | None, in_run: bool
+) -> None:
+    create(running.session, TEST)
+    running.calls(False, False)
+    if not in_run:
+        running.end()
+    running.session.update("t1", actor=actor, status="completed")
+    assert running.session.todos[0].notes is None
+    running.session.undo()
+    assert running.session.todos[0].notes
 
 
 def test_an_item_that_the_model_blocked_is_not_unblocked_by_a_success(running: Running) -> None:

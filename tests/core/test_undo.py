@@ -165,8 +165,8 @@ def test_tracking_of_two_runs_is_two_steps() -> None:
     create(session, "Run the tests", "Search the web")
     for tool in ("bash", "web_search"):
         running = Running(session).begin()
-        running.call(tool)
-        running.calls(True, True, True)
+        for _ in range(4):
+            running.call(tool)
         running.end()
     before = statuses(session)
     session.undo()

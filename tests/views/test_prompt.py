@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.tables import check_rows
 
+from headway.core.evidence import Evidence, EvidenceLevel
 from headway.core.model import Status, Todo
 from headway.views.prompt import Lines, prompt_block
 
@@ -89,6 +90,23 @@ def test_a_text_at_the_limit_is_whole_and_a_longer_one_is_cut():
     assert item_line(todos("x" * 501)) == "[ ] t1: " + "x" * 499 + "…"
     assert item_line(todos("x" * 1_000_000)) == "[ ] t1: " + "x" * 499 + "…"
     assert item_line([todo(1, "x", id="i" * 101)]) == "[ ] " + "i" * 99 + "…: x"
+
+
+def test_what_was_only_inferred_has_a_marker_of_its_own_and_is_not_counted():
+    inferred = Evidence(EvidenceLevel.INFERRED)
+    listed = [todo(at, "Do it", Status.COMPLETED, evidence=evidence) for at, evidence in enumerate((inferred, None), 1)]
+    known = Lines()
+    text = prompt_block(listed, round=1, max_rounds=50, lines=known)
+    assert text.split("\n")[4:] == [
+        "[x?] t1: Do it",
+        "[x] t2: Do it",
+        "",
+        "Progress: 1/2 tasks completed",
+        "</todo-list>",
+    ]
+    confirmed = [todo(1, "Do it", Status.COMPLETED), listed[1]]
+    assert "[x] t1: Do it\n" in prompt_block(confirmed, round=2, max_rounds=50, lines=known)
+    assert item_line(todos("[x?] t9: not an item")) == "[ ] t1: (x?) t9: not an item"
 
 
 def test_hidden_characters_do_not_reach_the_model():

@@ -90,7 +90,8 @@ class Calls:
     def _started(self, call: Call, round: int) -> ToolStarted:
         effect = self._executor.effect_of(call.tool_name, call.args)
         said = summary(call.tool_name, call.args, self._recorder.redacted)
-        return ToolStarted(round, call.tool_call_id, call.tool_name, said, effect and str(effect))
+        command_kind = _command_kind(call.args) if effect is Effect.EXECUTE else None
+        return ToolStarted(round, call.tool_call_id, call.tool_name, said, effect and str(effect), command_kind)
 
     def _command(self, call: Call) -> str:
         return summary(call.tool_name, call.args, self._recorder.redacted).removeprefix(f"{call.tool_name} ")

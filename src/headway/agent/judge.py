@@ -24,7 +24,7 @@ from headway.core.errors import HeadwayError
 from headway.core.model import JUDGE, Status, Todo
 from headway.core.run_events import TodoEvaluationCompleted, TodoEvaluationStarted, ToolFinished
 from headway.core.text import shown
-from headway.core.tracking import Policy, completed, is_proposed, overtaken
+from headway.core.tracking import Policy, is_proposed, may_set, overtaken
 from headway.tools.base import ToolFault
 from headway.tools.todos.update_todo_item import UpdateTodoItem, UpdateTodoItemInput
 from headway.views.prompt import escaped
@@ -78,7 +78,7 @@ class Judge:
             todo
             for todo_id, track in run.tracks.items()
             if (todo := todos.items.get(todo_id))
-            and todo_id not in run.forced
+            and may_set(todo, run)
             and is_proposed(todo, run, self._policy)
             and track.successes >= self._asked.get(todo_id, 0) + self._policy.complete_after
         ]
@@ -123,11 +123,12 @@ class Judge:
         """What the item was set to. Someone may have changed it meanwhile: then it stays as it is."""
         session = self._recorder.session
         now = session.todo_list.items.get(todo.id)
+        run = session.run
         if verdict is None or now is None or now.status is not Status.IN_PROGRESS:
             return None
+        if run is not None and now.id in run.set_by_user:
+            return None
         fields: dict[str, object] = {"status": verdict.status}
-        if verdict.status == Status.COMPLETED:
-            fields |= completed(now)
         if verdict.notes and verdict.notes.strip():
             fields["notes"] = self._recorder.redacted(verdict.notes)
         session.update(todo.id, actor=JUDGE, **fields)

@@ -18,14 +18,13 @@ from headway.agent.judge import Judge
 from headway.agent.repair import sound
 from headway.core.clock import now
 from headway.core.errors import ContextTooLong
-from headway.core.model import TRACKER
 from headway.core.run_events import (
     ConversationCompacted,
     RoundStarted,
     RunError,
     TodoListCompleted,
 )
-from headway.core.tracking import JUDGED, is_done
+from headway.core.tracking import JUDGED, is_done, is_settled
 
 if TYPE_CHECKING:
     from headway.agent.budget import Budget
@@ -63,7 +62,7 @@ class Loop:
         self._requests = requests
         self._calls = calls
         self._policy = config.policy
-        self._judge = Judge(recorder, self._policy, requests.apart) if config.tracking == JUDGED else None
+        self._judge = Judge(recorder, self._policy, requests.apart) if config.keeper == JUDGED else None
         todos = recorder.session.todo_list
         # The last message is what this run begins with; with the one before, the model last heard of the list.
         since = conversation.versions[-2] if len(conversation.versions) > 1 else recorder.session.version
@@ -72,8 +71,10 @@ class Loop:
         """About how many bytes of a request the list takes."""
         self._done = _items_of(todos) if is_done(todos) else None
         """The items of the list that was finished when it was last looked at."""
+        self._settled = self._done if is_settled(todos) else None
+        """The same, if not only tracking says of any that it is completed."""
         self._all_done = False
-        """Whether the list was finished in this run, by the model or a person."""
+        """Whether the list was settled in this run."""
         self._used_ids = _call_ids(conversation.messages)
         self._done_in = 0
         """The round in which it was."""
@@ -228,11 +229,13 @@ class Loop:
         """Tells of a list that was finished in this round, once."""
         todos, run = state.list_of(self._agent), state.runs[self._agent]
         before, self._done = self._done, _items_of(todos) if is_done(todos) else None
-        if self._done is None:
+        settled, self._settled = self._settled, self._done if is_settled(todos) else None
+        if self._settled is None:
             self._all_done = False
-        elif self._done != before:
+        elif self._settled != settled:
             self._done_in = self.round
-            self._all_done = self._config.stop_when_done and run.changed_by != TRACKER
+            self._all_done = self._config.stop_when_done
+        if self._done is not None and self._done != before:
             self._recorder.record(TodoListCompleted(now(), self.round, run.tool_calls))
 
     def _add_own(self, line: str) -> None:

@@ -38,6 +38,7 @@ def advanced(todo_list: TodoList, change: Advance, allowed: Callable[[Todo, Patc
     for todo_id, patch in patches.items():
         todo = items[todo_id]
         if todo.status is Status.COMPLETED and patch["status"] is Status.COMPLETED:
+            items[todo_id] = patched(todo, patch, change.at)  # confirmed, if it was only inferred
             continue
         finished = finished or patch["status"] is Status.COMPLETED
         items[todo_id] = patched(todo, allowed(todo, patch), change.at)

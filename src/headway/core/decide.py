@@ -7,7 +7,7 @@ are applied here, whoever asks.
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 
 from headway.core import changes as ask
 from headway.core import delta as deltas
@@ -18,7 +18,7 @@ from headway.core.events import Event, ListDelta, Splice
 from headway.core.evolve import evolve
 from headway.core.graph import PRIORITY_ORDER, is_ready
 from headway.core.model import DEFAULT_TITLE, FINISHED, MODEL, PERSON, State, Status, Todo, TodoList, with_fields
-from headway.core.replace import check_dependencies, created, patched, replaced, without
+from headway.core.replace import check_dependencies, created, patched, replaced, without, without_status
 from headway.core.rules import FULL, Fault, check_item, check_items, check_text, have, wire_name
 from headway.core.text import clean, shown
 
@@ -26,8 +26,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from headway.core.evidence import Evidence
-    from headway.core.plans import Plan
+    from headway.core.replace import KeepsState
     from headway.core.rules import Patch
 
 KEPT_BY_LOOP = frozenset({"create", "plan"})
@@ -58,7 +57,7 @@ def decide(state: State, change: ask.Change) -> list[Event]:
         case ask.Renew():
             return _renew(state, todo_list, change)
         case _:
-            delta = _list_delta(todo_list, change, state.plan)
+            delta = _list_delta(todo_list, change, state)
             return [] if delta is None else _listed(state, todo_list, change, delta)
 
 
@@ -83,6 +82,10 @@ def _listed(state: State, todo_list: TodoList, change: ask.Change, delta: ListDe
         return []
     _keep_checks(todo_list, delta, change.actor)
     run = state.runs.get(change.agent)
+    if run is not None and any("status" in fields for fields in delta.changed.values()):
+        from headway.core.tracking import without_tracker_notes
+
+        delta = without_tracker_notes(delta, todo_list.items, run, change.actor)
     if run is not None and run.goes_on and run.round:
         from headway.core.tracking import unshown, with_checks, with_evidence, with_rounds
 
@@ -107,16 +110,16 @@ def _keep_checks(todo_list: TodoList, delta: ListDelta, actor: str) -> None:
         raise InvalidTodos([f"{todo_id}.verify: {why}" for todo_id in begun])
 
 
-def _list_delta(todo_list: TodoList, change: ask.Change, plan: Plan | None) -> ListDelta | None:
+def _list_delta(todo_list: TodoList, change: ask.Change, state: State) -> ListDelta | None:
     match change:
         case ask.Write():
-            return _write(todo_list, change)
+            return _write(todo_list, change, _keeps_state(state, change))
         case ask.PlanToTodos():
-            if plan is None:
+            if state.plan is None:
                 raise NoPlan
             from headway.core.plans import todo_items
 
-            write = ask.Write(change.agent, change.actor, change.at, todo_items(plan), FULL, True, "plan", {})
+            write = ask.Write(change.agent, change.actor, change.at, todo_items(state.plan), FULL, True, "plan", {})
             return _write(todo_list, write)
         case ask.Update():
             return _update(todo_list, change)
@@ -146,7 +149,17 @@ def _found(todo_list: TodoList, todo_id: str) -> Todo:
     return todo
 
 
-def _write(todo_list: TodoList, change: ask.Write) -> ListDelta:
+def _keeps_state(state: State, change: ask.Write) -> KeepsState | None:
+    """Which states a rewrite by a run's model leaves alone: those that a person set since."""
+    run = state.runs.get(change.agent)
+    if change.actor != MODEL or run is None or not run.goes_on or not run.set_by_user:
+        return None
+    from headway.core.tracking import keeps_state
+
+    return partial(keeps_state, run)
+
+
+def _write(todo_list: TodoList, change: ask.Write, keeps: KeepsState | None = None) -> ListDelta:
     faults: list[str] = []
     whole: list[str] = []
     patches = check_items(change.items, change.shape, faults, whole)
@@ -158,9 +171,9 @@ def _write(todo_list: TodoList, change: ask.Write) -> ListDelta:
     if faults or whole:
         raise InvalidTodos(faults + whole)
     if updating:
-        delta = _smart_update(todo_list, patches, change)
+        delta = _smart_update(todo_list, patches, change, keeps)
     else:
-        delta = deltas.difference(todo_list.items, _replacement(todo_list, patches, change), change.cause)
+        delta = deltas.difference(todo_list.items, _replacement(todo_list, patches, change, keeps), change.cause)
         delta = _guarded(todo_list, delta, change)
         kept, keep = todo_list.kept_by_loop, change.cause in KEPT_BY_LOOP
         # A list that is only sent again stays whose it was; one that is created again is the loop's from then on.
@@ -184,18 +197,20 @@ def _about(todo_list: TodoList, about: Mapping[str, str | None], faults: list[st
     return changed
 
 
-def _replacement(todo_list: TodoList, patches: list[Patch], change: ask.Write) -> list[Todo]:
-    items = replaced(todo_list, patches, change.at)
+def _replacement(todo_list: TodoList, patches: list[Patch], change: ask.Write, keeps: KeepsState | None) -> list[Todo]:
+    items = replaced(todo_list, patches, change.at, keeps)
     if any(have(patches, "depends_on")):
         check_dependencies(items, wire_name(change.shape, "depends_on"))
     return items
 
 
-def _smart_update(todo_list: TodoList, patches: list[Patch], change: ask.Write) -> ListDelta:
+def _smart_update(todo_list: TodoList, patches: list[Patch], change: ask.Write, keeps: KeepsState | None) -> ListDelta:
     touched: dict[str, Todo] = {}
     for patch in patches:
         todo_id = str(patch["id"])
         todo = touched.get(todo_id, todo_list.items[todo_id])
+        if keeps is not None and keeps(todo, patch.get("status")):
+            patch = without_status(patch)
         if change.actor != PERSON:
             patch = _as_worker(todo_list, todo, patch, change)
         touched[todo_id] = patched(todo, patch, change.at)
@@ -215,21 +230,10 @@ def _update(todo_list: TodoList, change: ask.Update) -> ListDelta:
     patch = _checked(change.fields, shown(change.todo_id, 40))
     if change.as_worker:
         patch = _as_worker(todo_list, todo, patch, change)
-    if patch.get("status") is todo.status is Status.COMPLETED and todo.evidence is not None:
-        patch = _confirmed(todo.evidence, patch)
     touched = patched(todo, patch, change.at)
     if "depends_on" in patch:
         check_dependencies(list({**todo_list.items, todo.id: touched}.values()))
     return _changes(todo_list, [touched], "update")
-
-
-def _confirmed(evidence: Evidence, patch: Patch) -> Patch:
-    """The patch of an item that is completed already: what was only inferred is now reported."""
-    from headway.core.evidence import EvidenceLevel
-
-    if evidence.level is not EvidenceLevel.INFERRED or "evidence" in patch:
-        return patch
-    return {**patch, "evidence": replace(evidence, level=EvidenceLevel.REPORTED)}
 
 
 def _advance(todo_list: TodoList, change: ask.Advance) -> ListDelta:

@@ -38,6 +38,11 @@ class Status(StrEnum):
     BLOCKED = "blocked"
 
 
+def is_inferred(evidence: object) -> bool:
+    """Return whether only the tracker concluded that an item is completed."""
+    return getattr(evidence, "level", None) == "inferred"
+
+
 FINISHED = frozenset({Status.COMPLETED, Status.CANCELLED})
 """Statuses of items that need no more work."""
 

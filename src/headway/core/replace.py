@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from headway.core.errors import InvalidTodos
 from headway.core.evolve import id_number
 from headway.core.graph import edge_faults
@@ -10,13 +12,17 @@ from headway.core.rules import have, is_array
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from headway.core.events import ListDelta
+    from headway.core.evidence import Evidence
     from headway.core.rules import Patch
 
+    KeepsState = Callable[[Todo, object], bool]
+    """Whether an item keeps its state though a rewrite has this status for it."""
 
-def replaced(old: TodoList, patches: list[Patch], at: str) -> list[Todo]:
+
+def replaced(old: TodoList, patches: list[Patch], at: str, keeps: KeepsState | None = None) -> list[Todo]:
     """The items of a replacement: equal content is the same item, the nth of equals the nth. Passed ids are kept."""
     given = _given_ids(patches) if any(have(patches, "id")) else {}
     matches = _matches(old, patches, given)
@@ -27,6 +33,8 @@ def replaced(old: TodoList, patches: list[Patch], at: str) -> list[Todo]:
         if match is None:
             result.append(created(given.get(index) or next(free), patch, at))
             continue
+        if keeps is not None and keeps(match, patch.get("status")):
+            patch = without_status(patch)
         todo = patched(match, patch, at)
         if given:
             todo_id = given.get(index) or (next(free) if match.id in taken else match.id)
@@ -161,8 +169,17 @@ def created(todo_id: str, patch: Patch, at: str) -> Todo:
     return new_todo(todo_id, **patch)
 
 
+def without_status(patch: Patch) -> Patch:
+    return {name: value for name, value in patch.items() if name != "status"}
+
+
 def patched(todo: Todo, patch: Patch, at: str) -> Todo:
-    """The item with the passed fields; the same object if nothing differs."""
+    """The item with the passed fields; the same object if nothing differs.
+
+    What the tracker only inferred to be completed is confirmed by a patch that says so.
+    """
+    if todo.evidence is not None and patch.get("status") is todo.status is Status.COMPLETED:
+        patch = _confirmed(todo.evidence, patch)
     for name, value in patch.items():
         if getattr(todo, name) != value:
             break
@@ -174,6 +191,14 @@ def patched(todo: Todo, patch: Patch, at: str) -> Todo:
             if name not in patch:
                 changes[name] = value
     return with_fields(todo, changes)
+
+
+def _confirmed(evidence: Evidence, patch: Patch) -> Patch:
+    from headway.core.evidence import EvidenceLevel
+
+    if evidence.level is not EvidenceLevel.INFERRED or "evidence" in patch:
+        return patch
+    return {**patch, "evidence": replace(evidence, level=EvidenceLevel.REPORTED)}
 
 
 def _brought_by(todo: Todo, status: object, at: str) -> Patch:

@@ -60,6 +60,8 @@ class ToolStarted(Value):
     """The call in one line."""
     effect: str | None = None
     """What it would do; None if it cannot be run."""
+    command_kind: str | None = None
+    """Of a command: what the whole of it comes to, as in `ToolFinished`."""
 
 
 @dataclass(eq=False, repr=False, slots=True)
@@ -102,6 +104,8 @@ class TodoListItemProgress(Value):
     tool: str
     ok: bool
     denied: bool = False
+    matching: bool | None = None
+    """Whether the call did the kind of work that the item asks for; None in logs that did not look."""
 
 
 @dataclass(eq=False, repr=False, slots=True)

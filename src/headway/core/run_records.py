@@ -12,12 +12,17 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+_OF_OLD_TRACK: list[Any] = [(), False, None]
+"""What tracks of older snapshots do not have at their end."""
+
+
 def _track_record(track: Track) -> list[object]:
-    return [track.successes, track.failures, track.blocked, track.command, track.files]
+    return [track.successes, track.failures, track.blocked, track.command, track.files, track.matching_ok, track.note]
 
 
 def _read_track(record: list[Any]) -> Track:
-    return Track(*record[:4], files=tuple(record[4]) if len(record) > 4 else ())
+    successes, failures, blocked, command, files, matching_ok, note = (*record, *_OF_OLD_TRACK[len(record) - 4 :])
+    return Track(successes, failures, blocked, command, tuple(files), matching_ok, note)
 
 
 def run_state_record(run: Run) -> dict[str, object]:
@@ -26,6 +31,7 @@ def run_state_record(run: Run) -> dict[str, object]:
     work = run.work
     record["work"] = [_track_record(work.track), work.failed_calls, work.broken, work.denied]
     record["forced"] = sorted(run.forced)
+    record["started_by_model"] = sorted(run.started_by_model)
     record["asked"] = sorted(run.asked)
     if run.batch is not None or run.executed:
         from headway.core.batches import batch_record, executed_record
@@ -44,6 +50,7 @@ def read_run_state(record: dict[str, Any]) -> Run:
     if "work" in record:
         track, *rest = record["work"]
         record["work"] = Work(_read_track(track), *rest)
+    record.pop("changed_by", None)  # of older snapshots
     record["forced"] = frozenset(record["forced"])
     record["asked"] = frozenset(record.get("asked", ()))
     if record.get("batch") or record.get("executed"):
@@ -52,6 +59,8 @@ def read_run_state(record: dict[str, Any]) -> Run:
         record["batch"] = Batch(*record["batch"]) if record["batch"] else None
         record["executed"] = read_executed(record["executed"])
     record["started"] = tuple(record["started"])
+    record["started_by_model"] = frozenset(record.get("started_by_model", ()))
+    record["set_by_user"] = {todo_id: tuple(before) for todo_id, before in record.get("set_by_user", {}).items()}
     record["questions"] = {
         question_id: (facts.ApprovalAsked(**asked), facts.ApprovalAnswered(**answer) if answer else None)
         for question_id, (asked, answer) in record["questions"].items()

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from headway.core import delta as deltas
 from headway.core import events as ev
@@ -60,8 +60,12 @@ class Run:
     tracks: dict[str, Track] = field(default_factory=dict[str, Track])
     forced: frozenset[str] = frozenset()
     """Items whose state was set in this round by someone else than the tracker."""
-    changed_by: str = ""
-    """Who last changed the state of an item."""
+    started_by_model: frozenset[str] = frozenset()
+    """Of the items that it has in progress, those that its model began."""
+    set_by_user: dict[str, tuple[str, ...]] = field(default_factory=dict[str, "tuple[str, ...]"])
+    """Items whose state a person set in this run, with the states that they had before."""
+    list_changed: bool = False
+    """Whether its model wrote or changed the list."""
     finished_shown: bool = False
     """Whether the model was shown that the list is finished, which happens once."""
     work: Work = NO_WORK
@@ -212,7 +216,9 @@ def _record(state: State, change: ask.Record) -> list[Event]:
     if not begun or change.policy is None:
         return events
     items = state.list_of(change.agent).items
-    if not _keeps(state, change.agent, change.policy) or tracking.active_item(items, state.runs[change.agent]):
+    if change.policy.tracking == tracking.MANUAL or not _is_kept(state, change.agent):
+        return events
+    if tracking.active_item(items, state.runs[change.agent]):
         return events
     steps = _Steps(state, change)
     for event in events:
@@ -223,9 +229,9 @@ def _record(state: State, change: ask.Record) -> list[Event]:
     return steps.events
 
 
-def _keeps(state: State, agent: str, policy: tracking.Policy) -> bool:
-    """Whether the list is the loop's to keep."""
-    return state.list_of(agent).kept_by_loop and policy.tracking != tracking.MANUAL and not state.is_planning(agent)
+def _is_kept(state: State, agent: str) -> bool:
+    """Return whether the list is the loop's to keep now."""
+    return state.list_of(agent).kept_by_loop and not state.is_planning(agent)
 
 
 class _Steps:
@@ -267,7 +273,8 @@ def _finish_tool(state: State, run: Run, change: ask.FinishTool) -> list[Event]:
     """The call itself, and what it means for the list: match first, then record."""
     call, policy = change.call, change.policy
     steps = _Steps(state, change)
-    keeps = _keeps(state, change.agent, policy)
+    is_kept = _is_kept(state, change.agent)
+    keeps = is_kept and policy.tracking != tracking.MANUAL
     if call.effect == tracking.TODO_EFFECT:
         steps.fact(call)
         if keeps and call.ok and policy.tracking == tracking.AUTO:
@@ -275,22 +282,27 @@ def _finish_tool(state: State, run: Run, change: ask.FinishTool) -> list[Event]:
                 steps.set(todo, tracking.completed(todo))
         return steps.events
     item = tracking.active_item(steps.todos.items, run)
-    if item is None and keeps and (item := tracking.match(steps.todos.items, run, call)):
-        steps.set(item, {"status": Status.IN_PROGRESS})
+    if item is None and is_kept:
+        begins = tracking.next_to_start if policy.tracking == tracking.MANUAL else tracking.match
+        if item := begins(steps.todos.items, run, call):
+            steps.set(item, {"status": Status.IN_PROGRESS})
     if item is None:
         steps.fact(call)
         return steps.events
     steps.fact(facts.recorded_on(call, item.id))
     item = steps.todos.items[item.id]
     track = steps.run.tracks.get(item.id, NO_CALLS)
-    if keeps and item.id not in run.forced:
-        counted = track if call.denied else track.after(call.succeeded)
-        if fields := tracking.outcome(item, counted, call, policy):
+    matching = tracking.is_matching(item, call)
+    if keeps and tracking.may_set(item, run):
+        counted = track if call.denied else track.after(call.succeeded, matching)
+        if fields := tracking.outcome(item, counted, call, policy, matching=matching):
             steps.set(item, fields)
     after = steps.todos.items[item.id]
     count = item.tool_calls + 1
     ok = call.succeeded
-    steps.fact(facts.TodoListItemProgress(item.id, after.status, count, call.round, call.tool, ok, call.denied))
+    steps.fact(
+        facts.TodoListItemProgress(item.id, after.status, count, call.round, call.tool, ok, call.denied, matching)
+    )
     return steps.events
 
 
@@ -391,7 +403,9 @@ def _evolved(run: Run, data: object) -> Run:
             asked = run.questions.get(data.question_id)
             return copied(run, questions={**run.questions, data.question_id: (asked[0], data)}) if asked else run
         case facts.RunFinished():
-            return copied(run, reason=data.reason, started=(), questions={}, forced=_NO_ITEMS)
+            return copied(
+                run, reason=data.reason, started=(), started_by_model=_NO_ITEMS, questions={}, forced=_NO_ITEMS
+            )
         case _:
             return run
 
@@ -412,7 +426,8 @@ def _counted(todo_list: TodoList, todo: Todo, data: facts.TodoListItemProgress) 
 
 
 def _tracked(run: Run, data: facts.TodoListItemProgress) -> Run:
-    if data.denied or data.status in (Status.COMPLETED, Status.CANCELLED):
+    if data.status in (Status.COMPLETED, Status.CANCELLED) or (data.denied and not data.matching):
         return run
-    track = run.tracks.get(data.item_id, NO_CALLS).after(data.ok)
+    track = run.tracks.get(data.item_id, NO_CALLS)
+    track = replace(track, matching_ok=False) if data.denied else track.after(data.ok, data.matching)
     return copied(run, tracks={**run.tracks, data.item_id: track})

@@ -1,15 +1,28 @@
 """Tracking: what a tool call means for the list. Pure; `runs` turns it into events.
 
 A call is recorded on the active item. On a list that the loop keeps, it may also activate, complete, block or unblock
-one. What a model or a person set in a round is never undone in it.
+one; it never completes one without a successful call of a matching kind. What a model set in a round is never undone
+in it, and what a person set is not for the rest of the run.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from headway.core.graph import is_ready
-from headway.core.model import EXECUTOR, FINISHED, JUDGE, LOOP, MODEL, TRACKER, Status, Todo, TodoList
+from headway.core.graph import is_ready, ready
+from headway.core.model import (
+    EXECUTOR,
+    FINISHED,
+    JUDGE,
+    LOOP,
+    MODEL,
+    PERSON,
+    TRACKER,
+    Status,
+    Todo,
+    TodoList,
+    is_inferred,
+)
 from headway.core.value import copied
 
 TYPE_CHECKING = False
@@ -36,7 +49,7 @@ _KEEPS_COUNTS = frozenset({TRACKER, LOOP, EXECUTOR})
 class Policy:
     tracking: str = AUTO
     complete_after: int = 3
-    """Successful calls on an item that complete it."""
+    """Successful calls of a matching kind on an item that complete it."""
     block_after: int = 2
     """Failed calls in a row that block it."""
 
@@ -46,18 +59,28 @@ class Track:
     """Calls on an item since it was last begun."""
 
     successes: int = 0
+    """Of calls of a matching kind."""
     failures: int = 0
-    """In a row."""
+    """In a row, of calls of any kind."""
     blocked: bool = False
     """By the tracker: it is still the active one."""
     command: str | None = None
     """The last command that could have failed, if it succeeded after the last edit."""
     files: tuple[str, ...] = ()
     """What was edited, in the order of the first edits."""
+    matching_ok: bool = False
+    """Whether the last call of a matching kind succeeded."""
+    note: str | None = None
+    """What the tracker wrote into the item's notes when it blocked it."""
 
-    def after(self, ok: bool) -> Track:
-        failures = 0 if ok else self.failures + 1
-        return Track(self.successes + ok, failures, self.blocked, self.command, self.files)
+    def after(self, ok: bool, matching: bool | None) -> Track:
+        """With one more call. `matching` is None in logs from before kinds counted: there every success does."""
+        return replace(
+            self,
+            successes=self.successes + (ok and matching is not False),
+            failures=0 if ok else self.failures + 1,
+            matching_ok=ok if matching else self.matching_ok,
+        )
 
     def shown_by(self, call: ToolFinished) -> Track:
         """With what a call on the item shows."""
@@ -139,6 +162,11 @@ def _is_blocked(todo: Todo, run: Run | None) -> bool:
     return todo.status is Status.BLOCKED and run is not None and run.tracks.get(todo.id, NO_CALLS).blocked
 
 
+def may_set(todo: Todo, run: Run) -> bool:
+    """Return whether the tracker may set the state of the item now."""
+    return is_ours(todo) and todo.id not in run.forced and todo.id not in run.set_by_user
+
+
 def match(items: Mapping[str, Todo], run: Run, call: ToolStarted | ToolFinished) -> Todo | None:
     """The first item that can begin now and that the call is likely to be work on; none for one that cannot be run."""
     if call.effect in (None, TODO_EFFECT):
@@ -147,49 +175,78 @@ def match(items: Mapping[str, Todo], run: Run, call: ToolStarted | ToolFinished)
 
     for todo in items.values():
         if (
-            todo.id not in run.forced
-            and is_ours(todo)
+            may_set(todo, run)
             and is_ready(todo, items)
-            and matches(call.tool, call.effect, todo.content)
+            and matches(call.tool, call.effect, todo.content, call.command_kind)
         ):
             return todo
     return None
 
 
-def outcome(todo: Todo, track: Track, call: ToolFinished, policy: Policy) -> dict[str, object]:
+def next_to_start(items: Mapping[str, Todo], run: Run, call: ToolFinished) -> Todo | None:
+    """The item that begins, under `manual`, because work did: only on a list that this run's model wrote or changed."""
+    if not run.list_changed or call.effect not in (_WRITE, _EXECUTE) or not call.succeeded:
+        return None
+    return next((todo for todo in ready(items) if may_set(todo, run)), None)
+
+
+def is_matching(todo: Todo, call: ToolFinished) -> bool:
+    """Return whether the call does the kind of work that the item asks for."""
+    from headway.core.matching import is_matching_kind
+
+    return is_matching_kind(call.tool, call.effect, todo.content, call.command_kind)
+
+
+def outcome(todo: Todo, track: Track, call: ToolFinished, policy: Policy, *, matching: bool) -> dict[str, object]:
     """The fields that change by a call on the active item; `track` counts the call already."""
     if call.denied:
         return {}
     if call.succeeded:
-        if track.successes >= policy.complete_after and policy.tracking == AUTO:
-            return completed(todo)
-        return {"status": Status.IN_PROGRESS} if todo.status is Status.BLOCKED else {}
+        freed = _without_note(todo, track)
+        if matching and track.successes >= policy.complete_after and policy.tracking == AUTO:
+            return {**freed, **completed(todo)}
+        return {**freed, "status": Status.IN_PROGRESS} if todo.status is Status.BLOCKED else {}
     if track.failures >= policy.block_after and todo.status is Status.IN_PROGRESS:
         why = f"{track.failures} calls in a row failed, the last one of {call.tool}."
         return {"status": Status.BLOCKED} if todo.notes else {"status": Status.BLOCKED, "notes": why}
     return {}
 
 
+def _without_note(todo: Todo, track: Track) -> dict[str, object]:
+    """The fields of an item without what the tracker wrote when it blocked it."""
+    return {"notes": None} if track.note is not None and todo.notes == track.note else {}
+
+
 def completed(todo: Todo) -> dict[str, object]:
-    """Only inferred; unless there is evidence already."""
+    """Only inferred, unless its check has verified it already."""
     from headway.core.evidence import Evidence, EvidenceLevel
 
-    return {"status": Status.COMPLETED, "evidence": todo.evidence or Evidence(EvidenceLevel.INFERRED)}
+    verified = todo.evidence is not None and todo.evidence.level is EvidenceLevel.VERIFIED
+    return {"status": Status.COMPLETED, "evidence": todo.evidence if verified else Evidence(EvidenceLevel.INFERRED)}
 
 
 def overtaken(items: Mapping[str, Todo], run: Run) -> list[Todo]:
-    """Items that this run began and left in progress when, in this round, it began another one."""
+    """Items that the model began, worked on with success, and left in progress when it began another one this round."""
     if not run.started or run.started[-1] not in run.forced:
         return []
     working = [items[todo_id] for todo_id in run.started if todo_id in items]
-    working = [todo for todo in working if todo.status is Status.IN_PROGRESS and is_ours(todo)]
-    return [todo for todo in working[:-1] if todo.id not in run.forced]
+    working = [todo for todo in working if todo.status is Status.IN_PROGRESS]
+    return [
+        todo
+        for todo in working[:-1]
+        if may_set(todo, run) and todo.id in run.started_by_model and run.tracks.get(todo.id, NO_CALLS).matching_ok
+    ]
 
 
 def is_proposed(todo: Todo, run: Run, policy: Policy) -> bool:
     """Whether a judge is to be asked if it is done."""
     track = run.tracks.get(todo.id, NO_CALLS)
     return todo.status is Status.IN_PROGRESS and track.successes >= policy.complete_after
+
+
+def is_settled(todo_list: TodoList) -> bool:
+    """Done, and by more than the tracker's word for every item: only that can end a run."""
+    return is_done(todo_list) and not any(is_inferred(todo.evidence) for todo in todo_list.items.values())
 
 
 def is_done(todo_list: TodoList) -> bool:
@@ -240,8 +297,13 @@ def _check_after(delta: ListDelta, todo: Todo) -> object:
 
 
 def completed_by(delta: ListDelta) -> list[str]:
-    """Ids of items that were there before and that the delta completes."""
-    return [todo_id for todo_id, sides in delta.changed.items() if sides.get("status", (0, 0))[1] is Status.COMPLETED]
+    """Ids of items that were there before and that the delta completes, or of which it confirms the completion."""
+    return [
+        todo_id
+        for todo_id, sides in delta.changed.items()
+        if sides.get("status", (0, 0))[1] is Status.COMPLETED
+        or ("status" not in sides and is_inferred(sides.get("evidence", (None, None))[0]))
+    ]
 
 
 def unshown(delta: ListDelta, run: Run, actor: str) -> list[str]:
@@ -284,13 +346,35 @@ def with_rounds(delta: ListDelta, items: Mapping[str, Todo], round: int) -> List
 _ROUND_OF: dict[object, str] = {Status.IN_PROGRESS: "started_at_round", Status.COMPLETED: "completed_at_round"}
 
 
+def without_tracker_notes(delta: ListDelta, items: Mapping[str, Todo], run: Run, actor: str) -> ListDelta:
+    """The delta, in which a note that the tracker wrote to block an item goes when someone sets another state."""
+    if actor == TRACKER:
+        return delta
+    changed = dict(delta.changed)
+    for todo_id, fields in delta.changed.items():
+        if "status" in fields and "notes" not in fields:
+            todo = items[todo_id]
+            for name, value in _without_note(todo, run.tracks.get(todo_id, NO_CALLS)).items():
+                changed[todo_id] = {**fields, name: (getattr(todo, name), value)}
+    return replace(delta, changed=changed)
+
+
+def keeps_state(run: Run, todo: Todo, status: object) -> bool:
+    """Return whether a rewrite with this status repeats a state from before a person set the present one."""
+    before = run.set_by_user.get(todo.id)
+    if before is None or status is todo.status:
+        return False
+    return status is Status.PENDING or status in before or (status is Status.IN_PROGRESS and bool(todo.started_at))
+
+
 def listed(run: Run, delta: ListDelta, actor: str) -> Run:
     """The run after a change of its list, whoever made it."""
     now = {todo_id: fields["status"][1] for todo_id, fields in delta.changed.items() if "status" in fields}
     now |= {todo.id: todo.status for todo in delta.added}
     gone = {todo.id for todo in delta.removed}
+    list_changed = run.list_changed or actor == MODEL
     if not now and not gone and delta.cause not in ANEW:
-        return run
+        return run if list_changed == run.list_changed else copied(run, list_changed=list_changed)
     anew = delta.cause in ANEW
     tracks = {} if anew else {todo_id: track for todo_id, track in run.tracks.items() if todo_id not in gone}
     for todo_id, status in now.items():
@@ -298,7 +382,9 @@ def listed(run: Run, delta: ListDelta, actor: str) -> Run:
             tracks.pop(todo_id, None)
         elif actor == TRACKER:
             track = tracks.pop(todo_id, NO_CALLS)  # the last one in order is the one that was last worked on
-            tracks[todo_id] = replace(track, blocked=status is Status.BLOCKED)
+            note = delta.changed[todo_id].get("notes", (None, None))[1]
+            is_blocked = status is Status.BLOCKED
+            tracks[todo_id] = replace(track, blocked=is_blocked, note=str(note) if is_blocked and note else None)
     begun = [todo_id for todo_id, status in now.items() if status is Status.IN_PROGRESS] if actor in _OURS else []
     added = {todo.id for todo in delta.added}
     new = {todo_id for todo_id, status in now.items() if status is Status.PENDING and (anew or todo_id in added)}
@@ -306,6 +392,7 @@ def listed(run: Run, delta: ListDelta, actor: str) -> Run:
     started = tuple(
         todo_id for todo_id in run.started if todo_id not in gone and (todo_id not in now or todo_id in blocked)
     )
+    by_model = {todo_id for todo_id in run.started_by_model if todo_id in started}
     executed = run.executed
     if executed:
         from headway.core.batches import changed_by_others
@@ -315,8 +402,25 @@ def listed(run: Run, delta: ListDelta, actor: str) -> Run:
         run,
         executed=executed,
         started=(*started, *begun),
+        started_by_model=frozenset(by_model.union(begun)) if actor == MODEL else frozenset(by_model),
         tracks=tracks,
         forced=run.forced if actor in _KEEPS_COUNTS else run.forced | (now.keys() - new),
-        changed_by=actor,
+        list_changed=list_changed,
+        set_by_user=_set_by_user(run, delta, actor, now.keys() - new),
         finished_shown=run.finished_shown and FINISHED.issuperset(now.values()) and not delta.added,
     )
+
+
+def _set_by_user(run: Run, delta: ListDelta, actor: str, set_now: set[str]) -> dict[str, tuple[str, ...]]:
+    """The items whose state a person set, with those that they had before, after a change of some states."""
+    gone = {todo.id: todo for todo in delta.removed}
+    kept = {todo_id: before for todo_id, before in run.set_by_user.items() if todo_id not in gone}
+    if actor != PERSON:
+        # A rewrite may give an item another id; else only the model can have set something else.
+        moved = {gone[todo_id].content: run.set_by_user[todo_id] for todo_id in gone if todo_id in run.set_by_user}
+        same = {todo.id: before for todo in delta.added if (before := moved.get(todo.content)) is not None}
+        return {**{todo_id: before for todo_id, before in kept.items() if todo_id not in set_now}, **same}
+    for todo_id in set_now:
+        was = [str(delta.changed[todo_id]["status"][0])] if todo_id in delta.changed else []
+        kept[todo_id] = tuple(dict.fromkeys((*kept.get(todo_id, ()), *was)))
+    return kept

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from headway.core.model import Status, Todo
+from headway.core.model import Status, Todo, is_inferred
 from headway.core.recap import recap as recap_line
 from headway.views.terminal import visible
 
@@ -23,6 +23,8 @@ MARKERS = {
     Status.BLOCKED: "[!]",
     Status.CANCELLED: "[~]",
 }
+INFERRED_MARKER = "[x?]"
+"""Of an item that only tracking concluded to be completed."""
 MAX_TEXT = 500
 MAX_ID = 100
 MAX_RECAP = 200
@@ -33,7 +35,7 @@ _AROUND = 300
 """Bytes that the block has besides its items."""
 _ID_BREAKS = re.compile(r"[\s:]")
 """What would let an id look like another one with a text behind it."""
-_MARKER = re.compile(r"(?<!\S)\[([ xX/!~])\](?!\S)")
+_MARKER = re.compile(r"(?<!\S)\[([ xX/!~]|[xX]\?)\](?!\S)")
 
 
 class Lines:
@@ -50,7 +52,7 @@ class Lines:
         ]
 
     def _new(self, todo: Todo, known: tuple[Todo, str, str] | None) -> str:
-        if known and known[0].content == todo.content and known[0].status is todo.status:
+        if known and known[0].content == todo.content and _marker(known[0]) == _marker(todo):
             text = known[1]
         else:
             text = _line(todo)
@@ -82,7 +84,7 @@ def prompt_block(
         return ""
     if recap:
         return visible(recap_line(todos, MAX_RECAP)).translate(_BRACKETS)
-    done = len([todo for todo in todos if todo.status is Status.COMPLETED])
+    done = completed_count(todos)
     block = [
         "<todo-list>",
         f"## Current Task List (Round {round}/{max_rounds})",
@@ -130,7 +132,17 @@ def _first_open(todos: Sequence[Todo]) -> int:
 
 def _line(todo: Todo) -> str:
     todo_id = _ID_BREAKS.sub("_", escaped(todo.id, MAX_ID))
-    return f"{MARKERS[todo.status]} {todo_id}: {escaped(todo.content, MAX_TEXT)}"
+    return f"{_marker(todo)} {todo_id}: {escaped(todo.content, MAX_TEXT)}"
+
+
+def _marker(todo: Todo) -> str:
+    inferred = todo.status is Status.COMPLETED and is_inferred(todo.evidence)
+    return INFERRED_MARKER if inferred else MARKERS[todo.status]
+
+
+def completed_count(todos: Sequence[Todo]) -> int:
+    """How many items are completed, without those that only tracking concluded to be."""
+    return len([todo for todo in todos if todo.status is Status.COMPLETED and not is_inferred(todo.evidence)])
 
 
 def _calls(number: int) -> str:

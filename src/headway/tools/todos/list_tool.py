@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, TypeVar
 from pydantic import BaseModel
 
 from headway.core.errors import InvalidTodos
-from headway.core.model import Status, Todo
+from headway.core.model import Todo
 from headway.core.text import shown
 from headway.tools.base import Context, Tool, ToolFault, ToolResult
 from headway.tools.effects import Effect
+from headway.views.prompt import completed_count
 
 if TYPE_CHECKING:
     from headway.core.session import Session
@@ -51,7 +52,7 @@ class ListTool(Tool[Input]):
 
 def completed(todos: Sequence[Todo]) -> str:
     """`3/20`, counted as in the list that a model is shown."""
-    return f"{sum(todo.status is Status.COMPLETED for todo in todos)}/{len(todos)}"
+    return f"{completed_count(todos)}/{len(todos)}"
 
 
 def ids_of(todos: Sequence[Todo]) -> str:
