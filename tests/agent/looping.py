@@ -55,6 +55,11 @@ def calling(*names: str, text: str = "", **arguments: Any) -> Turn:
     return Turn(text=text, calls=[Call(name, arguments) for name in names])
 
 
+def looking(times: int) -> list[Turn]:
+    """So many answers, each of which looks at something else."""
+    return [calling("look", at=f"place {number}") for number in range(times)]
+
+
 def in_turn(*turns: Turn) -> Turn:
     """One answer with the calls of several."""
     return Turn(calls=[call for turn in turns for call in turn.calls])
@@ -97,10 +102,13 @@ async def run(
     base_url: str | None = None,
     **config: Any,
 ) -> RunResult:
-    """Runs the loop, bounded in time. Turns stand for a model that answers with them."""
+    """Runs the loop, bounded in time. Turns stand for a model that answers with them.
+
+    Unless a test says otherwise, the model has all todo tools, and the tracker keeps its list too.
+    """
     if not isinstance(model, Model | str):
         model = ScriptedModel(model)
-    settings: dict[str, Any] = {"instructions": "Work.", **config}
+    settings: dict[str, Any] = {"instructions": "Work.", "todo_tools": "full", "tracking": "auto", **config}
     async with asyncio.timeout(BOUND):
         return await run_loop(
             session,

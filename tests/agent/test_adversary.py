@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -119,7 +119,7 @@ async def attacked(
     session = session or headway.open(arena.project)
     session.set_plan_mode(mode == "planning")
     model = model if isinstance(model, ScriptedModel) else ScriptedModel(model)
-    config.setdefault("max_nudges", 0)
+    config = {"max_nudges": 0, "todo_tools": "full", **config}
     settings = LoopConfig(**config)
     approvals = Approvals(mode="default" if mode == "default" else "yolo")
     running = run_loop(session, task, model=model, tools=tools, approvals=approvals, config=settings)
@@ -393,8 +393,9 @@ async def test_huge_outputs_are_cut_and_kept_within_the_project(arena: Arena) ->
 
 async def test_a_list_of_five_thousand_items_is_worked_on(arena: Arena) -> None:
     items = [item(f"List number {at}", id=f"i{at}") for at in range(5_000)]
-    turns = [Turn(calls=[Call("create_todo_list", {"items": items})]), *[Turn(calls=[Call("ls")])] * 5, "Done."]
-    attack = await attacked(arena, turns)
+    looks = [look_around(number) for number in range(5)]
+    turns = [Turn(calls=[Call("create_todo_list", {"items": items})]), *looks, "Done."]
+    attack = await attacked(arena, turns, tracking="auto")
     assert (attack.result.reason, attack.result.rounds) == (Reason.FINISHED, 7)
     first, second, *_ = attack.session.todos
     assert (first.status, second.tool_calls) == (Status.COMPLETED, 2)
@@ -420,12 +421,39 @@ async def test_a_list_that_is_larger_than_the_window_does_not_end_its_session(ar
 
 # More than it may have.
 
+
+def look_around(number: int) -> Turn:
+    """An answer that looks at something else than the one before."""
+    return Turn(calls=[Call("ls", {"path": "folder" if number % 2 else "."})])
+
+
+CIRCLES = {
+    "the same call": Call("ls"),
+    "the same call, written otherwise": Call("ls", ' {"path" : "."}'),
+    "calls that fail": Call("bash", {"command": "exit 1"}),
+    "calls of nothing": Call("nothing_of_the_kind"),
+    "lists that are done": Call("TodoWrite", {"todos": [{**TODOS["todos"][0], "status": "completed"}]}),
+    "the same new item": Call("todo", {"add": ["Once more"]}),
+}
+
+
+@pytest.mark.parametrize("kind", CIRCLES)
+async def test_a_model_that_goes_in_circles_is_told_once_and_then_stopped(arena: Arena, kind: str) -> None:
+    call = CIRCLES[kind]
+    other = Call("ls", {"path": "."}) if kind.endswith("otherwise") else call
+    turns = [Turn(calls=[other if number % 2 else call]) for number in range(9)]
+    todo_tools = "light" if call.name == "todo" else "full"
+    attack = await attacked(arena, turns, session=arena.with_list(), todo_tools=todo_tools)
+    assert (attack.result.reason, attack.result.rounds) == (Reason.ERROR, 6)
+    assert attack.result.error is not None and "the same call 6 times in a row" in attack.result.error
+    told = [number for number, request in enumerate(attack.requests, 1) if "You made the same call" in str(request)]
+    assert told == [4]
+    assert (await run_loop(attack.session, "Go on.", model=ScriptedModel(["Here."]))).ok
+
+
 ENDLESS: dict[str, Turn | Callable[[int], Turn]] = {
-    "the same call": Turn(calls=[Call("ls")]),
-    "calls that fail": Turn(calls=[Call("bash", {"command": "exit 1"})]),
-    "calls of nothing": Turn(calls=[Call("nothing_of_the_kind")]),
+    "two calls in turn": look_around,
     "a new list in every call": lambda asked: Turn(calls=[Call("create_todo_list", {"items": [item(f"{asked}")]})] * 3),
-    "lists that are done": Turn(calls=[Call("TodoWrite", {"todos": [{**TODOS["todos"][0], "status": "completed"}]})]),
     "an item back and forth": lambda asked: Turn(
         calls=[Call("update_todo_item", {"item_id": "kept", "status": ("in_progress", "pending")[asked % 2]})]
     ),
@@ -444,7 +472,7 @@ async def test_a_model_that_stops_with_items_open_is_asked_to_go_on_only_so_ofte
     def now_and_then(asked: int) -> Turn:
         if asked == 1:
             return Turn(calls=[Call("update_todo_item", {"item_id": "kept", "status": "in_progress"})])
-        return Turn(calls=[Call("ls")]) if asked % 2 else Turn(text="I stop.")
+        return look_around(asked // 2) if asked % 2 else Turn(text="I stop.")
 
     attack = await attacked(arena, for_ever(now_and_then), session=arena.with_list(), max_nudges=nudges)
     assert (attack.result.reason, len(attack.requests)) == (Reason.FINISHED, 2 + 2 * nudges)
@@ -455,16 +483,19 @@ async def test_a_model_that_only_thinks_is_asked_twice(arena: Arena) -> None:
     assert (attack.result.reason, len(attack.requests)) == (Reason.FINISHED, 2)
 
 
-@pytest.mark.parametrize("turn", [Turn(calls=[Call("ls")]), Turn(thinking="Hm."), Turn(calls=[Call("nope", "{")])])
-async def test_no_more_tokens_are_used_than_may_be(arena: Arena, turn: Turn) -> None:
+@pytest.mark.parametrize("turn", [look_around, Turn(thinking="Hm."), Turn(calls=[Call("ls"), Call("nope", "{")])])
+async def test_no_more_tokens_are_used_than_may_be(arena: Arena, turn: Turn | Callable[[int], Turn]) -> None:
     attack = await attacked(arena, for_ever(turn), max_tokens=30_000, max_rounds=1_000)
     assert attack.tokens <= 30_000
 
 
 async def test_summaries_are_within_the_limit_too(arena: Arena) -> None:
+    def look_elsewhere(asked: int) -> Turn:
+        return Turn(text="Here.", calls=[Call("look", {"at": str(asked)})])
+
     for most in range(12_000, 40_000, 1_000):
         session = headway.open(arena.project, f"{most}")
-        model = ScriptedModel(for_ever(Turn(text="Here.", calls=[Call("look")])), context_window=7_000)
+        model = ScriptedModel(for_ever(look_elsewhere), context_window=7_000)
         told = "Work. " * 2_000
         attack = await attacked(
             arena, model, session=session, tools=[look], instructions=told, reply_tokens=500, max_tokens=most
@@ -473,7 +504,10 @@ async def test_summaries_are_within_the_limit_too(arena: Arena) -> None:
 
 
 async def test_a_limit_holds_where_the_provider_counts_nothing(arena: Arena) -> None:
-    attack = await attacked(arena, for_ever(Turn(calls=[Call("ls")], usage={})), max_tokens=30_000, max_rounds=40)
+    def uncounted(asked: int) -> Turn:
+        return replace(look_around(asked), usage={})
+
+    attack = await attacked(arena, for_ever(uncounted), max_tokens=30_000, max_rounds=40)
     assert len(attack.requests) < 40
 
 
@@ -487,8 +521,8 @@ class Priced(ScriptedModel):
         return "anthropic"
 
 
-@pytest.mark.parametrize("turn", [Turn(calls=[Call("ls")]), Turn(thinking="Hm.")])
-async def test_no_more_money_is_spent_than_may_be(arena: Arena, turn: Turn) -> None:
+@pytest.mark.parametrize("turn", [look_around, Turn(thinking="Hm.")])
+async def test_no_more_money_is_spent_than_may_be(arena: Arena, turn: Turn | Callable[[int], Turn]) -> None:
     attack = await attacked(arena, Priced(for_ever(turn)), max_cost=0.05, max_rounds=1_000)
     assert attack.result.cost is not None
     assert 0 < attack.result.cost <= 0.05
@@ -579,7 +613,8 @@ async def test_a_task_with_half_a_character_in_it_is_taken(arena: Arena) -> None
 
 async def test_a_summary_with_half_a_character_in_it_is_kept(arena: Arena) -> None:
     def answer(messages: list[ModelMessage], request: Request) -> Turn:
-        return Turn(calls=[Call("look")]) if request.streamed else Turn(text="Half \ud83d of it.")
+        look = Turn(calls=[Call("look", {"at": str(len(messages))})])
+        return look if request.streamed else Turn(text="Half \ud83d of it.")
 
     model = ScriptedModel([answer] * 100, context_window=6_000)
     attack = await attacked(arena, model, tools=[look], instructions="Work.", max_rounds=20)

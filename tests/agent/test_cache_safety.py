@@ -122,7 +122,7 @@ def record(
     """A run with a model as it is made by name: OpenAI's library takes messages as they are."""
     (folder / "there.txt").write_text("ein wörd\n" * 20, encoding="utf-8")
     wire = Wire(protocol, Work(headway.open(folder), kind, rounds).turn, as_they_are=protocol != "anthropic")
-    config = LoopConfig(max_rounds=ROUNDS + 20, remind_after=3, todo_tools=kind, inject=inject)  # pyright: ignore[reportArgumentType]
+    config = LoopConfig(max_rounds=ROUNDS + 20, remind_after=3, todo_tools=kind, inject=inject, tracking="auto")  # pyright: ignore[reportArgumentType]
     result = asyncio.run(run_loop(headway.open(folder), TASK, model=wire.model(), config=config))
     return Recording(result, wire.bodies)
 
@@ -268,7 +268,7 @@ async def test_openais_library_sends_the_same_bytes_when_it_takes_messages_as_th
 
 def reading(text: str) -> Any:
     @tool(effect="read")
-    def look() -> str:
+    def look(at: str = "it") -> str:
         """Looks."""
         return text
 
@@ -328,7 +328,7 @@ def test_after_plan_mode_tools_and_instructions_are_the_same_bytes_again(protoco
 
     def turn(number: int, body: Body) -> Turn:
         person.set_plan_mode(number in (2, 3))
-        return Turn(calls=[Call("ls", {})]) if number < 6 else Turn(text="Done.")
+        return Turn(calls=[Call("ls", {"path": "." * (number % 2)})]) if number < 6 else Turn(text="Done.")
 
     wire = Wire(protocol, turn)
     asyncio.run(run_loop(headway.open(tmp_path), TASK, model=wire.model()))
@@ -339,6 +339,11 @@ def test_after_plan_mode_tools_and_instructions_are_the_same_bytes_again(protoco
         assert after.history[: len(before.history)] == before.history
 
 
+def looking(number: int) -> Turn:
+    """An answer that looks at something else than the one before."""
+    return Turn(calls=[Call("look", {"at": str(number)})])
+
+
 async def run(folder: Path, wire: Wire, task: str | None = TASK, tools: Sequence[Any] = (), **about: Any) -> RunResult:
     return await run_loop(
         headway.open(folder), task, model=wire.model(), tools=tools, config=LoopConfig(instructions="Work.", **about)
@@ -346,7 +351,7 @@ async def run(folder: Path, wire: Wire, task: str | None = TASK, tools: Sequence
 
 
 async def test_anthropic_is_told_to_cache_also_while_no_list_is_shown(tmp_path: Path) -> None:
-    wire = Wire("anthropic", lambda number, body: Turn(calls=[Call("look")]) if number < 5 else Turn(text="Done."))
+    wire = Wire("anthropic", lambda number, body: looking(number) if number < 5 else Turn(text="Done."))
     await run(tmp_path, wire, tools=[reading("A long file.")])
     for body in wire.bodies:
         assert body.marked == [len(body.blocks) - 1] or body.parsed.get("cache_control")
@@ -354,7 +359,7 @@ async def test_anthropic_is_told_to_cache_also_while_no_list_is_shown(tmp_path: 
 
 async def test_a_summary_is_asked_for_on_what_anthropic_has_cached(tmp_path: Path) -> None:
     def turn(number: int, body: Body) -> Turn:
-        calls = [] if SUMMARY in body.text else [Call("look")]
+        calls = [] if SUMMARY in body.text else looking(number).calls
         return Turn(text="It was long.", calls=calls, usage={"input_tokens": len(body.raw) // 4})
 
     wire = Wire("anthropic", turn)

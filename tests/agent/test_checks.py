@@ -13,7 +13,7 @@ from headway.core.evidence import Evidence
 from headway.settings.approved_checks import approve_checks
 from headway.testing import Call, ScriptedModel, Turn
 from headway.tools import Answer, Approvals, Question, builtin_tools
-from headway.tools.todos import WriteTodos
+from headway.tools.todo_kinds import TodoToolsName
 
 GOOD, BAD = "def add(a, b): return a + b\n", "def add(a, b): return a - b\n"
 TEST = "from calc import add\nassert add(1, 2) == 3, 'wrong sum'\n"
@@ -47,10 +47,12 @@ def checked(folder: Path, check: str = CHECK) -> headway.Session:
     return session
 
 
-async def work(session: headway.Session, *turns: Turn | str, **how: object) -> tuple[RunResult, ScriptedModel]:
+async def work(
+    session: headway.Session, *turns: Turn | str, todo_tools: TodoToolsName = "full", **how: object
+) -> tuple[RunResult, ScriptedModel]:
     model = ScriptedModel([*turns, "Done.", "Done.", "Done."])
     given: dict[str, object] = {"approvals": Approvals(mode="yolo"), "tools": builtin_tools("."), **how}
-    config = LoopConfig(instructions="Work.", max_nudges=0)
+    config = LoopConfig(instructions="Work.", max_nudges=0, todo_tools=todo_tools)
     return await run_loop(session, "Go", model=model, config=config, **given), model  # type: ignore[arg-type]
 
 
@@ -157,8 +159,7 @@ async def test_a_check_that_the_model_wrote_itself_does_not_verify_what_it_does(
         Turn(calls=[Call("write_todos", {"todos": [{**weaker, "status": status}]})])
         for status in ("pending", "completed")
     ]
-    tools = [*builtin_tools("."), WriteTodos()]
-    await work(session, turns[0], puts("calc.py", "x"), turns[1], tools=tools)
+    await work(session, turns[0], puts("calc.py", "x"), turns[1], todo_tools="plan")
     assert shown(session) == ("command_ok", "the model wrote the check in the same run, and nobody approved it")
 
 

@@ -263,7 +263,7 @@ async def test_keys_stay_out_of_the_file_when_the_conversation_is_shortened(tmp_
     def turn(messages: list[ModelMessage], request: Request) -> Turn:
         if not request.streamed:
             return Turn(text=f"The key {key} was used.")
-        return Turn(text="word " * 300, calls=[Call("look", {"text": f"with {key} ."})])
+        return Turn(text="word " * 300, calls=[Call("look", {"text": f"with {key} {len(messages)}."})])
 
     session = headway.open(tmp_path)
     await run(session, ScriptedModel([turn] * 60), f"Log in with {key} .", max_rounds=20, context_window=5_000)
@@ -480,7 +480,8 @@ async def test_the_file_grows_with_what_is_said_and_not_faster(tmp_path: Path) -
         folder.mkdir()
         session = headway.open(folder)
         session.write([{"content": f"Item {number}"} for number in range(10)])
-        turns = [Turn(text="I look.", calls=[Call("look", {"text": "x" * 500})])] * rounds
+        looks = (Call("look", {"text": f"{number:03}" + "x" * 500}) for number in range(rounds))
+        turns = [Turn(text="I look.", calls=[look]) for look in looks]
         await run(session, ScriptedModel([*turns, "Done."], keep_requests=1), max_rounds=rounds + 1)
         session.close()
         sizes[rounds] = sum(file.stat().st_size for file in (folder / ".headway").rglob("*") if file.is_file())

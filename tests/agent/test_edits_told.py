@@ -23,6 +23,7 @@ from .looping import (
     elsewhere,
     facts,
     in_turn,
+    looking,
     results,
     run,
     setting,
@@ -179,7 +180,7 @@ async def test_a_finished_list_is_not_shown_again_because_a_person_changed_it(li
     done = writing(("A", "completed"), ("B", "completed"))
     drop = then(lambda: listed.drop("t2"), calling("look"))
     fail = then(lambda: listed.update("t1", notes="Well done"), BUSY)
-    model = ScriptedModel([done, calling("look"), drop, fail, calling("look"), "Done."])
+    model = ScriptedModel([done, calling("look"), drop, fail, *looking(1), "Done."])
     await run(listed, model, stop_when_done=False)
     assert ["[x] t1: A" in added(request) for request in model.requests] == [False, True, False, False, False, False]
     assert [added(request) for request in model.requests[2:]] == [
@@ -277,7 +278,7 @@ def read(session: Session, monkeypatch: pytest.MonkeyPatch) -> list[int]:
 async def test_the_log_is_read_only_after_a_change_of_the_list_and_only_what_is_new(
     listed: Session, read: list[int]
 ) -> None:
-    quiet = [calling("look")] * 40
+    quiet = looking(40)
     model = ScriptedModel([*quiet, then(lambda: listed.add("C"), calling("look")), *quiet, "Done."])
     await run(listed, model, max_rounds=100, remind_after=99, max_nudges=0, tracking="manual")
     assert told(model)[41] == 'added t3 "C"' and not any(told(model)[:41]) and not any(told(model)[42:])

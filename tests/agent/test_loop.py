@@ -38,6 +38,7 @@ from .looping import (
     fail,
     is_valid,
     look,
+    looking,
     results,
     run,
     setting,
@@ -432,7 +433,7 @@ async def test_without_tools_named_the_built_in_ones_work_in_the_sessions_projec
     assert result.text == "Done."
     assert "the note" in results(model.requests[1])[0]
     assert "Be kind to the parser." in model.requests[0].instructions
-    assert model.requests[0].tools[-3:] == ["TodoWrite", "create_todo_list", "update_todo_item"]
+    assert model.requests[0].tools[-3:] == ["web_fetch", "create_todo_list", "todo"]
 
 
 # the todo tools
@@ -440,6 +441,7 @@ async def test_without_tools_named_the_built_in_ones_work_in_the_sessions_projec
 KINDS: dict[TodoToolsName, list[str]] = {
     "full": ["TodoWrite", "create_todo_list", "update_todo_item"],
     "light": ["create_todo_list", "todo"],
+    "plan": ["write_todos"],
     "off": [],
 }
 
@@ -521,7 +523,7 @@ async def test_a_model_that_calls_tools_in_its_last_round_goes_on(session: Sessi
 
 
 async def test_what_the_tracker_completed_does_not_end_a_run(session: Session) -> None:
-    model = ScriptedModel([creating("Look at it"), *[calling("look")] * 5, "Done."])
+    model = ScriptedModel([creating("Look at it"), *looking(5), "Done."])
     result = await run(session, model)
     assert states(session) == {"t1": "completed"}
     assert (result.reason, result.rounds) == ("finished", 7)

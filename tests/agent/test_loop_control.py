@@ -567,8 +567,8 @@ async def test_a_session_that_was_just_looked_at_is_free_at_once_when_its_run_wa
 async def test_what_a_killed_run_left_in_progress_is_pending_for_whoever_looks_next(
     kept_session: Session, tmp_path: Path
 ) -> None:
-    turns = """[Turn(calls=[Call("TodoWrite", {"todos": [
-        {"content": "A", "activeForm": "A", "status": "in_progress"}]})]), Turn("never", delay=600)]"""
+    turns = """[Turn(calls=[Call("create_todo_list", {"items": [{"description": "A"}]}),
+        Call("todo", {"start": "t1"})]), Turn("never", delay=600)]"""
     async with running_elsewhere(tmp_path, turns) as other:
         await until(lambda: [todo.status for todo in kept_session.todos] == ["in_progress"])
         other.kill()

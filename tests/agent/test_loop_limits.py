@@ -108,7 +108,10 @@ class Metered:
         most = most_tokens(request)
         self.most.append(most)
         output = self.answered if most is None else min(self.answered, most)
-        return Turn(calls=[Call("look")], usage={"input_tokens": self.asked, "output_tokens": output})
+        return Turn(
+            calls=[Call("look", {"at": str(len(self.most))})],
+            usage={"input_tokens": self.asked, "output_tokens": output},
+        )
 
 
 @pytest.mark.parametrize("limit", [2_100, 3_300, 3_400, 3_500, 5_000, 7_777])
@@ -476,7 +479,7 @@ async def test_after_a_compaction_the_block_is_the_current_one_and_stands_once(s
 
     model = ScriptedModel(
         [
-            *[calling("look", at="x" * 3_000)] * 6,
+            *[calling("look", at=f"{number}" * 3_000) for number in range(6)],
             edited,
             "Done.",
         ]

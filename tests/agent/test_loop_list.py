@@ -30,6 +30,8 @@ from .looping import (
     creating,
     facts,
     in_turn,
+    look,
+    looking,
     most_tokens,
     results,
     run,
@@ -76,7 +78,7 @@ async def test_the_block_stands_once_at_the_tail_and_never_in_the_history(
     kept_session: Session, tmp_path: Path
 ) -> None:
     kept_session.write([{"content": "A"}])
-    model = ScriptedModel([*[calling("look")] * 6, "Done.", "Again."])
+    model = ScriptedModel([*looking(6), "Done.", "Again."])
     await run(kept_session, model, max_nudges=0)
     await run(headway.open(tmp_path), model, "And now?", max_nudges=0)
     for request in model.requests:
@@ -221,7 +223,8 @@ async def test_whatever_an_items_text_is_the_block_keeps_its_structure(session: 
 
 
 async def test_hostile_texts_cannot_break_out_of_a_nudge_either(session: Session) -> None:
-    model = ScriptedModel([then(lambda: session.write([{"content": text} for text in HOSTILE]), "Done."), "Done."])
+    todos = [{"content": text} for text in HOSTILE]
+    model = ScriptedModel([then(lambda: session.write(todos, actor="model"), "Done."), "Done."])
     await run(session, model)
     nudge = texts(model.requests[1].messages)[2]
     assert nudge.startswith('user: (These items of your list are still open: t1 "')
@@ -241,7 +244,7 @@ def reminded(model: ScriptedModel) -> list[int]:
 
 
 async def test_a_reminder_comes_after_so_many_rounds_of_work_and_once(session: Session) -> None:
-    model = ScriptedModel([writing(("A", "in_progress")), *[calling("look")] * 5, "Done."])
+    model = ScriptedModel([writing(("A", "in_progress")), *looking(5), "Done."])
     await run(session, model, remind_after=3, max_nudges=0)
     assert reminded(model) == [5]
     block, line = added(model.requests[4]).rsplit("\n", 1)
@@ -251,6 +254,20 @@ async def test_a_reminder_comes_after_so_many_rounds_of_work_and_once(session: S
         "is not.)"
     )
     assert "has not changed" not in "".join(str(fact.message) for fact in facts(session, MessageAdded))
+
+
+async def test_a_second_reminder_comes_after_twice_as_many_rounds_and_there_is_no_third(session: Session) -> None:
+    work = [writing(("A", "in_progress")), *looking(30)]
+    model = ScriptedModel([*work, setting("t1", "blocked"), *looking(12), "Done."])
+    await run(session, model, remind_after=4, max_nudges=0)
+    assert reminded(model) == [6, 10, 37, 41]
+    assert ["8 rounds of work" in added(model.requests[at - 1]) for at in (6, 10, 37, 41)] == [False, True] * 2
+
+
+async def test_unless_set_otherwise_reminders_come_after_8_and_16_rounds_of_work(session: Session) -> None:
+    model = ScriptedModel([creating("A"), *looking(40), "Done."])
+    await run(session, model, max_nudges=0, todo_tools="light", tracking=None)
+    assert reminded(model) == [10, 18]
 
 
 async def test_no_reminder_comes_right_after_a_change_of_the_list_whoever_made_it(session: Session) -> None:
@@ -317,6 +334,58 @@ async def test_a_model_without_todo_tools_is_not_reminded_and_one_with_light_one
     assert "bring it up to date with `todo` if it is not" in added(model.requests[2])
 
 
+# going in circles
+
+CIRCLE = "(You made the same call 3 times in a row, with the same result: look here. Try another way, or tell the user"
+
+
+def circles(model: ScriptedModel) -> list[int]:
+    """The requests in which the model was told that it makes the same call again and again."""
+    return [n for n, request in enumerate(model.requests, 1) if "You made the same call" in added(request)]
+
+
+@pytest.mark.parametrize("listed", [True, False])
+async def test_the_third_identical_call_in_a_row_is_told_in_one_request_only(session: Session, listed: bool) -> None:
+    if listed:
+        session.write([{"content": "A"}])
+    here = calling("look", path="here")
+    model = ScriptedModel([here, here, here, Turn(error=Failure(500, retry_after=0)), here, here, "Done."])
+    tools = [tool(effect="read", name="look")(_looks)]
+    result = await run(session, model, tools=tools, max_nudges=0)
+    assert (result.reason, result.rounds, circles(model)) == ("finished", 6, [4, 5])
+    assert added(model.requests[3]).splitlines()[-1].startswith(CIRCLE)
+    assert added(model.requests[3]).startswith("<todo-list>") is listed
+    assert "same call" not in "".join(str(fact.message) for fact in facts(session, MessageAdded))
+
+
+def _looks(path: str) -> str:
+    """Looks."""
+    return "the same"
+
+
+async def test_another_call_other_arguments_or_another_result_begin_the_row_anew(session: Session) -> None:
+    seen = iter(range(99))
+
+    @tool(effect="read")
+    def clock() -> str:
+        """Tells the time."""
+        return str(next(seen))
+
+    turns = [*[calling("look")] * 2, calling("look", at="there"), *[calling("look")] * 2, calling("clock")]
+    model = ScriptedModel([*turns, *[calling("look")] * 2, *[calling("clock")] * 8, "Done."])
+    result = await run(session, model, tools=[look, clock])
+    assert (result.reason, circles(model)) == ("finished", [])
+
+
+async def test_calls_of_one_answer_count_and_a_row_that_is_over_is_not_told(session: Session) -> None:
+    model = ScriptedModel([in_turn(calling(*["look"] * 3), calling("look", at="there")), calling("look"), "Done."])
+    await run(session, model)
+    assert circles(model) == []
+    model = ScriptedModel([calling(*["look"] * 3), "Done."])
+    await run(session, model, "Again")
+    assert circles(model) == [2]
+
+
 # going on
 
 
@@ -327,7 +396,7 @@ def nudges(session: Session) -> list[str]:
 
 async def test_a_model_that_stops_while_items_are_open_goes_on_with_them(session: Session) -> None:
     todos = [{"content": "A", "status": "completed"}, {"content": "B"}, {"content": "C", "status": "in_progress"}]
-    stops = then(lambda: session.write(todos), "I stop.")
+    stops = then(lambda: session.write(todos, actor="model"), "I stop.")
     model = ScriptedModel([stops, calling("look"), "I stop.", calling("look"), "I stop."])
     result = await run(session, model)
     assert (result.reason, result.rounds) == ("finished", 5)
@@ -381,6 +450,34 @@ async def test_what_another_worker_holds_is_not_open_and_stays_its_own(session: 
     assert (result.rounds, nudges(session)) == (1, [])
     [todo] = session.todos
     assert (todo.status, todo.owner, todo.interrupted) == ("in_progress", "worker", False)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Which one?",
+        "已经完成，要继续吗？",
+        "Shall I go on?\n",
+        "**Delete them all?**",
+        'You mean "both?"',
+        "A.\n\nOr B? ",
+    ],
+)
+async def test_a_model_that_asks_the_user_something_is_not_told_to_go_on(session: Session, question: str) -> None:
+    result = await run(session, [writing(("A", "pending")), question, "Never."])
+    assert (result.reason, result.rounds, nudges(session)) == ("finished", 2, [])
+
+
+@pytest.mark.parametrize("answer", ["Why? I do not know.", "What now?\nI stop.", "? no"])
+async def test_a_question_that_is_not_the_end_of_an_answer_is_none(session: Session, answer: str) -> None:
+    await run(session, [writing(("A", "pending")), answer, "I stop."])
+    assert len(nudges(session)) == 1
+
+
+async def test_what_a_person_adds_to_a_list_that_the_model_did_not_touch_is_not_asked_for(session: Session) -> None:
+    model = ScriptedModel([then(lambda: session.add("A"), calling("look")), *looking(3), "I stop.", "Never."])
+    result = await run(session, model, remind_after=1)
+    assert (result.rounds, nudges(session), reminded(model)) == (5, [], [])
 
 
 async def test_in_the_last_round_no_one_is_told_to_go_on(session: Session) -> None:
@@ -448,6 +545,57 @@ async def test_on_a_list_of_todo_write_calls_are_counted_and_nothing_else(sessio
     model = ScriptedModel([writing(("Look at it", "in_progress")), *[calling("look")] * 4, "Done."])
     await run(session, model, max_nudges=0)
     assert "[/] t1: Look at it (4 tool calls)" in added(model.requests[5])
+
+
+async def test_what_only_tracking_completed_is_shown_so_and_not_counted_until_the_model_confirms_it(
+    session: Session,
+) -> None:
+    confirm = calling("todo", done=["t1"])
+    model = ScriptedModel([creating("Look at it", "Sing"), *looking(3), confirm, "I stop."])
+    await run(session, model, todo_tools="light", max_nudges=0)
+    assert "[x?] t1: Look at it (3 tool calls)\n[ ] t2: Sing\n\nProgress: 0/2 tasks" in added(model.requests[4])
+    assert results(model.requests[5]) == ["ok 1/2; nothing in progress"]
+    assert "[x] t1: Look at it (3 tool calls)\n" in added(model.requests[5])
+    assert "Progress: 1/2 tasks completed" in added(model.requests[5])
+
+
+async def test_a_list_that_the_model_confirms_ends_the_run(session: Session) -> None:
+    confirm = calling("todo", done=["t1"])
+    model = ScriptedModel([creating("Look at it"), *looking(3), confirm, "Done."])
+    result = await run(session, model, todo_tools="light")
+    assert (result.reason, result.rounds) == ("all_done", 6)
+    assert [told.total_rounds for told in facts(session, TodoListCompleted)] == [4]
+
+
+@pytest.mark.parametrize("by", ["model", "user"])
+async def test_one_item_that_only_tracking_completed_keeps_a_run_from_ending_as_done(session: Session, by: str) -> None:
+    end = then(lambda: session.update("t2", actor=None if by == "user" else by, status="completed"), calling("look"))
+    result = await run(session, [creating("Look at it", "Sing"), *looking(3), end, "The suite is not run."])
+    assert states(session) == {"t1": "completed", "t2": "completed"}
+    assert (result.reason, result.rounds) == ("finished", 6)
+
+
+async def test_unless_set_otherwise_a_model_with_a_todo_tool_keeps_its_list_itself(session: Session) -> None:
+    tools = [look, tool(effect="write", name="save")(lambda: "saved")]
+    turns = [creating("Look at it", "Save it"), *looking(3), *[calling("save", "look")] * 2, "I stop."]
+    model = ScriptedModel(turns)
+    await run(session, model, tools=tools, todo_tools="light", tracking=None, max_nudges=0)
+    assert model.requests[0].tools == ["look", "save", "create_todo_list", "todo"]
+    assert ["[/]" in added(request) for request in model.requests] == [False] * 5 + [True] * 2
+    first, second = session.todos
+    assert (first.status, first.interrupted, first.tool_calls) == ("pending", True, 4)
+    assert (second.status, second.tool_calls) == ("pending", 0)
+
+
+async def test_unless_set_otherwise_the_list_of_a_model_without_a_todo_tool_is_kept_by_tracking(
+    session: Session,
+) -> None:
+    session.write([{"content": "Look at it"}, {"content": "Sing"}], replace=True, cause="create")
+    model = ScriptedModel([*looking(3), "I stop."])
+    result = await run(session, model, todo_tools="off", tracking=None)
+    assert model.requests[0].tools == ["look", "fail", "act"]
+    assert "[x?] t1: Look at it (3 tool calls)" in added(model.requests[3])
+    assert (result.rounds, states(session)) == (4, {"t1": "completed", "t2": "pending"})
 
 
 # the judge

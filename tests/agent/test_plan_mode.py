@@ -43,6 +43,7 @@ from .looping import (
     facts,
     in_turn,
     look,
+    looking,
     results,
     run,
     states,
@@ -130,7 +131,7 @@ async def test_in_a_mode_the_model_is_told_the_same_bytes_also_if_the_notes_chan
             notes.write_text(f"Version {number}.", encoding="utf-8")
             kept_session.set_plan_mode(number in (2, 3))
 
-        return then(do, calling("look"))
+        return then(do, calling("look", at=str(number)))
 
     model = ScriptedModel([*map(change, range(1, 7)), "Done."])
     await run(kept_session, model, instructions=None)
@@ -374,7 +375,7 @@ def _raises() -> str:
 
 async def test_there_are_neither_nudges_nor_reminders(session: Session) -> None:
     session.write([{"content": "A"}, {"content": "B", "status": "in_progress"}])
-    model = ScriptedModel([*[calling("look")] * 4, "A plan.", "Never."])
+    model = ScriptedModel([*looking(4), "A plan.", "Never."])
     result = await run(planning(session), model, remind_after=1)
     assert (result.reason, result.rounds, result.text) == ("finished", 5, "A plan.")
     assert all(added(request).endswith("</todo-list>") for request in model.requests)

@@ -204,6 +204,7 @@ async def work(order: Order) -> None:
             max_rounds=100_000,
             instructions="Work.",
             max_nudges=0,
+            todo_tools="full",
             tracking="judge" if place == "judging" else "auto",
             complete_after=3 if place == "judging" else 100,
             stop_when_done=False,

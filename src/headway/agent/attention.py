@@ -24,7 +24,14 @@ if TYPE_CHECKING:
     from headway.core.model import State
 
 _ANSWER = "(Every item is done. Answer the user now; call a tool only if something is still missing.)"
-_HOW = {TodoTools.FULL: "TodoWrite or update_todo_item", TodoTools.LIGHT: "`todo`"}
+_HOW = {
+    TodoTools.FULL: "TodoWrite or update_todo_item",
+    TodoTools.LIGHT: "`todo`",
+    TodoTools.PLAN: "write_todos",
+}
+_REMINDERS = 2
+"""Of the same unchanged list; the second comes after twice as many rounds of work."""
+_AFTER_QUESTION = " \t\r\n*_`\"'”’»)]）」』】"
 _MOST_NAMED = 10
 
 
@@ -47,48 +54,40 @@ class Attention:
         self._told = self._seen = since
         """Version up to which the model knew the list before this round; and with this round's request."""
         self._changed_in: int = todos.changed_in
-        self._concerns_run = not open_items(todos)
-        """Whether the list is this run's: one with open items that was there before is shown, and otherwise left alone
-        until someone else than a person changes it."""
-        self._found_in = todos.changed_in
         self._worked = 0
-        """Rounds that did work since the list last changed, or since the last reminder."""
-        self._reminded = (0, 0)
-        """The round of the last reminder, and of how many rounds of work it spoke."""
+        """Rounds that did work since the list last changed."""
+        self._reminders = 0
+        """Reminders since then."""
+        self._reminded_in = 0
+        """The round of the last one."""
         self._nudges = 0
         self._progress = True
         """Whether a call succeeded since the last nudge."""
 
     def shown(
-        self, state: State, agent: str, round: int, *, answering: bool
+        self, state: State, agent: str, round: int, warning: str = "", *, answering: bool
     ) -> tuple[str, TodoListContextInjected | None]:
-        """What is added to a request of this round, and the fact that the list was.
+        """What is added to a request of this round, and the fact that the list was; `warning` comes last.
 
         If there was a request in this round already, it failed: what it told is told again.
         """
         todos, run = state.list_of(agent), state.runs[agent]
-        self._note_change(todos)
         edits = self._edits(state, todos, agent, round)
         finished = is_done(todos)
         if not todos.items or (finished and run.finished_shown and self._block_in != round):
-            return edits, None
+            return "\n".join(line for line in (edits, warning) if line), None
         self._block_in = round
         items = list(todos.items.values())
         config = self._config
         text = prompt_block(
             items, round=round, max_rounds=run.max_rounds, recap=config.recap, room=self._room, lines=self._lines
         )
-        lines = [text, edits, self._reminder(state, agent, round, finished=finished)]
+        lines = [text, edits, self._reminder(state, agent, round, finished=finished), warning]
         if answering and finished and config.inject == Inject.TAIL:
             lines.append(_ANSWER)
         active = active_item(todos.items, run)
         fact = TodoListContextInjected(len(items), active and active.id, round, finished)
         return "\n".join(line for line in lines if line), fact
-
-    def _note_change(self, todos: TodoList) -> None:
-        """Notice that the list became this run's: the last to change it was no person."""
-        if todos.changed_in != todos.edited_in and todos.changed_in > self._found_in:
-            self._concerns_run = True
 
     def _edits(self, state: State, todos: TodoList, agent: str, round: int) -> str:
         """What a person changed since the model was last shown the list. The log is read only if one did."""
@@ -99,28 +98,31 @@ class Attention:
 
     def _reminder(self, state: State, agent: str, round: int, *, finished: bool) -> str:
         config, todos = self._config, state.list_of(agent)
-        rounds = self._reminded[1] if self._reminded[0] == round else self._worked
-        due = rounds >= config.remind_after and not finished and not state.is_planning(agent) and self._concerns_run
-        if not due or config.todo_tools == TodoTools.OFF or todos.changed_in != self._changed_in:
+        if config.todo_tools == TodoTools.OFF or finished or state.is_planning(agent):
             return ""
-        self._reminded, self._worked = (round, rounds), 0
+        if not state.runs[agent].list_changed or todos.changed_in != self._changed_in:
+            return ""
+        if self._reminded_in != round:
+            if self._reminders == _REMINDERS or self._worked < config.remind_after * (self._reminders + 1):
+                return ""
+            self._reminders, self._reminded_in = self._reminders + 1, round
         how = _HOW[TodoTools(config.todo_tools)]
-        return f"(The list has not changed for {rounds} rounds of work: bring it up to date with {how} if it is not.)"
+        rounds = "1 round" if self._worked == 1 else f"{self._worked} rounds"
+        return f"(The list has not changed for {rounds} of work: bring it up to date with {how} if it is not.)"
 
     def round_over(self, todos: TodoList, *, worked: bool, succeeded: bool) -> None:
-        self._note_change(todos)
         if todos.changed_in != self._changed_in:
-            self._changed_in, self._worked = todos.changed_in, 0
+            self._changed_in, self._worked, self._reminders = todos.changed_in, 0, 0
         elif worked:
             self._worked += 1
         self._progress = self._progress or succeeded
 
-    def nudge(self, state: State, agent: str) -> str | None:
-        """The line for a model that stopped while items are open; None if it may stop."""
-        todos = state.list_of(agent)
-        self._note_change(todos)
-        left = open_items(todos) if self._concerns_run else []
-        if not left or state.is_planning(agent) or self._nudges >= self._config.max_nudges or not self._progress:
+    def nudge(self, state: State, agent: str, answer: str) -> str | None:
+        """The line for a model that stopped with this answer while items are open; None if it may stop."""
+        left = open_items(state.list_of(agent)) if state.runs[agent].list_changed else []
+        if not left or state.is_planning(agent) or is_question(answer):
+            return None
+        if self._nudges >= self._config.max_nudges or not self._progress:
             return None
         self._nudges += 1
         self._progress = False
@@ -131,6 +133,11 @@ class Attention:
             f"(These items of your list are still open: {names}{more}. Go on with them. If something is done, blocked "
             f"or no longer needed, say so{where}; if you need the user, say what for.)"
         )
+
+
+def is_question(answer: str) -> bool:
+    """Return whether the last line of an answer asks the user something."""
+    return answer.rstrip(_AFTER_QUESTION).endswith(("?", "？"))
 
 
 def _quoted(todo: Todo) -> str:

@@ -16,6 +16,7 @@ from headway.agent.config import LoopConfig, Reason
 from headway.agent.conversation import Conversation, stored, text_of
 from headway.agent.judge import Judge
 from headway.agent.repair import sound
+from headway.agent.repeated_calls import RepeatedCalls
 from headway.core.clock import now
 from headway.core.errors import ContextTooLong
 from headway.core.run_events import (
@@ -67,6 +68,7 @@ class Loop:
         # The last message is what this run begins with; with the one before, the model last heard of the list.
         since = conversation.versions[-2] if len(conversation.versions) > 1 else recorder.session.version
         self._attention = Attention(config, todos, budget.block_room, self._events, since)
+        self._repeated = RepeatedCalls(recorder.redacted)
         self._block_size = min(sum(len(todo.content) * 2 for todo in todos.items.values()), budget.block_room)
         """About how many bytes of a request the list takes."""
         self._done = _items_of(todos) if is_done(todos) else None
@@ -150,7 +152,8 @@ class Loop:
         """
         state = (not waited and self._recorder.state) or self._session.state
         self._planning = state.is_planning(self._agent)
-        block, fact = self._attention.shown(state, self._agent, self.round, answering=self._all_done)
+        warning = self._repeated.warning(self.round)
+        block, fact = self._attention.shown(state, self._agent, self.round, warning, answering=self._all_done)
         self._block_size = len(block.encode(errors="replace"))
         if fact is not None:
             self._recorder.soon(fact)
@@ -201,6 +204,7 @@ class Loop:
             return None
         outcome = await self._calls.run(calls, faults, self.round)
         self._conversation.add(outcome.results, self._conversation.versions[-1] + 1)
+        self._repeated.add(calls, outcome.finished)
         if self._judge is not None:
             self._judge.saw(outcome.finished)
             await self._judge.evaluate(self._session.state, self._agent, self.round)
@@ -216,14 +220,21 @@ class Loop:
         if outcome is not None:
             todos = state.list_of(self._agent)
             self._attention.round_over(todos, worked=outcome.worked, succeeded=outcome.succeeded)
+            self._repeated.check()
             return None
         if self._all_done:
             return Reason.ALL_DONE
-        line = self._attention.nudge(state, self._agent)
+        line = self._attention.nudge(state, self._agent, self._last_words())
         if line is None or self.round == self._config.max_rounds:
             return Reason.FINISHED
         self._add_own(line)
         return None
+
+    def _last_words(self) -> str:
+        """The text of the answer that the model has just given."""
+        answer = self._conversation.messages[-1]
+        assert isinstance(answer, ModelResponse)
+        return text_of(answer)
 
     def _look_whether_done(self, state: State) -> None:
         """Tells of a list that was finished in this round, once."""

@@ -1,0 +1,79 @@
+"""Identical calls in a row: a model that goes in circles is told so once, and in the end is stopped."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from headway.agent.calls import summary
+from headway.core.errors import HeadwayError
+from headway.core.json_text import BadJson, look_at_json
+from headway.core.tracking import TODO_EFFECT
+from headway.views.prompt import escaped
+
+if TYPE_CHECKING:
+    from pydantic_ai.messages import ToolCallPart
+
+    from headway.core.run_events import ToolFinished
+
+TELL_AFTER = 3
+"""Identical calls in a row after which the model is told."""
+END_AFTER = 6
+"""Those that end the run."""
+
+
+class RepeatedCalls:
+    """The identical calls with which a run's last calls end: same tool, same arguments, same result."""
+
+    def __init__(self, redacted: Callable[[str], str]) -> None:
+        self._redacted = redacted
+        self._last: tuple[str, str, str] | None = None
+        self._number = 0
+        self._call = ""
+        self._told_in = 0
+        """The round in which the model was told of them."""
+
+    def add(self, calls: Sequence[ToolCallPart[Any]], finished: Sequence[ToolFinished]) -> None:
+        for call, done in zip(calls, finished, strict=True):
+            this = (call.tool_name, _arguments(call.args), _result(done))
+            if this == self._last:
+                self._number += 1
+                continue
+            self._last, self._number, self._told_in = this, 1, 0
+            self._call = escaped(summary(call.tool_name, call.args, self._redacted), 200)
+
+    def warning(self, round: int) -> str:
+        """The line that tells the model, in the request of one round."""
+        if self._number < TELL_AFTER or self._told_in not in (0, round):
+            return ""
+        self._told_in = round
+        return (
+            f"(You made the same call {self._number} times in a row, with the same result: {self._call}. Try another "
+            "way, or tell the user what stops you.)"
+        )
+
+    def check(self) -> None:
+        """Raise `HeadwayError` if the run has to end."""
+        if self._number >= END_AFTER:
+            raise HeadwayError(
+                f"The model made the same call {self._number} times in a row with the same result ({self._call}). Tell "
+                "it how to go on differently, or choose another model with --model."
+            )
+
+
+def _arguments(args: object) -> str:
+    """The arguments in one way of writing them."""
+    if isinstance(args, str):
+        try:
+            args = look_at_json(args)
+        except BadJson:
+            return str(args)
+    return json.dumps(args, sort_keys=True, ensure_ascii=False, default=str)
+
+
+def _result(done: ToolFinished) -> str:
+    """What came of the call. That of a todo tool does not count: adding the same todo again gives it another id."""
+    if done.effect == TODO_EFFECT:
+        return ""
+    return done.text.replace(done.kept, "") if done.kept else done.text
