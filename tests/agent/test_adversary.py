@@ -149,7 +149,7 @@ def for_ever(turn: Turn | Callable[[int], Turn]) -> list[Callable[[list[ModelMes
 
 
 @tool(effect="read")
-def look() -> str:
+def look(at: str = "") -> str:
     """Looks."""
     return "There it is. " * 200
 

@@ -73,7 +73,7 @@ class Work:
         match number % 10:
             case 2:
                 return [self._list(number)]
-            case 3 if number > 3:
+            case 3 | 9 if number > 3:
                 return [self._change()]
             case 5:
                 return [Call("read_file", {"path": "there.txt"}), Call("ls", {}), Call("glob", {"pattern": "*.txt"})]
@@ -122,7 +122,7 @@ def record(
     """A run with a model as it is made by name: OpenAI's library takes messages as they are."""
     (folder / "there.txt").write_text("ein wörd\n" * 20, encoding="utf-8")
     wire = Wire(protocol, Work(headway.open(folder), kind, rounds).turn, as_they_are=protocol != "anthropic")
-    config = LoopConfig(max_rounds=ROUNDS + 20, remind_after=3, todo_tools=kind, inject=inject, tracking="auto")  # pyright: ignore[reportArgumentType]
+    config = LoopConfig(max_rounds=ROUNDS + 20, remind_after=1, todo_tools=kind, inject=inject, tracking="auto")  # pyright: ignore[reportArgumentType]
     result = asyncio.run(run_loop(headway.open(folder), TASK, model=wire.model(), config=config))
     return Recording(result, wire.bodies)
 
