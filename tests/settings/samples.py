@@ -34,6 +34,11 @@ _WHOLES = {
     "verify_tries": st.integers(0, 20),
     "max_rounds": st.integers(1, 10**12),
     "max_tokens": st.integers(1, 10**12),
+    "context_window": st.integers(1_000, 10**12),
+    "reply_tokens": st.integers(16, 10**12),
+    "remind_after": st.integers(1, 10**12),
+    "max_nudges": st.integers(0, 10**12),
+    "retries": st.integers(0, 10**12),
     "limits.output_chars": st.integers(1_000, 1_000_000),
     "limits.kept_bytes": st.integers(0, 10**10),
     "limits.file_bytes": st.integers(1_000, 10**9),
@@ -53,7 +58,7 @@ def values(name: str) -> st.SearchStrategy[object]:
         return _WHOLES[name]
     if choices := KEYS[name].choices:
         return st.sampled_from(choices)
-    return st.floats(min_value=0.001, max_value=600)
+    return st.floats(min_value=0.001, max_value=2 if name == "temperature" else 600)
 
 
 def written(settings: Mapping[str, object]) -> str:

@@ -6,13 +6,24 @@ _FIRST_GUESS = 0.3
 """Tokens for a byte of text before the provider has reported any: on the safe side for English, about right for
 Chinese."""
 
+_REPLY = 8_000
+"""Tokens for which room is kept where nobody said how long an answer may be."""
+
 
 class Budget:
-    def __init__(self, window: int | None, reply: int) -> None:
-        """`window` is None where it is not known: then only the provider can say that something is too long."""
+    def __init__(self, window: int | None, reply: int | None, *, is_assumed: bool = False) -> None:
+        """`window` is None where nothing is known: then only the provider can say that something is too long. `reply`
+        is how long an answer may be, where that is set. `is_assumed`: the window may be larger."""
         self.window = window
-        self.reply = reply if window is None else min(reply, window // 4)
+        self.is_assumed = is_assumed
+        self.reply = 0
+        """Room that is kept for the answer."""
+        self.keep_room_for(_REPLY if reply is None else reply)
         self._per_byte = _FIRST_GUESS
+
+    def keep_room_for(self, reply: int) -> None:
+        """From now on, an answer may have so many tokens."""
+        self.reply = reply if self.window is None else min(reply, self.window // 4)
 
     def measured(self, size: int, tokens: int) -> None:
         """The provider counted so many tokens for a request of this size."""
@@ -40,4 +51,5 @@ class Budget:
         """The provider said that a request of this size does not fit."""
         tokens = self.tokens(size)
         self.window = max(min(self.window or tokens, tokens) * 3 // 4, 1)
+        self.is_assumed = False
         self.reply = min(self.reply, self.window // 4)

@@ -9,17 +9,8 @@ from typing import Literal, TypeAlias
 from headway.core.errors import HeadwayError
 from headway.core.text import shown
 from headway.core.tracking import Policy
-from headway.settings.model import Settings, Tracking
+from headway.settings.model import Inject, Settings, Thinking, Tracking
 from headway.tools.todo_kinds import TodoTools, TodoToolsName
-
-
-class Inject(StrEnum):
-    """Where the model is shown the list."""
-
-    TAIL = "tail"
-    """After everything else, in the request only: what a provider has cached stays valid."""
-    SYSTEM = "system"
-    """In a marked block of the system message, replaced each round."""
 
 
 class Reason(StrEnum):
@@ -34,7 +25,8 @@ class Reason(StrEnum):
     ERROR = "error"
 
 
-InjectName: TypeAlias = Literal["tail", "system"]
+InjectName: TypeAlias = Literal["tail", "tool", "system"]
+ThinkingName: TypeAlias = Literal["off", "on", "minimal", "low", "medium", "high", "xhigh", "max"]
 TrackingName: TypeAlias = Literal["manual", "auto", "judge"]
 _AT_LEAST = {
     "max_rounds": 1,
@@ -80,10 +72,14 @@ class LoopConfig:
     """What the model is told at the beginning; None: Headway's own prompt with the project's notes. Plan mode adds its
     own part."""
     context_window: int | None = None
-    """Tokens that fit into a request and its answer; None: what is known of the model."""
-    reply_tokens: int = 8_000
-    """Room that is kept for the answer; also the longest answer that is asked for where `max_tokens` or `max_cost` is
-    near."""
+    """Tokens that fit into a request and its answer; None: what is known of the model, else what its server says."""
+    reply_tokens: int | None = None
+    """Tokens that an answer may have, and for which room is kept; None: as many as the model allows. When a call is cut
+    off, raised to the model's own maximum, where that is known."""
+    temperature: float | None = None
+    """How freely the model chooses its words; None: as it does by itself."""
+    thinking: Thinking | ThinkingName | None = None
+    """How much the model thinks, its reasoning effort; None: as it does by itself."""
     retries: int = 4
     """How often a request that may work later is made again."""
     require_evidence: bool | str = False
@@ -95,7 +91,8 @@ class LoopConfig:
     is taken as only reported."""
 
     def __post_init__(self) -> None:
-        for name, kind in (("inject", Inject), ("tracking", Tracking), ("todo_tools", TodoTools)):
+        kinds = (("inject", Inject), ("tracking", Tracking), ("todo_tools", TodoTools), ("thinking", Thinking))
+        for name, kind in kinds:
             value: object = getattr(self, name)
             if value not in set(kind) and not (value is None and name in _OPTIONAL):
                 raise HeadwayError(f"`{name}` cannot be '{shown(value)}'; choose from: {', '.join(kind)}.")
@@ -110,6 +107,9 @@ class LoopConfig:
             raise HeadwayError(f"`require_evidence` can be True, command_ok or verified, not {level}.")
         if self.max_cost is not None and not 0 < self.max_cost < float("inf"):
             raise HeadwayError(f"`max_cost` must be more than 0 US dollars, not {shown(self.max_cost)}.")
+
+        if self.temperature is not None and not 0 <= self.temperature <= 2:
+            raise HeadwayError(f"`temperature` must be a number from 0 to 2, not {shown(self.temperature)}.")
 
     @property
     def keeper(self) -> Tracking:
@@ -131,6 +131,14 @@ def config_of(settings: Settings, *, require_evidence: bool | str = False) -> Lo
         todo_tools=settings.todo_tools,
         require_evidence=require_evidence,
         verify_tries=settings.verify_tries,
+        context_window=settings.context_window,
+        reply_tokens=settings.reply_tokens,
+        temperature=settings.temperature,
+        thinking=settings.thinking,
+        inject=settings.inject,
+        remind_after=settings.remind_after,
+        max_nudges=settings.max_nudges,
+        retries=settings.retries,
     )
 
 

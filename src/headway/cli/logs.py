@@ -13,12 +13,13 @@ class _Safe(logging.Formatter):
 
 
 def keep_logs_off_the_screen(*, debug: bool) -> None:
-    """Logs are written to standard error with `--debug`, neutralised, and else to nowhere."""
+    """Logs and warnings are written to standard error with `--debug`, neutralised, and else to nowhere."""
+    logging.captureWarnings(True)
     handler: logging.Handler = logging.NullHandler()
     if debug:
         handler = logging.StreamHandler()
         handler.setFormatter(_Safe("%(message)s"))
-    for name in ("headway", "uvicorn"):
+    for name in ("headway", "uvicorn", "py.warnings"):
         logger = logging.getLogger(name)
         logger.handlers = [handler]
         logger.propagate = False

@@ -13,6 +13,7 @@ import click
 
 from headway.cli.foreground import INTERRUPTED, Foreground
 from headway.cli.logs import keep_logs_off_the_screen
+from headway.cli.loop_options import loop_options
 from headway.cli.options import Chosen, complete_sessions, of_project
 from headway.cli.require_evidence import EvidenceCommand, require_evidence_option, required_level
 from headway.cli.session_choice import TakesNew, check_flags, choose_session, left_behind, new_option
@@ -58,6 +59,7 @@ class RunCommand(TakesNew, EvidenceCommand):
 @click.option("--max-rounds", type=click.IntRange(min=1), help="Rounds that it may take (default: 50).")
 @click.option("--max-tokens", type=click.IntRange(min=1), help="Tokens that it may use.")
 @click.option("--max-cost", type=click.FloatRange(min=0, min_open=True), help="US dollars that it may cost.")
+@loop_options
 @require_evidence_option
 @click.option("--memory", is_flag=True, help="Keep nothing: the session ends with the command.")
 @of_project
@@ -73,6 +75,7 @@ def run(
     max_cost: float | None,
     require_evidence: str | None,
     memory: bool,
+    **settings: object,
 ) -> None:
     """Have the agent work on TASK in this project.
 
@@ -105,6 +108,7 @@ def run(
             max_tokens=max_tokens,
             max_cost=max_cost,
             require_evidence=required_level(require_evidence),
+            **settings,
         )
     except KeyboardInterrupt:
         code = INTERRUPTED

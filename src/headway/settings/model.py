@@ -36,6 +36,31 @@ class Tracking(StrEnum):
     """As auto, but the model is asked whether an item is done."""
 
 
+class Inject(StrEnum):
+    """Where the model is shown the list."""
+
+    TAIL = "tail"
+    """After everything else, in the request only: what a provider has cached stays valid."""
+    TOOL = "tool"
+    """At the end of the last tool's result, in the request only: for servers that refuse a user message there."""
+    SYSTEM = "system"
+    """In a marked block of the system message, replaced each round."""
+
+
+class Thinking(StrEnum):
+    """How much a model thinks before it answers, or reasons: it knows them as effort."""
+
+    OFF = "off"
+    ON = "on"
+    """As much as the model does by itself."""
+    MINIMAL = "minimal"
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
+    XHIGH = "xhigh"
+    MAX = "max"
+
+
 MAX_COMMAND = 4_000
 """Characters of the project's check."""
 SEARCHES = ("brave", "tavily")
@@ -167,6 +192,22 @@ class Settings(BaseModel):
     """US dollars that a run may cost."""
     max_tokens: int | None = Field(default=None, gt=0)
     """Tokens that a run may use."""
+    context_window: int | None = Field(default=None, ge=1_000)
+    """Tokens that fit into a request and its answer; if not set, what is known of the model or its server says."""
+    reply_tokens: int | None = Field(default=None, ge=16)
+    """Tokens that an answer may have; if not set, as many as the model allows."""
+    temperature: float | None = Field(default=None, ge=0, le=2, allow_inf_nan=False)
+    """How freely the model chooses its words; if not set, as the model does by itself."""
+    thinking: Thinking | None = None
+    """How much the model thinks, its reasoning effort; if not set, as the model does by itself."""
+    inject: Inject = Inject.TAIL
+    """Where the model is shown the list."""
+    remind_after: int = Field(default=8, ge=1)
+    """Rounds of work without a change of the list after which the model is reminded of it."""
+    max_nudges: int = Field(default=2, ge=0)
+    """How often a model that stops while items are open is asked to go on."""
+    retries: int = Field(default=4, ge=0)
+    """How often a request to the model that may work later is made again."""
     limits: Limits = Limits()
     """How much a tool may take, run and answer."""
 
