@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from headway.agent.providers import PROVIDERS, Choice, choose, is_elsewhere
+from headway.agent.providers import Choice, choose
+from headway.agent.server_windows import is_own_server
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
@@ -59,15 +60,15 @@ def own_retries_off(model: Model) -> bool:
 
 
 def context_window(model: Model) -> int | None:
-    """How many tokens fit into a request and its answer together, where that is known."""
-    return None if _is_unknown_server(model) else model.context_window
+    """Return how many tokens fit into a request and its answer together, where that is known without asking anyone."""
+    return None if is_own_server(model) else model.context_window
 
 
 def price(model: Model, usage: RequestUsage) -> float | None:
     """What a request cost in US dollars by the provider's public prices, where they are known. Asks no one."""
     if usage.cost is not None:
         return float(usage.cost)
-    if _is_unknown_server(model):
+    if model.system == "openai" and is_own_server(model):
         return None
     if model.system == "scripted":  # it asks no one
         return 0.0
@@ -80,11 +81,6 @@ def price(model: Model, usage: RequestUsage) -> float | None:
         return float(answered.cost().total_price)
     except (LookupError, ValueError):
         return None
-
-
-def _is_unknown_server(model: Model) -> bool:
-    """Whether a server that only speaks OpenAI's protocol answers: its models may be called like OpenAI's."""
-    return model.system == "openai" and is_elsewhere(PROVIDERS["openai"], model.base_url)
 
 
 def _anthropic(choice: Choice) -> Model:

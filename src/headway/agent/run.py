@@ -7,10 +7,10 @@ import inspect
 import logging
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic_ai.messages import ModelRequest, ModelResponse, UserPromptPart
 
@@ -29,6 +29,7 @@ from headway.agent.questions import Questions
 from headway.agent.recorder import Recorder
 from headway.agent.requests import Requests
 from headway.agent.run_checks import RunChecks
+from headway.agent.server_windows import ask_for_window, assumed_window
 from headway.agent.spending import Spending
 from headway.core.clock import now
 from headway.core.errors import HeadwayError, RunRefused, StoreError
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from headway.tools.functions import Function
     from headway.tools.limits import Limits
 
+T = TypeVar("T")
 _HALT = 0.8
 """Seconds that what is under way gets to end itself; a person who stops a run waits no longer."""
 _DELIVERY = 2.0
@@ -242,12 +244,15 @@ async def _supervised(
         await connections.enter_async_context(asker)
         if checks is not None:
             await checks.begin()
-        budget = Budget(config.context_window or context_window(model), config.reply_tokens)
-        requests = Requests(model, asker, recorder, spending, budget, config, retries_off=retries_off)
-        frame = Frame(told, executor, config.inject)
-        conversation = _conversation(recorder.session, first)
-        loop = Loop(config, recorder, conversation, frame, budget, requests, calls)
-        reason = await _watched(loop, recorder)
+        budget = await _watched(_budget(model, config), recorder)
+        if budget is None:
+            reason = Reason.CANCELLED
+        else:
+            requests = Requests(model, asker, recorder, spending, budget, config, retries_off=retries_off)
+            frame = Frame(told, executor, config.inject)
+            conversation = _conversation(recorder.session, first)
+            loop = Loop(config, recorder, conversation, frame, budget, requests, calls)
+            reason = await _watched(loop.run(), recorder) or Reason.CANCELLED
     except HeadwayError as failure:
         error = str(failure)
         with suppress(StoreError, RunRefused):
@@ -293,21 +298,28 @@ def _ended(recorder: Recorder, reason: Reason, error: str | None) -> str | None:
     return error
 
 
-async def _watched(loop: Loop, recorder: Recorder) -> Reason:
-    work = asyncio.create_task(loop.run(), name="headway run")
+async def _budget(model: Model, config: LoopConfig) -> Budget:
+    """What fits: as it is set, else as it is known, else as the server says, else as it is assumed."""
+    window = config.context_window or context_window(model) or await ask_for_window(model)
+    return Budget(window or assumed_window(model), config.reply_tokens, is_assumed=window is None)
+
+
+async def _watched(working: Coroutine[Any, Any, T], recorder: Recorder) -> T | None:
+    """Return what the work comes to; None if a person stopped the run before."""
+    work = asyncio.create_task(working, name="headway run")
     stop = asyncio.create_task(recorder.until(lambda run: run.stopping), name="headway stop")
     try:
         await asyncio.wait({work, stop}, return_when=asyncio.FIRST_COMPLETED)
         if work.done():
             return work.result()
         stop.result()  # raises if the run was taken away
-        return Reason.CANCELLED
+        return None
     finally:
         stop.cancel()
         await _halted(work)
 
 
-async def _halted(work: asyncio.Task[Reason]) -> None:
+async def _halted(work: asyncio.Task[Any]) -> None:
     """Ends what is under way; what does not end in time is left to itself."""
     if not work.done():
         work.cancel()
@@ -315,6 +327,6 @@ async def _halted(work: asyncio.Task[Reason]) -> None:
     work.add_done_callback(_forgotten)
 
 
-def _forgotten(work: asyncio.Task[Reason]) -> None:
+def _forgotten(work: asyncio.Task[Any]) -> None:
     if not work.cancelled():
         work.exception()  # asked for, so that nothing complains that nobody did
