@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, cast
 
 from pydantic import BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
-from pydantic_ai.messages import ModelMessage
+from pydantic_ai.messages import FinishReason, ModelMessage
 from pydantic_ai.models import ModelRequestParameters
 from pydantic_ai.settings import ModelSettings
 
@@ -72,6 +72,8 @@ class Turn:
     usage: Mapping[UsageName, _Tokens] | None = None
     """The tokens reported; estimated from the texts when not given."""
     error: Failure | None = None
+    finish_reason: FinishReason | None = None
+    """Why the answer ended; without it, `tool_call` if it has calls, else `stop`."""
     delay: _Seconds = 0
     """Seconds that the answer takes, spread over its pieces."""
 

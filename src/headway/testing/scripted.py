@@ -229,4 +229,4 @@ class _Stream(StreamedResponse):
 
 
 def _finish_reason(turn: Turn) -> FinishReason:
-    return "tool_call" if turn.calls else "stop"
+    return turn.finish_reason or ("tool_call" if turn.calls else "stop")
