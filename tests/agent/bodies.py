@@ -1,4 +1,4 @@
-"""What models are sent, as the tests compare it: the requests of three protocols as they would leave, and messages.
+"""What models are sent, as the tests compare it: the requests of four protocols as they would leave, and messages.
 
 The models are real ones; what they send stays here, and is answered by script.
 """
@@ -17,14 +17,17 @@ from pydantic_ai.messages import (
     CachePoint,
     ModelMessage,
     ModelMessagesTypeAdapter,
+    ModelRequest,
     ToolCallPart,
     ToolReturnPart,
     UserPromptPart,
 )
 from pydantic_ai.models import Model
 from pydantic_ai.models.anthropic import AnthropicModel
+from pydantic_ai.models.google import GoogleModel
 from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel
 from pydantic_ai.providers.anthropic import AnthropicProvider
+from pydantic_ai.providers.google import GoogleProvider
 from pydantic_ai.providers.openai import OpenAIProvider
 
 from headway.agent.openai_bodies import send_as_they_are
@@ -34,11 +37,15 @@ from headway.core.session import Session
 from headway.store.memory import MemoryStore
 from headway.testing import Call, Turn
 
-Protocol: TypeAlias = Literal["chat", "responses", "anthropic"]
-PROTOCOLS: tuple[Protocol, ...] = ("chat", "responses", "anthropic")
+Protocol: TypeAlias = Literal["chat", "responses", "anthropic", "google"]
+PROTOCOLS: tuple[Protocol, ...] = ("chat", "responses", "anthropic", "google")
+_SYSTEM = {"responses": "instructions", "anthropic": "system", "google": "systemInstruction"}
+_HISTORY = {"chat": "messages", "responses": "input", "anthropic": "messages", "google": "contents"}
 Json: TypeAlias = dict[str, Any]
 OPENING = "<todo-list>"
 CLOSING = "</todo-list>"
+TAILS = (OPENING, "(", "[")
+"""How what goes along with a request begins: the block, a line in brackets, or the recap."""
 NO_JSON = "{no JSON"
 
 
@@ -63,7 +70,7 @@ class Body:
         """What the model is told before anything is said."""
         if self.protocol == "chat":
             return json.dumps([message for message in self.parsed["messages"] if message["role"] == "system"])
-        return json.dumps(self.parsed["instructions" if self.protocol == "responses" else "system"])
+        return json.dumps(self.parsed[_SYSTEM[self.protocol]])
 
     @cached_property
     def tools(self) -> bytes:
@@ -75,7 +82,9 @@ class Body:
         """What was said, piece by piece and in order; each with the mark for the cache, if it has one."""
         if self.protocol == "responses":
             return self.parsed["input"]
-        messages = self.parsed["messages"]
+        messages = self.parsed[_HISTORY[self.protocol]]
+        if self.protocol == "google":
+            return [{"role": message["role"], **part} for message in messages for part in message["parts"]]
         if self.protocol == "chat":
             return [message for message in messages if message["role"] != "system"]
         return [{"role": message["role"], **block} for message in messages for block in message["content"]]
@@ -106,8 +115,8 @@ class Body:
     @cached_property
     def raw_history(self) -> bytes:
         """The bytes of what was said up to the list at the end, or up to the message that has the list in it."""
-        items = raw_items(self.raw, "input" if self.protocol == "responses" else "messages")
-        return b",".join(items[:-1] if self.tail or self.protocol == "anthropic" else items)
+        items = raw_items(self.raw, _HISTORY[self.protocol])
+        return b",".join(items[:-1] if self.tail or self.protocol in ("anthropic", "google") else items)
 
 
 def _said(block: Json) -> str:
@@ -165,9 +174,11 @@ class Wire:
 
     def model(self) -> Model:
         """A new one, as another process would make it."""
-        client = httpx2.AsyncClient(transport=httpx2.MockTransport(self._receive))
+        client = httpx2.AsyncClient(transport=httpx2.MockTransport(self._receive), timeout=60)
         if self.protocol == "anthropic":
             return AnthropicModel("claude-sonnet-5", provider=AnthropicProvider(api_key="k", http_client=client))
+        if self.protocol == "google":
+            return GoogleModel("gemini-2.5-pro", provider=GoogleProvider(api_key="k", http_client=client))
         provider = OpenAIProvider(api_key="k", http_client=client)
         if self.as_they_are:
             send_as_they_are(provider.client)
@@ -182,9 +193,11 @@ class Wire:
         if turn.error is not None:
             error = {"type": "error", "message": turn.error.message, "code": "context_length_exceeded"}
             return httpx2.Response(turn.error.status, json={"error": error})
-        streamed = bool(body.parsed.get("stream"))
+        streamed = bool(body.parsed.get("stream")) or "streamGenerateContent" in str(request.url)
         number = len(self.bodies)
         match self.protocol:
+            case "google":
+                made = [_event(_google(turn, number))] if streamed else _google(turn, number)
             case "chat":
                 made = _chat_events(turn, number) if streamed else _chat(turn, number)
             case "responses":
@@ -378,6 +391,22 @@ def _anthropic_events(turn: Turn, number: int) -> Iterator[str]:
     yield event("message_stop")
 
 
+# Google's content
+
+
+def _google(turn: Turn, number: int) -> Json:
+    parts: list[Json] = []
+    if turn.thinking:
+        parts.append({"text": turn.thinking, "thought": True})
+    if turn.text:
+        parts.append({"text": turn.text})
+    parts += [{"functionCall": {"id": id, "name": call.name, "args": _object(call)}} for id, call in _ids(turn, number)]
+    usage = _usage(turn, "promptTokenCount", "candidatesTokenCount")
+    usage["totalTokenCount"] = usage.pop("total_tokens")
+    candidate = {"index": 0, "content": {"role": "model", "parts": parts}, "finishReason": "STOP"}
+    return {"candidates": [candidate], "usageMetadata": usage}
+
+
 def _event(data: Json, kind: str | None = None) -> str:
     return (f"event: {kind}\n" if kind else "") + f"data: {json.dumps(data)}\n\n"
 
@@ -403,13 +432,24 @@ def _timeless(value: object) -> object:
 
 def tail_of(messages: Sequence[ModelMessage]) -> str:
     """The list that goes along with a request; nothing if there is none."""
-    last = messages[-1].parts[-1]
-    if isinstance(last, UserPromptPart) and not isinstance(last.content, str):
-        mark, text = last.content
-        assert isinstance(mark, CachePoint)
-        assert isinstance(text, str)
-        return text
+    *before, last = messages[-1].parts
+    if before and isinstance(last, UserPromptPart) and isinstance(last.content, str):
+        return last.content if last.content.startswith(TAILS) else ""
     return ""
+
+
+def unmarked(messages: Sequence[ModelMessage]) -> list[ModelMessage]:
+    """The messages without the marks for Anthropic's cache."""
+    return [
+        replace(message, parts=[part for part in message.parts if not _is_mark(part)])
+        if isinstance(message, ModelRequest)
+        else message
+        for message in messages
+    ]
+
+
+def _is_mark(part: object) -> bool:
+    return isinstance(part, UserPromptPart) and all(isinstance(item, CachePoint) for item in part.content)
 
 
 def untailed(messages: Sequence[ModelMessage]) -> list[ModelMessage]:

@@ -10,7 +10,6 @@ from typing import Any, TypeVar
 
 from pydantic_ai.messages import (
     ModelMessage,
-    ModelRequest,
     ModelResponse,
     TextPart,
     ToolCallPart,
@@ -25,6 +24,8 @@ from headway import Event, Session
 from headway.agent import LoopConfig, RunResult, run_loop
 from headway.testing import Call, Request, ScriptedModel, Turn
 from headway.tools import Approvals, Tool, tool
+
+from .bodies import tail_of
 
 BOUND = 60.0
 """Seconds after which a run hangs. Nothing here takes a tenth of it."""
@@ -174,12 +175,7 @@ def results(request: Request) -> list[str]:
 
 def added(request: Request) -> str:
     """What this request alone has at its tail: not part of the conversation."""
-    last = request.messages[-1]
-    assert isinstance(last, ModelRequest)
-    tails = [part for part in last.parts if isinstance(part, UserPromptPart) and not isinstance(part.content, str)]
-    assert len(tails) <= 1
-    assert not tails or tails[0] is last.parts[-1], "it is not at the tail"
-    return "".join(_words(tails[0])) if tails else ""
+    return tail_of(request.messages)
 
 
 def most_tokens(request: Request) -> int | None:

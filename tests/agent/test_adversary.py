@@ -30,6 +30,7 @@ from headway.core.run_events import RunStarted, ToolFinished, ToolStarted, Usage
 from headway.testing import Call, Failure, Request, ScriptedModel, Turn
 from headway.tools import Approvals, builtin_tools, tool
 
+from .bodies import tail_of, unmarked
 from .killed_runs import assert_accepted
 
 CANARY = "canary-7f3a91"
@@ -131,7 +132,7 @@ async def attacked(
     assert [event.type for event in log].count("RunFinished") == 1
     assert not any(todo.status is Status.IN_PROGRESS for todo in session.todos)
     assert result.rounds <= settings.max_rounds
-    for messages in [Conversation.load(session).messages, *(request.messages for request in model.requests)]:
+    for messages in [Conversation.load(session).messages, *(unmarked(request.messages) for request in model.requests)]:
         assert_accepted(messages)
     return Attack(result, session, model.requests)
 
@@ -478,9 +479,10 @@ async def test_a_model_that_stops_with_items_open_is_asked_to_go_on_only_so_ofte
     assert (attack.result.reason, len(attack.requests)) == (Reason.FINISHED, 2 + 2 * nudges)
 
 
-async def test_a_model_that_only_thinks_is_asked_twice(arena: Arena) -> None:
+async def test_a_model_that_only_thinks_is_asked_twice_and_the_run_fails(arena: Arena) -> None:
     attack = await attacked(arena, for_ever(Turn(thinking="Hm.")), max_nudges=5)
-    assert (attack.result.reason, len(attack.requests)) == (Reason.FINISHED, 2)
+    assert (attack.result.reason, len(attack.requests)) == (Reason.ERROR, 2)
+    assert "gave an empty answer twice" in str(attack.result.error)
 
 
 @pytest.mark.parametrize("turn", [look_around, Turn(thinking="Hm."), Turn(calls=[Call("ls"), Call("nope", "{")])])
@@ -578,7 +580,7 @@ async def test_text_of_items_tools_and_tasks_cannot_change_what_the_model_is_sho
     turns = [Turn(calls=[begin, Call("read_file", {"path": "page.txt"})]), "I stop.", "I stop."]
     attack = await attacked(arena, turns, session=session, inject=inject, max_nudges=1, task=INJECTED[0])
     for request in attack.requests:
-        block = request.instructions if inject == "system" else tail_of(request)
+        block = request.instructions if inject == "system" else tail_of(request.messages)
         block = block[block.rindex("<todo-list>\n## Current") :]
         lines = block.split("\n")
         assert lines[0] == "<todo-list>"
@@ -587,12 +589,6 @@ async def test_text_of_items_tools_and_tasks_cannot_change_what_the_model_is_sho
         assert len([line for line in lines if line.startswith("[")]) == len(INJECTED)
         assert all(line.isprintable() for line in lines)
     assert sum("still open" in str(part) for part in attack.requests[-1].messages[-1].parts) == 1
-
-
-def tail_of(request: Request) -> str:
-    part = request.messages[-1].parts[-1]
-    assert isinstance(part, UserPromptPart)
-    return str(part.content[-1])
 
 
 @pytest.mark.parametrize("window", [1_000, 4_000, 12_000, 20_000, 40_000, None])

@@ -1,6 +1,6 @@
 """What a provider has cached stays valid: each request begins with the bytes of the one before, whatever the list does.
 
-Shown on the requests of three protocols as they would leave, over more than 50 rounds.
+Shown on the requests of four protocols as they would leave, over more than 50 rounds.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import asyncio
 import json
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -189,8 +189,11 @@ def check_that_only_anthropic_is_told_to_cache_and_up_to_the_last_word_before_th
     for body in recording.bodies:
         if body.protocol != "anthropic":
             assert "cache_control" not in body.text
-        elif body.tail:
-            assert body.marked == [len(body.blocks) - 2]
+        else:
+            assert body.marked == [len(body.blocks) - (2 if body.tail else 1)]
+            assert body.text.count("cache_control") == 3
+            assert "cache_control" in json.dumps(body.parsed["tools"][-1])
+            assert "cache_control" in json.dumps(body.parsed["system"][-1])
 
 
 def check_that_a_list_kept_in_the_history_would_be_found(recording: Recording) -> None:
@@ -221,6 +224,7 @@ def check_all(recording: Recording, *more: Callable[[Recording], None]) -> None:
         ("chat", "light"),
         pytest.param("responses", "full", marks=pytest.mark.more),
         ("anthropic", "full"),
+        ("google", "full"),
         pytest.param("anthropic", "light", marks=pytest.mark.more),
     ],
 )
@@ -354,7 +358,53 @@ async def test_anthropic_is_told_to_cache_also_while_no_list_is_shown(tmp_path: 
     wire = Wire("anthropic", lambda number, body: looking(number) if number < 5 else Turn(text="Done."))
     await run(tmp_path, wire, tools=[reading("A long file.")])
     for body in wire.bodies:
-        assert body.marked == [len(body.blocks) - 1] or body.parsed.get("cache_control")
+        assert body.marked == [len(body.blocks) - 1]
+
+
+LOOKS_BACK = 20
+"""Blocks before a breakpoint in which Anthropic looks for what it has cached."""
+
+
+@pytest.mark.parametrize("inject", ["tail", "tool"])
+@pytest.mark.parametrize("talks", [False, True])
+@pytest.mark.parametrize("calls", [1, 6, 7, 8, 9, 11, 14])
+async def test_no_block_of_a_round_is_too_far_from_a_breakpoint(
+    tmp_path: Path, calls: int, talks: bool, inject: InjectName
+) -> None:
+    """A round of 14 calls adds 30 blocks: a thought, a text, the calls and their results."""
+
+    def turn(number: int, body: Body) -> Turn:
+        said = Turn(thinking="I look.", text="Looking.") if talks else Turn()
+        return replace(said, calls=[Call("look")] * calls) if number < 6 else Turn(text="Done.")
+
+    headway.open(tmp_path).add("Look at all of it")
+    wire = Wire("anthropic", turn)
+    result = await run(tmp_path, wire, tools=[reading("A long file.")], inject=inject, max_nudges=0)
+    assert result.error is None
+    assert len(wire.bodies) == 6
+    cached = 0
+    for body in wire.bodies:
+        breakpoints = [at for at in body.marked if at >= cached]
+        assert all(after - before <= LOOKS_BACK for before, after in pairwise([cached, *breakpoints]))
+        assert body.text.count("cache_control") <= 4
+        assert len(body.blocks) - 1 - (breakpoints or [0])[-1] <= 2
+        cached = (breakpoints or [0])[-1]
+    if inject == "tail":
+        assert len(wire.bodies[2].marked) == (2 if 2 * calls + 2 * talks > 15 else 1)
+
+
+async def test_openai_is_told_which_requests_belong_together(tmp_path: Path) -> None:
+    def key_of(folder: Path, protocol: Protocol) -> set[str]:
+        wire = Wire(protocol, lambda number, body: Turn(calls=[Call("look")]) if number < 3 else Turn(text="Done."))
+        asyncio.run(run(folder, wire, tools=[reading("A long file.")]))
+        return {body.parsed["prompt_cache_key"] for body in wire.bodies}
+
+    (tmp_path / "other").mkdir()
+    [first] = await asyncio.to_thread(key_of, tmp_path, "chat")
+    [again] = await asyncio.to_thread(key_of, tmp_path, "responses")
+    [other] = await asyncio.to_thread(key_of, tmp_path / "other", "chat")
+    assert first == again != other
+    assert str(tmp_path) not in first
 
 
 async def test_a_summary_is_asked_for_on_what_anthropic_has_cached(tmp_path: Path) -> None:

@@ -218,7 +218,7 @@ async def test_what_is_no_provider_is_found_out(
 ) -> None:
     loopback.behaviour = behaviour
     error = await failure_at(loopback, provider, streamed=streamed)
-    assert type(error) is ModelError
+    assert isinstance(error, ModelBusy)
     expected = "does not speak OpenAI's protocol" if provider in LOCAL else "cannot be used"
     assert expected in str(error)
     assert is_one_sentence(error)
@@ -296,7 +296,7 @@ def test_errors_of_headway_stay_as_they_are() -> None:
         (TimeoutError(), ModelBusy),
         (exceptions.ModelRequestTimeout("m", 3), ModelBusy),
         (exceptions.ContentFilterError("filtered"), ModelError),
-        (exceptions.UnexpectedModelBehavior("odd", "body"), ModelError),
+        (exceptions.UnexpectedModelBehavior("odd", "body"), ModelBusy),
         (exceptions.UserError("wrong setting"), ModelError),
         (TypeError("'NoneType' object is not iterable"), ModelError),
         (KeyError("choices"), ModelError),

@@ -354,12 +354,16 @@ async def test_a_model_that_says_nothing_is_asked_once_more(session: Session) ->
 
 
 @pytest.mark.parametrize("nothing", [Turn(), Turn(text=" \n"), Turn(thinking="hm")])
-async def test_a_model_that_keeps_saying_nothing_ends_the_run_and_can_be_asked_again(
+async def test_a_model_that_keeps_saying_nothing_fails_the_run_and_can_be_asked_again(
     session: Session, nothing: Turn
 ) -> None:
     model = ScriptedModel([nothing, nothing, "Now."])
     result = await run(session, model)
-    assert (result.reason, result.text, result.rounds) == ("finished", "", 1)
+    assert (result.reason, result.text, result.rounds) == ("error", "", 1)
+    assert result.error == (
+        "'scripted' gave an empty answer twice: ask in other words, or choose another model with --model."
+    )
+    assert len(facts(session, Usage)) == 2
     assert (await run(session, model, "And now?")).text == "Now."
     assert is_valid(model.requests[2].messages)
 

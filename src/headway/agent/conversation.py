@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cache
 from operator import is_
@@ -28,7 +28,7 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 
-from headway.agent.repair import repair_messages
+from headway.agent.repair import repair_messages, without_thoughts
 from headway.core.errors import StoreCorrupt
 from headway.core.json_text import BadJson, read_json
 from headway.core.run_events import ConversationCompacted, MessageAdded, ToolFinished
@@ -137,8 +137,9 @@ def _without_secrets(message: ModelMessage, redacted: Redact) -> ModelMessage:
         parts = [_safe_request_part(part, redacted) for part in message.parts]
         message = message if all(map(is_, parts, message.parts)) else replace(message, parts=parts)
         return replace(message, metadata=_safe_value(message.metadata, redacted)) if message.metadata else message
-    answers = [_safe_answer_part(part, redacted) for part in message.parts]
-    return message if all(map(is_, answers, message.parts)) else replace(message, parts=answers)
+    answers = [_safe_answer_part(part, redacted) for part in _unchanged_thoughts(message.parts, redacted)]
+    same = len(answers) == len(message.parts)
+    return message if same and all(map(is_, answers, message.parts)) else replace(message, parts=answers)
 
 
 def _safe_request_part(part: ModelRequestPart, redacted: Redact) -> ModelRequestPart:
@@ -148,8 +149,30 @@ def _safe_request_part(part: ModelRequestPart, redacted: Redact) -> ModelRequest
     return part
 
 
+def _unchanged_thoughts(parts: Sequence[ModelResponsePart], redacted: Redact) -> Sequence[ModelResponsePart]:
+    """The parts without any thoughts if one of them has a key in it: providers take back only what they signed."""
+    thoughts = (part for part in parts if isinstance(part, ThinkingPart))
+    if all(_is_safe(part, redacted) for part in thoughts):
+        return parts
+    return without_thoughts(parts)
+
+
+def _is_safe(part: ThinkingPart, redacted: Redact) -> bool:
+    texts = [part.content, *_strings(part.provider_details)]
+    return all(redacted(text) == text for text in texts)
+
+
+def _strings(value: object) -> Iterable[str]:
+    if isinstance(value, str):
+        return (value,)
+    if isinstance(value, dict):
+        value = list(cast("dict[object, object]", value).values())
+    items = cast("list[object]", value) if isinstance(value, list) else ()
+    return (text for item in items for text in _strings(item))
+
+
 def _safe_answer_part(part: ModelResponsePart, redacted: Redact) -> ModelResponsePart:
-    if isinstance(part, TextPart | ThinkingPart):
+    if isinstance(part, TextPart):
         content = redacted(part.content)
         return part if content == part.content else replace(part, content=content)
     if isinstance(part, ToolCallPart):
@@ -215,4 +238,8 @@ def _texts(part: ModelRequestPart | ModelResponsePart) -> Iterable[str]:
 
 
 def text_of(answer: ModelResponse) -> str:
-    return "".join(part.content for part in answer.parts if isinstance(part, TextPart)).strip()
+    return joined_text(answer).strip()
+
+
+def joined_text(answer: ModelResponse) -> str:
+    return "".join(part.content for part in answer.parts if isinstance(part, TextPart))

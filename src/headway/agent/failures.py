@@ -6,33 +6,44 @@ nothing: whether a request is sent again is the loop's to say, by the class of t
 
 from __future__ import annotations
 
+import json
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 from urllib.parse import urlsplit
 
 from headway.agent.providers import PROVIDERS, Provider, is_elsewhere, shown_url
-from headway.core.errors import ContextTooLong, ModelBusy, ModelError, ModelNotReady
+from headway.core.errors import ContextTooLong, ModelBusy, ModelError, ModelNotReady, UserAfterToolRefused
 from headway.core.text import shown
 from headway.tools.secrets import redacted
 
 if TYPE_CHECKING:
     from pydantic_ai import exceptions
+    from pydantic_ai.messages import ModelResponse
     from pydantic_ai.models import Model
 
 _OTHER = "or choose another model with --model"
 _TOO_LONG = ("exceed_context_size", "context size", "context length", "context window")
 """How llama.cpp and others word it that a request is too long; pydantic-ai knows the wording of the large providers."""
 
+_REFUSES_ORDER = re.compile(r"role \W?user\W? after role \W?tool|roles must alternate", re.IGNORECASE)
+"""How Mistral, vLLM and chat templates word it that a user message may not follow a tool's result."""
+_MALFORMED = (AttributeError, TypeError, LookupError, AssertionError, json.JSONDecodeError)
+"""What the providers' libraries raise for an answer of another form than they expect."""
 
-def explain(error: BaseException, model: Model) -> ModelError:
-    """The failure of a request in Headway's words. What is already a `ModelError` stays as it is."""
+
+def explain(error: BaseException, model: Model, *, has_answered: bool = False) -> ModelError:
+    """Return the failure of a request in Headway's words. What is already a `ModelError` stays as it is.
+
+    With `has_answered`, the model has answered in this run, so that no setting is to blame for a broken connection.
+    """
     from pydantic_ai import exceptions
 
     if isinstance(error, ModelError):
         return error
     if isinstance(error, exceptions.FallbackExceptionGroup):
-        return explain(error.exceptions[-1], model)
-    asked = _Asked.of(model)
+        return explain(error.exceptions[-1], model, has_answered=has_answered)
+    asked = _Asked.of(model, has_answered=has_answered)
     match error:
         case exceptions.ModelConnectionError():
             return _unconnected(error, asked)
@@ -43,6 +54,8 @@ def explain(error: BaseException, model: Model) -> ModelError:
         case exceptions.ContentFilterError():
             return ModelError(f"A content filter of {asked.who} stopped the answer: ask in other words, {_OTHER}.")
         case exceptions.UnexpectedModelBehavior():
+            return _unreadable(error, asked)
+        case _ if isinstance(error, _MALFORMED) and model.base_url is not None:
             return _unreadable(error, asked)
         case _:
             name = type(error).__name__
@@ -59,14 +72,15 @@ class _Asked:
     who: str
     is_own_server: bool
     """Whether it is a server that the user runs or named, and not a provider's own."""
+    has_answered: bool
 
     @classmethod
-    def of(cls, model: Model) -> _Asked:
+    def of(cls, model: Model, *, has_answered: bool = False) -> _Asked:
         provider = PROVIDERS.get(model.system)
         url = shown_url(model.base_url) if model.base_url else None
         own = bool(provider and url and provider.takes_base_url and (provider.start or is_elsewhere(provider, url)))
         who = f"the server at {url}" if own else provider.label if provider else shown(model.system or model.model_name)
-        return cls(shown(model.model_name, 100), provider, url, who, own)
+        return cls(shown(model.model_name, 100), provider, url, who, own, has_answered)
 
     @property
     def subject(self) -> str:
@@ -88,6 +102,8 @@ def _unconnected(error: exceptions.ModelConnectionError, asked: _Asked) -> Model
     from pydantic_ai.exceptions import ModelTimeoutError
 
     if error.phase in ("connect", "pool", None) and not error.in_stream:
+        if asked.is_own_server and asked.has_answered:
+            return ModelBusy(f"The server at {asked.url} no longer answers: check that it is running, {_OTHER}.")
         if asked.is_own_server:
             start = asked.provider.start if asked.provider else None
             how = f"start it with '{start.replace('NAME', asked.name)}'" if start else "start it"
@@ -104,6 +120,10 @@ def _answered(error: exceptions.ModelAPIError, asked: _Asked) -> ModelError:
     from pydantic_ai import exceptions
 
     said = _message(error)
+    if _REFUSES_ORDER.search(said):
+        return UserAfterToolRefused(
+            f"{asked.subject} refused the order of the messages{said}: set inject to tool, {_OTHER}."
+        )
     match error:
         case exceptions.ModelAuthenticationError():
             return _refused(error, asked)
@@ -159,12 +179,49 @@ def _too_long(asked: _Asked) -> ModelError:
 
 
 def _unreadable(error: BaseException, asked: _Asked) -> ModelError:
-    if asked.is_own_server:
-        return ModelError(
+    """For an answer that is empty or malformed: as with a connection that broke off, the next one may be whole."""
+    if asked.is_own_server and not asked.has_answered:
+        return ModelBusy(
             f"What answers at {asked.url} does not speak OpenAI's protocol{_message(error)}: "
             f"correct {asked.where_to_set}."
         )
-    return ModelError(f"The answer of {asked.who} cannot be used{_message(error)}: try again, {_OTHER}.")
+    return ModelBusy(f"The answer of {asked.who} cannot be used{_message(error)}: try again, {_OTHER}.")
+
+
+# Answers that came, and ended in another way than they should.
+
+
+def broken_off(model: Model) -> ModelBusy:
+    return ModelBusy(f"The answer of {_Asked.of(model).who} broke off before it was complete: try again.")
+
+
+def ended_with_error(answer: ModelResponse, model: Model) -> ModelBusy:
+    details = answer.provider_details or {}
+    reason = f" ({shown(str(details['finish_reason']), 100)})" if details.get("finish_reason") else ""
+    return ModelBusy(f"{_Asked.of(model).subject} ended its answer with an error{reason}: try again, {_OTHER}.")
+
+
+def refused_to_answer(answer: ModelResponse, model: Model) -> ModelError:
+    """For an answer that the model refused, or that a filter stopped."""
+    asked, details = _Asked.of(model), answer.provider_details or {}
+    said = details.get("refusal") or details.get("block_reason_message") or details.get("block_reason")
+    because = f" ({shown(redacted(str(said)).strip().rstrip('.'), 300)})" if said else ""
+    if details.get("refusal") or details.get("finish_reason") == "refusal":
+        return ModelError(f"'{asked.name}' refused to answer{because}: ask in other words, {_OTHER}.")
+    return ModelError(f"A content filter of {asked.who} stopped the answer{because}: ask in other words, {_OTHER}.")
+
+
+def empty_twice(model: Model) -> ModelError:
+    name = _Asked.of(model).name
+    return ModelError(f"'{name}' gave an empty answer twice: ask in other words, {_OTHER}.")
+
+
+def cut_off_twice(model: Model, limit: int | None) -> ModelError:
+    at = f"the limit of {limit:,} output tokens" if limit else "its output limit"
+    return ModelError(
+        f"The answer of '{_Asked.of(model).name}' was cut off at {at} and could not be completed: ask for less at "
+        "once, or raise the limit with reply_tokens where you set one."
+    )
 
 
 def _status(error: BaseException) -> str:

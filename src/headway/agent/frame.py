@@ -5,20 +5,27 @@ Instructions and tools are made once for each mode, so that they are the same by
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 from pydantic_ai.messages import CachePoint, InstructionPart, ModelMessage, ModelRequest, UserPromptPart
 from pydantic_ai.models import ModelRequestParameters
 
+from headway.agent.cache_points import CACHED_AHEAD, with_cache_points
 from headway.agent.config import Inject
 from headway.agent.definitions import tool_definitions
+from headway.agent.strict_order import refuses_user_after_tool, with_block_in_last_part, without_user_after_tool
 from headway.core.value import copied
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from pydantic_ai.models import Model
+
     from headway.tools.executor import Executor
+
+_TAKES_PARTS = ("bedrock", "openrouter")
+"""Providers that are told in the last message where to cache; others cache by themselves, or take only a text there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +36,8 @@ class Request:
     parameters: ModelRequestParameters
     size: int
     """About how many bytes of text it is."""
-    marked: bool = False
-    """Whether it says where the part ends that is worth caching."""
+    settings: dict[str, Any] = field(default_factory=dict[str, Any])
+    """What it needs besides the settings of the run."""
 
 
 def size_of_parameters(parameters: ModelRequestParameters) -> int:
@@ -41,12 +48,23 @@ def size_of_parameters(parameters: ModelRequestParameters) -> int:
 
 
 class Frame:
-    def __init__(self, instructions: Callable[[bool], str], executor: Executor, inject: str) -> None:
+    def __init__(self, instructions: Callable[[bool], str], executor: Executor, inject: str, model: Model) -> None:
         """`instructions` says what the model is told, in plan mode or not."""
         self._instructions = instructions
         self._executor = executor
-        self._inject = inject
+        self._inject = Inject.TOOL if inject == Inject.TAIL and refuses_user_after_tool(model) else inject
+        self._is_strict = self._inject == Inject.TOOL
+        """Whether no user message may follow a tool's result."""
+        self._caches = model.system == "anthropic"
+        self._takes_parts = model.system in _TAKES_PARTS
         self._made: dict[bool, tuple[ModelRequestParameters, int, str]] = {}
+
+    def keep_strict_order(self) -> bool:
+        """From now on, send no user message after a tool's result. Return whether that was not so before."""
+        before, self._is_strict = self._is_strict, True
+        if self._inject == Inject.TAIL:
+            self._inject = Inject.TOOL
+        return not before
 
     def parameters(self, *, planning: bool) -> ModelRequestParameters:
         return self._parts(planning)[0]
@@ -67,20 +85,32 @@ class Frame:
             found = self._made[planning] = (parameters, size_of_parameters(parameters), told)
         return found
 
+    def in_order(self, messages: list[ModelMessage]) -> list[ModelMessage]:
+        """Return the messages in an order that the server accepts."""
+        return without_user_after_tool(messages) if self._is_strict else messages.copy()
+
     def around(self, messages: list[ModelMessage], size: int, block: str, *, planning: bool) -> Request:
-        """The history, of this size, with the block after it or in the system message."""
+        """The history, of this size, with the block after it, in its last tool result or in the system message.
+
+        The list of messages is copied, the messages are not: what is added goes along with the last one this time only.
+        """
         parameters, fixed, told = self._parts(planning)
         size += fixed + len(block.encode())
-        if not block:
-            return Request([*messages], parameters, size)
-        if self._inject == Inject.SYSTEM:
+        messages = self.in_order(messages)
+        if block and self._inject == Inject.SYSTEM:
             # One text, and so one system message: some servers refuse a second one.
             parts = [InstructionPart(content=f"{told}\n\n{block}", dynamic=True)]
-            return Request([*messages], replace(parameters, instruction_parts=parts), size)
-        # The list of messages is copied, the messages are not: the block goes along with the last one this time only.
-        last = messages[-1]
-        assert isinstance(last, ModelRequest)
-        tail = UserPromptPart([CachePoint(), block])
-        messages = messages.copy()
-        messages[-1] = copied(last, parts=[*last.parts, tail])
-        return Request(messages, parameters, size, marked=True)
+            if self._caches:
+                parts = [InstructionPart(content=told), InstructionPart(content=block, dynamic=True)]
+            parameters = replace(parameters, instruction_parts=parts)
+        elif block and self._inject == Inject.TOOL:
+            messages[-1] = with_block_in_last_part(messages[-1], block)
+        elif block:
+            last = messages[-1]
+            assert isinstance(last, ModelRequest)
+            tail = UserPromptPart([CachePoint(), block] if self._takes_parts else block)
+            messages[-1] = copied(last, parts=[*last.parts, tail])
+        if not self._caches:
+            return Request(messages, parameters, size)
+        changing = 1 if block and self._inject != Inject.SYSTEM else 0
+        return Request(with_cache_points(messages, changing_parts=changing), parameters, size, CACHED_AHEAD)

@@ -13,12 +13,12 @@ from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart
 from headway.agent.attention import Attention
 from headway.agent.compaction import SUMMARY_TOKENS, compacted, own_request
 from headway.agent.config import LoopConfig, Reason
-from headway.agent.conversation import Conversation, stored, text_of
+from headway.agent.conversation import Conversation, joined_text, stored, text_of
 from headway.agent.judge import Judge
 from headway.agent.repair import sound
 from headway.agent.repeated_calls import RepeatedCalls
 from headway.core.clock import now
-from headway.core.errors import ContextTooLong
+from headway.core.errors import ContextTooLong, UserAfterToolRefused
 from headway.core.run_events import (
     ConversationCompacted,
     RoundStarted,
@@ -28,6 +28,7 @@ from headway.core.run_events import (
 from headway.core.tracking import JUDGED, is_done, is_settled
 
 if TYPE_CHECKING:
+    from headway.agent.answer_endings import CutOff
     from headway.agent.budget import Budget
     from headway.agent.calls import Calls, Outcome
     from headway.agent.frame import Frame, Request
@@ -81,6 +82,10 @@ class Loop:
         self._done_in = 0
         """The round in which it was."""
         self._planning = recorder.session.is_planning
+        self._cut: CutOff | None = None
+        """Where the last answer was cut off, if it was."""
+        self._begun = self._answer = ""
+        """What the model has said of an answer that it completes now; and with the last answer."""
         self.round = 0
         self.text = ""
         """The model's last words."""
@@ -121,6 +126,7 @@ class Loop:
 
         async def ask(messages: list[ModelMessage]) -> str:
             parameters = self._frame.parameters(planning=self._planning)
+            messages = self._frame.in_order(messages)
             return text_of(await self._requests.apart(messages, parameters, SUMMARY_TOKENS))
 
         shorter = await compacted(
@@ -137,7 +143,7 @@ class Loop:
             state = self._recorder.record(ConversationCompacted(message, kept_from))
             self._conversation = shorter.conversation
             self._conversation.versions[0] = state.version
-        if not self._budget.fits(fixed + self._conversation.size):
+        if not self._budget.fits(fixed + self._conversation.size) and not self._budget.is_assumed:
             raise ContextTooLong(
                 "What the model has to be given now does not fit into its context window, even by itself: ask for less "
                 "at once, give it fewer tools, or choose a model with a larger window with --model."
@@ -170,13 +176,17 @@ class Loop:
 
     async def _ask(self, block: str) -> tuple[list[ToolCallPart[Any]], dict[str, str]]:
         """The calls of the model's answer to the history and the block, and what is wrong with some of them."""
-        for attempt in range(_SHORTENED + 1):
+        for attempt in range(_SHORTENED + 2):  # one more, for the order of the messages
             request = self._request(block)
             try:
                 answer = await self._requests.answered(
                     request, self.round, renewed=lambda: self._request(self._inject())
                 )
                 return self._keep(answer, request.size)
+            except UserAfterToolRefused as error:
+                if not self._frame.keep_strict_order():
+                    raise
+                self._recorder.record(RunError(str(error), retry_in=0.0))
             except ContextTooLong as error:
                 if attempt == _SHORTENED:
                     raise
@@ -188,8 +198,12 @@ class Loop:
 
     def _keep(self, answer: ModelResponse, size: int) -> tuple[list[ToolCallPart[Any]], dict[str, str]]:
         """The answer goes into the conversation and into the log, with the calls that begin now."""
-        self.text = text_of(answer) or self.text
-        answer, faults = sound(answer, self._used_ids)
+        self._cut = self._requests.cut_of(answer)
+        self._answer = self._begun + joined_text(answer)
+        self.text = self._answer.strip() or self.text
+        answer, faults = sound(answer, self._used_ids, self._cut)
+        if faults and self._cut:
+            self._requests.raise_limit()
         calls = [part for part in answer.parts if isinstance(part, ToolCallPart)]
         self._used_ids.update(call.tool_call_id for call in calls)
         more = [self._requests.paid(answer, size, self.round), *self._calls.started(calls, self.round)]
@@ -220,8 +234,13 @@ class Loop:
         if outcome is not None:
             todos = state.list_of(self._agent)
             self._attention.round_over(todos, worked=outcome.worked, succeeded=outcome.succeeded)
+            self._begun = ""
             self._repeated.check()
             return None
+        if self._cut is not None:
+            self._go_on_after_cut(self._cut)
+            return None
+        self._begun = ""
         if self._all_done:
             return Reason.ALL_DONE
         line = self._attention.nudge(state, self._agent, self._last_words())
@@ -248,6 +267,13 @@ class Loop:
             self._all_done = self._config.stop_when_done
         if self._done is not None and self._done != before:
             self._recorder.record(TodoListCompleted(now(), self.round, run.tool_calls))
+
+    def _go_on_after_cut(self, cut: CutOff) -> None:
+        """Has the model complete an answer that was cut off, once."""
+        if self._begun or self.round == self._config.max_rounds:
+            raise self._requests.cut_off_twice(cut)
+        self._begun = self._answer or " "
+        self._add_own(cut.line if self._answer.strip() else cut.line_before_text)
 
     def _add_own(self, line: str) -> None:
         message = own_request(line)

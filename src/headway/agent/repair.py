@@ -38,6 +38,8 @@ from headway.core.text import shown, storable, type_name
 if TYPE_CHECKING:
     from pydantic_ai.messages import RetryPromptPart  # pyright: ignore[reportDeprecated]
 
+    from headway.agent.answer_endings import CutOff
+
 Result: TypeAlias = "ToolReturnPart[Any] | RetryPromptPart"  # pyright: ignore[reportDeprecated]
 
 NO_ANSWER = "(no answer)"
@@ -73,10 +75,11 @@ def repair_messages(messages: Sequence[ModelMessage]) -> list[ModelMessage]:
     return repaired
 
 
-def sound(answer: ModelResponse, used_ids: Set[str]) -> tuple[ModelResponse, dict[str, str]]:
+def sound(answer: ModelResponse, used_ids: Set[str], cut: CutOff | None = None) -> tuple[ModelResponse, dict[str, str]]:
     """The answer, valid for every provider; and for each call that must not be run, its id and what to reply to it.
 
-    No call is dropped: the model learns what was wrong with it from the reply. `used_ids` are the history's.
+    No call is dropped: the model learns what was wrong with it from the reply. `used_ids` are the history's; `cut` says
+    where the answer was cut off, if it was.
     """
     faults: dict[str, str] = {}
     ids: set[str] = set()
@@ -86,6 +89,8 @@ def sound(answer: ModelResponse, used_ids: Set[str]) -> tuple[ModelResponse, dic
             parts.append(part)
             continue
         call, fault = _sendable(part)
+        if cut is not None and (fault or (part is answer.parts[-1] and not part.args)):
+            fault = cut.fault
         if not _is_id(call.tool_call_id) or call.tool_call_id in used_ids or call.tool_call_id in ids:
             call = replace(call, tool_call_id=f"call_{uuid4().hex}")
         ids.add(call.tool_call_id)
@@ -239,6 +244,8 @@ def _said(parts: Sequence[ModelResponsePart]) -> list[ModelResponsePart]:
     count as following.
     """
     said = [_encodable(part) for part in parts if not isinstance(part, TextPart) or part.content.strip()]
+    if any(isinstance(part, ThinkingPart) and storable(part.content) is not part.content for part in said):
+        said = without_thoughts(said)
     while said and isinstance(said[-1], ThinkingPart):
         said.pop()
     sent = (part for part in reversed(said) if isinstance(part, TextPart | ToolCallPart | ThinkingPart))
@@ -247,9 +254,21 @@ def _said(parts: Sequence[ModelResponsePart]) -> list[ModelResponsePart]:
     return said
 
 
+def without_thoughts(parts: Sequence[ModelResponsePart]) -> list[ModelResponsePart]:
+    """Return the other parts, for when one of the thoughts cannot be sent back as it came.
+
+    What belonged to a thought loses its id, by which OpenAI would look for the thought.
+    """
+    others = [part for part in parts if not isinstance(part, ThinkingPart)]
+    return [
+        replace(part, id=None) if isinstance(part, TextPart | ToolCallPart) and part.id is not None else part
+        for part in others
+    ]
+
+
 def _encodable(part: ModelResponsePart) -> ModelResponsePart:
     """The part with text that can be sent: a character cut in two by a stream's pieces makes every request fail."""
-    if not isinstance(part, TextPart | ThinkingPart):
+    if not isinstance(part, TextPart):
         return part
     content = storable(part.content)
     return part if content is part.content else replace(part, content=content)

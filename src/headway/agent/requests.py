@@ -18,17 +18,26 @@ from pydantic_ai.messages import (
     TextPartDelta,
     ThinkingPart,
     ThinkingPartDelta,
-    ToolCallPart,
 )
 from pydantic_ai.settings import ModelSettings
 
+from headway.agent.answer_endings import CutOff, Ending, ending_of
 from headway.agent.asking import Asker
 from headway.agent.budget import Budget
+from headway.agent.cache_points import CACHED_AHEAD
 from headway.agent.conversation import size_of, text_of
-from headway.agent.failures import explain
+from headway.agent.failures import (
+    broken_off,
+    cut_off_twice,
+    empty_twice,
+    ended_with_error,
+    explain,
+    refused_to_answer,
+)
 from headway.agent.frame import Request, size_of_parameters
+from headway.agent.model_settings import caller_reply_limit, max_reply_tokens, run_settings
 from headway.agent.spending import Spending
-from headway.core.errors import ModelBusy
+from headway.core.errors import ModelBusy, ModelError
 from headway.core.run_events import RunError, Usage
 
 if TYPE_CHECKING:
@@ -62,10 +71,18 @@ class Requests:
         self._spending = spending
         self._budget = budget
         self._retries = config.retries
+        self._settings = run_settings(model, config, recorder.session)
+        """What goes along with every request of the run."""
+        self._reply_limit = config.reply_tokens
+        """Tokens that an answer may have; None: as many as the model itself allows."""
+        self._sent_limit: int | None = None
+        """The limit that the last request had."""
         self._heard_any = False
+        self._has_answered = False
+        """Whether any request of the run was answered, so that its settings are right."""
 
     async def answered(self, request: Request, round: int, renewed: Callable[[], Request]) -> ModelResponse:
-        """The model's answer. Raises `ModelError` or `LimitReached`.
+        """Return the model's answer, which may be cut off. Raises `ModelError` or `LimitReached`.
 
         A request that is made again is `renewed` first: the list may have changed while it was waited.
         """
@@ -74,6 +91,7 @@ class Requests:
             room = self._spending.room(self._budget.tokens(request.size))
             try:
                 answer = await self._asked(request, room)
+                ending = self._ending(answer, request.size, round)
             except ModelBusy as error:
                 wait = self._wait(error, failed)
                 if failed == self._retries or wait > _LONGEST_WAIT:
@@ -83,23 +101,74 @@ class Requests:
                 await asyncio.sleep(wait)
                 request = renewed()
                 continue
+            self._has_answered = True
             self._budget.measured(request.size, answer.usage.input_tokens)
-            if empty or _says_something(answer):
+            if ending is not Ending.EMPTY:
                 return answer
-            empty = True  # some models send nothing now and then; asked again, they answer
             self._recorder.record(self.paid(answer, request.size, round))
+            if empty:
+                raise empty_twice(self._model)
+            empty = True  # some models send nothing now and then; asked again, they answer
             request = renewed()
+
+    def _ending(self, answer: ModelResponse, size: int, round: int) -> Ending:
+        """Return how the answer ended. Raises `ModelBusy` if it may end well the next time, `ModelError` if not."""
+        match ending := self.ending_of(answer):
+            case Ending.BROKEN_OFF:
+                raise broken_off(self._model)
+            case Ending.FAILED:
+                self._recorder.record(self.paid(answer, size, round))
+                raise ended_with_error(answer, self._model)
+            case Ending.REFUSED:
+                self._recorder.record(self.paid(answer, size, round))
+                raise refused_to_answer(answer, self._model)
+            case _:
+                return ending
+
+    def ending_of(self, answer: ModelResponse) -> Ending:
+        return ending_of(answer, is_remote=self._model.base_url is not None)
 
     async def _asked(self, request: Request, room: int | None) -> ModelResponse:
         self._heard_any = False
-        settings = self._settings(room, marked=request.marked)
+        self._sent_limit = self._limit(room)
+        settings: dict[str, Any] = {**self._settings, **request.settings}
+        if self._sent_limit is not None:
+            settings["max_tokens"] = self._sent_limit
         try:
-            answer = await self._asker.ask(request.messages, settings, request.parameters, self._heard)
+            answer = await self._asker.ask(
+                request.messages, self._without_retries(settings), request.parameters, self._heard
+            )
         except Exception as error:
-            raise explain(error, self._model) from error
+            raise explain(error, self._model, has_answered=self._has_answered) from error
         if not self._heard_any and (text := text_of(answer)):
             self._recorder.live(text, "text")
         return answer
+
+    def _limit(self, room: int | None) -> int | None:
+        """Return how many tokens the answer may have; None where the model's own limit holds."""
+        limit = None if self._reply_limit is None else min(self._reply_limit, self._budget.reply)
+        own = caller_reply_limit(self._model)
+        if limit is not None and own is not None:
+            limit = min(limit, own)
+        if room is None:
+            return limit
+        return min(room, limit or own or max_reply_tokens(self._model) or self._budget.reply)
+
+    def cut_of(self, answer: ModelResponse) -> CutOff | None:
+        """Return where this answer, the last one, was cut off, if it was."""
+        if self.ending_of(answer) is not Ending.CUT_OFF:
+            return None
+        return CutOff(self._sent_limit or caller_reply_limit(self._model) or answer.usage.output_tokens or None)
+
+    def cut_off_twice(self, cut: CutOff) -> ModelError:
+        return cut_off_twice(self._model, cut.limit)
+
+    def raise_limit(self) -> None:
+        """Let answers be as long as the model's own maximum, where that is known; a caller's settings still hold."""
+        most = max_reply_tokens(self._model)
+        if most is not None and self._reply_limit is not None:
+            self._reply_limit = max(most, self._reply_limit)
+            self._budget.keep_room_for(self._reply_limit)
 
     async def apart(
         self, messages: list[ModelMessage], parameters: ModelRequestParameters, most_tokens: int
@@ -107,11 +176,16 @@ class Requests:
         """A short question beside the conversation, asked once and not heard."""
         size = size_of_parameters(parameters) + sum(map(size_of, messages))
         room = self._spending.room(self._budget.tokens(size))
-        settings = self._settings(most_tokens if room is None else min(room, most_tokens), marked=len(messages) == 1)
+        most_tokens = min(most_tokens, self._budget.reply)
+        settings: dict[str, Any] = {"max_tokens": most_tokens if room is None else min(room, most_tokens)}
+        if self._model.system == "anthropic" and len(messages) > 1:  # a summary, of what is cached
+            settings |= CACHED_AHEAD | {"anthropic_cache_messages": True}
         try:
-            answer = await self._asker.ask(messages, settings, parameters, streamed=False)
+            answer = await self._asker.ask(messages, self._without_retries(settings), parameters, streamed=False)
+            if self.ending_of(answer) is Ending.BROKEN_OFF:
+                raise broken_off(self._model)
         except Exception as error:
-            raise explain(error, self._model) from error
+            raise explain(error, self._model, has_answered=self._has_answered) from error
         self._recorder.record(self.paid(answer, size, self._recorder.now.round))
         return answer
 
@@ -124,16 +198,10 @@ class Requests:
             )
         return self._spending.add(usage, round)
 
-    def _settings(self, room: int | None, *, marked: bool) -> ModelSettings:
-        settings: dict[str, Any] = {}
+    def _without_retries(self, settings: dict[str, Any]) -> ModelSettings:
+        """The settings of a request that is the loop's to make again, and to tell of it."""
         if self._model.base_url is not None and not self._retries_off:
-            settings["max_retries"] = 0  # it is for the loop to ask again, and to tell of it
-        if room is not None:
-            settings["max_tokens"] = min(room, self._budget.reply)
-        elif self._model.system == "anthropic":
-            settings["max_tokens"] = self._budget.reply  # it wants a number, and its library's own is small
-        if self._model.system == "anthropic" and not marked:
-            settings["anthropic_cache_messages"] = True  # it caches only what it is told to
+            settings["max_retries"] = 0
         return cast("ModelSettings", settings)
 
     @staticmethod
@@ -160,7 +228,3 @@ class Requests:
         if text:
             self._heard_any = self._heard_any or kind == "text"
             self._recorder.live(text, kind)
-
-
-def _says_something(answer: ModelResponse) -> bool:
-    return any(isinstance(part, ToolCallPart) for part in answer.parts) or bool(text_of(answer))

@@ -249,7 +249,7 @@ async def _supervised(
             reason = Reason.CANCELLED
         else:
             requests = Requests(model, asker, recorder, spending, budget, config, retries_off=retries_off)
-            frame = Frame(told, executor, config.inject)
+            frame = Frame(told, executor, config.inject, model)
             conversation = _conversation(recorder.session, first)
             loop = Loop(config, recorder, conversation, frame, budget, requests, calls)
             reason = await _watched(loop.run(), recorder) or Reason.CANCELLED

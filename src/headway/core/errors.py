@@ -19,7 +19,8 @@ HeadwayError
 ├── ModelError                        the model cannot be used, or a request to it failed
 │   ├── ModelNotReady                 something must be set, installed, started or corrected first
 │   ├── ModelBusy                     the same request may work later
-│   └── ContextTooLong                the request does not fit into the model's context window
+│   ├── ContextTooLong                the request does not fit into the model's context window
+│   └── UserAfterToolRefused          the server accepts no user message after a tool's result
 └── StoreError        (OSError)       the log cannot be read or written
     ├── StoreConflict                 someone else appended first (retried by the session)
     ├── StoreBusy                     another process holds the file for too long
@@ -166,6 +167,10 @@ class ModelBusy(ModelError):
 
 
 class ContextTooLong(ModelError):
+    pass
+
+
+class UserAfterToolRefused(ModelError):
     pass
 
 
