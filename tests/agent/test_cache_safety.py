@@ -375,7 +375,11 @@ async def test_no_block_of_a_round_is_too_far_from_a_breakpoint(
 
     def turn(number: int, body: Body) -> Turn:
         said = Turn(thinking="I look.", text="Looking.") if talks else Turn()
-        return replace(said, calls=[Call("look")] * calls) if number < 6 else Turn(text="Done.")
+        return (
+            replace(said, calls=[Call("look", {"at": f"{number}.{at}"}) for at in range(calls)])
+            if number < 6
+            else Turn(text="Done.")
+        )
 
     headway.open(tmp_path).add("Look at all of it")
     wire = Wire("anthropic", turn)

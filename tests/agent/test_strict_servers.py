@@ -161,7 +161,7 @@ async def test_a_server_that_refuses_every_order_is_asked_twice(session: headway
 
 async def test_a_summary_is_in_an_order_that_such_a_server_takes(session: headway.Session) -> None:
     def answer(number: int) -> Answer:
-        call = ("look", json.dumps({"at": "x" * 3_000}))
+        call = ("look", json.dumps({"at": f"{number}" + "x" * 1500}))
         return streamed(chat("", call, "tool_calls", prompt_tokens=1_500 * number))
 
     with provider_server(mistral_rules(answer)) as server:
