@@ -51,6 +51,21 @@ print(json.dumps({"foreign": sorted(loaded - sys.stdlib_module_names), "deep": d
 """
 
 
+SILENCE = """
+import headway
+session = headway.open(memory=True)
+def fail(todos): raise ValueError("a listener failed")
+session.on("todos:update", fail)
+session.write([{"content": "A"}])
+import logging
+assert [type(handler).__name__ for handler in logging.getLogger("headway").handlers] == ["NullHandler"]
+"""
+
+
+def test_logging_prints_nothing_on_its_own(tmp_path: Path):
+    assert run_in(tmp_path, SILENCE) == ""
+
+
 def run_in(folder: Path, script: str) -> str:
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", script], cwd=folder, capture_output=True, text=True, timeout=60

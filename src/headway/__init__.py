@@ -5,6 +5,8 @@ Importing this package does nothing but define names: no file is touched, no mod
 
 from __future__ import annotations
 
+import sys
+
 from headway.core.errors import (
     ChecksNeeded,
     ClaimRefused,
@@ -35,6 +37,7 @@ from headway.core.errors import (
     TodoNotFound,
 )
 from headway.core.events import Event
+from headway.core.logs import logger as _logger
 from headway.core.model import Priority, Status, Todo
 from headway.core.session import Session, Written
 from headway.project import open_session as open
@@ -45,6 +48,9 @@ if TYPE_CHECKING:
     from headway.core.plans import Plan, PlanStep
 
 __version__ = "0.1.0"
+
+if "logging" in sys.modules:
+    _logger()
 
 __all__ = [
     "ChecksNeeded",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import logging
 import os
 import time
 from collections.abc import Callable, Coroutine, Iterable, Mapping
@@ -33,6 +32,7 @@ from headway.agent.server_windows import ask_for_window, assumed_window
 from headway.agent.spending import Spending
 from headway.core.clock import now
 from headway.core.errors import HeadwayError, RunRefused, StoreError
+from headway.core.logs import logger
 from headway.core.run_events import RunError
 from headway.core.text import shown, storable
 from headway.project import project_of
@@ -286,7 +286,7 @@ async def _closed(connections: AsyncExitStack) -> None:
     try:
         await connections.aclose()
     except Exception:
-        logging.getLogger("headway").exception("The connections to the model could not be closed.")
+        logger().exception("The connections to the model could not be closed.")
 
 
 def _ended(recorder: Recorder, reason: Reason, error: str | None) -> str | None:

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from headway.core.errors import StoreError
 from headway.core.events import LIVE_ONLY, TODO_LIST_UPDATED
+from headway.core.logs import logger
 from headway.core.model import MAIN_AGENT
 
 TYPE_CHECKING = False
@@ -175,6 +176,4 @@ class Listener:
         except BaseException as error:
             if not apart and not isinstance(error, Exception):
                 raise  # a wish to leave is for whoever made the change; apart, there is nobody to hear it
-            import logging
-
-            logging.getLogger("headway").exception("A listener of session %r raised; the change stands.", self._session)
+            logger().exception("A listener of session %r raised; the change stands.", self._session)

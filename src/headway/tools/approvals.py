@@ -7,7 +7,6 @@ a reason that the model sees. With nobody to ask, the answer is no.
 from __future__ import annotations
 
 import asyncio
-import logging
 import re
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from typing import Any, Literal, TypeAlias
 from uuid import uuid4
 
 from headway.core.errors import HeadwayError
+from headway.core.logs import logger
 from headway.core.text import shown
 from headway.tools.base import Context, Preview, Tool, ToolFault
 from headway.tools.effects import UNASKED, Effect, Mode, ModeName
@@ -180,7 +180,7 @@ class Approvals:
         try:
             said, answer = _understood(await ask(question))
         except Exception:
-            logging.getLogger("headway").error("The question failed:\n%s", redacted(format_exc()))
+            logger().error("The question failed:\n%s", redacted(format_exc()))
             answer = Answer(Reply.NO, "the question could not be asked")
         finally:
             _tell(self._on_answered, question, answer)
@@ -209,7 +209,7 @@ def _understood(answer: object) -> tuple[bool, Answer]:
             return True, Answer(Reply(answer.reply), str(answer.reason or ""))
         except ValueError:
             pass
-    logging.getLogger("headway").error("An answer must be Answer('once'), Answer('always') or Answer('no', reason=…).")
+    logger().error("An answer must be Answer('once'), Answer('always') or Answer('no', reason=…).")
     return False, Answer(Reply.NO, "the answer was not understood")
 
 
@@ -222,7 +222,7 @@ def _tell(hook: Callable[..., None], *about: object) -> None:
     try:
         hook(*about)
     except Exception:  # whoever keeps a record must not decide the call
-        logging.getLogger("headway").error("Telling of a question failed:\n%s", redacted(format_exc()))
+        logger().error("Telling of a question failed:\n%s", redacted(format_exc()))
 
 
 def _how_to_allow(tool: Tool[Any], call: Any, effect: Effect) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import difflib
-import logging
 import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
@@ -16,6 +15,7 @@ from traceback import format_exc
 from typing import TYPE_CHECKING, Any
 
 from headway.core.errors import HeadwayError
+from headway.core.logs import logger
 from headway.core.text import shown, storable
 from headway.tools.approvals import Approvals, Ask, Denied
 from headway.tools.base import Context, Tool, ToolResult
@@ -146,7 +146,7 @@ class Executor:
         try:
             self._on_output(call_id, text)
         except Exception:  # whoever watches must not make the tool fail
-            logging.getLogger("headway").error("Showing output failed:\n%s", redacted(format_exc()))
+            logger().error("Showing output failed:\n%s", redacted(format_exc()))
 
     def _planning(self) -> bool:
         return self._session is not None and self._session.is_planning

@@ -6,11 +6,11 @@ A task of its own, so that a tool which ignores being stopped is left behind ins
 from __future__ import annotations
 
 import asyncio
-import logging
 from traceback import format_exception
 from typing import Any
 
 from headway.core.errors import HeadwayError
+from headway.core.logs import logger
 from headway.core.text import shown
 from headway.tools.base import Context, Tool, ToolFault, ToolResult
 from headway.tools.secrets import redacted
@@ -85,7 +85,7 @@ async def _outcome(tool: Tool[Any], call: Any, context: Context) -> ToolResult:
 def failure(tool: Tool[Any], error: BaseException) -> str:
     """What a model is told of an error that nobody expected; the rest is for the log."""
     trace = "".join(format_exception(error))
-    logging.getLogger("headway").error("The tool %s failed:\n%s", tool.name, redacted(trace))
+    logger().error("The tool %s failed:\n%s", tool.name, redacted(trace))
     return f"{tool.name} failed: {type(error).__name__}: {shown(said(error), 500)}"
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 from collections.abc import AsyncGenerator
 from typing import TYPE_CHECKING, Any
 
 from headway.core.errors import HeadwayError
 from headway.core.log import Log
+from headway.core.logs import logger
 from headway.project import DEFAULT_SESSION
 from headway.web.wire import session_record
 
@@ -78,7 +78,7 @@ class Board:
             except HeadwayError:
                 text = self._text  # the next look finds it
             except Exception:
-                logging.getLogger("headway").exception("The sessions cannot be told of:")
+                logger().exception("The sessions cannot be told of:")
                 text = self._text
             if text != self._text:
                 async with self._news:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from headway.core.errors import HeadwayError, StoreBusy
 from headway.core.evolve import fold
 from headway.core.log import Log
+from headway.core.logs import logger
 from headway.core.session import Session
 from headway.web.wire import change_record, log_name, state_record
 
@@ -130,7 +130,7 @@ class Channel:
             except (Gone, HeadwayError):
                 state, self.is_over = self._state, True
             except Exception:
-                logging.getLogger("headway").exception("A session can no longer be followed:")
+                logger().exception("A session can no longer be followed:")
                 state, self.is_over = self._state, True
             if changes or self.is_over:
                 async with self._news:

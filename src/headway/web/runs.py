@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-import logging
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from headway.core.errors import HeadwayError, RunRefused
+from headway.core.logs import logger
 from headway.core.model import MAIN_AGENT
 from headway.tools.effects import Mode
 
@@ -150,7 +150,7 @@ class Runs:
         if self._tasks.get(name) is task:
             del self._tasks[name]
         if not task.cancelled() and (error := task.exception()) and not isinstance(error, HeadwayError):
-            logging.getLogger("headway").error("A run that was started from the page failed:", exc_info=error)
+            logger().error("A run that was started from the page failed:", exc_info=error)
 
     @staticmethod
     def load() -> None:

@@ -7,11 +7,11 @@ as it comes, without what a terminal would obey.
 from __future__ import annotations
 
 import codecs
-import logging
 import re
 from collections.abc import Callable
 from traceback import format_exc
 
+from headway.core.logs import logger
 from headway.core.text import UNSAFE
 from headway.tools.secrets import redacted
 
@@ -68,7 +68,7 @@ class PlainText:
         except Exception:  # whoever watches may fail in any way; the command goes on
             if not self._report_failed:
                 self._report_failed = True
-                logging.getLogger("headway").error("Showing output failed:\n%s", redacted(format_exc()))
+                logger().error("Showing output failed:\n%s", redacted(format_exc()))
 
 
 def _has_odd_letters(text: str) -> bool:

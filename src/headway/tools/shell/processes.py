@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import logging
 import os
 import shutil
 import signal
@@ -19,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from headway.core.logs import logger
 from headway.tools.secrets import redacted
 from headway.tools.shell import keeper
 from headway.tools.shell.environment import MARK
@@ -31,7 +31,7 @@ _PASSES = 50
 _QUIET = 3
 """Passes in which nothing was found; in one alone, a process that was just forking may have been missed."""
 _PAUSE = 0.01
-_log = logging.getLogger("headway")
+_log = logger()
 
 
 @dataclass(frozen=True, slots=True)
