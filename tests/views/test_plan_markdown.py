@@ -9,6 +9,7 @@ from tests.support.counts import some
 from tests.support.growth import assert_linear
 from tests.support.tables import check_rows
 
+from headway.core import text as core_text
 from headway.core.errors import InvalidPlan
 from headway.core.plans import Plan, PlanStep, checked_plan
 from headway.core.text import clean
@@ -102,7 +103,7 @@ text = st.one_of(
         max_size=8,
     ).map("".join),
 )
-sound = text.map(clean).filter(bool)
+sound = text.map(clean).filter(lambda text: not core_text.is_blank(text))
 maybe = st.none() | sound
 
 

@@ -12,7 +12,7 @@ from operator import contains
 
 from headway.core.fields import FIELDS, Field, Kind
 from headway.core.model import Origin, Priority, Status, Todo, field_values
-from headway.core.text import clean, shown, type_name
+from headway.core.text import clean, is_blank, shown, type_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def check_text(value: object, max_chars: int | None = None) -> str | None:
     text = clean(value)
     if max_chars is not None and len(text) > max_chars:
         raise Fault(f"Must be at most {max_chars} characters, received {len(text)}")
-    return text or None
+    return None if is_blank(text) else text
 
 
 def check_choice(value: object, choices: Mapping[str, object], allowed: Iterable[object]) -> object:
@@ -124,7 +124,7 @@ def check_texts(value: object) -> tuple[str, ...]:
     for entry in value:
         if not isinstance(entry, str):
             raise Fault(f"Expected strings, received {type_name(entry)}")
-        if text := clean(entry):
+        if not is_blank(text := clean(entry)):
             texts.append(text)
     return tuple(texts)
 
@@ -249,7 +249,7 @@ def _plain(raw: object, usual: Usual, limit: int, required: tuple[str, ...]) -> 
         name, statuses = usual[key]
         if statuses is None:
             text = value.strip()
-            if not 0 < len(text) <= limit or not (text.isascii() or text.isprintable()):
+            if not 0 < len(text) <= limit or not (text.isascii() or (text.isprintable() and not is_blank(text))):
                 return None
             patch[name] = text
         elif value in statuses:

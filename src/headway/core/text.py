@@ -9,6 +9,34 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+_BLANK_RANGES = (
+    (0x00A0, 0x00A0),
+    (0x00AD, 0x00AD),
+    (0x034F, 0x034F),
+    (0x061C, 0x061C),
+    (0x115F, 0x1160),
+    (0x1680, 0x1680),
+    (0x17B4, 0x17B5),
+    (0x180B, 0x180F),
+    (0x2000, 0x200F),
+    (0x2028, 0x202F),
+    (0x205F, 0x206F),
+    (0x2800, 0x2800),
+    (0x3000, 0x3000),
+    (0x3164, 0x3164),
+    (0xFE00, 0xFE0F),
+    (0xFEFF, 0xFEFF),
+    (0xFFA0, 0xFFA0),
+    (0xFFF0, 0xFFFB),
+    (0x1107F, 0x1107F),
+    (0x13430, 0x13442),
+    (0x16FE4, 0x16FE4),
+    (0x1BCA0, 0x1BCA3),
+    (0x1D159, 0x1D159),
+    (0x1D173, 0x1D17A),
+    (0xE0000, 0xE0FFF),
+)
+"""Spaces, fillers and what Unicode says is not to be drawn; beyond ASCII."""
 _TO_SPACE = "\t\n\v\f\r\x85\u2028\u2029"
 UNSAFE = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff"
 """Invisible characters that change the direction of text, or mark its beginning."""
@@ -36,6 +64,17 @@ def storable(text: str) -> str:
     except UnicodeEncodeError:
         return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return text
+
+
+def is_blank(text: str) -> bool:
+    """Return whether there is nothing to see in the text: only spaces and invisible characters."""
+    if text.isascii():
+        return not text or text.isspace()
+    return all(char.isspace() or _is_invisible(ord(char)) for char in text)
+
+
+def _is_invisible(code: int) -> bool:
+    return any(first <= code <= last for first, last in _BLANK_RANGES)
 
 
 def clean(text: str) -> str:
