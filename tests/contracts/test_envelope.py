@@ -61,6 +61,16 @@ def test_the_chinese_example_is_answered_exactly(tool: TodoWriteTool, folder: Pa
     }
 
 
+def test_in_plan_mode_a_call_is_refused_and_changes_nothing(tool: TodoWriteTool, session: Session):
+    session.set_plan_mode(True)
+    found = answer(tool, params(todo("A")))
+    assert (found["status"], found["error"]["code"]) == ("error", "INVALID_PARAM")
+    assert "not available in plan mode" in found["text"]
+    assert session.todos == []
+    session.set_plan_mode(False)
+    accepted(tool, todo("A"))
+
+
 def test_the_answer_is_readable_text_not_escapes(tool: TodoWriteTool):
     assert "修复" in tool.run(params(todo("修复")))
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from headway.contracts.calls import NAME, correction, counts_line, notes, shell_shape, write
+from headway.contracts.calls import NAME, correction, counts_line, notes, plan_mode_refusal, shell_shape, write
 from headway.contracts.schema import agent_parameters
 from headway.core.errors import HeadwayError, InvalidTodos
 
@@ -21,8 +21,6 @@ DESCRIPTION = (
     " the one before. Use it for work of three steps or more, or when asked to. Set an item to in_progress before you"
     " begin it (one at a time) and to completed as soon as it is really done."
 )
-
-_PLAN_MODE = f"{NAME} is not available in plan mode and nothing was changed; finish the plan with create_plan instead."
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +39,8 @@ def definition() -> dict[str, object]:
 
 def run(session: Session, call: object) -> Answer:
     try:
-        if session.is_planning:
-            return Answer(_PLAN_MODE, session.todos, False)
+        if refusal := plan_mode_refusal(session):
+            return Answer(refusal, session.todos, False)
         written = write(session, call, shell_shape())
     except InvalidTodos as error:
         return Answer(correction(error), session.todos, False)

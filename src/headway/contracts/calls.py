@@ -10,9 +10,12 @@ from headway.core.text import shown, some, type_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from headway.core.session import Session, Written
 
 NAME = "TodoWrite"
+_PLAN_MODE = f"{NAME} is not available in plan mode and nothing was changed; finish the plan with create_plan instead."
 _WORK = (Status.PENDING, Status.IN_PROGRESS, Status.COMPLETED)
 
 ENVELOPE = Shape(
@@ -81,6 +84,11 @@ def _fault(key: str, value: object, with_summary: bool) -> str | None:
         return str(fault)
 
 
+def plan_mode_refusal(session: Session) -> str | None:
+    """Return why the list may not be written now, if the agent only plans."""
+    return _PLAN_MODE if session.is_planning else None
+
+
 def correction(error: InvalidTodos) -> str:
     """What a model is told of a call that was refused."""
     lines = [f"{NAME} changed nothing. Correct this and send the complete list again:"]
@@ -88,18 +96,24 @@ def correction(error: InvalidTodos) -> str:
 
 
 def counts_line(written: Written) -> str:
-    """`Todo list updated: 1 completed, 2 pending`, or that it was cleared."""
+    """`Todo list updated: 1 completed, 2 pending`, as it was sent, or that it was cleared."""
     if not written.todos:
         return "Todo list cleared"
-    statuses = [todo.status for todo in written.todos]
+    statuses = [todo.status for todo in written.todos] + [Status.PENDING for _ in written.held]
     order = (Status.COMPLETED, Status.IN_PROGRESS, Status.PENDING)
     parts = [f"{count} {status}" for status in order if (count := statuses.count(status))]
     return "Todo list updated: " + ", ".join(parts)
 
 
-def notes(written: Written) -> list[str]:
-    """What a replacement dropped, named, so that nothing vanishes in silence."""
+def notes(written: Written, ids: Mapping[str, str] | None = None) -> list[str]:
+    """What a replacement dropped, and which states it could not set, so that nothing happens in silence.
+
+    `ids` has the ids that the reader knows the items by, if they are others.
+    """
     lines: list[str] = []
+    for status in dict.fromkeys(todo.status for todo in written.held):
+        names = [(ids or {}).get(todo.id, shown(todo.id, 40)) for todo in written.held if todo.status is status]
+        lines.append(f"Note: {', '.join(names)} {'stays' if len(names) == 1 else 'stay'} {status}")
     if dropped := written.dropped:
         what = "todo was" if len(dropped) == 1 else "todos were"
         lines.append(f"Note: {len(dropped)} unfinished {what} dropped: {some([t.content for t in dropped])}")

@@ -10,10 +10,11 @@ import math
 import os
 import time
 
-from headway.contracts.calls import ENVELOPE, NAME, correction, notes, write
+from headway.contracts.calls import ENVELOPE, NAME, correction, notes, plan_mode_refusal, write
 from headway.contracts.completion_log import is_finished, log_completion
 from headway.contracts.schema import envelope_parameters
 from headway.core.errors import HeadwayError, InvalidTodos
+from headway.core.logs import logger
 from headway.core.model import Status, counts
 from headway.core.recap import recap
 from headway.core.rules import is_array, is_object
@@ -59,9 +60,12 @@ def run(session: Session, project_root: str, params: object) -> str:
     started = time.perf_counter()
     todos: list[Todo] | None = None
     try:
-        written = write(session, params, ENVELOPE, with_summary=True)
-        todos = written.todos
-        answer = _applied(session, project_root, written, _summary(params))
+        if refusal := plan_mode_refusal(session):
+            answer = _failed("INVALID_PARAM", refusal, refusal)
+        else:
+            written = write(session, params, ENVELOPE, with_summary=True)
+            todos = written.todos
+            answer = _applied(session, project_root, written, _summary(params))
     except InvalidTodos as error:
         answer = _failed("INVALID_PARAM", "; ".join(error.violations), correction(error))
     except HeadwayError as error:
@@ -112,8 +116,9 @@ def _applied(session: Session, project_root: str, written: Written, summary: str
 
 
 def _text_lines(written: Written) -> list[str]:
+    ids = {todo.id: f"t{place}" for place, todo in enumerate(written.todos, start=1)}
     items = [f"{_MARKS[todo.status]} {neutral(todo.content)}" for todo in written.todos]
-    return ["--- TODO UPDATE ---", *(items or ["(empty)"]), _DASHES, *notes(written)]
+    return ["--- TODO UPDATE ---", *(items or ["(empty)"]), _DASHES, *notes(written, ids)]
 
 
 def _failed(code: str, message: str, text: str) -> dict[str, object]:
@@ -143,9 +148,7 @@ def _working_folder(project_root: str) -> str:
 
 
 def _logged(message: str) -> None:
-    import logging
-
-    logging.getLogger("headway").exception(message)
+    logger().exception(message)
 
 
 def _json(answer: dict[str, object]) -> str:

@@ -198,7 +198,7 @@ def _about(todo_list: TodoList, about: Mapping[str, str | None], faults: list[st
 
 
 def _replacement(todo_list: TodoList, patches: list[Patch], change: ask.Write, keeps: KeepsState | None) -> list[Todo]:
-    items = replaced(todo_list, patches, change.at, keeps)
+    items = replaced(todo_list, patches, change.at, change.shape.statuses, keeps)
     if any(have(patches, "depends_on")):
         check_dependencies(items, wire_name(change.shape, "depends_on"))
     return items

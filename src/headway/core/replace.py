@@ -8,7 +8,8 @@ from headway.core.errors import InvalidTodos
 from headway.core.evolve import id_number
 from headway.core.graph import edge_faults
 from headway.core.model import Status, Todo, TodoList, new_todo, with_fields
-from headway.core.rules import have, is_array
+from headway.core.rules import have, is_array, is_object, wire_name
+from headway.core.text import clean
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,16 +17,33 @@ if TYPE_CHECKING:
 
     from headway.core.events import ListDelta
     from headway.core.evidence import Evidence
-    from headway.core.rules import Patch
+    from headway.core.rules import Patch, Shape
 
     KeepsState = Callable[[Todo, object], bool]
     """Whether an item keeps its state though a rewrite has this status for it."""
 
 
-def replaced(old: TodoList, patches: list[Patch], at: str, keeps: KeepsState | None = None) -> list[Todo]:
-    """The items of a replacement: equal content is the same item, the nth of equals the nth. Passed ids are kept."""
+def replaced(
+    old: TodoList, patches: list[Patch], at: str, statuses: tuple[Status, ...], keeps: KeepsState | None = None
+) -> list[Todo]:
+    """The items of a replacement: equal content is the same item, the nth of equals the nth. Passed ids are kept.
+
+    `statuses` are those that whoever wrote it can say. An item that has another one keeps it when it comes back as
+    pending, and stays if it is cancelled and left out; an empty replacement clears all.
+    """
     given = _given_ids(patches) if any(have(patches, "id")) else {}
-    matches = _matches(old, patches, given)
+    stay: dict[str, Todo] = {}
+    if patches and Status.CANCELLED not in statuses:
+        stay = {todo.id: todo for todo in old.items.values() if todo.status is Status.CANCELLED}
+    if stay:
+        active = {todo_id: todo for todo_id, todo in old.items.items() if todo_id not in stay}
+        matches = _matches(active, patches, given)
+        _match_by_content(matches, stay, patches)
+    else:
+        matches = _matches(old.items, patches, given)
+    for match, patch in zip(matches, patches, strict=True):
+        if match is not None and match.status not in statuses and patch.get("status") is Status.PENDING:
+            patch["status"] = match.status
     taken = set(given.values())
     free = free_ids(old, taken)
     result: list[Todo] = []
@@ -40,34 +58,61 @@ def replaced(old: TodoList, patches: list[Patch], at: str, keeps: KeepsState | N
             todo_id = given.get(index) or (next(free) if match.id in taken else match.id)
             todo = todo if todo_id == match.id else with_fields(todo, {"id": todo_id})
         result.append(todo)
+    moved = {match.id: todo.id for match, todo in zip(matches, result, strict=True) if match is not None}
+    if left_out := {todo_id: todo for todo_id, todo in stay.items() if todo_id not in moved}:
+        patches = [*patches]
+        _insert(left_out, result, patches, old, moved)
     if any(todo.depends_on for todo in result):
-        moved = {match.id: todo.id for match, todo in zip(matches, result, strict=True) if match is not None}
         _keep_dependencies(result, patches, moved)
     return result
 
 
-def _matches(old: TodoList, patches: list[Patch], given: Mapping[int, str]) -> list[Todo | None]:
+def _insert(
+    left_out: dict[str, Todo], result: list[Todo], patches: list[Patch], old: TodoList, moved: dict[str, str]
+) -> None:
+    """Put items that were left out behind what they followed in the old list."""
+    places = {todo.id: place for place, todo in enumerate(result)}
+    following: dict[int, list[Todo]] = {}
+    place = -1
+    for todo_id, todo in old.items.items():
+        if todo_id in left_out:
+            following.setdefault(place, []).append(todo)
+        elif todo_id in moved:
+            place = places[moved[todo_id]]
+    moved.update((todo_id, todo_id) for todo_id in left_out)
+    for place in sorted(following, reverse=True):
+        result[place + 1 : place + 1] = following[place]
+        patches[place + 1 : place + 1] = [{} for _ in following[place]]
+
+
+def _matches(old: dict[str, Todo], patches: list[Patch], given: Mapping[int, str]) -> list[Todo | None]:
     """For each new item the old one that it is: by id and content, else in place, else the next of its content."""
     found: list[Todo | None] = [None] * len(patches)
     for index, todo_id in given.items():
-        todo = old.items.get(todo_id)
+        todo = old.get(todo_id)
         if todo is not None and todo.content == patches[index]["content"]:
             found[index] = todo
     if not given:
         in_place = 0
-        for todo, patch in zip(old.items.values(), patches, strict=False):
+        for todo, patch in zip(old.values(), patches, strict=False):
             if todo.content != patch["content"]:
                 break
             found[in_place] = todo
             in_place += 1
         if in_place == len(patches):
             return found
-    if old.items:
-        same = _by_content(old, {todo.id for todo in found if todo is not None})
-        for index, patch in enumerate(patches):
-            if found[index] is None and (todos := same.get(patch["content"])):
-                found[index] = todos.pop()
+    _match_by_content(found, old, patches)
     return found
+
+
+def _match_by_content(found: list[Todo | None], old: dict[str, Todo], patches: list[Patch]) -> None:
+    """Fill in, for each new item without an old one, the next of its content."""
+    if not old:
+        return
+    same = _by_content(old, {todo.id for todo in found if todo is not None})
+    for index, patch in enumerate(patches):
+        if found[index] is None and (todos := same.get(patch["content"])):
+            found[index] = todos.pop()
 
 
 def _given_ids(patches: list[Patch]) -> dict[int, str]:
@@ -92,10 +137,10 @@ def free_ids(old: TodoList, taken: set[str]) -> Iterator[str]:
             yield todo_id
 
 
-def _by_content(old: TodoList, taken: set[str]) -> dict[object, list[Todo]]:
+def _by_content(old: dict[str, Todo], taken: set[str]) -> dict[object, list[Todo]]:
     """content → old items that have it, the first one last, so that `pop` gives them in order."""
     found: dict[object, list[Todo]] = {}
-    for todo in reversed(old.items.values()):
+    for todo in reversed(old.values()):
         if todo.id not in taken:
             found.setdefault(todo.content, []).append(todo)
     return found
@@ -108,6 +153,25 @@ def _keep_dependencies(items: list[Todo], patches: list[Patch], moved: Mapping[s
             kept = tuple(moved[node] for node in todo.depends_on if node in moved)
             if kept != todo.depends_on:
                 items[index] = with_fields(todo, {"depends_on": kept})
+
+
+def held(sent: object, todos: list[Todo], shape: Shape) -> list[Todo]:
+    """Return the items that were sent as pending and kept a state that the sender has no word for."""
+    others = [todo for todo in todos if todo.status not in shape.statuses]
+    if not others or not is_array(sent):
+        return []
+    name = wire_name(shape, "content")
+    texts = [clean(str(item.get(name))) for item in sent if is_object(item)]
+    open_places = {text: texts.count(text) for text in {todo.content for todo in others}}
+    for todo in todos:
+        if todo.content in open_places and todo.status in shape.statuses:
+            open_places[todo.content] -= 1
+    found: set[str] = set()
+    for todo in sorted(others, key=lambda todo: todo.status is Status.CANCELLED):
+        if open_places[todo.content] > 0:
+            open_places[todo.content] -= 1
+            found.add(todo.id)
+    return [todo for todo in others if todo.id in found]
 
 
 def without(items: Mapping[str, Todo], gone: set[str]) -> list[Todo]:

@@ -13,7 +13,7 @@ from headway.core.graph import ready, waiting
 from headway.core.log import Log
 from headway.core.model import FINISHED, MAIN_AGENT, PERSON, Todo, TodoList
 from headway.core.recap import recap
-from headway.core.replace import lost
+from headway.core.replace import held, lost
 from headway.core.rules import FULL
 from headway.core.run_control import RunControl
 from headway.core.stream import Stream
@@ -40,16 +40,18 @@ class Written(Value):
     """What a write did: the list as it now is, and whether it changed.
 
     `dropped` has the unfinished items that are no longer in it, `detached` an (item, dependency) pair for each
-    dependency that was removed because its item was dropped.
+    dependency that was removed because its item was dropped; `held` the items that were sent as pending and kept a
+    state, as blocked, that whoever wrote has no word for.
     """
 
-    __slots__ = ("changed", "detached", "dropped", "todos")
+    __slots__ = ("changed", "detached", "dropped", "held", "todos")
 
     def __init__(self, todos: list[Todo], changed: bool, dropped: list[Todo], detached: list[tuple[str, str]]) -> None:
         self.todos = todos
         self.changed = changed
         self.dropped = dropped
         self.detached = detached
+        self.held: list[Todo] = []
 
 
 class Session(Stream, RunControl):
@@ -131,11 +133,13 @@ class Session(Stream, RunControl):
         `replace=True` always replaces. Raises `InvalidTodos` with every violation, and then nothing has changed.
         """
         about = {name: text for name, text in (("title", title), ("summary", summary)) if text is not None}
-        return self._written(
+        written = self._written(
             lambda state: ask.Write(
                 self._agent, _name(actor, "actor"), self._clock(), todos, shape, replace, cause, about
             )
         )
+        written.held = held(todos, written.todos, shape)
+        return written
 
     def update(self, todo_id: str, *, actor: str | None = None, **fields: object) -> Todo:
         """Changes fields of one item. With an actor it is a worker's change, refused if the item is another's."""
