@@ -392,7 +392,7 @@ def test_a_sound_answer_is_the_same_object(messages: list[ModelMessage]) -> None
         ('{"path": "a', "unterminated string starting at"),
         ("[1]", "expected object, received array"),
         ('"{}"', "expected object, received string"),
-        ('{"a": NaN}', "NaN is no JSON value"),
+        ('{"a": NaN}', "NaN is not a JSON value"),
         ('{"a":' * 99_999, "it is nested too deeply"),
     ],
 )

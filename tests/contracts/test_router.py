@@ -17,6 +17,7 @@ from headway.contracts.shell import INVALID, MISSING, help_text, run_todo_write
 
 from .samples import call, contents, item
 
+NOT_JSON = "At line 1, column 1: expecting value"
 JSON = json.dumps(call(item("It's A; B && $C `D`\n# E")))
 QUOTED = shlex.quote(JSON)
 
@@ -45,13 +46,16 @@ def test_space_lines_and_quotes_around_it_make_no_difference() -> None:
             "TodoWrite \\\n  '{}'",
             "\"TodoWrite\" '{}'",
             "'TodoWrite' '{}'",
+            "TodoWrite '{}' 2>&1",
+            "TodoWrite '{}';",
+            "TodoWrite '{}' 2>&1 ;\n",
         ],
         check,
     )
 
 
 @pytest.mark.parametrize(
-    ("line", "stderr"), [("TodoWrite", MISSING), ("TodoWrite ''", MISSING), ("TodoWrite x", INVALID)]
+    ("line", "stderr"), [("TodoWrite", MISSING), ("TodoWrite ''", MISSING), ("TodoWrite x", f"{INVALID}\n{NOT_JSON}")]
 )
 def test_a_call_without_json_is_still_an_agent_command(session: Session, line: str, stderr: str):
     args = agent_command(line)
@@ -125,8 +129,8 @@ COMPOUND = [
     "cat x | TodoWrite -",
     "TodoWrite - < todos.json",
     "TodoWrite '{}' > out",
-    "TodoWrite '{}' 2>&1",
-    "TodoWrite '{}';",
+    "TodoWrite '{}' 2>/dev/null",
+    "TodoWrite '{}';;",
     "TodoWrite '{}' ; ls",
     "TodoWrite '{}' &",
     "TodoWrite '{}'\nls",
@@ -157,14 +161,54 @@ EXPANDING = [
     "TodoWrite ~/todos.json",
     "TodoWrite '{}' ~",
 ]
-UNFINISHED = ["TodoWrite '{}", 'TodoWrite "{}', "TodoWrite '{}'\\", 'TodoWrite {"todos":["it\'s]}']
+ONLY_A_SHELL_CAN_TELL = [
+    "TodoWrite '{}'\\",
+    "TodoWrite '{}' # don't",
+    'TodoWrite - <<\'EOF\'\n{"todos": "don\'t"}\nEOF',
+    'TodoWrite "$(cat <<EOF\n{"todos": "don\'t"}\nEOF\n)"',
+    'TodoWrite \'{"todos":[{"content":"\'"$WHAT"\'"}]}\'',
+]
 
 
 def test_everything_else_goes_to_a_real_shell() -> None:
     def check(line: str) -> None:
         assert agent_command(line) is None
 
-    check_rows([*OTHER_COMMANDS, *COMPOUND, *EXPANDING, *UNFINISHED], check)
+    check_rows([*OTHER_COMMANDS, *COMPOUND, *EXPANDING, *ONLY_A_SHELL_CAN_TELL], check)
+
+
+TEXT = '{"todos":[{"content":"%s","activeForm":"a","status":"pending"}]}'
+APOSTROPHE, QUOTE, OPEN = (
+    "this apostrophe ends the word",
+    "this quote ends the word",
+    "the quote that begins here is never closed",
+)
+BROKEN = [
+    ("TodoWrite '" + TEXT % "don't do" + "'", "column 27", APOSTROPHE),
+    ("TodoWrite '" + TEXT % "don't pay $5 & can't" + "'", "column 27", APOSTROPHE),
+    ("TodoWrite '" + TEXT % "the users' list; the admins' one" + "' 2>&1", "column 33", APOSTROPHE),
+    ("TodoWrite '" + TEXT % "don't" + "' && make test", "column 27", APOSTROPHE),
+    ('TodoWrite "' + TEXT % "say so" + '"', "column 3", QUOTE),
+    ("TodoWrite '" + TEXT % "x", "column 1", OPEN),
+    ('TodoWrite "{}', "column 1", OPEN),
+    ('TodoWrite {"todos":["it\'s]}', "column 11", OPEN),
+]
+
+
+@pytest.mark.parametrize(("line", "column", "reason"), BROKEN)
+def test_broken_quotes_are_answered_at_once_with_how_to_write_it(session: Session, line: str, column: str, reason: str):
+    args = agent_command(line)
+    assert args is not None
+    advice = "put single quotes around the JSON, and write an apostrophe in it as \\u0027"
+    assert tuple(run_todo_write(session, args)) == ("", f"{INVALID}\nAt line 1, {column}: {reason}; {advice}", 1)
+    assert session.todos == []
+
+
+def test_an_apostrophe_written_as_advised_is_taken(session: Session):
+    args = agent_command("TodoWrite '" + TEXT % "don\\u0027t" + "'")
+    assert args is not None
+    assert run_todo_write(session, args).exit_code == 0
+    assert contents(session) == ["don't"]
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))

@@ -113,16 +113,21 @@ def test_json_comes_on_standard_input_with_a_dash(folder: Path):
     assert written(folder) == ["修复重叠检测"]
 
 
+NO_NAME = "At line 1, column 2: expecting property name enclosed in double quotes"
+TWO_WORDS = (
+    "At argument 2 (x): the JSON must be one word;"
+    " put single quotes around the JSON, and write an apostrophe in it as \\u0027"
+)
 ERRORS: list[tuple[list[str], bytes, str]] = [
     ([], b"", MISSING),
     ([], b'{"todos":[]}', MISSING),
     ([""], b"", MISSING),
     (["-"], b"", MISSING),
     (["-"], b" \n", MISSING),
-    (["{"], b"", INVALID),
-    (["-"], b"{", INVALID),
-    (["-", "x"], b"{}", INVALID),
-    (['{"todos":[]}', "x"], b"", INVALID),
+    (["{"], b"", f"{INVALID}\n{NO_NAME}"),
+    (["-"], b"{", f"{INVALID}\n{NO_NAME}"),
+    (["-", "x"], b"{}", f"{INVALID}\n{TWO_WORDS}"),
+    (['{"todos":[]}', "x"], b"", f"{INVALID}\n{TWO_WORDS}"),
     (["{}"], b"", "Error: Validation failed\n- todos: Required"),
     (["[1]"], b"", "Error: Validation failed\n- (root): Expected object, received array"),
 ]
@@ -134,6 +139,17 @@ def test_errors_are_on_stderr_with_exit_code_1_and_nothing_is_written(folder: Pa
         assert files_in(folder) == []
 
     check_rows(ERRORS, check)
+
+
+def test_in_plan_mode_it_is_refused_but_still_helps(folder: Path):
+    session = headway.open(folder)
+    session.set_plan_mode(True)
+    refusal = "Error: TodoWrite is not available in plan mode and nothing was changed;"
+    assert failed(run(JSON, cwd=folder)).startswith(refusal)
+    assert run("--help", cwd=folder).code == 0
+    assert session.todos == []
+    session.set_plan_mode(False)
+    assert run(JSON, cwd=folder).out == UPDATED
 
 
 @pytest.mark.parametrize("word", ["-h", "--help"])
@@ -252,12 +268,16 @@ def test_text_is_utf8_whatever_the_locale_says(folder: Path):
     assert "received '完成'" in failed(refused)
 
 
-@pytest.mark.parametrize("data", [b'{"todos":[{"content":"\xff"}]}', b"\xff\xfe{\0}\0", b"\xc3", b"\xed\xa0\x80"])
-def test_bytes_that_are_no_utf8_are_an_error(folder: Path, data: bytes):
-    assert failed(run("-", cwd=folder, stdin=data)) == INVALID
+@pytest.mark.parametrize(
+    ("data", "byte"),
+    [(b'{"todos":[{"content":"\xff"}]}', 23), (b"\xff\xfe{\0}\0", 1), (b"\xc3", 1), (b"\xed\xa0\x80", 1)],
+)
+def test_bytes_that_are_no_utf8_are_an_error(folder: Path, data: bytes, byte: int):
+    error = f"{INVALID}\nAt byte {byte}: it is not UTF-8"
+    assert failed(run("-", cwd=folder, stdin=data)) == error
     if b"\0" not in data:
-        assert failed(run(data, cwd=folder)) == INVALID
-        assert failed(execute(SCRIPT, data, cwd=folder, env=ASCII_ONLY)) == INVALID
+        assert failed(run(data, cwd=folder)) == error
+        assert failed(execute(SCRIPT, data, cwd=folder, env=ASCII_ONLY)) == error
     assert files_in(folder) == []
 
 

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import io
 import json
 import logging
 from itertools import product
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 from tests.support.tables import check_rows
 
 import headway
 from headway import Session, Status
 from headway.contracts.router import agent_command
 from headway.contracts.shell import INVALID, MISSING, help_text, run_todo_write, run_words
-from headway.views.box import box_lines, draw
+from headway.views.box import box_lines, drawn_rows
 
 from .samples import VALIDATION, Updates, call, contents, ids, item, numbered, refused, shell
 
@@ -55,7 +53,8 @@ def test_text_that_is_no_json_is_refused_with_the_usage(session: Session):
     result = shell(session, "{todos: []}")
     assert result.stderr == (
         "Error: Invalid JSON format\n"
-        'Usage: TodoWrite \'{"todos":[{"content":"...","activeForm":"...","status":"pending"}]}\''
+        'Usage: TodoWrite \'{"todos":[{"content":"...","activeForm":"...","status":"pending"}]}\'\n'
+        "At line 1, column 2: expecting property name enclosed in double quotes"
     )
     assert (result.stdout, result.exit_code) == ("", 1)
 
@@ -107,11 +106,10 @@ def test_the_written_list_is_drawn_with_its_icons_and_colours(session: Session):
         "● Writing implementation...",
         "○ Run tests",
     ]
-    out = io.StringIO()
-    Console(file=out, force_terminal=True, color_system="standard", width=80, _environ={}).print(draw(session.todos))
-    assert "\x1b[90m✓ Analyze requirements\x1b[0m" in out.getvalue()
-    assert "\x1b[33m● Writing implementation...\x1b[0m" in out.getvalue()
-    assert "\x1b[2m○ Run tests\x1b[0m" in out.getvalue()
+    drawn = "\n".join(drawn_rows(session.todos))
+    assert "\x1b[90m✓ Analyze requirements\x1b[0m" in drawn
+    assert "\x1b[33m● Writing implementation...\x1b[0m" in drawn
+    assert "\x1b[2m○ Run tests\x1b[0m" in drawn
 
 
 # The table of contracts, row by row.
@@ -408,7 +406,9 @@ def test_a_dash_takes_the_json_from_standard_input(session: Session):
 
 @pytest.mark.parametrize("words", [['{"todos":[]}', "more"], ["-", "x"], ['{"todos":', "[]}"], ["--verbose", "{}"]])
 def test_more_than_one_word_is_not_one_word_of_json(session: Session, words: list[str]):
-    assert tuple(run_words(session, words, '{"todos":[]}')) == ("", INVALID, 1)
+    answer, error, code = run_words(session, words, '{"todos":[]}')
+    assert (answer, code) == ("", 1)
+    assert str(error).startswith(f"{INVALID}\nAt argument 2 ({words[1]}): the JSON must be one word; put single quotes")
 
 
 @pytest.mark.parametrize("word", ["-h", "--help"])

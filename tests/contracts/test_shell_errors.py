@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -106,10 +107,37 @@ def test_a_key_that_comes_twice_is_named_rather_than_guessed_at(session: Session
     assert refused(session, text) == lines
 
 
+@pytest.mark.parametrize(
+    ("text", "where"),
+    [
+        ('{"todos": [}', "At line 1, column 12: expecting value"),
+        ('{\n  "todos": [],\n}', "At line 3, column 1: expecting property name enclosed in double quotes"),
+        ('{"a": "NaN",\n"b": NaN}', "At line 2, column 6: NaN is not a JSON value"),
+        ("[1, -Infinity]", "At line 1, column 5: -Infinity is not a JSON value"),
+    ],
+)
+def test_a_third_line_says_where_it_is_no_json_and_why(session: Session, text: str, where: str):
+    assert shell(session, text).stderr == f"{INVALID}\n{where}"
+
+
+def test_text_with_nothing_to_see_in_it_is_missing() -> None:
+    def check(text: str) -> None:
+        assert refused(headway.open(memory=True), call(item(text, active=text))) == [
+            "- todos[0].content: Required",
+            "- todos[0].activeForm: Required",
+        ]
+
+    invisible = "200b 3164 115f ffa0 2800 2060 feff ad 34f 180e fe0f 3000 e0041 202e"
+    check_rows([*(chr(int(code, 16)) for code in invisible.split()), "\u200b\u3164", " \u200d\n\u2064"], check)
+    assert shell(headway.open(memory=True), call(item("\u200bन\u200d"))).exit_code == 0
+
+
 def test_what_is_no_json_is_refused_as_such() -> None:
     def check(text: str) -> None:
         session = headway.open(memory=True)
-        assert tuple(shell(session, text)) == ("", INVALID, 1)
+        answer, error, code = shell(session, text)
+        assert (answer, code) == ("", 1)
+        assert re.fullmatch(rf"{re.escape(INVALID)}\nAt line \d+, column \d+: \S.*", str(error))
 
     check_rows(
         [
@@ -262,6 +290,6 @@ def test_any_text_after_the_name_gets_one_of_the_documented_answers(args: str):
     result = run_todo_write(session, args)
     if result.exit_code:
         assert result.stdout == ""
-        assert result.stderr in (MISSING, INVALID) or result.stderr.startswith(VALIDATION)
+        assert result.stderr == MISSING or result.stderr.startswith((f"{INVALID}\nAt ", VALIDATION))
     else:
         assert result.stderr == ""

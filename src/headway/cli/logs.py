@@ -1,9 +1,10 @@
-"""What goes wrong inside a tool is logged; on a screen it would stand in the middle of something else."""
+"""What would stand in the middle of a drawn screen: logs, and warnings about settings."""
 
 from __future__ import annotations
 
 import logging
 
+from headway.contracts.limits import report_unusable
 from headway.core.text import neutral_lines
 
 
@@ -13,7 +14,8 @@ class _Safe(logging.Formatter):
 
 
 def keep_logs_off_the_screen(*, debug: bool) -> None:
-    """Logs and warnings are written to standard error with `--debug`, neutralised, and else to nowhere."""
+    """Write logs and warnings to standard error with `--debug`, neutralised, and else nowhere."""
+    report_unusable()
     logging.captureWarnings(True)
     handler: logging.Handler = logging.NullHandler()
     if debug:

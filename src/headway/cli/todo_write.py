@@ -34,8 +34,8 @@ def main() -> None:
 def run(words: list[str]) -> int:
     try:
         result = _result(words)
-    except UnicodeDecodeError:
-        result = ShellResult("", INVALID, 1)
+    except UnicodeDecodeError as error:
+        result = ShellResult("", f"{INVALID}\nAt byte {error.start + 1}: it is not UTF-8", 1)
     except (HeadwayError, OSError) as error:
         result = ShellResult("", f"Error: {error}", 1)
     _print(sys.stdout, result.stdout)

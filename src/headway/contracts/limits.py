@@ -20,6 +20,12 @@ def max_chars() -> int:
     return _positive("TODO_MAX_CONTENT_LENGTH", MAX_CHARS)
 
 
+def report_unusable() -> None:
+    """Say now what is wrong with these settings, for those who are about to draw on the terminal."""
+    max_items()
+    max_chars()
+
+
 def log_in_english() -> bool:
     return os.environ.get("TODO_LOG_LANG", "").strip().lower().startswith("en")
 

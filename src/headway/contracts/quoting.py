@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from headway.core.json_text import BadJson, read_json
 from headway.core.value import Value
 
 _OPERATORS = frozenset("|&;<>()\n")
 _ESCAPABLE = frozenset('$`"\\')
 _PATTERNS = frozenset("*?[{")
+IN_QUOTES = "put single quotes around the JSON, and write an apostrophe in it as \\u0027"
+_JOINED = frozenset(["", "\\", "'", '"', "$", "`"])
+"""What follows a closing quote where a shell is meant to join the parts of a word."""
 
 
 class Words(Value):
@@ -58,6 +62,57 @@ def split_words(line: str) -> Words:
         if len(words) == 1:
             first_end = at
     return Words(words, needs_shell, patterns, first_end)
+
+
+def quote_fault(args: str) -> tuple[int, str] | None:
+    """Return where and why the quotes around JSON are broken; None where they are not, or only a shell can tell."""
+    opened = _open_quote(args)
+    quote = args[:1]
+    if quote in ("'", '"'):
+        text, end, odd = _quoted(args)
+        is_cut = is_bare_json(text) and not odd and args[end : end + 1] not in _JOINED and not _is_json(text)
+        if is_cut and (opened is not None or args.endswith((f"}}{quote}", f"]{quote}"))):
+            if quote == '"':
+                return end - 1, f"this quote ends the word; {IN_QUOTES}"
+            return end - 1, f"this apostrophe ends the word; {IN_QUOTES}"
+    return None if opened is None else (opened, f"the quote that begins here is never closed; {IN_QUOTES}")
+
+
+def _open_quote(text: str) -> int | None:
+    """Where a quote begins that nothing closes. None also where only a shell can tell: expansions, here-documents."""
+    at, start, quote = 0, 0, ""
+    while at < len(text):
+        char = text[at]
+        if quote and char == quote:
+            quote = ""
+        elif quote == "'":
+            pass
+        elif char == "\\":
+            at += 1
+        elif char in "$`" or (
+            not quote and (text.startswith("<<", at) or (char == "#" and text[at - 1 : at].isspace()))
+        ):
+            return None
+        elif not quote and char in ("'", '"'):
+            quote, start = char, at
+        at += 1
+    return start if quote else None
+
+
+def _quoted(args: str) -> tuple[str, int, bool]:
+    """The text in the quotes that it begins with, where they end, and whether it expands anything or is left open."""
+    if args.startswith('"'):
+        return _double_quoted(args, 1)
+    end = args.find("'", 1)
+    return (args[1:end], end + 1, False) if end > 0 else (args[1:], len(args), True)
+
+
+def _is_json(text: str) -> bool:
+    try:
+        read_json(text)
+    except BadJson:
+        return False
+    return True
 
 
 def _word(line: str, at: int) -> tuple[str, int, bool, bool]:

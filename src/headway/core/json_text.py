@@ -14,7 +14,13 @@ if TYPE_CHECKING:
 
 
 class BadJson(Exception):
-    """The text is not JSON; the message says why, to go into a sentence."""
+    """The text is not JSON; the message says why and where, to go into a sentence."""
+
+    def __init__(self, reason: str, line: int = 1, column: int = 1, *, where: bool = True) -> None:
+        super().__init__(f"{reason} at line {line}, column {column}" if where else reason)
+        self.reason = reason
+        self.line = line
+        self.column = column
 
 
 def read_json(text: str) -> object:
@@ -23,11 +29,15 @@ def read_json(text: str) -> object:
         return _decoded(text if text.isascii() else storable(text.removeprefix("\ufeff")))
     except json.JSONDecodeError as error:
         said = error.msg.removesuffix(" at")
-        raise BadJson(f"{said[:1].lower()}{said[1:]} at line {error.lineno}, column {error.colno}") from None
+        raise BadJson(f"{said[:1].lower()}{said[1:]}", error.lineno, error.colno) from None
+    except _Constant as found:
+        name = str(found)
+        line, column = _position(text, name)
+        raise BadJson(f"{name} is not a JSON value", line, column) from None
     except RecursionError:
-        raise BadJson("it is nested too deeply") from None
+        raise BadJson("it is nested too deeply", where=False) from None
     except ValueError:
-        raise BadJson("it has a number with too many digits") from None
+        raise BadJson("it has a number with too many digits", where=False) from None
 
 
 def look_at_json(text: str) -> object:
@@ -46,8 +56,25 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return odd
 
 
+class _Constant(Exception):
+    """NaN and its like, which Python's decoder would take."""
+
+
 def _refuse_constant(name: str) -> NoReturn:
-    raise BadJson(f"{name} is no JSON value")
+    raise _Constant(name)
+
+
+def _position(text: str, word: str) -> tuple[int, int]:
+    """Return the line and column of the first such word that is not within a string."""
+    import re
+
+    pieces = re.finditer(rf'"(?:[^"\\]|\\.)*"|{re.escape(word)}', text, re.DOTALL)
+    return line_and_column(text, next((piece.start() for piece in pieces if piece[0] == word), 0))
+
+
+def line_and_column(text: str, at: int) -> tuple[int, int]:
+    """Return where a character stands in a text, both counted from 1."""
+    return text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
 
 
 _decoder = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_refuse_constant)
