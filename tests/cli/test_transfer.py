@@ -127,3 +127,18 @@ def test_export_never_replaces_what_is_not_a_file(headway: Headway, full: list[a
 def test_a_list_as_printed_can_be_imported(headway: Headway, full: list[api.Todo]) -> None:
     printed = headway("todos", "list", "--json").stdout
     assert data(headway("todos", "import", "-", "--json", stdin=printed))["changed"] is False
+
+
+def test_a_list_as_json_has_the_names_of_the_export_and_those_it_had_and_can_be_imported(
+    headway: Headway, full: list[api.Todo]
+) -> None:
+    listed = headway("todos", "list", "--json").stdout
+    exported = data(headway("todos", "export", "--format", "json"))["todos"]
+    for item, record in zip(json.loads(listed)["todos"], exported, strict=True):
+        assert {name: item[name] for name in record} == record
+        assert (item["content"], item["depends_on"]) == (record["description"], record["dependencies"])
+    headway("todos", "clear")
+    Path("list.json").write_text(listed, encoding="utf-8")
+    headway("todos", "import", "list.json")
+    again = data(headway("todos", "export", "--format", "json"))["todos"]
+    assert again == exported

@@ -9,7 +9,13 @@ from headway.core.codec import todo_dict
 from headway.core.model import MAIN_AGENT, Todo, counts
 from headway.core.session import Session, Written
 from headway.core.text import shown, some
+from headway.views.export import todo_record
 from headway.views.listing import counts_line
+
+
+def todo_json(todo: Todo) -> dict[str, object]:
+    """The item for programs: under the export's names, and for now under those that `--json` had before as well."""
+    return {**todo_record(todo), **todo_dict(todo)}
 
 
 def list_record(session: Session) -> dict[str, object]:
@@ -23,21 +29,21 @@ def list_record(session: Session) -> dict[str, object]:
         "title": todo_list.title,
         "summary": todo_list.summary,
         "updated_at": todo_list.updated_at,
-        "todos": [todo_dict(todo) for todo in items],
+        "todos": [todo_json(todo) for todo in items],
         "statistics": statistics,
     }
 
 
 def print_todo(chosen: Chosen, session: Session, todo: Todo, line: str) -> None:
     if chosen.json:
-        print_json({"session": session.name, "version": session.version, "todo": todo_dict(todo)})
+        print_json({"session": session.name, "version": session.version, "todo": todo_json(todo)})
     else:
         click.echo(f"{line}\n{counts_line(session.todos)}")
 
 
 def print_written(chosen: Chosen, session: Session, written: Written, line: str) -> None:
     if chosen.json:
-        dropped = [todo_dict(todo) for todo in written.dropped]
+        dropped = [todo_json(todo) for todo in written.dropped]
         detached = [{"id": item, "depends_on": needed} for item, needed in written.detached]
         print_json({**list_record(session), "changed": written.changed, "dropped": dropped, "detached": detached})
         return

@@ -8,12 +8,12 @@ import click
 
 from headway.cli.execute import execute_all, execute_one
 from headway.cli.options import Chosen, HelpfulGroup, StatusType, common, complete_ids, print_json
-from headway.cli.output import list_record, named, print_open_elsewhere, print_todo, print_written, quoted
+from headway.cli.output import list_record, named, print_open_elsewhere, print_todo, print_written, quoted, todo_json
 from headway.cli.rollback import diff_item, rollback
 from headway.cli.transfer import export_todos, import_todos
 from headway.cli.verify import actor_of_check, remember_typed_check
 from headway.cli.verify import verify as verify_todos
-from headway.core.codec import event_dict, todo_dict
+from headway.core.codec import event_dict
 from headway.core.model import Priority, Status
 from headway.core.session import Session
 from headway.core.text import shown
@@ -71,8 +71,8 @@ def next_todos(chosen: Chosen) -> None:
     session = chosen.open()
     ready, waiting = session.next_todos()
     if chosen.json:
-        reasons = [{"todo": todo_dict(entry.todo), "reason": entry.reason} for entry in waiting]
-        print_json({"ready": [todo_dict(todo) for todo in ready], "waiting": reasons})
+        reasons = [{"todo": todo_json(entry.todo), "reason": entry.reason} for entry in waiting]
+        print_json({"ready": [todo_json(todo) for todo in ready], "waiting": reasons})
         return
     click.echo("\n".join(next_lines(ready, waiting)))
     if not ready and not waiting:

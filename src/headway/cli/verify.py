@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from headway.cli.options import Chosen, common, complete_ids, print_json
-from headway.core.codec import todo_dict
+from headway.cli.output import todo_json
 from headway.core.errors import HeadwayError
 from headway.core.model import MODEL
 from headway.core.text import neutral_lines, shown
@@ -57,7 +57,7 @@ def verify(chosen: Chosen, todo_id: str | None) -> None:
     _ask_about_unknown(chosen, [todo for todo in todos if todo is not None])
     done = [verify_todo(session, todo.id if todo else str(todo_id), project=chosen.folder()) for todo in todos]
     if chosen.json:
-        print_json([{**todo_dict(todo), "passed": _passed(todo)} for todo in done])
+        print_json([{**todo_json(todo), "passed": _passed(todo)} for todo in done])
     else:
         for todo in done:
             click.echo("\n".join(_lines(todo)))

@@ -50,12 +50,13 @@ def to_json_export(todos: Sequence[Todo], plan: Plan | None, generated_at: str) 
         "version": VERSION,
         "generatedAt": generated_at,
         "sourcePlan": plan_record(plan) if plan else None,
-        "todos": [_record(todo) for todo in todos],
+        "todos": [todo_record(todo) for todo in todos],
         "statistics": statistics,
     }
 
 
-def _record(todo: Todo) -> dict[str, object]:
+def todo_record(todo: Todo) -> dict[str, object]:
+    """The item under the names of the export."""
     record: dict[str, object] = {}
     for wire, name in COLUMNS.items():
         value = getattr(todo, name)
@@ -72,7 +73,7 @@ def to_csv(todos: Sequence[Todo]) -> str:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
     for todo in todos:
-        writer.writerow([_cell(value) for value in _record(todo).values()])
+        writer.writerow([_cell(value) for value in todo_record(todo).values()])
     return out.getvalue()
 
 
@@ -110,7 +111,7 @@ def from_json_export(data: object) -> list[dict[str, object]]:
         faults.extend(f"{shown(key)}: Duplicate field" for key in data.repeated)
     raw = _raw_items(data)
     items: list[dict[str, object]] = []
-    for index, entry in enumerate(raw):
+    for index, entry in enumerate(map(_with_names_once, raw)):
         path = f"todos[{index}]"
         found = len(faults)
         item = {**dict.fromkeys(_IMPORTED), "status": "pending", **check_item(entry, FULL, path, faults)}
@@ -120,6 +121,16 @@ def from_json_export(data: object) -> list[dict[str, object]]:
     if faults:
         raise InvalidTodos(faults)
     return items
+
+
+def _with_names_once(entry: object) -> object:
+    """The item without the fields that `todos list --json` has under another name as well."""
+    if not is_object(entry) or isinstance(entry, DuplicateKeys):
+        return entry
+    twice = {
+        name for wire, name in COLUMNS.items() if wire != name and wire in entry and entry.get(name) == entry[wire]
+    }
+    return {name: value for name, value in entry.items() if name not in twice}
 
 
 def _raw_items(data: object) -> Sequence[object]:
