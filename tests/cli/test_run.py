@@ -276,7 +276,7 @@ def test_a_killed_run_leaves_nothing_in_progress_and_can_be_continued(project: P
     assert "○ t1: Run it (interrupted)" in listed and "in_progress" not in listed
     done = run("run", "--continue", "--model", script("Going on.", "Yes.", "Yes.", match="Fix it"))
     assert (done.code, done.err) == (0, "")
-    assert done.out.startswith("┌─ Tasks") and "Going on." in done.out
+    assert done.out.startswith("Going on.") and "│ ○ Run it " in done.out
 
 
 def test_two_runs_on_one_session_are_refused_with_the_name_of_the_other(project: Path) -> None:
@@ -582,7 +582,7 @@ def test_the_list_is_shown_as_it_was_when_the_run_began_though_that_is_heard_of_
 
     Foreground[object](session, heard=late).run(work, RunView)
     printed = capsys.readouterr().out
-    assert printed.index("Let me see.") < printed.index("┌─ Tasks")
+    assert printed.index("Let me see.") < printed.index(" Run")  # of changes that wait together, the last is told
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

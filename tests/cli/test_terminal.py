@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
-from tests.support.terminal import Terminal, one_box
+from tests.support.terminal import Terminal, boxes, one_box
 
 import headway as api
 
@@ -52,13 +54,25 @@ def test_watch_shows_that_its_session_was_deleted(two_items: api.Session) -> Non
     assert terminal.end() == 0
 
 
-@pytest.mark.parametrize("env", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
-def test_without_colour_the_box_is_plain_text(two_items: api.Session, env: dict[str, str]) -> None:
-    terminal = Terminal("watch", env=env)
+def test_without_colour_the_box_is_redrawn_in_place(two_items: api.Session) -> None:
+    terminal = Terminal("watch", env={"NO_COLOR": "1"})
     terminal.until(lambda shown: "● First 第一..." in shown)
-    assert "\x1b" not in terminal.raw
+    two_items.update("t1", status="completed")
+    terminal.until(lambda shown: "✓ First 第一" in shown and one_box(shown, rows=4) and shown.count("Second") == 1)
+    assert not re.search(r"\x1b\[[\d;]*m", terminal.raw)
     terminal.send(CTRL_C)
     assert terminal.end() == 0
+
+
+def test_where_nothing_can_be_redrawn_changes_are_lines(two_items: api.Session) -> None:
+    terminal = Terminal("watch", env={"TERM": "dumb"})
+    terminal.until(lambda shown: "● First 第一..." in shown)
+    two_items.update("t1", status="completed")
+    terminal.until(lambda shown: "┘\n✓ First 第一" in shown)
+    terminal.send(CTRL_C)
+    assert terminal.end() == 0
+    assert "\x1b" not in terminal.raw
+    assert [len(box) for box in boxes(terminal.shown)] == [4, 4]
 
 
 def test_without_unicode_the_box_is_ascii(two_items: api.Session) -> None:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import io
 from itertools import product
 
+import pyte
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
-from rich.console import Console
 from tests.support.counts import some
 from tests.support.tables import check_rows
 
 from headway.core.model import Status, Todo
-from headway.views.box import box_lines, draw
+from headway.views.box import box_lines, changed_rows, drawn_rows, row_texts
 
 from .samples import HOSTILE, STATUSES, hostile_text, todo, todos
 
@@ -196,14 +195,16 @@ def test_every_line_of_any_box_is_equally_wide_and_within_the_terminal(
     assert len(widths(lines)) == 1
     assert widths(lines).pop() <= width
     assert height is None or len(lines) <= height
-    assert draw(listed, width=width, ascii=ascii, height=height).plain == "\n".join(lines)
+    drawn = on_terminal(drawn_rows(listed, width=width, ascii=ascii, height=height), widths(lines).pop())
+    assert drawn == [line[0] + line[-1] for line in lines]
 
 
-def rendered(status: Status) -> str:
-    out = io.StringIO()
-    console = Console(file=out, force_terminal=True, color_system="standard", width=80, _environ={})
-    console.print(draw([todo(1, "Words", status)]))
-    return out.getvalue()
+def on_terminal(rows: list[str], width: int) -> list[str]:
+    """The borders of rows that a terminal draws without wrapping them."""
+    screen = pyte.Screen(width + 20, len(rows))
+    pyte.Stream(screen).feed("\x1b[?7l" + "\r\n".join(rows))
+    assert all(screen.buffer[y][x].data == " " for y in range(len(rows)) for x in range(width, width + 20))
+    return [screen.buffer[y][0].data + screen.buffer[y][width - 1].data for y in range(len(rows))]
 
 
 @pytest.mark.parametrize(
@@ -217,14 +218,22 @@ def rendered(status: Status) -> str:
     ],
 )
 def test_each_status_is_drawn_in_its_style(status: Status, code: str):
-    assert code in rendered(status)
+    listed = [todo(1, "Words", status)]
+    assert code in drawn_rows(listed)[1]
+    assert "m" not in drawn_rows(listed, colour=False)[1].replace("Words", "")
 
 
-def test_markup_in_a_title_is_drawn_as_text():
-    assert "[red]Words[/red] :smile:" in draw(todos("[red]Words[/red] :smile:")).plain
+def test_borders_are_placed_by_column_whatever_stands_before_them():
+    for row in drawn_rows(todos("क्षि", "👩🏿‍🚀", "plain"), width=80):
+        assert row.endswith(("\x1b[55G\x1b[K│", "\x1b[55G\x1b[K┐", "\x1b[55G\x1b[K┘"))
 
 
 def test_an_empty_box_is_drawn_dim():
-    out = io.StringIO()
-    Console(file=out, force_terminal=True, color_system="standard", width=80, _environ={}).print(draw([]))
-    assert "\x1b[2mNo tasks yet\x1b[0m" in out.getvalue()
+    assert "\x1b[2mNo tasks yet\x1b[0m" in drawn_rows([])[1]
+
+
+def test_the_rows_that_changed_are_the_new_ones_and_those_that_look_different():
+    before = [todo(1, "One"), todo(2, "Two"), todo(3, "Three\x1b[2J")]
+    now = [before[2], todo(1, "One", Status.IN_PROGRESS), todo(4, "Four"), before[1]]
+    assert changed_rows(row_texts(before), row_texts(now)) == ["● One...", "○ Four"]
+    assert changed_rows({}, row_texts(before)) == ["○ One", "○ Two", "○ Three␛[2J"]

@@ -248,7 +248,7 @@ def test_what_was_removed_not_merged_or_left_is_named_file_by_file_however_much_
         "not merged (ignored, copied or linked): .env",
         "changed meanwhile, not by its file tools: mine.txt, a␛[31m",
         "Its commits came back as uncommitted changes.",
-        "Its files are kept until the next attempt: .headway/worktrees/1-2-3",
+        "Its files stay until the next attempt: .headway/worktrees/1-2-3",
     ]
 
 

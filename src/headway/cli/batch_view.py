@@ -6,7 +6,7 @@ from headway.cli.live import LiveBox
 from headway.cli.run_view import RunView
 from headway.core.batch_events import BatchStarted
 from headway.core.events import Event
-from headway.core.model import MAIN_AGENT
+from headway.core.model import EXECUTOR, MAIN_AGENT, Todo
 from headway.core.run_events import ApprovalAsked, RunStarted
 from headway.views.executing import Executing
 
@@ -15,6 +15,12 @@ class BatchView(RunView):
     def __init__(self, box: LiveBox, agent: str = MAIN_AGENT) -> None:
         super().__init__(box, agent)
         self._executing = Executing()
+
+    def _show_list(self, event: Event, todos: list[Todo]) -> None:
+        if event.actor == EXECUTOR:  # what it does to the list has lines of its own
+            self._box.show_quietly(todos)
+        else:
+            super()._show_list(event, todos)
 
     def _show(self, event: Event) -> None:
         for mark, what, why in self._executing.heard(event):

@@ -85,7 +85,7 @@ class Foreground(Generic[T]):
 
             def tell(event: Event) -> None:
                 if event.type == "RunStarted" and event.agent == self._session.agent_id and todos:
-                    box.show(todos)
+                    box.show_quietly(todos)
                 view.heard(event)
                 if ask is not None:
                     ask.note_shown(event)

@@ -1,4 +1,4 @@
-"""The task box on a terminal: redrawn in place; plain text, printed anew on each change, where that cannot be done."""
+"""The task box on a terminal, redrawn in place; a line per change where that cannot be done."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ import shutil
 import sys
 from contextlib import suppress
 from types import TracebackType
-from typing import TYPE_CHECKING, Self, TextIO
+from typing import Self, TextIO
 
 from headway.core.model import Todo
-from headway.views.box import box_lines, draw
-from headway.views.terminal import fitted
+from headway.views.box import box_lines, changed_rows, drawn_rows, row_texts
+from headway.views.terminal import ERASE, fitted, styled
 
-if TYPE_CHECKING:
-    from rich.live import Live
-    from rich.text import Text
+_NO_WRAP, _WRAP = "\x1b[?7l", "\x1b[?7h"
+_HIDE_CURSOR, _SHOW_CURSOR = "\x1b[?25l", "\x1b[?25h"
+_ENTER_SCREEN, _LEAVE_SCREEN = "\x1b[?1049h", "\x1b[?1049l"
+_HOME, _ERASE_BELOW = "\x1b[H", "\x1b[J"
 
 
 def has_unicode(stream: TextIO) -> bool:
@@ -28,7 +29,53 @@ def has_unicode(stream: TextIO) -> bool:
 
 
 def is_plain(stream: TextIO) -> bool:
-    return not stream.isatty() or bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM", "dumb") == "dumb"
+    """Whether nothing can be redrawn there."""
+    return not stream.isatty() or os.environ.get("TERM", "dumb") == "dumb"
+
+
+class _Rows:
+    """The last rows of what was printed, redrawn in place.
+
+    The terminal does not wrap lines while they are drawn, so that however wide it draws a row, it stays one.
+    """
+
+    def __init__(self, stream: TextIO, *, screen: bool) -> None:
+        self._stream = stream
+        self._screen = screen
+        self._drawn: list[str] = []
+
+    def begin(self) -> None:
+        self._write((_ENTER_SCREEN if self._screen else "") + _HIDE_CURSOR)
+
+    def draw(self, rows: list[str]) -> None:
+        self._write(self._start() + self._redrawn(rows))
+
+    def print_above(self, text: str) -> None:
+        """Print text for good, each line as many rows as it takes."""
+        self._write(f"{self._start()}{_ERASE_BELOW}{text}" + self._redrawn(self._drawn))
+
+    def end(self, *, leave: bool) -> None:
+        """Give the terminal back, below the rows or without them."""
+        after = "\r\n" if leave and self._drawn else "" if leave else self._start() + _ERASE_BELOW
+        if self._screen:
+            after = _LEAVE_SCREEN
+        self._drawn = []
+        self._write(after + _SHOW_CURSOR)
+
+    def _start(self) -> str:
+        """What brings the cursor to where the rows begin."""
+        if self._screen:
+            return _HOME
+        return f"\r\x1b[{len(self._drawn) - 1}A" if len(self._drawn) > 1 else "\r"
+
+    def _redrawn(self, rows: list[str]) -> str:
+        erase = _ERASE_BELOW if len(rows) < len(self._drawn) else ""
+        self._drawn = rows
+        return erase + _NO_WRAP + "\n".join(rows) + _WRAP
+
+    def _write(self, text: str) -> None:
+        self._stream.write(text)
+        self._stream.flush()
 
 
 class LiveBox:
@@ -44,25 +91,22 @@ class LiveBox:
         self._silent = silent
         self._drawn: tuple[list[Todo], os.terminal_size] | None = None
         self._ascii = not has_unicode(self._stream)
-        self._live: Live | None = None
-        self._shown: list[str] | None = None
+        self._colour = not os.environ.get("NO_COLOR")
+        self._rows: _Rows | None = None
+        self._printed: dict[str, str] = {}
+        """Of a list that cannot be redrawn: id → how the item was printed last."""
+        self._boxed: list[str] = []
+        """Of such a list, the last box that was printed."""
         self._notes: list[str] = []
         self._head = ""
         self._todos: list[Todo] = []
 
     def __enter__(self) -> Self:
         if not is_plain(self._stream):
-            self._begin()
+            self._rows = _Rows(self._stream, screen=self._screen)
+            self._set_echo(False)
+            self._rows.begin()
         return self
-
-    def _begin(self) -> None:
-        from rich.console import Console
-        from rich.live import Live
-
-        console = Console(file=self._stream)
-        self._live = Live(console=console, auto_refresh=False, vertical_overflow="crop", screen=self._screen)
-        self._set_echo(False)
-        self._live.__enter__()
 
     @property
     def width(self) -> int | None:
@@ -85,23 +129,39 @@ class LiveBox:
                 modes[3] = modes[3] | termios.ECHO if on else modes[3] & ~termios.ECHO
                 termios.tcsetattr(sys.stdin.fileno(), termios.TCSANOW, modes)
 
+    def show_quietly(self, todos: list[Todo]) -> None:
+        """Show the list, but where nothing can be redrawn print no line for what changed."""
+        if self._rows is None and not self._screen:
+            self._todos = todos
+            self._printed = row_texts(todos, ascii=self._ascii)
+        else:
+            self.show(todos)
+
     def show(self, todos: list[Todo]) -> None:
         size = self._size()
         self._todos = todos
-        if self._live is not None:
+        if self._rows is not None:
             if (todos, size) != self._drawn:
                 self._drawn = (todos, size)
                 self._draw(size)
             return
-        lines = box_lines(todos, width=size.columns, ascii=self._ascii)
-        if lines != self._shown:
-            self._shown = lines
-            self._stream.write("\n".join(lines) + "\n")
-            self._stream.flush()
+        rows = row_texts(todos, ascii=self._ascii)
+        if self._screen and not self._boxed:
+            self._print_box()
+        else:
+            for row in changed_rows(self._printed, rows):
+                self.say(row)
+        self._printed = rows
+
+    def _print_box(self) -> None:
+        lines = box_lines(self._todos, width=self._size().columns, ascii=self._ascii)
+        if lines != self._boxed:
+            self._boxed = lines
+            self.say("\n".join(lines))
 
     def show_head(self, line: str) -> None:
         """Show a line above the box as long as it holds; printed anew where nothing can be drawn in place."""
-        if self._live is not None:
+        if self._rows is not None:
             self.note(line)
         elif line != self._head and line:
             self.say(line)
@@ -113,25 +173,21 @@ class LiveBox:
 
     def notes(self, lines: list[str]) -> None:
         """The same for several lines."""
-        if self._live is not None and lines != self._notes:
+        if self._rows is not None and lines != self._notes:
             self._notes = lines
             self._draw(self._size())
 
     def _draw(self, size: os.terminal_size) -> None:
-        from rich.console import Group
-        from rich.text import Text
-
-        assert self._live is not None
-        self._live.console.size = (size.columns, size.lines)
+        assert self._rows is not None
         most = max(size.lines // 3, 1)
-        note = [Text(fitted(line, size.columns - 1, ascii=self._ascii), "dim") for line in self._notes[:most]]
-        box = [self._box(self._todos, size)] if self._todos or self._screen or self._drawn else []
-        self._live.update(Group(*note, *box), refresh=True)
+        dim = "2" if self._colour else ""
+        notes = [styled(fitted(line, size.columns - 1, ascii=self._ascii), dim) for line in self._notes[:most]]
+        box = self._box(self._todos, size) if self._todos or self._screen or self._drawn else []
+        self._rows.draw([*(f"{note}{ERASE}" for note in notes), *box][: size.lines])
 
-    def _box(self, todos: list[Todo], size: os.terminal_size) -> Text:
-        return draw(
-            todos, width=size.columns, ascii=self._ascii, height=max(size.lines - 1 - max(len(self._notes), 1), 3)
-        )
+    def _box(self, todos: list[Todo], size: os.terminal_size) -> list[str]:
+        height = max(size.lines - 1 - max(len(self._notes), 1), 3)
+        return drawn_rows(todos, width=size.columns, ascii=self._ascii, height=height, colour=self._colour)
 
     def _size(self) -> os.terminal_size:
         """The size of the terminal as it is now, whatever the environment says."""
@@ -143,20 +199,20 @@ class LiveBox:
 
     def hide(self) -> None:
         """Takes the box away, so that the terminal is free."""
-        if self._live is not None:
-            self._live.transient = True  # nothing of it stays behind
-            self._live.stop()
+        if self._rows is not None:
+            self._rows.end(leave=False)
             self._set_echo(True)
 
     def unhide(self) -> None:
-        if self._live is not None:
-            self._begin()  # a new one: the old one would move up over what was printed meanwhile
+        if self._rows is not None:
+            self._set_echo(False)
+            self._rows.begin()
             self._draw(self._size())
 
     def say(self, line: str) -> None:
         """Prints a line above the box."""
-        if self._live is not None:
-            self._live.console.print(line, markup=False, highlight=False, emoji=False)
+        if self._rows is not None:
+            self._rows.print_above(_wrapped(line, self._size().columns))
         else:
             self._stream.write(line + "\n")
             self._stream.flush()
@@ -164,8 +220,22 @@ class LiveBox:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._live is not None:
-            self._live.__exit__(kind, error, trace)
+        if self._rows is not None:
+            self._rows.end(leave=True)
             self._set_echo(True)
             if self._screen and self._drawn is not None:
-                self._live.console.print(self._box(*self._drawn))
+                rows = self._box(*self._drawn)
+                self._stream.write(_NO_WRAP + "\n".join(rows) + _WRAP + "\n")
+        elif self._todos:
+            self._print_box()
+
+
+def _wrapped(text: str, columns: int) -> str:
+    """The text broken into lines between words, which the terminal breaks further where it draws them wider."""
+    from io import StringIO
+
+    from rich.console import Console
+
+    out = StringIO()
+    Console(file=out, width=columns, color_system=None).print(text, markup=False, highlight=False, emoji=False)
+    return out.getvalue()

@@ -12,7 +12,7 @@ from typing import Any
 
 from headway.cli.live import LiveBox
 from headway.core.events import TODO_LIST_UPDATED, Event
-from headway.core.model import MAIN_AGENT
+from headway.core.model import MAIN_AGENT, Todo
 from headway.core.run_events import (
     ApprovalAnswered,
     ApprovalAsked,
@@ -106,7 +106,10 @@ class RunView:
                 self._say("⊘", "no", shown(data.reason, 200))
             case _:
                 if event.type == TODO_LIST_UPDATED and event.todos is not None and event.agent == self._agent:
-                    self._box.show(list(event.todos))
+                    self._show_list(event, list(event.todos))
+
+    def _show_list(self, event: Event, todos: list[Todo]) -> None:
+        self._box.show(todos)
 
     def _finished(self, data: ToolFinished) -> None:
         self._say(*outcome(data, self._running.pop(data.call_id, data.tool)))

@@ -95,7 +95,8 @@ class Pen:
             lines.append(f"    {line}\n", style)
         return self.drawn(lines, width).rstrip("\n")
 
-    def box(self, todos: Sequence[Todo], width: int, height: int) -> str:
-        from headway.views.box import draw
+    def box(self, todos: Sequence[Todo], width: int, height: int) -> list[str]:
+        """Its rows, for a terminal that does not wrap lines meanwhile."""
+        from headway.views.box import drawn_rows
 
-        return self.drawn(draw(todos, width=width, ascii=self.ascii, height=height), width)
+        return drawn_rows(todos, width=width, ascii=self.ascii, height=height, colour=self.colour)

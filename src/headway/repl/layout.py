@@ -1,17 +1,22 @@
 """The lower part of the screen, from top to bottom: what goes on, the list, what waits, the input, its completions, and
-one line about the session."""
+one line about the session.
+
+prompt_toolkit writes only the cells that changed, where it takes them to be. Rows that terminals may draw wider or
+narrower than that are therefore given to it as one escape sequence each, which draws the row as a whole (`PlacedRows`).
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from prompt_toolkit.filters import Condition
-from prompt_toolkit.formatted_text import ANSI, StyleAndTextTuples, to_formatted_text
+from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.layout import ConditionalContainer, Dimension, HSplit, Layout, Window
 from prompt_toolkit.layout.controls import BufferControl, FormattedTextControl
 from prompt_toolkit.layout.processors import BeforeInput
 
 from headway.core.model import FINISHED
+from headway.repl.placed_rows import PlacedRows
 from headway.views.terminal import cells, fitted, visible
 
 if TYPE_CHECKING:
@@ -53,8 +58,12 @@ def _part(lines: Callable[[], StyleAndTextTuples], holds: Callable[[], bool] | N
 class _Below:
     def __init__(self, screen: TerminalScreen) -> None:
         self._screen = screen
-        self._boxed: tuple[tuple[list[Todo], int, int], StyleAndTextTuples] | None = None
+        self._boxed: tuple[tuple[list[Todo], int, int], list[str]] | None = None
         """The box that was drawn last, and of what."""
+        self._placed = PlacedRows(colour=screen.pen.colour)
+
+    def _row(self, style: str, text: str) -> StyleAndTextTuples:
+        return self._placed.row(style, self._screen.pen.plain(text), self._screen.size[0])
 
     def prompt(self) -> StyleAndTextTuples:
         if self._screen.question is not None:
@@ -71,19 +80,18 @@ class _Below:
         found: StyleAndTextTuples = []
         room = max(screen.size[1] // 3, 2)
         for line in _wrapped(transcript.rest, columns - 1)[-room:]:
-            found.append(("", screen.pen.plain(line) + "\n"))
+            found += self._row("", line)
         for what in transcript.executing.doing()[:room] if transcript.executing.side_by_side else ():
-            found.append(("fg:ansiyellow", screen.pen.plain(fitted(f"● {what}", columns - 1)) + "\n"))
+            found += self._row("fg:ansiyellow", fitted(f"● {what}", columns - 1))
         for what, since in [*transcript.running.values()][:4]:
-            line = fitted(f"● {what}{screen.elapsed(since)}", columns - 1)
-            found.append(("fg:ansiyellow", screen.pen.plain(line) + "\n"))
+            found += self._row("fg:ansiyellow", fitted(f"● {what}{screen.elapsed(since)}", columns - 1))
         if transcript.output and transcript.running:
-            found.append(("fg:ansibrightblack", screen.pen.plain(fitted(f"  {transcript.output}", columns - 1)) + "\n"))
+            found += self._row("fg:ansibrightblack", fitted(f"  {transcript.output}", columns - 1))
         if screen.pause and not transcript.running:
-            found.append(("fg:ansiyellow", screen.pen.plain(fitted(f"⏸ {screen.pause}", columns - 1)) + "\n"))
+            found += self._row("fg:ansiyellow", fitted(f"⏸ {screen.pause}", columns - 1))
         elif transcript.doing and screen.work.is_running and not transcript.running:
             doing = f"{transcript.doing} …{screen.elapsed(transcript.since)}"
-            found.append(("fg:ansibrightblack", screen.pen.plain(fitted(doing, columns - 1)) + "\n"))
+            found += self._row("fg:ansibrightblack", fitted(doing, columns - 1))
         return _without_last_break(found)
 
     def box(self) -> StyleAndTextTuples:
@@ -93,16 +101,20 @@ class _Below:
         height = max(min(len(self._screen.todos) + 2, rows // 2, rows - taken - 2), _LEAST_BOX)
         wanted = (self._screen.todos, columns, height)
         if self._boxed is None or self._boxed[0] != wanted:
-            drawn = self._screen.pen.box(self._screen.todos, columns - 1, height)
-            self._boxed = (wanted, to_formatted_text(ANSI(drawn)))
-        return self._boxed[1]
+            self._boxed = (wanted, self._screen.pen.box(self._screen.todos, columns - 1, height))
+        found: StyleAndTextTuples = []
+        for row in self._boxed[1]:
+            found += self._placed.drawn_row(row, columns)
+        return _without_last_break(found)
 
     def waiting(self) -> StyleAndTextTuples:
         columns = self._screen.size[0]
         lines = [fitted(f"queued: {text}", columns - 1) for text in self._screen.work.waiting]
         more = [f"… {len(lines) - 3} more"] if len(lines) > 3 else []
-        plain = self._screen.pen.plain("\n".join([*lines[:3], *more]))
-        return [("fg:ansibrightblack", plain)] if lines else []
+        found: StyleAndTextTuples = []
+        for line in [*lines[:3], *more]:
+            found += self._row("fg:ansibrightblack", line)
+        return _without_last_break(found)
 
     def completions(self) -> StyleAndTextTuples:
         state = self._screen.input.complete_state
@@ -119,7 +131,7 @@ class _Below:
             gap = " " * (min(widest, 40) - min(cells(name), 40) + 2)
             line = fitted(f"  {fitted(name, 40)}{gap}{one.display_meta_text}", columns - 1)
             chosen = number == state.complete_index
-            found.append(("reverse" if chosen else "fg:ansibrightblack", self._screen.pen.plain(line) + "\n"))
+            found += self._row("reverse" if chosen else "fg:ansibrightblack", line)
         return _without_last_break(found)
 
     def status(self) -> StyleAndTextTuples:
@@ -127,7 +139,7 @@ class _Below:
         work, columns = screen.work, screen.size[0]
         if screen.question is not None:
             said = f"a allows every call of {screen.question.tool} in this run"
-            return [("fg:ansibrightblack", screen.pen.plain(fitted(said, columns - 1)))]
+            return _without_last_break(self._row("fg:ansibrightblack", fitted(said, columns - 1)))
         done = sum(todo.status in FINISHED for todo in screen.todos)
         parts = [
             work.model or ("no model" if work.is_loaded else "…"),
@@ -142,7 +154,7 @@ class _Below:
             line = " · ".join(visible(part) for part in parts[:-1])
         if cells(line) + cells(keys) + 6 < columns:
             line = f"{line}{' ' * (columns - 2 - cells(line) - cells(keys))}{keys}"
-        return [("fg:ansibrightblack", screen.pen.plain(fitted(line, columns - 1)))]
+        return _without_last_break(self._row("fg:ansibrightblack", fitted(line, columns - 1)))
 
 
 def _rows(part: StyleAndTextTuples) -> int:

@@ -15,9 +15,16 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from prompt_toolkit.output.vt100 import Vt100_Output
+from prompt_toolkit.utils import get_cwidth
+
+from headway.repl.placed_rows import CODES
+from headway.views.terminal import ERASE, styled, to_column
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from prompt_toolkit.application import Application
+    from prompt_toolkit.layout.screen import Char
 
     from headway.repl.drawing import Pen
     from headway.repl.transcript import Piece
@@ -27,9 +34,34 @@ _TAIL = 500
 
 
 class _Output(Vt100_Output):
-    """Nothing reaches the terminal while it is held."""
+    """Nothing reaches the terminal while it is held, and the cursor is moved to columns, not by columns.
+
+    A terminal may have drawn what stands before the cursor wider or narrower than prompt_toolkit takes it to be.
+    """
 
     held = False
+    _column = 0
+    """Where prompt_toolkit takes the cursor to be, counted from 0."""
+
+    def write(self, data: str) -> None:
+        super().write(data)
+        start = max(data.rfind("\r"), data.rfind("\n")) + 1
+        self._column = (0 if start else self._column) + get_cwidth(data[start:])
+
+    def cursor_forward(self, amount: int) -> None:
+        self._move(amount)
+
+    def cursor_backward(self, amount: int) -> None:
+        self._move(-amount)
+
+    def _move(self, amount: int) -> None:
+        if amount:
+            self._column = max(self._column + amount, 0)
+            self.write_raw(to_column(self._column + 1))
+
+    def show_cursor(self) -> None:
+        if not self.held:  # it is shown when everything is drawn
+            super().show_cursor()
 
     @property
     def responds_to_cpr(self) -> bool:
@@ -134,11 +166,11 @@ class Paper:
         app.invalidate()
 
     def before_render(self, app: Application[None]) -> None:
+        self.output.held = True
         size = self.output.get_size()
         if size == self._size:
             return
         self._size = size
-        self.output.held = True
         self.output.erase_screen()
         self.output.cursor_goto(0, 0)
         for line in [*self._tail][-max(size.rows - 2, 1) :]:
@@ -147,5 +179,46 @@ class Paper:
         app.renderer.reset()
 
     def after_render(self, app: Application[None]) -> None:
+        self._place_input(app)
         self.output.held = False
+        self.output.show_cursor()
         self.output.flush()
+
+    def _place_input(self, app: Application[None]) -> None:
+        """Write rows of the input anew as a whole, and the cursor behind what stands before it.
+
+        prompt_toolkit wrote only what changed in them, which is right for characters that are as wide as it thinks.
+        """
+        screen, window = app.renderer.last_rendered_screen, app.layout.current_window
+        if screen is None or window not in screen.visible_windows_to_write_positions:
+            return
+        cursor = screen.get_cursor_position(window)
+        area = screen.visible_windows_to_write_positions[window]
+        rows = {y: screen.data_buffer[y] for y in range(area.ypos, area.ypos + area.height)}
+        drawn = ""
+        for y, row in rows.items():
+            text = _row_text(row, self.columns).rstrip()
+            if text.isascii():
+                continue
+            there, back = _vertical(y - cursor.y), _vertical(cursor.y - y)
+            drawn += f"{there}\r{text}{ERASE}{back}"
+        if drawn:
+            before = _row_text(rows[cursor.y], cursor.x)
+            place = to_column(cursor.x + 1) if before.isascii() else f"\r{before}"
+            self.output.write_raw(f"\x1b[?7l{drawn}{place}\x1b[?7h")
+
+
+def _row_text(row: Mapping[int, Char], end: int) -> str:
+    """The cells of a row up to a column as they are sent to the terminal."""
+    parts: list[str] = []
+    x = 0
+    while x < end:
+        style = "bold" if "bold" in row[x].style else ""
+        parts.append(styled(row[x].char, CODES[style]))
+        x += max(row[x].width, 1)
+    return "".join(parts)
+
+
+def _vertical(rows: int) -> str:
+    """What moves the cursor that many rows down, or up."""
+    return f"\x1b[{abs(rows)}{'B' if rows > 0 else 'A'}" if rows else ""

@@ -1,18 +1,17 @@
-"""The live box: the list as a person sees it in the terminal, as plain lines or with rich's styles.
+"""The live box: the list as a person sees it in the terminal, as plain lines or drawn for a terminal.
 
-Rows are cut, never wrapped, so that the right border stays straight and the box can be redrawn in place.
+Rows are cut, never wrapped. On a terminal the right border is placed by column: terminals do not agree on how wide
+scripts and emoji are.
 """
 
 from __future__ import annotations
 
 from headway.core.model import Status, Todo
-from headway.views.terminal import cells, fitted
+from headway.views.terminal import ERASE, cells, fitted, styled, to_column, visible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rich.text import Text
+    from collections.abc import Mapping, Sequence
 
 ICONS = {
     Status.COMPLETED: "✓",
@@ -29,12 +28,13 @@ ASCII_ICONS = {
     Status.BLOCKED: "!",
 }
 STYLES = {
-    Status.COMPLETED: "bright_black",
-    Status.IN_PROGRESS: "yellow",
-    Status.PENDING: "dim",
-    Status.CANCELLED: "dim strike",
-    Status.BLOCKED: "red",
+    Status.COMPLETED: "90",
+    Status.IN_PROGRESS: "33",
+    Status.PENDING: "2",
+    Status.CANCELLED: "2;9",
+    Status.BLOCKED: "31",
 }
+"""As terminals know them: grey, yellow, dim, dim and struck through, red."""
 EMPTY = "No tasks yet"
 TITLE = "Tasks"
 MIN_WIDTH = 55
@@ -55,22 +55,39 @@ def box_lines(todos: Sequence[Todo], *, width: int = 80, ascii: bool = False, he
     return [_top(size, ascii=ascii), *middle, _bottom(size, ascii=ascii)]
 
 
-def draw(todos: Sequence[Todo], *, width: int = 80, ascii: bool = False, height: int | None = None) -> Text:
-    """The box for rich: the same characters, styled by status."""
-    from rich.text import Text
+def drawn_rows(
+    todos: Sequence[Todo], *, width: int = 80, ascii: bool = False, height: int | None = None, colour: bool = True
+) -> list[str]:
+    """The same rows for a terminal, styled by status, which stay whole however wide it draws their texts.
 
+    Each begins at the left edge, where the terminal must not wrap lines while it is written.
+    """
     rows = _rows(todos, max(width, LEAST_WIDTH) - _FRAME, height, ascii=ascii)
     size = _size(rows, width)
     side = "|" if ascii else "│"
-    box = Text(_top(size, ascii=ascii) + "\n", no_wrap=True, overflow="ignore")
+    drawn = [_top(size, ascii=ascii)]
     for status, text in rows:
-        box.append(f"{side} ")
-        if status is Status.CANCELLED:
-            box.append(text[:2], "dim").append(text[2:], STYLES[status])
+        if not colour:
+            inner = text
+        elif status is Status.CANCELLED:
+            inner = styled(text[:2], "2") + styled(text[2:], STYLES[status])
         else:
-            box.append(text, STYLES[status] if status else "dim")
-        box.append(f"{' ' * (size - 4 - cells(text))} {side}\n")
-    return box.append(_bottom(size, ascii=ascii))
+            inner = styled(text, STYLES[status] if status else "2")
+        drawn.append(f"{side} {inner}{ERASE}{to_column(size)}{ERASE}{side}")
+    drawn.append(_bottom(size, ascii=ascii))
+    for edge in (0, -1):
+        drawn[edge] = f"{drawn[edge][:-1]}{to_column(size)}{ERASE}{drawn[edge][-1]}"
+    return drawn
+
+
+def row_texts(todos: Sequence[Todo], *, ascii: bool = False) -> dict[str, str]:
+    """id → its row in full, without borders."""
+    return {todo.id: f"{(ASCII_ICONS if ascii else ICONS)[todo.status]} {visible(_label(todo))}" for todo in todos}
+
+
+def changed_rows(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
+    """The rows, as `row_texts` gives them, that are new or other than before."""
+    return [text for todo_id, text in now.items() if before.get(todo_id) != text]
 
 
 def _size(rows: Sequence[tuple[Status | None, str]], width: int) -> int:
@@ -106,10 +123,13 @@ def _rows(todos: Sequence[Todo], room: int, height: int | None, *, ascii: bool) 
 
 def _row(todo: Todo, room: int, *, ascii: bool) -> str:
     icon = (ASCII_ICONS if ascii else ICONS)[todo.status]
-    text = todo.content
-    if todo.status is Status.IN_PROGRESS:
-        text = todo.label if todo.label.endswith(("...", "…")) else todo.label + "..."
-    return f"{icon} {fitted(text, room, ascii=ascii)}"
+    return f"{icon} {fitted(_label(todo), room, ascii=ascii)}"
+
+
+def _label(todo: Todo) -> str:
+    if todo.status is not Status.IN_PROGRESS:
+        return todo.content
+    return todo.label if todo.label.endswith(("...", "…")) else todo.label + "..."
 
 
 def _window(todos: Sequence[Todo], rows: int | None) -> tuple[int, int, int, int]:

@@ -9,6 +9,8 @@ from unicodedata import category
 
 from headway.core.text import neutral
 
+ERASE = "\x1b[K"
+"""Erases to the end of the line."""
 _JOINER = "\u200d"
 _JOINERS = "\u200c\u200d"
 _MOST_PER_CELL = 8
@@ -36,6 +38,16 @@ def _joins(line: str, index: int) -> bool:
     before = line[max(index - 3, 0) : index].rstrip("\ufe0f")
     after = line[index + 1 : index + 2]
     return category(before[-1:] or "a") in ("So", "Sk") and category(after or "a") in ("So", "Sm")
+
+
+def to_column(column: int) -> str:
+    """What places the cursor at a column of its line, counted from 1."""
+    return f"\x1b[{column}G"
+
+
+def styled(text: str, codes: str) -> str:
+    """The text with these style codes of terminals, if there are any."""
+    return f"\x1b[{codes}m{text}\x1b[0m" if codes else text
 
 
 def ascii_only(text: str) -> str:
