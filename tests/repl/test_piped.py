@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.processes import PROGRAM, WAIT, Pipe, Process, environment, headway, run
-from tests.support.scripts import bash, script, turn
+from tests.support.scripts import bash, script, turn, writing
 
 from .screens import NAME, WITHOUT_UNICODE, said
 
@@ -23,6 +23,21 @@ def test_lines_from_a_pipe_are_messages_and_commands_one_after_the_other(project
     places = [done.out.index(text) for text in ("Hello 你好.", "Finished after 1 round", "Added t1", "○ t1")]
     assert places == sorted(places) and done.out.count("Hello 你好.") == 2
     assert "\x1b" not in done.out and "\n> " not in done.out
+
+
+def test_an_answer_is_printed_as_it_is_and_the_list_change_by_change(project: Path) -> None:
+    answer = "First 第一.\n\n```\nprint(1)\n\n\nprint(2)\n```\nSo."
+    model = script(
+        turn(answer, writing(("One", "in_progress"), ("Two", "pending"))),
+        turn("", writing(("One", "completed"), ("Two", "pending"))),
+        turn("", writing(("One", "completed"), ("Two", "completed"))),
+        "Done.\n\nReally.",
+    )
+    done = run("--model", model, given=b"Go\n")
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith(f"{answer}\n")  # changes that come fast are told together
+    assert done.out.count("\n✓ One\n") <= 1 and done.out.count("┌─ Tasks") == 1
+    assert "\n✓ One\n" in done.out and "\n✓ Two\n" in done.out and "Done.\n\nReally.\n┌─ Tasks" in done.out
 
 
 def test_lines_from_a_file_are_taken_too(project: Path) -> None:

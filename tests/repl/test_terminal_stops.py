@@ -77,6 +77,56 @@ def test_ctrl_c_stops_a_command_and_all_it_started(project: Path) -> None:
     terminal.idle("Heard you.")
 
 
+@pytest.mark.parametrize("keys", [["\x1b"], ["\x1b", "do it"], ["\x1bdo it"], ["\x1b", "\x1b[Ado it"]], ids=repr)
+def test_esc_stops_and_what_is_typed_after_it_is_not_lost(project: Path, keys: list[str]) -> None:
+    terminal = talk(model=working())
+    terminal.say("first")
+    is_begun(project)
+    for text in keys:
+        terminal.send(text)
+    seen = terminal.idle("Stopped after")
+    assert seen.count("Stopped after") == 1
+    if "do it" in keys[-1]:
+        terminal.until(lambda seen: typed(seen).endswith("do it"))
+    assert reasons(project) == ["cancelled"]
+
+
+def test_alt_with_a_key_edits_what_is_typed_while_a_run_goes_on(project: Path) -> None:
+    terminal = talk(model=working())
+    terminal.say("first")
+    is_begun(project)
+    terminal.type("one two")
+    terminal.send("\x1bb\x1bd")
+    terminal.until(lambda seen: typed(seen) == "one")
+    terminal.send("\x1b\rmore")
+    terminal.until(lambda seen: "\nmore" in seen)
+    assert bottom(terminal.seen).endswith("Ctrl+C stop")
+    terminal.send("\x1b")
+    terminal.idle("Stopped after")
+
+
+def test_in_memory_nothing_is_said_to_be_kept(project: Path) -> None:
+    terminal = talk("--memory", model=script("Hello."))
+    terminal.say("first")
+    terminal.idle("Finished after")
+    terminal.send(CTRL_C)
+    terminal.until_there("Ctrl+D or /quit leaves.")
+    terminal.say("/help")
+    terminal.idle("/quit")
+    assert terminal.leave() == 0
+    assert "kept" not in terminal.all and "Go on with" not in terminal.all
+
+
+def test_a_setting_that_cannot_be_used_is_said_before_anything_is_drawn(project: Path) -> None:
+    terminal = Repl("--model", script(turn("", writing(("One", "pending"))), "So."), env={"TODO_MAX_ITEMS": "abc"})
+    terminal.idle()
+    warning = "Warning: TODO_MAX_ITEMS must be a positive whole number, not 'abc'; using 50."
+    assert terminal.all.startswith(warning)
+    terminal.say("first")
+    terminal.idle("Finished after")
+    assert terminal.raw.count("TODO_MAX_ITEMS") == 1
+
+
 def test_ctrl_c_twice_stops_too_and_a_third_one_hints(project: Path) -> None:
     terminal = talk(model=working())
     terminal.say("first")

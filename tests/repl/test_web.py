@@ -79,7 +79,7 @@ def test_a_session_in_memory_has_no_page(project: Path) -> None:
     terminal = Repl("--memory")
     terminal.idle()
     terminal.say("/web")
-    terminal.until_there("Error: This session is kept in memory alone")
+    terminal.until_there("Error: This session is only in memory")
     assert not (project / ".headway").exists()
 
 

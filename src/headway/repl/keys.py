@@ -95,7 +95,7 @@ class _Keys:
         elif screen.input.text:
             screen.input.reset()
         else:
-            screen.tell("Ctrl+D or /quit leaves; the session is kept.", " ")
+            screen.tell(f"Ctrl+D or /quit leaves{'' if screen.work.is_in_memory else '; the session is kept'}.", " ")
 
     def leave(self, event: KeyPressEvent) -> None:
         screen = self._screen

@@ -14,6 +14,21 @@ _LONGEST = 12_000
 """Characters after which a block is given out although it has not ended."""
 
 
+class Lines:
+    """The same for text that is printed as it is: whole lines, empty ones too."""
+
+    def __init__(self) -> None:
+        self.rest = ""
+
+    def feed(self, text: str) -> list[str]:
+        lines, found, self.rest = (self.rest + text).rpartition("\n")
+        return [lines] if found else []
+
+    def end(self) -> list[str]:
+        rest, self.rest = self.rest, ""
+        return [rest] if rest else []
+
+
 class Stream:
     """`feed` gives the blocks that are complete; `rest` is what is not, `end` gives it out."""
 

@@ -12,16 +12,19 @@ from headway.cli.live import has_unicode
 from headway.cli.terminal_ask import forget_typed
 from headway.core.errors import HeadwayError
 from headway.core.events import TODO_LIST_UPDATED
+from headway.core.model import EXECUTOR
 from headway.core.text import neutral_lines, shown
 from headway.repl.drawing import Pen
+from headway.repl.markdown import Lines
 from headway.repl.transcript import Transcript
 from headway.views.terminal import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from headway.agent import RunResult
     from headway.core.events import Event
+    from headway.core.model import Todo
     from headway.repl.work import Work
     from headway.tools.approvals import Answer, Question
 
@@ -102,14 +105,17 @@ class _Lines:
 class PlainScreen:
     def __init__(self, work: Work) -> None:
         self._work = work
-        self._transcript = Transcript()
+        self._transcript = Transcript(Lines())
         stdin: TextIO | None = sys.stdin
         self._interactive = self.asks = stdin is not None and stdin.isatty()
         self._pen = Pen(ascii=not has_unicode(sys.stdout))
         self._lines = _Lines()
         self._reading: asyncio.Task[str | None] | None = None
         self._events: list[Event] = []
-        self._boxed: list[str] = []
+        self._rows: dict[str, str] = {}
+        """id → how the item was printed last."""
+        self._changed = False
+        """Whether the list changed since the last line was taken."""
         self.over = False
         self.code = 0
 
@@ -155,6 +161,9 @@ class PlainScreen:
             return
         from headway.repl import slash
 
+        self._changed = False
+        self._show_changes(self._work.session.todos, printed=False)
+
         if line.startswith(slash.SLASHES):
             before = self._work.executions
             text, code = await asyncio.to_thread(slash.ran, line, self._work.chosen)
@@ -183,29 +192,43 @@ class PlainScreen:
         self._events.append(event)
 
     def drain(self, *, listed: bool = True) -> None:
-        """Prints what was heard, and the list if it changed and is to be shown."""
-        changed = False
+        """Prints what was heard, and which items changed if they are to be shown."""
         while self._events:
             event = self._events.pop(0)
-            changed = changed or event.type == TODO_LIST_UPDATED
+            mine = event.agent == self._work.session.agent_id
+            if event.type == TODO_LIST_UPDATED and mine and event.todos is not None:
+                self._changed = True
+                # What an execution does to the list has lines of its own.
+                self._show_changes(event.todos, printed=listed and event.actor != EXECUTOR)
             for piece in self._transcript.heard(event):
                 why = f": {visible(piece.why)}" if piece.why else ""
-                self._print(f"{piece.mark} {visible(piece.text)}{why}" if piece.kind == "line" else piece.text)
-        if changed and listed:
-            self._show_list()
+                if piece.kind == "markdown":
+                    self._write(piece.text)
+                else:
+                    self._print(f"{piece.mark} {visible(piece.text)}{why}" if piece.kind == "line" else piece.text)
+
+    def _show_changes(self, todos: Sequence[Todo], *, printed: bool) -> None:
+        from headway.views.box import changed_rows, row_texts
+
+        rows = row_texts(todos, ascii=self._pen.ascii)
+        if printed and (changed := changed_rows(self._rows, rows)):
+            self._print("\n".join(changed))
+        self._rows = rows
 
     def _show_list(self) -> None:
         from headway.views.box import box_lines
 
-        lines = box_lines(self._work.session.todos, ascii=self._pen.ascii)
-        if lines != self._boxed:
-            self._boxed = lines
-            self._print("\n".join(lines))
+        if self._changed:
+            self._changed = False
+            self._print("\n".join(box_lines(self._work.session.todos, ascii=self._pen.ascii)))
 
     def _print(self, text: str) -> None:
         if text:
-            sys.stdout.write(self._pen.plain(neutral_lines(text).rstrip("\n")) + "\n")
-            sys.stdout.flush()
+            self._write(text.rstrip("\n"))
+
+    def _write(self, text: str) -> None:
+        sys.stdout.write(self._pen.plain(neutral_lines(text)) + "\n")
+        sys.stdout.flush()
 
     def tell(self, text: str, mark: str = "!") -> None:
         self._print(f"{mark} {text}" if mark.strip() else f"  {text}")
@@ -220,6 +243,7 @@ class PlainScreen:
         from headway.views.run_summary import end_line
 
         self.drain()
+        self._show_list()
         self.code = 0 if result.ok else 1
         if result.error:
             self.tell(shown(result.error, 1_000), "❌")
@@ -228,6 +252,7 @@ class PlainScreen:
 
     def executed(self, lines: list[str], *, ok: bool) -> None:
         self.drain()
+        self._show_list()
         self.code = 0 if ok else 1
         self._print("\n".join(lines))
 

@@ -7,22 +7,23 @@ redrawing, so that nothing flickers. Nothing here decides anything: messages go 
 from __future__ import annotations
 
 import asyncio
-import logging
+import sys
 import time
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from prompt_toolkit.application import Application, run_in_terminal
-from prompt_toolkit.application.current import get_app_session
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.output import ColorDepth
 
 from headway.core.errors import HeadwayError
 from headway.core.events import PLAN_MODE_CHANGED, TODO_LIST_UPDATED
+from headway.core.logs import logger
 from headway.core.text import shown
 from headway.repl.completer import SlashCompleter
 from headway.repl.drawing import Pen
+from headway.repl.escape_input import FLUSH_AFTER, EscapeInput
 from headway.repl.keys import bindings
 from headway.repl.layout import layout
 from headway.repl.paper import Paper, typed_ahead
@@ -79,12 +80,13 @@ class TerminalScreen:
             layout=layout(self),
             key_bindings=bindings(self),
             output=self.paper.output,
-            input=get_app_session().input,
+            input=EscapeInput(sys.stdin, self.escape, lambda: bool(self.input.text) or not self.work.is_running),
             erase_when_done=True,
             color_depth=None if pen.colour else ColorDepth.DEPTH_1_BIT,
             before_render=self.paper.before_render,
             after_render=self.paper.after_render,
         )
+        self.app.ttimeoutlen = FLUSH_AFTER
 
     async def run(self) -> None:
         self._look()
@@ -116,7 +118,7 @@ class TerminalScreen:
         if isinstance(error, OSError | EOFError):
             self.leave()
         elif error is not None:
-            logging.getLogger("headway").error("The terminal session failed:", exc_info=error)
+            logger().error("The terminal session failed:", exc_info=error)
 
     def greet(self, *, resumes: bool) -> None:
         """Say hello; in a conversation that is resumed, what was said last."""
@@ -325,6 +327,13 @@ class TerminalScreen:
 
     def stop(self) -> None:
         self.give_back(self.work.stop())
+
+    def escape(self) -> bool:
+        """Stop the run, if one goes on."""
+        if not self.work.is_running:
+            return False
+        self.stop()
+        return True
 
     def give_back(self, texts: list[str]) -> None:
         """Puts them before what is being typed."""

@@ -27,7 +27,7 @@ from headway.core.run_events import (
     ToolStarted,
 )
 from headway.core.text import shown
-from headway.repl.markdown import Stream
+from headway.repl.markdown import Lines, Stream
 from headway.views.calls import outcome
 from headway.views.executing import Executing
 from headway.views.messages import answer_text
@@ -54,8 +54,9 @@ class Piece:
 class Transcript:
     """`heard` gives what is to be printed; the rest is what goes on."""
 
-    def __init__(self) -> None:
-        self._stream = Stream()
+    def __init__(self, stream: Stream | Lines | None = None) -> None:
+        """`stream` says in which parts an answer that comes in is printed; without one, in blocks of Markdown."""
+        self._stream = stream or Stream()
         self._said: list[str] = []
         """What was shown of the answer that comes in."""
         self.running: dict[str, tuple[str, float]] = {}

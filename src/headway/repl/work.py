@@ -178,10 +178,15 @@ class Work:
         assert self._screen is not None
         return self._screen.edit(text, suffix)
 
+    @property
+    def is_in_memory(self) -> bool:
+        """Whether everything goes when the terminal session ends."""
+        return self._memory
+
     def serve(self, port: int | None) -> Place:
         """From the thread of a command."""
         if self._memory:
-            raise HeadwayError("This session is kept in memory alone, where no page finds it; begin without --memory.")
+            raise HeadwayError("This session is only in memory, where no page finds it; start again without --memory.")
         from headway.web.server import Background, Served
 
         if self._page is not None and not self._page.is_alive:
