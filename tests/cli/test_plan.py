@@ -304,7 +304,7 @@ def test_a_faulty_text_is_kept_and_opened_again_with_what_is_wrong(planned: api.
     assert printed == (
         "Error: This is no plan yet, so nothing changed:\n"
         "- line 11: depends on: Unknown id 'step-9 -->'\n"
-        "Your text is kept in .headway/plan-draft.md; headway plan edit opens it again.\n"
+        "Your text is saved in .headway/plan-draft.md; headway plan edit opens it again.\n"
     )
     draft = Path(".headway/plan-draft.md")
     assert "depends on: step-9 -->" in draft.read_text()
@@ -422,7 +422,7 @@ def test_a_draft_that_can_be_kept_nowhere_is_printed(project: Path, monkeypatch:
     (project / ".headway").write_text("not a folder")
     said = Typed(api.open(memory=True), "# 标题\x1b\n").run("plan", "edit", code=1).stderr
     assert said == (
-        "Error: Your text is no plan yet, and could not be kept (No such file or directory); copy it from here:\n\n"
+        "Error: Your text is no plan yet, and could not be saved (No such file or directory); copy it from here:\n\n"
         "# 标题␛\n\n"
     )
 
@@ -435,5 +435,5 @@ def test_a_text_is_kept_when_the_store_fails(planned: api.Session, project: Path
             return text.replace("Read", "Look")
 
     said = Failing(planned).run("plan", "edit", code=1).stderr
-    assert said.endswith(" Your text is kept in .headway/plan-draft.md.\n")
+    assert said.endswith(" Your text is saved in .headway/plan-draft.md.\n")
     assert "Look" in (project / ".headway/plan-draft.md").read_text()

@@ -117,7 +117,7 @@ def test_no_more_is_kept_than_allowed(tmp_path: Path):
 
 def test_nothing_is_kept_where_that_is_turned_off(tmp_path: Path):
     text, kept = spooled(tmp_path, ["x" * 2_000], kept_bytes=0)
-    assert kept is None and "it could not be kept: the setting `limits.kept_bytes` is 0" in text
+    assert kept is None and "it could not be saved: the setting `limits.kept_bytes` is 0" in text
     assert not (tmp_path / ".headway").exists()
 
 
@@ -125,14 +125,14 @@ def test_a_folder_that_cannot_be_made_is_said_and_the_answer_still_comes(tmp_pat
     (tmp_path / ".headway").write_text("a file")
     text, kept = spooled(tmp_path, ["a" * 2_000 + "z"])
     assert kept is None and text.startswith("aaa") and text.endswith("z")
-    assert "1,001 characters left out; it could not be kept: " in text and "is not a folder" in text
+    assert "1,001 characters left out; it could not be saved: " in text and "is not a folder" in text
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
 def test_a_read_only_folder_is_said(tmp_path: Path):
     (tmp_path / ".headway").mkdir(mode=0o500)
     text, kept = spooled(tmp_path, ["x" * 2_000])
-    assert kept is None and "it could not be kept: Permission denied" in text
+    assert kept is None and "it could not be saved: Permission denied" in text
 
 
 def test_a_link_in_place_of_the_folder_is_not_followed(tmp_path: Path):

@@ -62,7 +62,7 @@ COMMANDS = {
     "mode": Command("headway.cli.mode", "mode", "See and set how much you are asked."),
     "model": Command("headway.cli.model", "model", "See and set the model."),
     "plan": Command("headway.cli.plan", "plan", "See, edit and turn into todos the plan; plan mode on and off."),
-    "quit": Command("headway.cli.quit", "leave", "Leave the terminal session; everything is kept.", "repl"),
+    "quit": Command("headway.cli.quit", "leave", "Leave the terminal session.", "repl"),
     "report": Command("headway.cli.report", "report", "Show what came of the session."),
     "run": Command(
         "headway.cli.run",

@@ -195,9 +195,9 @@ def _set(chosen: Chosen, session: Session, before: Plan | None, draft: _Draft, t
         if session.plan == before:
             return session.set_plan(new)
     except HeadwayError as error:
-        raise HeadwayError(f"{error} Your text is kept in {draft.keep(body)}.") from error
+        raise HeadwayError(f"{error} Your text is saved in {draft.keep(body)}.") from error
     raise HeadwayError(
-        f"The plan was changed by someone else while you edited it, and is as they left it; your text is kept in"
+        f"The plan was changed by someone else while you edited it, and is as they left it; your text is saved in"
         f" {draft.keep(body)}, and {named(chosen, 'plan edit')} opens it again."
     )
 
@@ -221,7 +221,7 @@ class _Faulty(InvalidPlan):
         lines = "\n".join(f"- {fault}" for fault in faults)
         self.args = (
             f"This is no plan yet, so nothing changed:\n{lines}\n"
-            f"Your text is kept in {place}; {command} opens it again.",
+            f"Your text is saved in {place}; {command} opens it again.",
         )
 
 
@@ -363,7 +363,7 @@ class _Draft:
                 return neutral(_written(text, tempfile.gettempdir()))
             except OSError as error:
                 raise HeadwayError(
-                    f"Your text is no plan yet, and could not be kept ({error.strerror}); copy it from here:\n\n"
+                    f"Your text is no plan yet, and could not be saved ({error.strerror}); copy it from here:\n\n"
                     f"{neutral_lines(text)}"
                 ) from error
 

@@ -117,7 +117,7 @@ class Spool:
             return "".join(self._whole)
         missing = self.length - len(self._head) - len(self._tail)
         if self.kept is None:
-            where = f"it could not be kept: {self._unkept}"
+            where = f"it could not be saved: {self._unkept}"
         elif self._cut_short:
             where = f"its beginning is in {self.kept}"
         else:

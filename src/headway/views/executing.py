@@ -185,7 +185,7 @@ def detail_lines(data: ItemFinished) -> list[Line]:
     if data.committed:
         lines.append("Its commits came back as uncommitted changes.")
     if data.worktree and not data.again:
-        lines.append(f"Its files are kept until the next attempt: {shown(data.worktree, _PATH)}")
+        lines.append(f"Its files stay until the next attempt: {shown(data.worktree, _PATH)}")
     return [(DETAIL, line, "") for line in lines]
 
 
