@@ -35,6 +35,7 @@ from headway.core.errors import (
     StoreReadOnly,
     StoreTooNew,
     TodoNotFound,
+    UserAfterToolRefused,
 )
 from headway.core.events import Event
 from headway.core.logs import logger as _logger
@@ -89,6 +90,7 @@ __all__ = [
     "StoreTooNew",
     "Todo",
     "TodoNotFound",
+    "UserAfterToolRefused",
     "Written",
     "open",
 ]
