@@ -170,7 +170,7 @@ def test_a_folder_that_another_process_keeps_locked_is_named_and_nothing_is_writ
     handle = os.open(folder / ".headway", os.O_RDONLY)
     fcntl.flock(handle, fcntl.LOCK_EX)
     try:
-        with pytest.raises(SettingsError, match=r"Another process keeps '.*\.headway' locked; try again\."):
+        with pytest.raises(SettingsError, match=r"Another process has locked '.*\.headway'; try again\."):
             set_in_project(str(folder), "parallel", ["3"])
     finally:
         os.close(handle)

@@ -59,7 +59,7 @@ def _url(text: str) -> str:
     except ValueError:
         usable, parts = False, None
     if parts is not None and "@" in parts.netloc:
-        raise ValueError("Must hold no user name or password; those belong in the environment")
+        raise ValueError("Must not contain a user name or password; those belong in the environment")
     if not usable or not text.isprintable() or " " in text:
         raise ValueError(f"Expected an http or https URL, received '{shown(text)}'")
     return text
