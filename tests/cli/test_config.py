@@ -79,10 +79,10 @@ def test_a_tracked_file_grants_no_rights_and_both_commands_say_so(headway: Headw
     file.write_text('# ours\nmode = "yolo"\n', encoding="utf-8")
     subprocess.run("git init && git add -f .headway/config.toml", shell=True, check=True, capture_output=True)
     shown = headway("config", "show").stdout
-    assert "Note: Ignored in .headway/config.toml: mode, since git tracks the file" in shown
+    assert "Note: Ignored in .headway/config.toml: mode, because git tracks the file" in shown
     assert re.search(r"^mode +default +default$", shown, re.MULTILINE)
     assert len(data(headway("config", "show", "--json"))["notices"]) == 1
-    refusal = f"'parallel' is not taken from '{file}', since git tracks the file; set it with --user instead."
+    refusal = f"'parallel' cannot be set in '{file}', because git tracks the file; set it with --user instead."
     assert headway("config", "set", "parallel", "3", code=1).stderr == f"Error: {refusal}\n"
     record = json.loads(headway("config", "set", "parallel", "3", "--json", code=1).stderr)
     assert record["error"]["message"] == refusal
@@ -105,7 +105,7 @@ def test_harmless_settings_can_be_set_in_a_tracked_or_linked_file(headway: Headw
     said = headway("config", "set", "model", "scripted:a.json", code=1).stderr
     assert (
         said
-        == f"Error: 'model' is not taken from '{file}', since a link leads to the file; set it with --user instead.\n"
+        == f"Error: 'model' cannot be set in '{file}', because the file is reached through a link; set it with --user instead.\n"
     )
 
 
@@ -192,7 +192,7 @@ def test_path_names_both_files(headway: Headway, project: Path) -> None:
 
 
 MISTAKES: list[tuple[list[str], int, str]] = [
-    (["mode", "yes"], 1, "Error: This cannot be set; correct it:\n- mode: Expected 'default' |"),
+    (["mode", "yes"], 1, "Error: The setting is not valid; correct this:\n- mode: Expected 'default' |"),
     (["modes", "yolo"], 1, "Error: There is no setting 'modes'; did you mean 'mode'?"),
     (["model", "sk-abc123"], 1, "Error: Looks like a secret key; keys belong in the environment"),
     (

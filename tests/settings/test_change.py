@@ -236,8 +236,8 @@ def leading_out(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("obstacle", "what"),
     [
-        (in_the_way_of_the_folder, "is not a folder; move it away"),
-        (in_the_way_of_the_file, "is not a file; move it away"),
+        (in_the_way_of_the_folder, "is not a folder; move it out of the way"),
+        (in_the_way_of_the_file, "is not a file; move it out of the way"),
         (leading_out, "leads out of the project"),
     ],
 )

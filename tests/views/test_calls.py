@@ -28,7 +28,7 @@ def test_a_call_that_took_long_says_how_long(seconds: float, line: str):
 
 def test_a_call_that_was_not_allowed_is_told_from_one_that_failed():
     refused = finished("bash was not run, since the user said no.", ok=False, denied=True)
-    assert outcome(refused, "bash rm x") == ("⊘", "bash rm x", "not allowed")
+    assert outcome(refused, "bash rm x") == ("⊘", "bash rm x", "denied")
 
 
 @pytest.mark.parametrize("ok", [True, False])

@@ -203,7 +203,7 @@ def test_where_items_only_wait_it_says_what_tells_for_what() -> None:
     assert lines == [
         "⏸ Items are left that cannot run.",
         "Progress: 1 completed, 0 failed",
-        "More about it: headway todos next",
+        "For details: headway todos next",
     ]
 
 
@@ -246,9 +246,9 @@ def test_what_was_removed_not_merged_or_left_is_named_file_by_file_however_much_
     assert [what for _, what, _ in details] == [
         f"removed: {', '.join(files)}",
         "not merged (ignored, copied or linked): .env",
-        "changed meanwhile, not by its file tools: mine.txt, a␛[31m",
-        "Its commits came back as uncommitted changes.",
-        "Its files are kept until the next attempt: .headway/worktrees/1-2-3",
+        "changed during the attempt, but not by its file tools: mine.txt, a␛[31m",
+        "Its commits were merged as uncommitted changes.",
+        "Its worktree is kept until the next attempt: .headway/worktrees/1-2-3",
     ]
 
 

@@ -131,7 +131,7 @@ def test_only_so_many_bars_are_drawn_the_longest(number: int, missing: int) -> N
     assert ("t7" in names) is (missing == 0)
     svg = timeline(bars, name="x", title="Many")
     assert len(svg) < 300_000
-    assert (f"{missing} more are not drawn." in svg) is (missing > 0)
+    assert (f"{missing} more are not shown." in svg) is (missing > 0)
 
 
 @pytest.mark.parametrize(("lanes", "missing"), [(MOST_LANES, 0), (MOST_LANES + 1, 1)])

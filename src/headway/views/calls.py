@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 def outcome(call: ToolFinished, what: str) -> tuple[str, str, str]:
     """(mark, what was done, why it did not work)."""
     if call.denied:
-        return "⊘", what, "not allowed"
+        return "⊘", what, "denied"
     if call.succeeded:
         return "✓", f"{what} ({call.seconds:.1f} s)" if call.seconds >= 1 else what, ""
     if call.exit_code:

@@ -49,8 +49,8 @@ MOST_ATTEMPTS = 20
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 _CONTENT = 600
 _FOOTER = (
-    "✓ verified: its declared check passed · ✓? command ok: a command that could have failed succeeded after the last"
-    " edit; reported: the agent or a person said so; inferred: concluded from the agent's calls. Times are UTC."
+    "✓ verified: its declared check passed · ✓? command ok: a command that could have failed succeeded after the "
+    "last edit; reported: the agent or a person said so; inferred: based on the agent's calls. Times are UTC."
 )
 _STRIP = (
     ("done", "✓", "verified"),
@@ -250,7 +250,7 @@ def _runs(record: Mapping[str, Any]) -> Iterator[str]:
         rows.append(_run(number, run))
     rows += ["</tbody></table>", *_left(len(runs) - MOST_RUNS, "earlier runs")]
     helped = len(record["runs"]) - len(runs)
-    count = f"{len(runs):,}{f' and {helped:,} of sub-agents' if helped else ''}"
+    count = f"{len(runs):,}{f' and {helped:,} by sub-agents' if helped else ''}"
     yield from _section("runs", "Runs", count, rows)
 
 

@@ -132,7 +132,7 @@ def _details(step: Step) -> Iterator[str]:
         if visible:
             yield f"{format_name(todo_id)} {format_changes(visible)}"
     for todo in delta.added:
-        yield f"brought back {format_name(todo.id)} {format_name(todo.content, quoted=True)}"
+        yield f"restored {format_name(todo.id)} {format_name(todo.content, quoted=True)}"
     for todo in delta.removed:
         yield f"removed {format_name(todo.id)} {format_name(todo.content, quoted=True)}"
     if delta.order and (moved := format_move(delta.order)):
