@@ -51,7 +51,7 @@ def test_text_is_cut_exactly_beyond_its_limit(tmp_path: Path, limit: int, char: 
     assert kept is not None
     head, note, tail = text.split("\n\n")
     assert (head, tail) == ("a" + char * ((limit + 1) // 2 - 1), char * (limit // 2 - 2) + "bc")
-    assert note == f"[… 3 characters left out; the whole text is in {kept}; read_file shows parts of it …]"
+    assert note == f"[… 3 characters left out; the whole text is in {kept}; read parts of it with read_file …]"
     assert (tmp_path / kept).read_text() == "a" + fits + "bc"
 
 
@@ -109,7 +109,7 @@ def test_a_line_of_ten_megabytes_is_kept(tmp_path: Path):
 def test_no_more_is_kept_than_allowed(tmp_path: Path):
     for pieces in (["é" * 300_000], ["é" * 999] * 301):
         text, kept = spooled(tmp_path, pieces, kept_bytes=100_001)
-        assert kept is not None and f"its beginning is in {kept}" in text
+        assert kept is not None and f"the beginning is saved in {kept}" in text
         data = (tmp_path / kept).read_bytes()
         assert len(data) <= 100_001
         assert data.decode().endswith("é\n[cut here: too long to be kept]\n")
@@ -117,7 +117,7 @@ def test_no_more_is_kept_than_allowed(tmp_path: Path):
 
 def test_nothing_is_kept_where_that_is_turned_off(tmp_path: Path):
     text, kept = spooled(tmp_path, ["x" * 2_000], kept_bytes=0)
-    assert kept is None and "it could not be kept: the setting `limits.kept_bytes` is 0" in text
+    assert kept is None and "it could not be saved: the setting `limits.kept_bytes` is 0" in text
     assert not (tmp_path / ".headway").exists()
 
 
@@ -125,14 +125,14 @@ def test_a_folder_that_cannot_be_made_is_said_and_the_answer_still_comes(tmp_pat
     (tmp_path / ".headway").write_text("a file")
     text, kept = spooled(tmp_path, ["a" * 2_000 + "z"])
     assert kept is None and text.startswith("aaa") and text.endswith("z")
-    assert "1,001 characters left out; it could not be kept: " in text and "is not a folder" in text
+    assert "1,001 characters left out; it could not be saved: " in text and "is not a folder" in text
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
 def test_a_read_only_folder_is_said(tmp_path: Path):
     (tmp_path / ".headway").mkdir(mode=0o500)
     text, kept = spooled(tmp_path, ["x" * 2_000])
-    assert kept is None and "it could not be kept: Permission denied" in text
+    assert kept is None and "it could not be saved: Permission denied" in text
 
 
 def test_a_link_in_place_of_the_folder_is_not_followed(tmp_path: Path):
@@ -156,7 +156,7 @@ def test_no_room_leaves_the_beginning(tmp_path: Path):
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
         signal.signal(signal.SIGXFSZ, before)
-    assert kept is not None and f"its beginning is in {kept}" in text
+    assert kept is not None and f"the beginning is saved in {kept}" in text
     assert (tmp_path / kept).read_text() == "x" * 100_000
 
 

@@ -37,7 +37,7 @@ async def test_an_unknown_command_fails_as_in_a_shell(tmp_path: Path):
 
 async def test_a_signal_is_named(tmp_path: Path):
     result = await bash(tmp_path, "kill -9 $$")
-    assert (result.text, result.ok, result.exit_code) == ("(no output)\n[ended by signal 9]", False, 137)
+    assert (result.text, result.ok, result.exit_code) == ("(no output)\n[killed by signal 9]", False, 137)
 
 
 async def test_a_broken_pipe_ends_a_command_as_in_a_terminal(tmp_path: Path):

@@ -181,7 +181,7 @@ async def test_todo_write_names_every_violation_as_its_contract_does(
 
 
 def test_todo_write_refuses_what_is_no_json():
-    with pytest.raises(ToolFault, match="no valid JSON"):
+    with pytest.raises(ToolFault, match="not valid JSON"):
         TodoWrite().read('{"todos":')
 
 
@@ -213,10 +213,10 @@ def test_the_schema_of_create_todo_list_is_pinned():
                 "Item": {
                     "additionalProperties": False,
                     "properties": {
-                        "id": {"description": "Needed only where others depend on it.", "type": "string"},
+                        "id": {"description": "Needed only if other items depend on it.", "type": "string"},
                         "description": {"description": "What to do, in the imperative.", "type": "string"},
                         "depends_on": {
-                            "description": "Ids of items to complete first.",
+                            "description": "Ids of items that must be completed first.",
                             "items": {"type": "string"},
                             "type": "array",
                         },
@@ -263,7 +263,7 @@ def test_the_schema_of_todo_is_pinned():
             "additionalProperties": False,
             "properties": {
                 "done": {"description": "Ids.", "items": {"type": "string"}, "type": "array"},
-                "start": {"description": "Id; only to leave the order of the list.", "type": "string"},
+                "start": {"description": "Id of the todo to start; only needed to change the order.", "type": "string"},
                 "block": {"$ref": "#/$defs/Block"},
                 "add": {"description": "Texts of new todos.", "items": {"type": "string"}, "type": "array"},
                 "drop": {"description": "Ids.", "items": {"type": "string"}, "type": "array"},
