@@ -243,7 +243,7 @@ async def test_grep_answers_under_its_other_name(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("wrong", [{"private_hosts": "localhost"}, {"env": "HOME"}, {"env": [3]}])
 def test_a_single_text_in_place_of_a_list_is_refused(tmp_path: Path, wrong: dict[str, Any]) -> None:
-    with pytest.raises(HeadwayError, match=f"`{next(iter(wrong))}` takes a list of texts, not "):
+    with pytest.raises(HeadwayError, match=f"`{next(iter(wrong))}` must be a list of strings, not "):
         builtin_tools(tmp_path, **wrong)
 
 

@@ -113,7 +113,7 @@ async def test_the_effect_in_a_result_is_the_executors_word(tmp_path: Path):
         ("markng", "There is no tool named 'markng'; did you mean marking?"),
         ("zzz", "There is no tool named 'zzz'; available tools: marking, also."),
         ("", "There is no tool named ''; available tools: marking, also."),
-        ("x\x1b[2J\n", "There is no tool named 'x␛[2J '; there are"),
+        ("x\x1b[2J\n", "There is no tool named 'x␛[2J '; available tools"),
         ("m" * 5_000_000, "There is no tool named 'mmm"),
         (None, "There is no tool named 'None'"),
         (["marking"], "did you mean marking?"),
@@ -139,7 +139,7 @@ async def test_a_tool_that_takes_too_long_is_stopped(tmp_path: Path):
             stopped.set()
 
     result = await yolo(tmp_path, reading(wait, seconds=0.05)).call("wait", {})
-    assert result.text == "wait was stopped after 0.05 s and was stopped."
+    assert result.text == "wait took longer than 0.05 s and was stopped."
     assert (result.ok, result.effect, stopped.is_set()) == (False, Effect.READ, True)
 
 
@@ -177,7 +177,7 @@ async def test_a_function_that_blocks_past_its_time_is_given_up(tmp_path: Path):
     results = await asyncio.gather(*(runner.call("block", {}) for _ in range(40)))
     release.set()
     assert {result.text for result in results} == {
-        "block was stopped after 0.05 s and could not be stopped; it may still be running."
+        "block took longer than 0.05 s and could not be stopped; it may still be running."
     }
 
 
@@ -328,7 +328,7 @@ async def test_a_preview_that_finds_a_fault_is_a_failure_and_no_refusal(tmp_path
 
 
 def test_a_function_in_place_of_approvals_is_refused_with_what_to_write(tmp_path: Path):
-    with pytest.raises(HeadwayError, match=r"^`approvals` takes an Approvals object; .*: Approvals\(ask\)\.$"):
+    with pytest.raises(HeadwayError, match=r"^`approvals` must be an Approvals object; .*: Approvals\(ask\)\.$"):
         Executor([], project=tmp_path, approvals=Person(NO))  # pyright: ignore
 
 

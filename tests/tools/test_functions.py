@@ -335,16 +335,16 @@ UNFIT: list[tuple[Any, str]] = [
     (keywords, "'keywords' cannot be a tool: a model cannot fill '**values"),
     (positional, "'positional' cannot be a tool: a model cannot fill 'value"),
     (unknown, "'unknown' cannot be a tool: name 'Nowhere' is not defined; import or define"),
-    (unfit, "the type of 'value' is none that a model can send"),
-    (unsendable, "the type of 'value' is none that a model can send"),
-    (print, "'print' cannot be a tool: it is built in and says nothing of its parameters; wrap it in a typed"),
+    (unfit, "the type of 'value' is not one that a model can send"),
+    (unsendable, "the type of 'value' is not one that a model can send"),
+    (print, "'print' cannot be a tool: it is built in and does not describe its parameters; wrap it in a typed"),
     (len, "'len' cannot be a tool: it is built in"),
     (yielding, "it is a generator; let it return its answer instead"),
     (lambda: 1, "A tool cannot be named '<lambda>'"),
     ("read", "'read' is not a function; write @tool(effect=\"read\") above one"),
-    (3, "'3' is no function"),
-    (Counter, "'Counter' is a class; give an instance of it"),
-    (Marking, "'Marking' is a class; give an instance of it"),
+    (3, "'3' is not a function"),
+    (Counter, "'Counter' is a class; pass an instance of it"),
+    (Marking, "'Marking' is a class; pass an instance of it"),
 ]
 
 

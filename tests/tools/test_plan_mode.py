@@ -148,7 +148,7 @@ def test_no_command_is_run_also_none_that_looks_harmless(tmp_path: Path, kind: A
     def check(command: str) -> None:
         result = asyncio.run(runner.call("bash", {"command": command}))
         assert (result.ok, result.denied, result.effect) == (False, True, None)
-        assert result.text.startswith("bash was not run: in plan mode")
+        assert result.text.startswith("bash was not run: plan mode changes nothing")
         assert (tmp_path / "a.txt").read_text() == "old"
         assert [todo.content for todo in session.todos] == ["Mine"]
 

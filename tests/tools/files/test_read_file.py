@@ -52,14 +52,14 @@ async def test_both_sides_of_every_range(tmp_path: Path) -> None:
     assert await desk.read("a.txt", offset=10) == "    10\tline 10\n[lines 10–10 of 10]"
     assert await desk.read("a.txt", offset=9, limit=1) == "     9\tline 9\n[lines 9–9 of 10; read on with offset=10]"
     assert await desk.read("a.txt", offset=10, limit=5) == "    10\tline 10\n[lines 10–10 of 10]"
-    assert await desk.read("a.txt", offset=11) == "(a.txt has 10 lines, so there is nothing from line 11 on)"
+    assert await desk.read("a.txt", offset=11) == "(a.txt has only 10 lines, so there is nothing from line 11 on)"
     assert "there is nothing" in await desk.read("a.txt", offset=10**30)
     assert (await desk.read("a.txt", limit=10**30)).endswith("    10\tline 10")
 
 
 async def test_one_line_is_called_a_line(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("only\n")
-    assert await Desk(tmp_path).read("a.txt", offset=2) == "(a.txt has 1 line, so there is nothing from line 2 on)"
+    assert await Desk(tmp_path).read("a.txt", offset=2) == "(a.txt has only 1 line, so there is nothing from line 2 on)"
 
 
 @pytest.mark.parametrize("count", [9, 10])

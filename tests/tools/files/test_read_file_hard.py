@@ -45,7 +45,7 @@ async def test_a_range_of_fifty_megabytes_is_read_without_the_rest(tmp_path: Pat
     assert (await desk.read("a.log", offset=count)).endswith(f"[lines {count}–{count} of {count}]")
     assert (
         await desk.read("a.log", offset=count + 1)
-        == f"(a.log has {count} lines, so there is nothing from line {count + 1} on)"
+        == f"(a.log has only {count} lines, so there is nothing from line {count + 1} on)"
     )
 
 
@@ -158,7 +158,7 @@ async def test_a_log_that_grows_while_it_is_read_is_read_to_where_it_ended(
 
     monkeypatch.setattr(os, "read", read_and_grow)
     text = await Desk(tmp_path, file_bytes=1_000).read("a.log", offset=10**9)
-    assert text == "(a.log has 20,000 lines, so there is nothing from line 1,000,000,000 on)"
+    assert text == "(a.log has only 20,000 lines, so there is nothing from line 1,000,000,000 on)"
 
 
 _AS_NOBODY = """

@@ -197,7 +197,7 @@ def test_patterns_are_compared_with_where_a_path_leads(inner_project: Path) -> N
         (errno.ENOSPC, "'a' was not written: no space is left on the disk; nothing was changed."),
         (errno.EDQUOT, "'a' was not written: no space is left on the disk; nothing was changed."),
         (errno.EROFS, "'a' is on a read-only disk; nothing was changed."),
-        (errno.EIO, "'a' is not valid: Input/output error."),
+        (errno.EIO, "'a' cannot be accessed: Input/output error."),
     ],
 )
 def test_every_fault_of_the_system_is_a_sentence(tmp_path: Path, code: int, sentence: str) -> None:

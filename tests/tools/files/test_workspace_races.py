@@ -315,8 +315,8 @@ def test_a_write_that_breaks_off_leaves_nothing_behind(tmp_path: Path) -> None:
     answer = run_python(_FULL, tmp_path)
     assert answer.code == 0, answer.err
     assert answer.out.splitlines() == [
-        "'a.txt' is not valid: File too large.",
-        "'new/b.txt' is not valid: File too large.",
+        "'a.txt' cannot be accessed: File too large.",
+        "'new/b.txt' cannot be accessed: File too large.",
     ]
     assert everything(tmp_path) == {"a.txt": "old"}
     assert os.listdir(tmp_path) == ["a.txt"]

@@ -78,13 +78,13 @@ async def test_what_is_left_in_the_background_ends_with_the_call(tmp_path: Path,
     result = await bash(tmp_path, command)
     assert (result.exit_code, result.ok) == (0, True)
     assert "started" in result.text
-    assert result.text.endswith("[1 process was still running and was ended]")
+    assert result.text.endswith("[1 process was still running and was stopped]")
     assert running(tmp_path) == []
 
 
 async def test_how_many_were_left_is_said(tmp_path: Path):
     result = await bash(tmp_path, "sleep 1000 & setsid sleep 1000 & exit 4")
-    assert result.text == "(no output)\n[exit code 4]\n[2 processes were still running and were ended]"
+    assert result.text == "(no output)\n[exit code 4]\n[2 processes were still running and were stopped]"
 
 
 @pytest.mark.usefixtures("short_grace")
@@ -171,7 +171,7 @@ async def test_one_call_does_not_end_what_another_has_started(tmp_path: Path):
     await bash(tmp_path, "sleep 1000", timeout=0.2)
     await bash(tmp_path, "kill -9 $PPID; sleep 1000")
     (tmp_path / "go").touch()
-    assert (await other).text == "started\nalive\n[1 process was still running and was ended]"
+    assert (await other).text == "started\nalive\n[1 process was still running and was stopped]"
     assert running(tmp_path) == []
 
 

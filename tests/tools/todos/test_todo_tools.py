@@ -85,7 +85,7 @@ async def test_the_history_tells_what_they_did(session: Session, call: Call):
     assert [line.strip() for line in lines if line.startswith(" ")] == snapshot(
         [
             'title "Agent Tasks" → "Parser"',
-            "kept by loop no → yes",
+            "now kept by the agent loop",
             'added t1 "A"',
             'added t2 "B"',
             'added t3 "C"',

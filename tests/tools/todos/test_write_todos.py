@@ -198,7 +198,7 @@ def test_what_is_no_json_is_refused():
 
 async def test_without_a_session_the_answer_says_so(tmp_path: Path):
     tool = WriteTodos()
-    with pytest.raises(ToolFault, match="write_todos was not run: this run has no session, and so no list"):
+    with pytest.raises(ToolFault, match="write_todos was not run: this run has no session and therefore no list"):
         await tool.run(tool.read({"todos": []}), context_of(tmp_path, None))
 
 

@@ -142,8 +142,8 @@ async def test_gzip_that_never_gives_anything_is_stopped_too(tool: WebFetch, tmp
 @pytest.mark.parametrize(
     ("answer", "why"),
     [
-        (page("x", headers=["Content-Encoding: br"]), "packed in a way that was not asked for (br)"),
-        (page("x", headers=["Content-Encoding: gzip, gzip"]), "packed in a way that was not asked for (gzip, gzip)"),
+        (page("x", headers=["Content-Encoding: br"]), "uses a compression that was not requested (br)"),
+        (page("x", headers=["Content-Encoding: gzip, gzip"]), "uses a compression that was not requested (gzip, gzip)"),
         (page(gzip.compress(b"abc" * 99)[:20], headers=["Content-Encoding: gzip"]), "it is incomplete"),
         (page("no gzip", headers=["Content-Encoding: gzip"]), "sent an invalid answer"),
         (b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc", "sent an invalid answer"),
@@ -170,7 +170,7 @@ async def test_a_server_that_drips_is_given_up(tool: WebFetch, tmp_path: Path):
     async with serving(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n", drip=b".") as server:
         result = await fetched(tool, server.url(), context(tmp_path, fetch_seconds=0.3))
     assert not result.ok
-    assert result.text == f"{HERE}:{server.port} was stopped after 0.3 seconds, so the request was stopped."
+    assert result.text == f"{HERE}:{server.port} took longer than 0.3 seconds, so the request was stopped."
 
 
 async def test_a_closed_port_and_an_unknown_host_are_plain_sentences(tool: WebFetch, tmp_path: Path):

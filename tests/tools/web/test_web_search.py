@@ -96,12 +96,12 @@ async def test_nothing_found_is_said(tmp_path: Path, value: object):
     [
         (answer({}, "401 Unauthorized"), "refused the search (401); ask the user to check BRAVE_API_KEY"),
         (answer({}, "403 Forbidden"), "refused the search (403)"),
-        (answer({}, "429 Too Many Requests"), "too many searches for now (429)"),
+        (answer({}, "429 Too Many Requests"), "limiting searches for now (429)"),
         (answer({}, "500 Oops"), "sent status 500 instead of results"),
         (page(status="302 Found", headers=["Location: https://elsewhere.example/"]), "sent status 302"),
         (page("<html>", "text/html"), "sent an answer that is not valid JSON"),
         (page("[" * 5_000, "application/json"), "an answer that is too long"),
-        (page("[" * 900, "application/json"), "no JSON"),
+        (page("[" * 900, "application/json"), "not valid JSON"),
     ],
 )
 async def test_a_failed_search_is_one_sentence_without_the_key(tmp_path: Path, reply: bytes, why: str):
