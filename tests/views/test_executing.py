@@ -143,7 +143,7 @@ def test_every_outcome_of_an_item_has_a_line_of_its_own() -> None:
             (over("blocked", "No way."), ("✗", "s2: Do it", "No way.")),
             (over("blocked", "No way.", again=True), ("✗", "s2: Do it", "Retrying. No way.")),
             (over("cancelled", "Not needed."), ("⊘", "s2: Do it", "Not needed.")),
-            (over("interrupted", "Its run was stopped."), ("⏸", "s2: Do it", "interrupted")),
+            (over("interrupted", "The run was stopped."), ("⏸", "s2: Do it", "interrupted")),
             (
                 over("conflict", "Others changed a.py.", again=True),
                 ("!", "s2: Do it", "Others changed a.py. It will run again on its own."),

@@ -114,7 +114,7 @@ def test_bars_say_what_they_are_without_colour() -> None:
     assert {"✓", "⇄", "✗", "●", "done", "clash", "again #2", "now"} <= set(texts(svg))
     assert svg.count('class="under"') == 1 and svg.count("url(#x-") == 2 and "dashed" in svg
     assert "All of it" in svg
-    assert [word for _, _, word in legend(bars)] == ["completed", "blocked", "conflict", "going on"]
+    assert [word for _, _, word in legend(bars)] == ["completed", "blocked", "conflict", "in progress"]
 
 
 def test_a_bar_that_is_too_short_for_a_name_has_its_mark() -> None:

@@ -327,7 +327,12 @@ def test_each_fault_names_its_line() -> None:
             ),
             (
                 "# T\nO\n# U\n",
-                ["line 3: 'U' is not a heading of a plan; the headings are Steps, Risks, Testing strategy and Duration"],
+                [
+                    (
+                        "line 3: 'U' is not a heading of a plan; the headings are Steps, Risks, Testing strategy and "
+                        "Duration"
+                    )
+                ],
             ),
             ("# T\nO\n## Steps\n1. A\n## Steps\n1. B", ["line 5: The heading 'Steps' is already in line 3"]),
             (

@@ -10,6 +10,6 @@ from headway.cli.options import Chosen
 @click.command("quit")
 @click.pass_obj
 def leave(chosen: Chosen) -> None:
-    """Leave the terminal session; everything is kept."""
+    """Leave the terminal session; everything is saved."""
     assert chosen.live is not None  # the only place where the command can be typed
     chosen.live.leave()

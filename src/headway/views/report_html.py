@@ -261,7 +261,7 @@ def _run(number: int, run: Mapping[str, Any]) -> str:
     error = f'<p class="more wrong">{_bdi(text_of(run["error"], MAX_REASON))}</p>' if run["error"] else ""
     about = f"{_when(run['started_at'])} · {_bdi(name_of(run['model']))} · {safe(run['reason'] or GOES_ON)}{which}"
     return (
-        f'<tr><td class="whole"><span class="id">{number}</span>{_bdi(text_of(run["task"] or "went on"))}'
+        f'<tr><td class="whole"><span class="id">{number}</span>{_bdi(text_of(run["task"] or "continued"))}'
         f'<p class="more">{about}</p>{error}</td>'
         + "".join(f'<td class="n" data-name="{n.lower()}">{safe(c)}</td>' for n, c in zip(_NUMBERS, cells, strict=True))
         + "</tr>\n"

@@ -82,7 +82,7 @@ def _execution(number: int, execution: Mapping[str, Any], record: Mapping[str, A
 
 
 def _run(number: int, run: Mapping[str, Any], record: Mapping[str, Any]) -> Iterator[str]:
-    yield f'<div class="part"><h3>Run {number}: {safe(text_of(run["task"] or "went on", 100))}</h3>'
+    yield f'<div class="part"><h3>Run {number}: {safe(text_of(run["task"] or "continued", 100))}</h3>'
     yield f'<p class="facts">{_when(run["started_at"])} · {safe(run["reason"] or GOES_ON)}</p>'
     yield from _figure(f"r{number}", f"Timeline of run {number}", run["timeline"], record, [], [])
     yield "</div>"

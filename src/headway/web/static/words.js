@@ -113,7 +113,7 @@ const EVENTS = {
   ApprovalAsked: (event) => `asks: ${line(event.line, 200)}`,
   ApprovalAnswered: (event) => `answered “${event.reply}”${event.reason ? `: ${line(event.reason, 160)}` : ""}`,
   Usage: (event) => `${event.input_tokens.toLocaleString("en")} tokens in, ${event.output_tokens.toLocaleString("en")} out`,
-  RunError: (event) => `error: ${line(event.message, 240)}${event.retry_in === null ? "" : `; retrying in ${lasted(event.retry_in)}`}`,
+  RunError: (event) => (event.retry_in === null ? `error: ${line(event.message, 240)}` : `error: ${line(event.message.replace(/; [^;]*$/, ""), 240)}; retrying in ${lasted(event.retry_in)}`),
   RunRequested: (event) => `asked the run to ${line(event.request)}`,
   MessageAdded: (event) => (event.text ? `${speaker(event)}: ${line(event.text, 240)}` : "added a message to the conversation"),
   ConversationCompacted: () => "summarised the conversation so far",
