@@ -109,7 +109,7 @@ def test_during_an_execution_undo_takes_the_last_edit_and_leaves_the_execution_a
         session.undo(2)
     session.undo()
     assert statuses(session) == ["completed", "in_progress", "pending", "pending"]
-    with pytest.raises(NothingToUndo, match="An execution is going on; stop it"):
+    with pytest.raises(NothingToUndo, match="An execution is in progress; stop it"):
         session.undo()
     batch.finish_item("b")
     batch.end()

@@ -105,7 +105,7 @@ async def test_edits_of_the_same_place_are_made_one_after_the_other_and_the_log_
     began = [(fact.item_id, fact.attempt, fact.alone, fact.index) for fact in facts(session, ItemStarted)]
     assert sorted(began) == [("a", 1, False, 1), ("b", 1, False, 2), ("b", 1, True, 2)]
     [conflict] = [fact for fact in facts(session, ItemFinished) if fact.outcome == "conflict"]
-    assert conflict.reason == "Conflict with changes made meanwhile in lines.txt."
+    assert conflict.reason == "Conflict with changes made in the meantime in lines.txt."
     assert conflict.again
     assert conflict.kept
     assert states(session) == {"a": "completed", "b": "completed"}
@@ -380,7 +380,7 @@ async def test_without_git_items_work_one_at_a_time_in_the_project_and_it_says_s
     [began] = facts(session, BatchStarted)
     assert (began.checkpoints, began.worktrees, began.parallel) == (False, False, 1)
     assert began.note == (
-        "There is no git on this machine to save the project's files with; install git. Items work in the project's "
+        "Saving the project's files needs git, which is not installed; install git. Items work in the project's "
         "own files, one at a time, and cannot be rolled back."
     )
     assert texts(folder) == {"a.txt": "a", "b.txt": "b"}
@@ -449,6 +449,6 @@ async def test_git_that_goes_away_makes_rollback_unavailable_and_says_why(
     session = opened(folder, ["a"])
     await one(session, "a", model(a=runs("echo a > a.txt")))
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(NotRunnable, match="Rollback is not available: There is no git on this machine"):
+    with pytest.raises(NotRunnable, match="Rollback is unavailable: Saving the project's files needs git"):
         roll_back(session, "a")
     assert (states(session), starts(session)) == ({"a": "completed"}, ["a"])

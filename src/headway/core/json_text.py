@@ -47,7 +47,7 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise BadJson(f"{name} is no JSON value")
+    raise BadJson(f"{name} is not a JSON value")
 
 
 _decoder = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_refuse_constant)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from headway.execute.shadow import Shadow
 
 THINNED = (
-    "{}: its checkpoint was thinned out. To keep more from now on, raise the settings keep_executions or keep_days."
+    "{}: its checkpoint has been removed. To keep more in future, raise the settings keep_executions or keep_days."
 )
 _TRIES = 5
 """How often a reversal is made anew because someone changes the files meanwhile."""
@@ -104,7 +104,7 @@ def diff_todo(session: Session, todo_id: str, *, project: str | os.PathLike[str]
         return ""
     shadow = open_shadow(session, project)
     if shadow.repository.missing(name for pair in pairs for name in pair):
-        raise NotRunnable(THINNED.format(f"What '{shown(todo_id, 40)}' changed cannot be shown"))
+        raise NotRunnable(THINNED.format(f"The changes of '{shown(todo_id, 40)}' cannot be shown"))
     return "".join(shadow.diff(before, after) for before, after in pairs)
 
 
@@ -199,7 +199,7 @@ def _find_reversal(
 def _conflict(todo_id: str, files: Sequence[str], items: list[str]) -> FilesChanged:
     by = f"by {some(items)}" if items else "by someone else"
     return FilesChanged(
-        f"'{shown(todo_id, 40)}' was not rolled back: the same places of {some(files)} were changed later, {by}.",
+        f"'{shown(todo_id, 40)}' was not rolled back: conflicting changes were made to {some(files)} later, {by}.",
         files,
         items,
     )
@@ -211,8 +211,8 @@ def _refuse_unknown(session: Session, todo_id: str, own: Sequence[FileChange]) -
     last = run.executed.get(todo_id) if run is not None else None
     if last is None or not last.newest:
         raise NotRunnable(
-            f"There is nothing of '{shown(todo_id, 40)}' to roll back: it was not executed in this session, was cut "
-            "off, or was rolled back already."
+            f"'{shown(todo_id, 40)}' has nothing to roll back: it was not executed in this session, was "
+            "interrupted, or has already been rolled back."
         )
     data = session.store.event(session.name, last.newest).data
     if isinstance(data, ItemFinished) and data.before is None and data.tool_calls and not own:
@@ -222,8 +222,8 @@ def _refuse_unknown(session: Session, todo_id: str, own: Sequence[FileChange]) -
         )
     if isinstance(data, ItemStarted) and data.in_place and not own:
         raise NotRunnable(
-            f"'{shown(todo_id, 40)}' cannot be rolled back: it was cut off while it worked in the project's own files, "
-            "and what it changed there is not known."
+            f"'{shown(todo_id, 40)}' cannot be rolled back: it was interrupted while it worked in the project's "
+            "own files, so its changes there are not known."
         )
 
 

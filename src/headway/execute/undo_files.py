@@ -142,7 +142,7 @@ def _revert_files(session: Session, shadow: Shadow, cause: str, n: int, actor: s
     def make(state: State) -> Revert:
         found = _find_steps(session, state, cause, n)
         if [step.version for step in found] != [step.version for step in steps]:
-            raise StoreConflict("The list changed meanwhile; try again.")
+            raise StoreConflict("The list changed in the meantime; try again.")
         return Revert(session.agent_id, actor, now(), cause, found, reversals)
 
     record_change(session, ItemMerging(todo_id, saved, target, reverses=True))
