@@ -159,7 +159,7 @@ async def test_a_check_that_the_model_wrote_itself_does_not_verify_what_it_does(
     ]
     tools = [*builtin_tools("."), WriteTodos()]
     await work(session, turns[0], puts("calc.py", "x"), turns[1], tools=tools)
-    assert shown(session) == ("command_ok", "the model wrote the check in the same run, and nobody approved it")
+    assert shown(session) == ("command_ok", "the model wrote the check in the same run, and nobody has approved it")
 
 
 async def test_a_check_that_nobody_approved_is_asked_about_when_it_is_needed(folder: Path) -> None:

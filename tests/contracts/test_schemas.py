@@ -92,7 +92,7 @@ def test_the_envelope_schema_is_pinned():
                             },
                             "id": {
                                 "type": "string",
-                                "description": 'Optional and ignored; the framework assigns the ids.',
+                                "description": "Optional and ignored; the framework assigns the ids.",
                             },
                         },
                         "required": ["content", "status"],

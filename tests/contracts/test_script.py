@@ -82,7 +82,8 @@ def test_a_list_that_is_kept_in_memory_is_answered_with_one_sentence_and_nothing
     env = {"HEADWAY_IN_MEMORY": "1", "HEADWAY_SESSION": "mine", "HEADWAY_AGENT": "main"}
     for more in ({}, {"HEADWAY_PROJECT": str(folder)}):
         assert one_sentence(run(*words, cwd=folder, env={**env, **more}, stdin=JSON.encode())) == (
-            "Error: The agent keeps this list in memory; call TodoWrite on a line of its own, not as part of another command."
+            "Error: The agent keeps this list in memory; call TodoWrite on a line of its own, not as part of "
+            "another command."
         )
     assert files_in(folder) == before
     assert run("--help", cwd=folder, env=env).code == 0

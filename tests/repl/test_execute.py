@@ -36,7 +36,7 @@ MODES = ["default", "auto_edit", "yolo"]
 NO_MODEL = [
     "  No model is set yet. Everything else works: /help lists the commands.",
     "  Set one: /model provider:name (openai:…, anthropic:…, google:…, ollama:…).",
-    "  Type demo to see, offline, what there is to see.",
+    '  Type "demo" for an offline tour.',
 ]
 
 pytestmark = pytest.mark.usefixtures("repository")
@@ -84,7 +84,7 @@ MISTAKES: list[tuple[str, str]] = [
     ),
     (
         "/todos execute-all --mode=jolo",
-        "Error: Invalid value for '--mode': 'jolo' is no mode; did you mean 'yolo'?",
+        "Error: Invalid value for '--mode': 'jolo' is not a valid mode; did you mean 'yolo'?",
     ),
     ("/todos rollback", "Error: Missing argument 'ID'; see /help todos rollback."),
     ("/todos rollback step-9", "Error: No todo has the id 'step-9'; the ids are: step-1, step-2, step-3."),
@@ -187,7 +187,7 @@ def test_piped_where_nothing_is_pending_it_says_so_and_that_is_no_failure() -> N
 def test_piped_nobody_is_asked_and_the_item_is_blocked(repository: Path) -> None:
     listed("s1")
     ended = typed("/todos execute s1\ny\n", model=scripted(s1=[turn("", write("a.txt")), "Done."], said=["Yes."]))
-    assert "write_file was not allowed; allow it, or choose another mode with --mode." in ended.out
+    assert "write_file was denied; allow it, or choose another mode with --mode." in ended.out
     assert states() == {"s1": "blocked"} and not (repository / "a.txt").exists()
 
 

@@ -101,7 +101,10 @@ OTHER_FORMS: list[tuple[Any, list[str]]] = [
         {"conversations": [{"match": "a", "turns": []}, {"match": "a", "turns": []}]},
         ["conversations[1].match: Duplicate match"],
     ),
-    ('{"turns": [], "turns": [{"text": "a", "text": "b"}]}', ["turns: Duplicate field", "turns[0].text: Duplicate field"]),
+    (
+        '{"turns": [], "turns": [{"text": "a", "text": "b"}]}',
+        ["turns: Duplicate field", "turns[0].text: Duplicate field"],
+    ),
 ]
 
 

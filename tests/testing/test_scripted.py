@@ -158,7 +158,7 @@ async def test_a_script_that_is_used_up_says_how_many_turns_it_had(streamed: boo
     model = ScriptedModel(["One.", "Two."])
     for _ in range(2):
         await ask(model, streamed=streamed)
-    with pytest.raises(ModelError, match="no turns left \(all 2 turns used\); add a turn"):
+    with pytest.raises(ModelError, match=r"no turns left \(all 2 turns used\); add a turn"):
         await ask(model, streamed=streamed)
 
 

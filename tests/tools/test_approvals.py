@@ -48,7 +48,9 @@ async def test_a_call_runs_exactly_when_the_table_says_so(tmp_path: Path, effect
         if closed:
             assert "plan mode changes nothing" in result.text
         elif not runs:
-            assert ("The user declined marking: not now" if reply else "nobody is there to give it") in result.text, case
+            assert ("The user declined marking: not now" if reply else "nobody is there to give it") in result.text, (
+                case
+            )
 
 
 async def test_the_question_carries_what_a_person_needs(tmp_path: Path):
@@ -198,7 +200,8 @@ async def test_a_call_whose_work_was_changed_by_another_one_meanwhile_is_not_run
     result = await executor(tmp_path, marking, ask=ask).call("marking", {})
     assert (result.ok, result.denied, result.effect) == (False, True, None)
     assert result.text == (
-        "marking was not run: what it would do changed while the user was being asked; check the current state, then call it again."
+        "marking was not run: what it would do changed while the user was being asked; check the current state, "
+        "then call it again."
     )
     assert marking.ran == ["by another"]
 
@@ -319,7 +322,9 @@ def test_a_wrong_pattern_is_named():
 
 @pytest.mark.parametrize("wrong", [{"allow": "bash"}, {"hosts": "a.org"}, {"allow": [3]}, {"mode": "always"}])
 def test_wrong_options_are_refused_in_a_sentence(wrong: dict[str, Any]):
-    with pytest.raises(HeadwayError, match=r"must be a list of strings|is not a valid mode; choose from: default, auto_edit, yolo"):
+    with pytest.raises(
+        HeadwayError, match=r"must be a list of strings|is not a valid mode; choose from: default, auto_edit, yolo"
+    ):
         Approvals(**wrong)
 
 

@@ -195,7 +195,7 @@ async def test_a_refused_plan_leaves_the_one_before(executor: Executor, session:
     [
         ('{"title":', "expecting value at line 1, column 10"),
         ("plan", "expecting value at line 1, column 1"),
-        ('{"title":NaN}', "NaN is no JSON value"),
+        ('{"title":NaN}', "NaN is not a JSON value"),
         ("[" * 100_000, "it is nested too deeply"),
     ],
 )

@@ -204,7 +204,7 @@ def test_text_that_is_no_object_is_refused_with_the_reason():
             ("{", f"its arguments are {no} (expecting property name enclosed in double quotes at line 1, column 2)"),
             ("nonsense", "not valid JSON (expecting value at line 1, column 1); send one JSON object."),
             ("{'value': 1}", "not valid JSON"),
-            ('{"value": NaN}', "not valid JSON (NaN is no JSON value)"),
+            ('{"value": NaN}', "not valid JSON (NaN is not a JSON value)"),
             ('{"more": ' + '{"a":' * 10_000 + "1" + "}" * 10_001, "not valid JSON (it is nested too deeply)"),
             ("[" * 10_000, "not valid JSON (it is nested too deeply)"),
             ('{"value": ' + "9" * 10_000 + "}", "not valid JSON (it has a number with too many digits)"),

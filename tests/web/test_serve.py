@@ -68,7 +68,9 @@ def test_where_it_is_served_already_the_link_is_told_again(folder: Path) -> None
     for more in ([], ["--port", str(told["port"])]):
         code, out, errors = web(folder, *more).end()
         assert (code, errors) == (0, "")
-        assert out.startswith(f"Headway is already on http://127.0.0.1:{told['port']}. ") and told["link"] in out
+        assert (
+            out.startswith(f"Headway is already running at http://127.0.0.1:{told['port']}. ") and told["link"] in out
+        )
     assert kept(folder)["port"] == told["port"]
 
 

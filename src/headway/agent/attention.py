@@ -105,7 +105,7 @@ class Attention:
             return ""
         self._reminded, self._worked = (round, rounds), 0
         how = _HOW[TodoTools(config.todo_tools)]
-        return f"(The list has not changed for {rounds} rounds of work: bring it up to date with {how} if it is not.)"
+        return f"(The list has not changed for {rounds} rounds of work. If it is out of date, update it with {how}.)"
 
     def round_over(self, todos: TodoList, *, worked: bool, succeeded: bool) -> None:
         self._note_change(todos)
@@ -128,8 +128,8 @@ class Attention:
         more = f"; and {len(left) - _MOST_NAMED} more" if len(left) > _MOST_NAMED else ""
         where = "" if self._config.todo_tools == TodoTools.OFF else " in the list"
         return (
-            f"(These items of your list are still open: {names}{more}. Go on with them. If something is done, blocked "
-            f"or no longer needed, say so{where}; if you need the user, say what for.)"
+            f"(These items of your list are still open: {names}{more}. Continue with them. If an item is done, "
+            f"blocked or no longer needed, say so{where}; if you need the user, say what you need.)"
         )
 
 

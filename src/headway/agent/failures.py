@@ -37,16 +37,16 @@ def explain(error: BaseException, model: Model) -> ModelError:
         case exceptions.ModelConnectionError():
             return _unconnected(error, asked)
         case exceptions.ModelRequestTimeout() | TimeoutError():
-            return ModelBusy(f"{asked.subject} did not answer in time: try again, {_OTHER}.")
+            return ModelBusy(f"{asked.subject} did not answer in time; try again, {_OTHER}.")
         case exceptions.ModelAPIError():
             return _answered(error, asked)
         case exceptions.ContentFilterError():
-            return ModelError(f"A content filter of {asked.who} stopped the answer: ask in other words, {_OTHER}.")
+            return ModelError(f"A content filter of {asked.who} stopped the answer; rephrase the request, {_OTHER}.")
         case exceptions.UnexpectedModelBehavior():
             return _unreadable(error, asked)
         case _:
             name = type(error).__name__
-            return ModelError(f"The request to {asked.who} failed ({name}{_message(error)}): try again, {_OTHER}.")
+            return ModelError(f"The request to {asked.who} failed ({name}{_message(error)}); try again, {_OTHER}.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,12 +91,12 @@ def _unconnected(error: exceptions.ModelConnectionError, asked: _Asked) -> Model
         if asked.is_own_server:
             start = asked.provider.start if asked.provider else None
             how = f"start it with '{start.replace('NAME', asked.name)}'" if start else "start it"
-            return ModelNotReady(f"No server answers at {asked.url}: {how}, or set {asked.where_to_set}.")
+            return ModelNotReady(f"No server answers at {asked.url}; {how}, or set {asked.where_to_set}.")
         at = f" at {asked.url}" if asked.url else ""
-        return ModelBusy(f"{asked.subject} cannot be reached{at}: check the network connection, {_OTHER}.")
+        return ModelBusy(f"{asked.subject} cannot be reached{at}; check the network connection, {_OTHER}.")
     if isinstance(error, ModelTimeoutError):
-        return ModelBusy(f"{asked.subject} did not answer in time: try again, {_OTHER}.")
-    return ModelBusy(f"The connection to {asked.who} broke off before the answer was complete: try again.")
+        return ModelBusy(f"{asked.subject} did not answer in time; try again, {_OTHER}.")
+    return ModelBusy(f"The connection to {asked.who} was lost before the answer was complete; try again.")
 
 
 def _answered(error: exceptions.ModelAPIError, asked: _Asked) -> ModelError:
@@ -112,20 +112,18 @@ def _answered(error: exceptions.ModelAPIError, asked: _Asked) -> ModelError:
         case exceptions.ModelContextWindowExceededError():
             return _too_long(asked)
         case exceptions.ModelQuotaExceededError():
-            return ModelNotReady(f"The account at {asked.who} has no credit left{said}: add some there, {_OTHER}.")
+            return ModelNotReady(f"The account at {asked.who} has no credit left{said}; add credit there, {_OTHER}.")
         case exceptions.ModelRateLimitError():
             when = f"in {error.retry_after:g} seconds" if error.retry_after else "later"
-            return ModelBusy(
-                f"{asked.subject} limits how often it is asked{said}: try again {when}.", error.retry_after
-            )
+            return ModelBusy(f"{asked.subject} is limiting requests{said}; try again {when}.", error.retry_after)
         case exceptions.ModelUnavailableError() | exceptions.ModelServerError():
             return ModelBusy(
-                f"{asked.subject} has trouble of its own{said}: try again later, {_OTHER}.", error.retry_after
+                f"{asked.subject} reported a server error{said}; try again later, {_OTHER}.", error.retry_after
             )
         case exceptions.ModelRequestRejectedError():
             if any(words in said.lower() for words in _TOO_LONG):
                 return _too_long(asked)
-            return ModelError(f"{asked.subject} rejected the request{said}: change what is asked, {_OTHER}.")
+            return ModelError(f"{asked.subject} rejected the request{said}; change the request, {_OTHER}.")
         case _:
             return _unreadable(error, asked)
 
@@ -133,9 +131,9 @@ def _answered(error: exceptions.ModelAPIError, asked: _Asked) -> ModelError:
 def _refused(error: exceptions.ModelAPIError, asked: _Asked) -> ModelError:
     """What the provider said is left out: it tends to repeat the key."""
     if asked.is_own_server and not (asked.provider and asked.provider.needs_key):
-        return ModelNotReady(f"{asked.subject} refused the request{_status(error)}: set {asked.keys} to its key.")
+        return ModelNotReady(f"{asked.subject} refused the request{_status(error)}; set {asked.keys} to its key.")
     return ModelNotReady(
-        f"{asked.subject} refused the key{_status(error)}: set {asked.keys} to one that is valid for '{asked.name}', "
+        f"{asked.subject} refused the key{_status(error)}; set {asked.keys} to a key that is valid for '{asked.name}', "
         f"{_OTHER}."
     )
 
@@ -144,27 +142,27 @@ def _not_found(error: exceptions.ModelAPIError, asked: _Asked) -> ModelError:
     no_model = f"{asked.subject} has no model '{asked.name}'"
     if asked.is_own_server and not urlsplit(asked.url or "").path.strip("/"):
         return ModelNotReady(
-            f"{no_model}, or nothing at that address: such addresses usually end in /v1; correct {asked.where_to_set}."
+            f"{no_model}, or the address is wrong (it usually ends in /v1); correct {asked.where_to_set}."
         )
     if asked.provider and asked.provider.name == "ollama":
-        return ModelNotReady(f"{no_model}: run 'ollama pull {asked.name}', {_OTHER}.")
+        return ModelNotReady(f"{no_model}; run 'ollama pull {asked.name}', {_OTHER}.")
     nearest = getattr(error, "suggested_model_id", None)
-    return ModelNotReady(f"{no_model}: choose another with --model{f', perhaps {nearest}' if nearest else ''}.")
+    return ModelNotReady(f"{no_model}; choose another with --model{f', perhaps {nearest}' if nearest else ''}.")
 
 
 def _too_long(asked: _Asked) -> ModelError:
     return ContextTooLong(
-        f"The conversation does not fit into the context window of '{asked.name}': start a new session, {_OTHER}."
+        f"The conversation does not fit into the context window of '{asked.name}'; start a new session, {_OTHER}."
     )
 
 
 def _unreadable(error: BaseException, asked: _Asked) -> ModelError:
     if asked.is_own_server:
         return ModelError(
-            f"What answers at {asked.url} does not speak OpenAI's protocol{_message(error)}: "
-            f"correct {asked.where_to_set}."
+            f"The server at {asked.url} does not speak OpenAI's protocol{_message(error)}; correct "
+            f"{asked.where_to_set}."
         )
-    return ModelError(f"The answer of {asked.who} cannot be used{_message(error)}: try again, {_OTHER}.")
+    return ModelError(f"The answer of {asked.who} is not valid{_message(error)}; try again, {_OTHER}.")
 
 
 def _status(error: BaseException) -> str:

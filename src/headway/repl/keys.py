@@ -95,7 +95,7 @@ class _Keys:
         elif screen.input.text:
             screen.input.reset()
         else:
-            screen.tell("Ctrl+D or /quit leaves; the session is kept.", " ")
+            screen.tell("Press Ctrl+D or type /quit to leave; the session is saved.", " ")
 
     def leave(self, event: KeyPressEvent) -> None:
         screen = self._screen

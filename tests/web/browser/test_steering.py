@@ -374,7 +374,7 @@ async def test_what_an_item_did_is_seen_and_rolled_back_with_what_is_in_the_way_
     await expect(later).to_be_hidden()
     tabs.expect_error("409")
     await dialog.get_by_role("button", name="Roll back").click()
-    await expect(dialog.locator(".problem")).to_contain_text("the same places of back.txt were changed later, by b")
+    await expect(dialog.locator(".problem")).to_contain_text("conflicting changes were made to back.txt later, by b")
     assert made.read_text(encoding="utf-8") == "b\n"
     await later.check()
     await dialog.get_by_role("button", name="Roll back").click()
