@@ -106,7 +106,7 @@ def test_what_puts_half_changed_files_right_is_neither_freed_nor_deleted(headway
     headway("todos", "update", "i0", "cancelled")
     headway("todos", "update", "i1", "cancelled")
     assert headway("todos", "execute-all", "--session=default").stdout == (
-        "Changes that were cut off in the middle were settled first, in one.txt; two.txt.\nNo pending todos\n"
+        "Interrupted changes were repaired first, in one.txt; two.txt.\nNo pending todos\n"
     )
     assert not (repository / "one.txt").exists()
     headway("clean", "--all", "--yes")

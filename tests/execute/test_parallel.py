@@ -401,7 +401,9 @@ async def test_without_git_a_rollback_says_why_there_is_none(tmp_path: Path, no_
     await one(session, "a", model(a=[write("a.txt", "a"), bash("true"), "Done."]))
     with pytest.raises(NotRunnable, match=r"no files were saved when it was executed\. It changed: a\.txt"):
         roll_back(session, "a")
-    with pytest.raises(NotRunnable, match=r"'a' changed cannot be shown: no files were saved .* It changed: a\.txt"):
+    with pytest.raises(
+        NotRunnable, match=r"The changes of 'a' cannot be shown: no files were saved .* It changed: a\.txt"
+    ):
         diff_todo(session, "a")
     assert (states(session), texts(folder)) == ({"a": "completed"}, {"a.txt": "a"})
     undone = undo(session)
@@ -419,7 +421,9 @@ async def test_with_an_old_git_items_work_in_the_project_s_files_and_can_be_roll
     session = opened(folder, ["a"])
     await go(session, model(a=[write("a.txt", "a"), bash("echo b > b.txt"), "Done."]), parallel=2)
     [began] = facts(session, BatchStarted)
-    assert began.note.startswith("This git is too old for worktrees: install 2.38 or newer. Items work in the")
+    assert began.note.startswith(
+        "This version of git is too old for worktrees; install 2.38 or newer. Items work in the"
+    )
     assert began.note.endswith("own files, one at a time."), "and can be rolled back"
     put(folder, {"readme.txt": "mine\n"})
     assert roll_back(session, "a").removed == ("a.txt",)

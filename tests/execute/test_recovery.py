@@ -125,7 +125,7 @@ def test_where_the_files_of_a_killed_attempt_are_is_said_until_the_next_attempt(
     assert worktree is not None
     assert (tmp_path / worktree / "one.txt").read_text() == "i0.0\n"
     with pytest.raises(
-        NotRunnable, match=f"'i0' was cut off; its files are in {worktree}, where git status and git diff show"
+        NotRunnable, match=f"'i0' was interrupted; its files are in {worktree}, where git status and git diff show"
     ):
         diff_todo(session, "i0")
     assert f"last attempt's folder: {worktree}" in report_of(session)

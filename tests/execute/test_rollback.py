@@ -197,7 +197,7 @@ async def test_where_an_item_is_being_worked_on_is_said(folder: Path) -> None:
     turns = [*always(bash("echo old > x.txt"), bash("false"))[:4], does(look, bash("echo x > x.txt")), "Done."]
     await go(session, model(a=turns), retries=1)
     worktree = facts(session, ItemStarted)[-1].worktree
-    assert refusals == [f"'a' is being worked on in {worktree}, where git status and git diff show what it changed."]
+    assert refusals == [f"'a' is in progress in {worktree}, where git status and git diff show what it changed."]
 
 
 async def test_what_a_failed_attempt_left_in_its_worktree_is_shown_and_where_it_is_kept(folder: Path) -> None:

@@ -119,7 +119,7 @@ def test_what_cannot_be_executed_is_told_and_the_session_goes_on() -> None:
     terminal.say("/plan on")
     terminal.until(lambda seen: prompt(seen) == "[PLAN] >")
     terminal.say("/todos execute-all")
-    terminal.idle("❌ Plan mode is on, in which nothing is changed: end it with /plan off first.")
+    terminal.idle("❌ Plan mode is on, which changes nothing; first turn it off with /plan off.")
     terminal.say("/plan off")
     terminal.until(lambda seen: prompt(seen) == ">")
     terminal.say("said now")

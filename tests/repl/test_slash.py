@@ -226,7 +226,7 @@ def test_ctrl_c_in_a_command_stops_only_the_command(say: AtTerminal, monkeypatch
 def test_words_are_taken_as_they_are_meant(say: AtTerminal, words: str, content: str | None) -> None:
     said = say(f"/todos add {words}")
     if content is None:
-        assert said.startswith("Error: Got unexpected extra arguments (`id` *); put quotes")
+        assert said.startswith("Error: Got unexpected extra arguments (`id` *); quote a text")
     else:
         assert contents(say) == [content]
 

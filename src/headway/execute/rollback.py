@@ -240,16 +240,16 @@ def _read_kept(session: Session, todo_id: str, project: str | os.PathLike[str] |
         folder = os.path.join(project or project_of(session) or ".", last.worktree)
         if os.path.isdir(folder):
             is_under_way = session.todo_list.items[todo_id].status is Status.IN_PROGRESS
-            state = "is being worked on" if is_under_way else "was cut off; its files are"
+            state = "is in progress" if is_under_way else "was interrupted; its files are"
             raise NotRunnable(f"{name} {state} in {last.worktree}, where git status and git diff show what it changed.")
     executed = session.run.executed.get(todo_id) if session.run is not None else None
     if executed is None or not executed.newest:
-        raise NotRunnable(f"{name} was not executed in this session, was cut off, or was rolled back.")
+        raise NotRunnable(f"{name} was not executed in this session, was interrupted, or was rolled back.")
     if isinstance(last, ItemStarted) and last.in_place and session.todo_list.items[todo_id].status is Status.PENDING:
-        raise NotRunnable(f"It is not known what {name} changed: it was cut off in the project's own files.")
+        raise NotRunnable(f"The changes of {name} are not known: it was interrupted in the project's own files.")
     if not isinstance(last, ItemFinished):
         return []
     if last.before is None and last.tool_calls and last.worktree is None:
         changed = f" It changed: {some(last.files)}." if last.files else ""
-        raise NotRunnable(f"What {name} changed cannot be shown: no files were saved when it was executed.{changed}")
+        raise NotRunnable(f"The changes of {name} cannot be shown: no files were saved when it was executed.{changed}")
     return [(last.before, last.kept)] if last.before is not None and last.kept is not None else []

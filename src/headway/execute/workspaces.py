@@ -350,7 +350,7 @@ def open_workspaces(
     if not in_place and shadow.has_worktrees:
         return Workspaces(project, session, shadow, True, note, took)
     if not in_place:
-        why = "This git is too old for worktrees: install 2.38 or newer"
+        why = "This version of git is too old for worktrees; install 2.38 or newer"
         note = f"{_explain(why, parallel, rollback=True)} {note}".strip()
     return Workspaces(project, session, shadow, False, note, took, most_at_once=1)
 

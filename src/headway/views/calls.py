@@ -26,4 +26,4 @@ def outcome(call: ToolFinished, what: str) -> tuple[str, str, str]:
 def retry_line(error: RunError) -> str:
     """Return what failed, without the advice that follows, and when the request is sent again."""
     failed = (error.message.rpartition("; ")[0] or error.message).rstrip(".")
-    return f"{shown(failed, 500)}." + (f" Retrying in {error.retry_in:.0f} s." if error.retry_in else "")
+    return f"{shown(failed, 450)}." + (f" Retrying in {error.retry_in:.0f} s." if error.retry_in else "")
