@@ -101,8 +101,8 @@ def test_what_puts_half_changed_files_right_is_neither_freed_nor_deleted(headway
     assert kill(repository, "applied")
     for command in (("clean", "--all"), ("clean", "checkpoints", "--older-than=1h"), ("sessions", "delete", "default")):
         refused = headway(*command, "--yes", code=1).stderr
-        assert refused.startswith("Error: An execution, rollback or undo was cut off")
-        assert refused.endswith("Put them right with: headway todos execute-all --session=default\n")
+        assert refused.startswith("Error: An execution, rollback or undo was interrupted")
+        assert refused.endswith("Repair them with: headway todos execute-all --session=default\n")
     headway("todos", "update", "i0", "cancelled")
     headway("todos", "update", "i1", "cancelled")
     assert headway("todos", "execute-all", "--session=default").stdout == (

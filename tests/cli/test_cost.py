@@ -228,7 +228,7 @@ def test_what_was_rolled_back_or_undone_is_not_shown_as_changed(repository: Path
     assert "one.txt" not in shown
     assert "three.txt" not in shown
     assert "+++ b/two.txt" in shown
-    assert shown.endswith("Not merged into the project's files, so not shown: the changes in s1; s3.\n")
+    assert shown.endswith("Not merged into the project's files, so not shown: the changes of s1; s3.\n")
     run("todos", "undo")
     assert "+++ b/one.txt" in run("diff").out
     run("todos", "undo")

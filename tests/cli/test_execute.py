@@ -424,7 +424,7 @@ def test_items_in_the_way_of_a_rollback_are_named_and_rolled_back_with_it_where_
     run(*ALL, "--mode=yolo", "--model", model)
     refused = run("todos", "rollback", "s1")
     assert refused.code == 1 and refused.err.endswith(
-        "were changed later, by s2. To roll these back as well, run headway todos rollback s1 --with-later\n"
+        "later, by s2. To roll these back as well, run headway todos rollback s1 --with-later\n"
     )
     ended = run("todos", "rollback", "s1", "--with-later", "--json")
     told = json.loads(ended.out)

@@ -142,7 +142,7 @@ def test_a_refused_run_shows_nothing_of_the_run_that_goes_on(project: Path) -> N
     other = script("Hello.", name="other.json")
     for _ in range(3):
         done = run("run", "y", "--model", other)
-        assert (done.code, done.out) == (1, "") and done.err.startswith("Error: Another run has the session")
+        assert (done.code, done.out) == (1, "") and done.err.startswith("Error: Another run has been using the session")
     running.signal(signal.SIGINT)
     assert running.end().code == 130
 

@@ -93,7 +93,7 @@ def test_a_run_prints_words_calls_and_a_summary_and_ends_with_0(project: Path) -
         (["--continue", "--model", "scripted:hi.json"], "The session 'default' has no conversation to continue"),
         (
             ["x", "--session", "a\nb", "--model", "scripted:hi.json"],
-            "The name of a session must have of 1 to 200 printable",
+            "The name of a session must have 1 to 200 printable",
         ),
         (["x", "--project", "nope", "--model", "scripted:hi.json"], "There is no folder '"),
     ],
@@ -149,7 +149,7 @@ FAILURES: list[tuple[list[str | Form], list[str], str, str]] = [
     ([turn(error={"status": 401})], [], "❌ Failed after 1 round", "The scripted model refused the key (401)"),
     ([turn("", call("ls"))], [], "❌ Failed after 2 rounds", "The script has no turns left"),
     ([turn("", call("ls"))] * 3, ["--max-rounds", "2"], "⏸  Stopped at the limit after 2 rounds", "Tokens:"),
-    (["x"], ["--max-tokens", "99"], "❌ Failed after 1 round", "The run has used 0 of the 99 tokens that it may"),
+    (["x"], ["--max-tokens", "99"], "❌ Failed after 1 round", "The run has used 0 of its 99 tokens"),
 ]
 
 

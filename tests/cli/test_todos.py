@@ -45,7 +45,7 @@ def test_add_with_an_unknown_dependency_names_it_and_adds_nothing(headway: Headw
 
 
 def test_blank_text_is_refused(headway: Headway) -> None:
-    assert "content: Required" in headway("todos", "add", "   ", code=1).stderr
+    assert headway("todos", "add", "   ", code=1).stderr == "Error: Give the todo some text.\n"
 
 
 def test_list_shows_counts_priorities_and_dependencies(headway: Headway, three: None) -> None:
@@ -93,7 +93,7 @@ def test_edit_changes_what_is_named_and_an_empty_value_removes_it(headway: Headw
 
 def test_an_edit_of_nothing_says_what_can_be_changed(headway: Headway, three: None) -> None:
     assert "Specify what to change: a new text, --verify" in headway("todos", "edit", "t3", code=2).stderr
-    assert "content: Required" in headway("todos", "edit", "t3", "", code=1).stderr
+    assert headway("todos", "edit", "t3", "", code=1).stderr == "Error: Give the todo some text.\n"
     assert "Unknown id 't9'" in headway("todos", "edit", "t3", "--depends-on", "t9", code=1).stderr
 
 

@@ -181,7 +181,7 @@ async def test_what_an_item_changed_is_shown_as_a_diff(folder: Path) -> None:
         "+line 1 a c",
     ]
     roll_back(session, "c")
-    with pytest.raises(NotRunnable, match="'c' was not executed in this session, was cut off, or was rolled back"):
+    with pytest.raises(NotRunnable, match="'c' was not executed in this session, was interrupted, or was rolled back"):
         diff_todo(session, "c")
 
 

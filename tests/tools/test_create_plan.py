@@ -64,7 +64,7 @@ async def test_a_sound_plan_becomes_the_sessions(executor: Executor, session: Se
     assert answer(result) == snapshot(
         {
             "success": True,
-            "message": "This is now the session's plan (2 steps). The user sees it and goes on with /plan to-todos"
+            "message": "This is now the session's plan (2 steps). The user sees it and continues with /plan to-todos"
             " (in a shell: headway plan to-todos); summarise it in a sentence or two, and stop.",
             "data": {"title": "Fix 解析器", "steps": ["step-1", "step-2"]},
         }

@@ -127,7 +127,7 @@ class RunChecks:
             if failures:
                 text = "\n\n".join(failures)
                 return replace(
-                    result, text=(f"{text}\n\nNothing was changed. Fix the problem, then complete the todo again.")
+                    result, text=f"{text}\n\nNothing was changed. Fix the problem, then complete the todo again."
                 )
             return await call()
         finally:

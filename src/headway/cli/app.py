@@ -128,7 +128,7 @@ class LazyGroup(HelpfulGroup):
     "--session",
     metavar="NAME",
     shell_complete=complete_sessions,
-    help=("Use this session (new or existing) for this command only."),
+    help="Use this session (new or existing) for this command only.",
 )
 @click.option("--plan", is_flag=True, help="Start in plan mode: explore and plan, change nothing.")
 @click.option("--mode", metavar=f"[{'|'.join(MODES)}]", type=ModeType(), help="Approval mode; see headway mode.")
@@ -137,7 +137,7 @@ class LazyGroup(HelpfulGroup):
     "--project",
     metavar="DIR",
     type=click.Path(),
-    help=("The project's folder (default: the nearest project at or above the current folder)."),
+    help="The project's folder (default: the nearest project at or above the current folder).",
 )
 @click.option("--memory", is_flag=True, help="Keep nothing: the session is discarded when you leave.")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")

@@ -38,7 +38,7 @@ _LAST_EVENTS = 50
 @click.argument("todo_id", metavar="ID", shell_complete=complete_ids)
 @click.option("--mode", type=ModeType(), help=_MODE)
 @click.option(
-    "--retries", type=click.IntRange(0, 100), default=0, help=("Number of retries after a failure (default: 0).")
+    "--retries", type=click.IntRange(0, 100), default=0, help="Number of retries after a failure (default: 0)."
 )
 @click.option("--in-place", is_flag=True, help=_IN_PLACE)
 @require_evidence_option

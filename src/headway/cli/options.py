@@ -175,9 +175,7 @@ def merged(outer: Chosen, flags: Mapping[str, object]) -> Chosen:
 def common(command: Callable[Concatenate[Chosen, P], None]) -> Callable[P, None]:
     """As `of_project`, with the flags that say which list of the project is meant."""
     session = click.option("--session", metavar="NAME", shell_complete=complete_sessions, help=_SESSION)
-    agent = click.option(
-        "--agent", metavar="NAME", help=("Use the list of this sub-agent (default: the main agent's).")
-    )
+    agent = click.option("--agent", metavar="NAME", help="Use the list of this sub-agent (default: the main agent's).")
     return session(agent(of_project(command)))
 
 

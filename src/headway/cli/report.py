@@ -25,7 +25,7 @@ _HELP = "Output file (`-`: standard output). Default: md and json are printed, h
 
 @click.command()
 @click.option(
-    "--format", "kind", type=click.Choice(["md", "json", "html"]), help=("Markdown (default), JSON or an HTML page.")
+    "--format", "kind", type=click.Choice(["md", "json", "html"]), help="Markdown (default), JSON or an HTML page."
 )
 @click.option("--output", metavar="PATH", type=click.Path(allow_dash=True), help=_HELP)
 @common

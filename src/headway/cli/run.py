@@ -50,7 +50,7 @@ class RunCommand(TakesNew, EvidenceCommand):
     "--session",
     metavar="NAME",
     shell_complete=complete_sessions,
-    help=("Use this session (new or existing) for this command only."),
+    help="Use this session (new or existing) for this command only.",
 )
 @click.option("--plan", is_flag=True, help="Turn plan mode on: explore and plan, change nothing.")
 @click.option(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -14,6 +15,7 @@ from headway.cli.transfer import export_todos, import_todos
 from headway.cli.verify import actor_of_check, remember_typed_check
 from headway.cli.verify import verify as verify_todos
 from headway.core.codec import event_dict, todo_dict
+from headway.core.errors import HeadwayError, InvalidTodos
 from headway.core.model import Priority, Status
 from headway.core.session import Session
 from headway.core.text import shown
@@ -21,6 +23,8 @@ from headway.views.listing import HALF_CHANGED, counts_line, is_half_changed, li
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from headway.execute.undo_files import Undone
 
 
@@ -82,7 +86,7 @@ def next_todos(chosen: Chosen) -> None:
 @todos.command()
 @click.argument("text")
 @click.option(
-    "--after", metavar="ID", shell_complete=complete_ids, help=("Insert it after this todo instead of at the end.")
+    "--after", metavar="ID", shell_complete=complete_ids, help="Insert it after this todo instead of at the end."
 )
 @click.option("--priority", type=click.Choice(PRIORITIES, case_sensitive=False), help="Priority of the todo.")
 @click.option(
@@ -90,7 +94,7 @@ def next_todos(chosen: Chosen) -> None:
     metavar="ID",
     multiple=True,
     shell_complete=complete_ids,
-    help=("Id of a todo that must be completed first (repeatable)."),
+    help="Id of a todo that must be completed first (repeatable).",
 )
 @click.option("--verify", metavar="COMMAND", help=_VERIFY)
 @common
@@ -105,8 +109,20 @@ def add(
     """Add an item."""
     session = chosen.open(must_exist=False)
     remember_typed_check(chosen, verify)
-    todo = session.add(text, after=after, priority=priority, depends_on=list(depends_on), verify=verify)
+    with _text_required(chosen):
+        todo = session.add(text, after=after, priority=priority, depends_on=list(depends_on), verify=verify)
     print_todo(chosen, session, todo, f"✅ Added {quoted(todo)}")
+
+
+@contextmanager
+def _text_required(chosen: Chosen) -> Iterator[None]:
+    """Say in a sentence that a todo needs a text; with --json, all violations are listed as usual."""
+    try:
+        yield
+    except InvalidTodos as error:
+        if chosen.json or len(error.violations) > 1 or not error.violations[0].endswith(".content: Required"):
+            raise
+        raise HeadwayError("Give the todo some text.") from None
 
 
 @todos.command()
@@ -118,7 +134,7 @@ def add(
     metavar="ID",
     multiple=True,
     shell_complete=complete_ids,
-    help=("Ids of all todos that must be completed first."),
+    help="Ids of all todos that must be completed first.",
 )
 @click.option(
     "--priority",

@@ -22,7 +22,7 @@ FORMATS = ("json", "md", "csv")
 @click.command("export")
 @click.argument("path", required=False, type=click.Path(allow_dash=True))
 @click.option(
-    "--format", "kind", type=click.Choice(FORMATS), help=("Format (default: by the file's extension, else json).")
+    "--format", "kind", type=click.Choice(FORMATS), help="Format (default: by the file's extension, else json)."
 )
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
 @common

@@ -28,7 +28,7 @@ _KINDS = {
     "pending": "quiet",
     "dropped": "quiet",
 }
-_WORDS = {None: "going on", "pending": "put back"}
+_WORDS = {None: "in progress", "pending": "set to pending"}
 _HATCHED = ("conflict", "blocked")
 
 
