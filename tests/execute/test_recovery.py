@@ -138,7 +138,9 @@ def test_what_an_item_changed_that_was_killed_in_place_is_not_known_and_stays(tm
     session = killed_at(tmp_path, "wrote in place")
     with pytest.raises(NotRunnable, match=r"'i0' cannot be rolled back: .* its changes there are not known"):
         roll_back(session, "i0")
-    with pytest.raises(NotRunnable, match="The changes of 'i0' are not known: it was interrupted in the project's own files"):
+    with pytest.raises(
+        NotRunnable, match="The changes of 'i0' are not known: it was interrupted in the project's own files"
+    ):
         diff_todo(session, "i0")
     assert texts(tmp_path) == {**OLD, "one.txt": "i0.0\n"}
 

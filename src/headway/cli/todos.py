@@ -23,7 +23,7 @@ from headway.views.listing import HALF_CHANGED, counts_line, is_half_changed, li
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator
 
     from headway.execute.undo_files import Undone
 
@@ -115,7 +115,7 @@ def add(
 
 
 @contextmanager
-def _text_required(chosen: Chosen) -> Iterator[None]:
+def _text_required(chosen: Chosen) -> Generator[None]:
     """Say in a sentence that a todo needs a text; with --json, all violations are listed as usual."""
     try:
         yield
