@@ -174,7 +174,8 @@ def edit(
         )
     session = chosen.open()
     remember_typed_check(chosen, verify)
-    todo = session.update(todo_id, actor=actor_of_check(verify), **fields)
+    with _text_required(chosen):
+        todo = session.update(todo_id, actor=actor_of_check(verify), **fields)
     print_todo(chosen, session, todo, f"✅ Changed {quoted(todo)}")
 
 
