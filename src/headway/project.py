@@ -39,7 +39,7 @@ def open_store(project: str | os.PathLike[str] = ".", *, memory: bool = False) -
     file = os.path.join(headway_folder(project), FILE)
     for name in (file, f"{file}-wal", f"{file}-shm"):
         if os.path.islink(name):
-            raise HeadwayError(f"'{shown(name, 300)}' is a link; put the file itself in its place.")
+            raise HeadwayError(f"'{shown(name, 300)}' is a link; replace it with the file itself.")
     return SqliteStore(file)
 
 
@@ -57,26 +57,26 @@ def refuse_link(root: str, path: str, kind: str) -> None:
     """Refuse a link among Headway's own files: also within the project, it may lead to someone else's."""
     refuse_link_out(root, path, kind)
     if os.path.islink(path):
-        raise HeadwayError(f"'{shown(path, 300)}' is a link; put a {kind} in its place.")
+        raise HeadwayError(f"'{shown(path, 300)}' is a link; replace it with a {kind}.")
 
 
 def refuse_link_out(root: str, path: str, kind: str) -> None:
     real = os.path.realpath(root)
     if os.path.islink(path) and os.path.commonpath([real, os.path.realpath(path)]) != real:
-        raise HeadwayError(f"'{shown(path, 300)}' is a link that leads out of the project; put a {kind} in its place.")
+        raise HeadwayError(f"'{shown(path, 300)}' is a link that leads out of the project; replace it with a {kind}.")
 
 
 def _absolute(path: str | os.PathLike[str]) -> str:
     try:
         return os.path.abspath(os.fspath(path))
     except FileNotFoundError:
-        raise HeadwayError("The folder you are in is gone; change to one that exists.") from None
+        raise HeadwayError("The current folder no longer exists; change to one that does.") from None
 
 
 def session_name(name: str) -> str:
     cleaned = clean(name)
     if not cleaned or len(cleaned) > 200 or not cleaned.isprintable():
-        raise HeadwayError("A session needs a name of 1 to 200 printable characters.")
+        raise HeadwayError("The name of a session must have 1 to 200 printable characters.")
     return cleaned
 
 
@@ -105,7 +105,7 @@ def project_of_list(environ: Mapping[str, str]) -> str:
     """As `find_project`, for a command on the list. Raises where an agent keeps that in memory."""
     if environ.get(IN_MEMORY):
         raise HeadwayError(
-            "The agent keeps this list in memory; call TodoWrite on a line of its own, not within a command."
+            "The agent keeps this list in memory; call TodoWrite on a line of its own, not as part of another command."
         )
     return find_project(environ)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -144,8 +145,11 @@ def states(session: Session) -> dict[str, str]:
 # what a request has
 
 
+_DATE = re.compile(r"\n\n\(Today is [0-9-]+\.\)")
+
+
 def texts(messages: Iterable[ModelMessage]) -> list[str]:
-    """Each part of a conversation in one line."""
+    """Each part of a conversation in one line, without the date of its first message."""
     return [_told(part) for message in messages for part in message.parts]
 
 
@@ -153,7 +157,7 @@ def _told(part: object) -> str:
     match part:
         case UserPromptPart():
             content = part.content if isinstance(part.content, str) else "".join(map(str, _words(part)))
-            return f"user: {content}"
+            return f"user: {_DATE.sub('', content)}"
         case TextPart():
             return f"model: {part.content}"
         case ToolCallPart():

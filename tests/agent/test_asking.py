@@ -455,7 +455,7 @@ async def test_leaving_does_not_wait_for_a_thread_that_is_stuck(stuck: Stuck) ->
     async with Asker(Custom(stuck.blocking), apart=True) as asker:
         task = asyncio.create_task(ask(asker))
         await stuck.has_begun()
-    with pytest.raises(RuntimeError, match="was left while it was asked"):
+    with pytest.raises(RuntimeError, match="was closed during a request"):
         await bounded(task)
 
 
@@ -576,7 +576,7 @@ async def test_leaving_closes_what_is_still_asked() -> None:
             task = asyncio.create_task(ask(asker))
             await bounded(asked.wait())
         await bounded(closed.wait())
-        with pytest.raises(RuntimeError, match="was left"):
+        with pytest.raises(RuntimeError, match="was closed"):
             await bounded(task)
 
 

@@ -147,7 +147,7 @@ def check_that_it_has_all_that_could_spoil_a_cache(recording: Recording) -> None
     assert sum(EDITED in tail for tail in tails) >= 6
     said = recording.bodies[-1].text
     assert said.count(NUDGE) == 2
-    for words in ("is no tool 'no_such_tool'", "was not run", "missing-46.txt", "✓"):
+    for words in ("is no tool named 'no_such_tool'", "was not run", "missing-46.txt", "✓"):
         assert words in said
 
 

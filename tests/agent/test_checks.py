@@ -160,7 +160,7 @@ async def test_a_check_that_the_model_wrote_itself_does_not_verify_what_it_does(
         for status in ("pending", "completed")
     ]
     await work(session, turns[0], puts("calc.py", "x"), turns[1], todo_tools="plan")
-    assert shown(session) == ("command_ok", "the model wrote the check in the same run, and nobody approved it")
+    assert shown(session) == ("command_ok", "the model wrote the check in the same run, and nobody has approved it")
 
 
 async def test_a_check_that_nobody_approved_is_asked_about_when_it_is_needed(folder: Path) -> None:

@@ -32,7 +32,7 @@ from headway.tools import tool
 from .bodies import Body, Wire, cut_off, said_in, tail_of, told, untailed
 from .histories import whole
 
-HEADING = "(The conversation before this was too long and is summarised here.)"
+HEADING = "(The earlier conversation was too long and is summarised here.)"
 WINDOW = 6_000
 TASK = "Rename the colour module, everywhere.\n\nKeep “old names” working: 颜色 → 色彩 \\ 100%."
 MORE = "Then tell me what `headway todo` prints."

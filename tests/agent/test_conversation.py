@@ -25,6 +25,7 @@ import headway
 from headway.agent import LoopConfig, RunResult, repair_messages, run_loop
 from headway.agent.config import Reason
 from headway.agent.conversation import Conversation, stored
+from headway.core.clock import local_time, now
 from headway.core.errors import HeadwayError, StoreCorrupt
 from headway.core.events import Event
 from headway.core.log import Log
@@ -36,6 +37,7 @@ from headway.testing.script import Request
 from headway.tools import tool
 from headway.tools.approvals import Approvals
 from headway.tools.secrets import Redactor
+from headway.views.messages import spoken, with_date
 
 from .bodies import NO_JSON, cut_off, said_in, told, untailed
 
@@ -398,7 +400,7 @@ async def test_a_call_whose_result_was_lost_is_said_not_to_have_finished(tmp_pat
     events = await recorded(tmp_path)
     at = next(event.version for event in events if event.type == "ToolFinished")
     messages = Conversation.load(cut_off(events, at - 1)).messages
-    assert "This call did not finish." in texts(messages[-1:])
+    assert "This call did not finish" in texts(messages[-1:])
     assert "You said" not in texts(messages)
 
 
@@ -410,7 +412,7 @@ async def test_a_new_conversation_has_the_list_and_nothing_that_was_said_before(
         model = ScriptedModel([Turn(calls=[Call("look", {"text": "new"})]), "Done."])
         assert (await run(session, model, "Something else", new_conversation=True)).ok
         asked, *block = said_in(model.requests[0].messages[0])
-        assert (len(model.requests[0].messages), asked) == (1, "Something else")
+        assert (len(model.requests[0].messages), asked) == (1, with_date("Something else", local_time(now())[:10]))
         assert f"[ ] {added.id}: Fix the parser" in block[0]
         assert session.todo_list.items[added.id] == added
         loaded = texts(Conversation.load(session).messages)
@@ -423,7 +425,7 @@ async def test_a_new_conversation_has_the_list_and_nothing_that_was_said_before(
 
 
 async def test_a_new_conversation_needs_a_task(session: Session) -> None:
-    with pytest.raises(HeadwayError, match="begins with a task"):
+    with pytest.raises(HeadwayError, match="needs a task"):
         await run(session, ScriptedModel(["Hello."]), None, new_conversation=True)
 
 
@@ -446,7 +448,7 @@ async def test_a_session_without_a_conversation_has_nothing_to_go_on_with(tmp_pa
     session = headway.open(tmp_path)
     session.add("Only a list")
     assert Conversation.load(session).messages == []
-    with pytest.raises(HeadwayError, match="nothing to continue"):
+    with pytest.raises(HeadwayError, match="no conversation to continue"):
         await run(session, ScriptedModel(["Hello."]), None)
     assert session.run is None
 
@@ -505,3 +507,17 @@ def test_keys_in_arguments_stay_out_however_the_model_writes_them(arguments: str
     record = stored(ModelResponse([ToolCallPart("connect", arguments, "c")]), Redactor({}))
     text = json.dumps(record)
     assert "hunter2X9" not in text and "[redacted]" in text
+
+
+async def test_the_first_message_of_a_conversation_has_the_date_and_the_system_prompt_has_none(tmp_path: Path) -> None:
+    session = headway.open(tmp_path)
+    model = ScriptedModel(["One.", "Two.", "Three."])
+    await run(session, model, "First")
+    await run(session, model, "Second")
+    await run(session, model, "Third", new_conversation=True)
+    today = f"(Today is {local_time(now())[:10]}.)"
+    said = [[text for message in request.messages for text in said_in(message)] for request in model.requests]
+    assert [[today in text for text in texts] for texts in said] == [[True], [True, False, False], [True]]
+    assert today[:10] not in str(model.requests[0].instructions)
+    shown = [spoken(event.data.message)[1] for event in session.events() if isinstance(event.data, MessageAdded)]
+    assert shown == ["First", "One.", "Second", "Two.", "Third", "Three."]

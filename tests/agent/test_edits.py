@@ -56,9 +56,9 @@ KINDS: list[tuple[Do, str]] = [
     (lambda s: s.clear(), "cleared it"),
     (lambda s: s.undo(), 'undid a change; dropped t1 "A"; dropped t2 "B"; dropped t3 "C"'),
     (lambda s: s.write([{"content": "C"}, {"content": "D"}], replace=True), 'added t4 "D"; dropped t1 "A"; '),
-    (lambda s: s.write([{"content": "X"}], replace=True, cause="import"), "put an imported list in its place"),
+    (lambda s: s.write([{"content": "X"}], replace=True, cause="import"), "replaced it with an imported list"),
     (lambda s: s.advance(done=["t1"], add=["D"]), 'added t4 "D"; t1 → completed; t2 → in_progress'),
-    (lambda s: s.write([{"id": "t1", "status": "completed"}], title="整理"), 'called it "整理"; t1 → completed'),
+    (lambda s: s.write([{"id": "t1", "status": "completed"}], title="整理"), 'renamed it "整理"; t1 → completed'),
 ]
 
 
@@ -73,7 +73,7 @@ def test_each_kind_of_change_has_its_words() -> None:
 
 
 def test_a_plan_that_was_made_the_list_is_told_as_that() -> None:
-    assert told(lambda s: s.set_plan(PLAN), lambda s: s.plan_to_todos()) == line("made it anew from the plan")
+    assert told(lambda s: s.set_plan(PLAN), lambda s: s.plan_to_todos()) == line("recreated it from the plan")
 
 
 def test_several_changes_are_told_in_one_line() -> None:

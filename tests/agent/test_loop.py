@@ -233,11 +233,11 @@ async def test_whatever_is_wrong_with_a_call_the_model_is_told_and_the_run_goes_
     assert "the disk is on fire" in told[0]
     assert "SystemExit" in told[1]
     assert told[2] == "it cannot"
-    assert "There is no tool 'lock'; did you mean look?" in told[3]
-    assert "no valid JSON" in told[4]
-    assert "no valid JSON object" in told[5]
+    assert "There is no tool named 'lock'; did you mean look?" in told[3]
+    assert "not a valid JSON object" in told[4]
+    assert "not a valid JSON object" in told[5]
     assert "where: Unknown field" in told[6]
-    assert "names no tool" in told[7]
+    assert "does not name a tool" in told[7]
     assert told[8] == "saw last"
     assert [fact.ok for fact in facts(session, ToolFinished)] == [False] * 8 + [True]
     assert is_valid(model.requests[1].messages)
@@ -339,13 +339,13 @@ async def test_a_task_that_is_no_whole_text_is_taken_as_far_as_it_is(session: Se
 
 @pytest.mark.parametrize("task", ["", "  \n\t"])
 async def test_a_blank_task_is_refused_and_nothing_is_written(kept_session: Session, tmp_path: Path, task: str) -> None:
-    with pytest.raises(HeadwayError, match="There is no task"):
+    with pytest.raises(HeadwayError, match="The task is empty"):
         await run(kept_session, ["Never."], task)
     assert list(tmp_path.iterdir()) == []
 
 
 async def test_there_is_nothing_to_continue_in_a_new_session(kept_session: Session, tmp_path: Path) -> None:
-    with pytest.raises(HeadwayError, match="nothing to continue"):
+    with pytest.raises(HeadwayError, match="no conversation to continue"):
         await run(kept_session, ["Never."], None)
     assert list(tmp_path.iterdir()) == []
 
@@ -368,7 +368,7 @@ async def test_tools_of_the_same_name_are_refused_before_anything_is_written(
         """Pretends."""
         return ""
 
-    with pytest.raises(HeadwayError, match="Two tools are called"):
+    with pytest.raises(HeadwayError, match="Two tools are named"):
         await run(kept_session, ["Never."], tools=[tool(name="TodoWrite")(todo_write)])
     assert list(tmp_path.iterdir()) == []
 
@@ -457,7 +457,7 @@ async def test_exactly_the_todo_tools_asked_for_are_offered(
     others = ["look"] if given == "own" else [t.name for t in builtin_tools(tmp_path, todo_tools="off")]
     others = [name for name in others if name != "create_plan"]  # which is for plan mode
     assert model.requests[0].tools == [*others, *KINDS[kind]]
-    assert ("There is no tool 'TodoWrite'" in results(model.requests[1])[0]) == (kind != "full")
+    assert ("There is no tool named 'TodoWrite'" in results(model.requests[1])[0]) == (kind != "full")
     bash = [tool.description for tool in model.requests[0].parameters.function_tools if tool.name == "bash"]
     assert all(("TodoWrite" in (text or "")) == (kind == "full") for text in bash)
 

@@ -395,7 +395,7 @@ async def test_a_no_and_its_reason_reach_the_model_from_here_and_from_elsewhere(
     approvals, _ = answering(Answer("no", "not on a Friday"))
     model = ScriptedModel([calling("act"), "Done."])
     await run(kept_session, model, approvals=approvals)
-    assert "the user said no: not on a Friday" in results(model.requests[1])[0]
+    assert "The user declined act: not on a Friday" in results(model.requests[1])[0]
 
     model = ScriptedModel([calling("act"), "Done."])
     work = asyncio.create_task(run(kept_session, model, approvals=Approvals(nobody_answers)))
@@ -407,7 +407,7 @@ session.answer(question_id, "no", "not on a Monday")
 """,
     )
     await work
-    assert "the user said no: not on a Monday" in results(model.requests[1])[0]
+    assert "The user declined act: not on a Monday" in results(model.requests[1])[0]
     assert [fact.reason for fact in facts(kept_session, ApprovalAnswered)] == ["not on a Friday", "not on a Monday"]
     assert all(fact.denied for fact in facts(kept_session, ToolFinished))
 
@@ -447,8 +447,8 @@ async def test_only_open_questions_can_be_answered_and_only_with_what_is_an_answ
     model = ScriptedModel([Turn(calls=calls), "Done."])
     await run(session, model, tools=[answer])
     first, second = results(model.requests[1])
-    assert "No question 'q' is open" in first
-    assert "'ok' is no answer" in second
+    assert "There is no open question 'q'" in first
+    assert "'ok' is not a valid answer" in second
     with pytest.raises(NoRun):
         session.answer("q", "once")
 
@@ -529,7 +529,7 @@ async def test_a_second_run_on_a_session_is_refused_and_the_first_goes_on(
     model = ScriptedModel([Turn(calls=calls), "Done."])
     assert (await run(kept_session, model, tools=[second])).text == "Done."
     for told in results(model.requests[1]):
-        assert told.startswith("Another run has the session 'default'")
+        assert told.startswith("Another run has been using the session 'default'")
         assert f"process {os.getpid()} " in told
         assert "stop it" in told
     assert types(kept_session).count("RunStarted") == types(kept_session).count("RunFinished") == 1

@@ -125,7 +125,7 @@ async def test_a_run_uses_no_more_tokens_than_it_may_and_does_not_stop_long_befo
     assert limit - used < 1_300  # another request would not have fitted
     assert result.reason == "error"
     assert result.error is not None
-    assert f"used {used:,} of the {limit:,} tokens" in result.error
+    assert f"used {used:,} of its {limit:,} tokens" in result.error
     assert "--max-tokens" in result.error
     assert [error.message for error in facts(session, RunError)] == [result.error]
     assert facts(session, Usage)[-1].total_tokens == used
@@ -145,7 +145,7 @@ async def test_a_first_request_that_is_too_large_is_not_made(session: Session) -
     model = ScriptedModel(["Never."])
     result = await run(session, model, "word " * 2_000, max_tokens=1_000)
     assert (result.reason, result.input_tokens, model.requests) == ("error", 0, [])
-    assert "used 0 of the 1,000 tokens" in (result.error or "")
+    assert "used 0 of its 1,000 tokens" in (result.error or "")
     assert (await run(session, model, "Shorter")).text == "Never."
 
 
@@ -198,7 +198,7 @@ async def test_a_run_costs_no_more_than_it_may(session: Session, limit: float, a
     assert result.cost == pytest.approx(0.315 * answers)
     assert len(meter.most) == answers
     assert result.error is not None
-    assert f"has cost ${result.cost:.4f} of the ${limit:g}" in result.error
+    assert f"has cost ${result.cost:.4f} of its limit of ${limit:g}" in result.error
     assert facts(session, Usage)[-1].total_cost == pytest.approx(result.cost)
 
 
@@ -222,7 +222,7 @@ async def test_where_the_price_is_not_known_a_limit_in_dollars_is_refused_before
 
     result = await run(session, FunctionModel(answer), max_cost=5)
     assert (result.reason, asked) == ("error", [])
-    assert "is not known, so a limit of $5 cannot be kept: use --max-tokens" in (result.error or "")
+    assert "is not known, so a limit of $5 cannot be enforced; use --max-tokens" in (result.error or "")
     free = await run(session, ["Done."], max_cost=0.01)
     assert (free.reason, free.cost) == ("finished", 0)
 
@@ -459,7 +459,7 @@ async def test_a_task_that_can_never_fit_ends_with_a_sentence_and_the_session_go
     model = ScriptedModel(["Never."], context_window=2_000)
     result = await run(session, model, "word " * 20_000)
     assert (result.reason, model.requests) == ("error", [])
-    assert "does not fit into its context window" in (result.error or "")
+    assert "does not fit into the model's context window" in (result.error or "")
     refused = ScriptedModel([Turn(error=Failure(kind="context"))] * 20)
     result = await run(session, refused, "Or this?")
     assert "does not fit" in (result.error or "")

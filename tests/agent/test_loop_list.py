@@ -250,8 +250,8 @@ async def test_a_reminder_comes_after_so_many_rounds_of_work_and_once(session: S
     block, line = added(model.requests[4]).rsplit("\n", 1)
     assert block.endswith("</todo-list>")
     assert line == (
-        "(The list has not changed for 3 rounds of work: bring it up to date with TodoWrite or update_todo_item if it "
-        "is not.)"
+        "(The list has not changed for 3 rounds of work. If it is out of date, update it with TodoWrite or "
+        "update_todo_item.)"
     )
     assert "has not changed" not in "".join(str(fact.message) for fact in facts(session, MessageAdded))
 
@@ -331,7 +331,7 @@ async def test_a_model_without_todo_tools_is_not_reminded_and_one_with_light_one
     assert reminded(model) == []
     model = ScriptedModel([calling("todo", add=["B"]), *turns])
     await run(session, model, "Again", remind_after=1, todo_tools="light", max_nudges=0)
-    assert "bring it up to date with `todo` if it is not" in added(model.requests[2])
+    assert "If it is out of date, update it with `todo`" in added(model.requests[2])
 
 
 # going in circles
@@ -401,7 +401,7 @@ async def test_a_model_that_stops_while_items_are_open_goes_on_with_them(session
     result = await run(session, model)
     assert (result.reason, result.rounds) == ("finished", 5)
     assert len(nudges(session)) == 2
-    assert 'still open: t2 "B"; t3 "C". Go on with them.' in nudges(session)[0]
+    assert 'still open: t2 "B"; t3 "C". Continue with them.' in nudges(session)[0]
     later = ScriptedModel(["Here."])
     await run(session, later, "And now?", max_nudges=0)
     assert [text for text in texts(later.requests[0].messages) if "still open" in text] == [

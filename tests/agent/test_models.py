@@ -67,7 +67,7 @@ def test_openai_at_another_address_is_asked_by_the_chat_protocol() -> None:
 def test_openais_own_addresses_written_out_are_no_other_address(host: str) -> None:
     model = resolve_model("openai:gpt-5", base_url=f"https://{host}/v1", environ=KEYS)
     assert type(model).__name__ == "OpenAIResponsesModel"
-    with pytest.raises(ModelNotReady, match="No key for OpenAI"):
+    with pytest.raises(ModelNotReady, match="No API key for OpenAI"):
         resolve_model("openai:gpt-5", base_url=f"https://{host}/v1", environ={})
 
 
@@ -181,5 +181,5 @@ def test_usage_that_makes_no_sense_has_no_price() -> None:
 
 
 def test_what_is_missing_is_raised_before_anything_is_made() -> None:
-    with pytest.raises(ModelNotReady, match="No key for OpenAI"):
+    with pytest.raises(ModelNotReady, match="No API key for OpenAI"):
         resolve_model("openai:gpt-5", environ={})

@@ -52,7 +52,7 @@ from .looping import (
 
 PART = "# Plan mode\n"
 TODO_PART = "# The todo list\n"
-REFUSED = "was not run: in plan mode nothing is changed and no command is run."
+REFUSED = "was not run: plan mode changes nothing and runs no commands."
 READING = [*("read_file", "read_many_files", "ls", "glob", "grep", "web_fetch", "create_plan")]
 PLAN: dict[str, Any] = {
     "title": "重构解析器",
@@ -88,7 +88,7 @@ def test_the_plan_mode_part_stands_in_place_of_the_todo_list(tmp_path: Path, tod
     after = "\n# Done means shown"
     assert plan.split(after)[1] == usual.split(after)[1]
     part = plan.split(PART)[1].split(after)[0]
-    for word in ("create_plan", "question", "dependencies", "risks", "estimatedTime", "refused", "中文"):
+    for word in ("create_plan", "question", "dependencies", "risks", "estimatedTime", "refused", "language"):
         assert word in part
     assert len(part.splitlines()) <= 30 and "{" not in plan
 
@@ -107,7 +107,7 @@ async def test_instructions_of_the_callers_own_are_kept_and_the_part_comes_after
     model = ScriptedModel([switch, "Done."])
     await run(planning(session), model, instructions="Work well.\n")
     first, second = (request.instructions for request in model.requests)
-    assert first.startswith("Work well.\n\n# Plan mode\n") and first.endswith("用中文。\n")
+    assert first.startswith("Work well.\n\n# Plan mode\n") and first.endswith("in the user's language.\n")
     assert second == "Work well.\n"
 
 

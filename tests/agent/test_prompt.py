@@ -105,7 +105,7 @@ def test_a_link_is_followed_also_from_the_folder_one_is_in(tmp_path: Path, monke
     assert notes(instructions(tmp_path / "way")) == "The same for all."
 
 
-LEFT_OUT = "(AGENTS.md of this project was left out: it is no readable text file, or a link to no such notes.)"
+LEFT_OUT = "(AGENTS.md of this project was left out: it is not a readable text file, or it links to something else.)"
 
 
 @pytest.mark.parametrize(
@@ -234,7 +234,7 @@ def test_long_notes_lose_their_middle_and_say_so(tmp_path: Path) -> None:
     assert len(kept) <= MAX_NOTES
     assert kept.startswith("start 中")
     assert kept.endswith("中 end")
-    left_out = re.search(r"\n\n\[(\d+) characters are left out here\]\n\n", kept)
+    left_out = re.search(r"\n\n\[(\d+) characters omitted here\]\n\n", kept)
     assert left_out
     assert len(kept) - len(left_out[0]) + int(left_out[1]) == len(text)
 

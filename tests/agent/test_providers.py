@@ -20,7 +20,7 @@ from headway.core.text import neutral
 from headway.settings import load_settings
 
 NONE: Mapping[str, str] = {}
-COMPATIBLE = "For compatible:NAME the server's address is needed: run headway config set base_url URL."
+COMPATIBLE = "compatible:NAME needs the address of the server; run headway config set base_url URL."
 
 
 @pytest.mark.parametrize(
@@ -42,13 +42,16 @@ def test_a_model_that_could_be_used_is_ready(model: str, environ: Mapping[str, s
 @pytest.mark.parametrize(
     ("model", "sentence"),
     [
-        ("openai:m", "No key for OpenAI: set OPENAI_API_KEY, or choose another model with --model."),
-        ("anthropic:m", "No key for Anthropic: set ANTHROPIC_API_KEY, or choose another model with --model."),
-        ("google:m", "No key for Google: set GOOGLE_API_KEY or GEMINI_API_KEY, or choose another model with --model."),
+        ("openai:m", "No API key for OpenAI; set OPENAI_API_KEY, or choose another model with --model."),
+        ("anthropic:m", "No API key for Anthropic; set ANTHROPIC_API_KEY, or choose another model with --model."),
+        (
+            "google:m",
+            ("No API key for Google; set GOOGLE_API_KEY or GEMINI_API_KEY, or choose another model with --model."),
+        ),
         ("compatible:m", COMPATIBLE),
-        ("scripted:" + "x" * 300, f"There is no script '{'x' * 199}…': name a JSON file as scripted:FILE.json."),
-        ("scripted:no-such.json", "There is no script 'no-such.json': name a JSON file as scripted:FILE.json."),
-        ("openai:", "The model 'openai:' has no name: write it after the colon, as openai:NAME."),
+        ("scripted:" + "x" * 300, f"There is no script '{'x' * 199}…'; name a JSON file as scripted:FILE.json."),
+        ("scripted:no-such.json", "There is no script 'no-such.json'; name a JSON file as scripted:FILE.json."),
+        ("openai:", "The model 'openai:' has no name; write it after the colon, as in openai:NAME."),
     ],
 )
 def test_what_is_missing_is_said_in_one_sentence(model: str, sentence: str) -> None:
@@ -112,7 +115,7 @@ def test_an_unknown_provider_is_answered_with_the_nearest_and_the_list() -> None
     def check(written: str, meant: str) -> None:
         sentence = readiness(f"{written}:m", None, NONE)
         assert sentence is not None
-        assert f"No provider is called '{written}'; did you mean '{meant}'?" in sentence
+        assert f"There is no provider named '{written}'; did you mean '{meant}'?" in sentence
         assert ", ".join(PROVIDERS) in sentence
 
     check_rows(NEAR_NAMES, check)
@@ -129,13 +132,13 @@ def test_an_unknown_provider_is_answered_with_the_nearest_and_the_list() -> None
     ],
 )
 def test_what_is_near_to_no_provider_is_answered_with_the_list_alone(written: str) -> None:
-    sentence = f"No provider is called '{written}'; the providers are {', '.join(PROVIDERS)}."
+    sentence = f"There is no provider named '{written}'; the providers are {', '.join(PROVIDERS)}."
     assert readiness(f"{written}:x", None, NONE) == sentence
 
 
 @pytest.mark.parametrize("written", ["gateway/openai", "openai-chat", "bedrock", "test", "xyz", ""])
 def test_providers_of_the_library_that_are_not_in_the_table_are_not_known(written: str) -> None:
-    assert "No provider is called" in (readiness(f"{written}:m", None, NONE) or "")
+    assert "There is no provider named" in (readiness(f"{written}:m", None, NONE) or "")
 
 
 @pytest.mark.parametrize(
@@ -152,7 +155,7 @@ def test_a_missing_package_is_named_with_what_to_run(
 ) -> None:
     monkeypatch.setitem(sys.modules, module, None)  # as if it were not installed
     sentence = readiness(f"{provider}:m", None, NONE)
-    assert sentence == f"The package '{package}' is not installed: run pip install 'headway[{extra}]'."
+    assert sentence == f"The package '{package}' is not installed; run pip install 'headway[{extra}]'."
 
 
 def test_a_package_whose_parent_is_missing_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -181,7 +184,7 @@ def test_an_address_is_http_or_https_with_a_host() -> None:
         by_variable = readiness("vllm:m", None, {"VLLM_BASE_URL": address}) or ""
         assert by_setting.startswith("base_url is '")
         assert by_variable.startswith("VLLM_BASE_URL is '")
-        assert "which is no address: write it as http://HOST:PORT/v1" in by_setting
+        assert "which is not a valid address; write it as http://HOST:PORT/v1" in by_setting
         assert "\x1b" not in by_setting
 
     check_rows(NO_ADDRESSES, check)

@@ -399,7 +399,7 @@ def test_a_sound_answer_is_the_same_object(messages: list[ModelMessage]) -> None
 def test_unreadable_arguments_are_a_fault_that_says_why(args: str, reason: str) -> None:
     made, faults = sound(said("I look.", call("a", args=args)), set())
     assert made == said("I look.", call("a", args={}))
-    assert f"no valid JSON object ({reason}" in faults["a"]
+    assert f"not a valid JSON object ({reason}" in faults["a"]
     assert args[:100] in faults["a"]
 
 
@@ -413,7 +413,7 @@ def test_a_fault_shows_only_the_beginning_and_nothing_that_a_terminal_obeys() ->
 def test_a_name_that_cannot_be_sent_is_a_fault_that_shows_it(name: str) -> None:
     made, faults = sound(said(call("a", name)), set())
     assert made == said(call("a", INVALID_NAME, {}))
-    assert (repr(name[:59])[:-1] if name else "names no tool") in faults["a"]
+    assert (repr(name[:59])[:-1] if name else "does not name a tool") in faults["a"]
 
 
 def test_an_id_that_is_missing_or_used_is_replaced() -> None:

@@ -60,7 +60,7 @@ def test_after_everything_was_freed_sessions_are_there_and_executions_work(
     headway("clean", "--all", "--yes")
     assert not (executed / ".headway/checkpoints").exists()
     assert [todo["id"] for todo in data(headway("todos", "list", "--json"))["todos"]] == ["t1", "t2"]
-    with pytest.raises(NotRunnable, match="thinned out"):
+    with pytest.raises(NotRunnable, match="has been removed"):
         roll_back(kept_session, "t1")
     assert run("todos", "execute", "t2", "--mode=yolo", "--model", scripted(t2=["Done."])).code in (0, 1)
 
@@ -77,7 +77,7 @@ def test_only_what_is_old_enough_is_freed(headway: Headway, executed: Path, kept
 def test_looking_first_and_not_confirming_free_nothing(headway: Headway, executed: Path) -> None:
     before = data(headway("clean", "--json"))["bytes"]
     assert "Would free" in headway("clean", "--all", "--dry-run").stdout
-    assert "confirm it with --yes" in headway("clean", "--all", code=1).stderr
+    assert "confirm with --yes" in headway("clean", "--all", code=1).stderr
     assert data(headway("clean", "--json"))["bytes"] == before
 
 
@@ -92,7 +92,7 @@ def test_nothing_is_freed_while_a_run_goes_on(headway: Headway, kept_session: Se
         refused = headway("clean", "--all", "--yes", code=1).stderr
     finally:
         recorder.end("finished", None)
-    assert refused.startswith("Error: A run is going on in 'default'")
+    assert refused.startswith("Error: A run is in progress in 'default'")
     headway("clean", "--all", "--yes")
 
 
@@ -101,12 +101,12 @@ def test_what_puts_half_changed_files_right_is_neither_freed_nor_deleted(headway
     assert kill(repository, "applied")
     for command in (("clean", "--all"), ("clean", "checkpoints", "--older-than=1h"), ("sessions", "delete", "default")):
         refused = headway(*command, "--yes", code=1).stderr
-        assert refused.startswith("Error: An execution, rollback or undo was cut off")
-        assert refused.endswith("Put them right with: headway todos execute-all --session=default\n")
+        assert refused.startswith("Error: An execution, rollback or undo was interrupted")
+        assert refused.endswith("Repair them with: headway todos execute-all --session=default\n")
     headway("todos", "update", "i0", "cancelled")
     headway("todos", "update", "i1", "cancelled")
     assert headway("todos", "execute-all", "--session=default").stdout == (
-        "Changes that were cut off in the middle were settled first, in one.txt; two.txt.\nNo pending todos\n"
+        "Interrupted changes were repaired first, in one.txt; two.txt.\nNo pending todos\n"
     )
     assert not (repository / "one.txt").exists()
     headway("clean", "--all", "--yes")

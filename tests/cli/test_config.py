@@ -60,16 +60,16 @@ def test_set_says_what_it_did(headway: Headway, project: Path) -> None:
     assert record == {"key": "parallel", "value": 3, "file": str(file), "notices": []}
     assert headway("config", "set", "parallel", "4", "--user").stdout.splitlines() == [
         f"✅ Set parallel to 4 in {project / OWN}",
-        "Note: It has no effect here, since it is also set by: .headway/config.toml.",
+        "Note: It has no effect here, because it is overridden by: .headway/config.toml.",
     ]
 
 
 def test_set_says_what_hides_the_value(headway: Headway, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HEADWAY_MODE", "default")
     said = headway("config", "set", "mode", "yolo").stdout
-    assert said.endswith("Note: It has no effect here, since it is also set by: environment HEADWAY_MODE.\n")
+    assert said.endswith("Note: It has no effect here, because it is overridden by: environment HEADWAY_MODE.\n")
     monkeypatch.setenv("HEADWAY_MODE", "bad")
-    assert "Note: Other settings cannot be used yet. The environment" in headway("config", "set", "mode", "yolo").stdout
+    assert "Note: Other settings are still invalid. The environment" in headway("config", "set", "mode", "yolo").stdout
 
 
 def test_a_tracked_file_grants_no_rights_and_both_commands_say_so(headway: Headway, project: Path) -> None:
@@ -79,10 +79,10 @@ def test_a_tracked_file_grants_no_rights_and_both_commands_say_so(headway: Headw
     file.write_text('# ours\nmode = "yolo"\n', encoding="utf-8")
     subprocess.run("git init && git add -f .headway/config.toml", shell=True, check=True, capture_output=True)
     shown = headway("config", "show").stdout
-    assert "Note: Ignored in .headway/config.toml: mode, since git tracks the file" in shown
+    assert "Note: Ignored in .headway/config.toml: mode, because git tracks the file" in shown
     assert re.search(r"^mode +default +default$", shown, re.MULTILINE)
     assert len(data(headway("config", "show", "--json"))["notices"]) == 1
-    refusal = f"'parallel' is not taken from '{file}', since git tracks the file; set it with --user instead."
+    refusal = f"'parallel' cannot be set in '{file}', because git tracks the file; set it with --user instead."
     assert headway("config", "set", "parallel", "3", code=1).stderr == f"Error: {refusal}\n"
     record = json.loads(headway("config", "set", "parallel", "3", "--json", code=1).stderr)
     assert record["error"]["message"] == refusal
@@ -103,9 +103,9 @@ def test_harmless_settings_can_be_set_in_a_tracked_or_linked_file(headway: Headw
         '# ours\nmodel = "ollama:m"\ntracking = "manual"\ntodo_tools = "light"\n'
     )
     said = headway("config", "set", "model", "scripted:a.json", code=1).stderr
-    assert (
-        said
-        == f"Error: 'model' is not taken from '{file}', since a link leads to the file; set it with --user instead.\n"
+    assert said == (
+        f"Error: 'model' cannot be set in '{file}', because the file is reached through a link; set it with "
+        "--user instead.\n"
     )
 
 
@@ -139,7 +139,7 @@ def test_set_without_a_value_removes_the_key_and_leaves_the_rest(headway: Headwa
 
 
 def test_a_model_that_cannot_be_used_yet_is_set_with_a_note(headway: Headway, project: Path) -> None:
-    missing = f"No provider is called 'opnai'; did you mean 'openai'? The providers are {', '.join(PROVIDERS)}."
+    missing = f"There is no provider named 'opnai'; did you mean 'openai'? The providers are {', '.join(PROVIDERS)}."
     for where, file in (([], project / ".headway/config.toml"), (["--user"], project / OWN)):
         said = headway("config", "set", "model", "opnai:x", *where).stdout
         assert said == f"✅ Set model to opnai:x in {file}\nNote: {missing}\n"
@@ -164,7 +164,7 @@ def test_a_model_that_can_be_used_has_no_note(headway: Headway, project: Path) -
 def test_a_model_hidden_by_another_is_said_to_be_hidden(headway: Headway, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HEADWAY_MODEL", "ollama:m")
     said = headway("config", "set", "model", "opnai:x").stdout
-    assert said.endswith("Note: It has no effect here, since it is also set by: environment HEADWAY_MODEL.\n")
+    assert said.endswith("Note: It has no effect here, because it is overridden by: environment HEADWAY_MODEL.\n")
 
 
 def test_a_key_in_a_file_is_told_where_it_belongs_and_never_shown(headway: Headway) -> None:
@@ -192,15 +192,15 @@ def test_path_names_both_files(headway: Headway, project: Path) -> None:
 
 
 MISTAKES: list[tuple[list[str], int, str]] = [
-    (["mode", "yes"], 1, "Error: This cannot be set; correct it:\n- mode: Expected 'default' |"),
+    (["mode", "yes"], 1, "Error: The setting is not valid; correct this:\n- mode: Expected 'default' |"),
     (["modes", "yolo"], 1, "Error: There is no setting 'modes'; did you mean 'mode'?"),
     (["model", "sk-abc123"], 1, "Error: Looks like a secret key; keys belong in the environment"),
     (
         ["mode", "yolo", "default"],
         2,
-        "Error: 'mode' takes one VALUE, not 2; put quotes around it if it has spaces.",
+        "Error: 'mode' takes one VALUE, not 2; quote a value that contains spaces.",
     ),
-    (["model", "scripted:my", "file.json"], 2, "Error: 'model' takes one VALUE, not 2; put quotes around it"),
+    (["model", "scripted:my", "file.json"], 2, "Error: 'model' takes one VALUE, not 2; quote a value"),
     (["max_cost", "-1"], 1, "- max_cost: Must be more than 0, received -1"),
     (["max_cost", "-0.5", "--user"], 1, "- max_cost: Must be more than 0, received -0.5"),
     (["parallel", "-3", "--json"], 1, "parallel: Must be at least 1, received -3"),

@@ -59,7 +59,7 @@ def log(project: Path, *facts: RunData, agent: str = MAIN_AGENT, session: str = 
 
 
 def test_a_session_without_runs_has_used_nothing(headway: Headway) -> None:
-    assert headway("cost").stdout == "No run in this session yet, so nothing was used.\n"
+    assert headway("cost").stdout == "This session has no runs yet, so nothing was used.\n"
     record = data(headway("cost", "--json"))
     assert record["runs"] == []
     assert record["total"] == {"input_tokens": 0, "cached_tokens": 0, "output_tokens": 0, "cost": 0}
@@ -71,7 +71,7 @@ def test_what_each_run_used_and_all_together(headway: Headway, project: Path) ->
     lines = headway("cost").stdout.splitlines()
     assert lines[0] == "  1  First 第一"
     assert lines[1].endswith(" · openai:gpt-5 · 3,000 in (600 cached), 50 out · $0.0250")
-    assert lines[2] == "  2  went on"
+    assert lines[2] == "  2  continued"
     assert lines[3].endswith(" · 10 in, 5 out · less than $0.0001")
     assert lines[4:] == ["Total of 2 runs: 3,010 in (600 cached), 55 out · $0.0250"]
     record = data(headway("cost", "--json"))
@@ -95,7 +95,7 @@ def test_a_price_that_is_not_known_is_not_taken_for_nothing(headway: Headway, pr
     assert headway("cost").stdout.endswith("Total of 1 run: 10 in, 5 out · price not known\n")
     log(project, started("r2"), used(10, 5, 0.5), finished("r2"))
     assert headway("cost").stdout.endswith(
-        "Total of 2 runs: 20 in, 10 out · $0.5000, and what the runs cost whose price is not known\n"
+        "Total of 2 runs: 20 in, 10 out · $0.5000, plus the runs whose price is not known\n"
     )
     assert data(headway("cost", "--json"))["total"]["cost"] is None
 
@@ -131,7 +131,7 @@ DIFF = "--- a/x.py\n+++ b/x.py\n@@ -1 +1 @@\n-old\n+新的"
 
 
 def test_a_session_without_runs_has_changed_nothing(headway: Headway) -> None:
-    assert headway("diff").stdout == "No run in this session yet, so nothing was changed.\n"
+    assert headway("diff").stdout == "This session has no runs yet, so nothing was changed.\n"
     assert data(headway("diff", "--json"))["runs"] == []
 
 
@@ -173,10 +173,10 @@ def test_what_commands_changed_is_said_to_be_missing(headway: Headway, project: 
 
 def test_a_run_that_changed_nothing_says_so(headway: Headway, project: Path) -> None:
     log(project, started("r1"), finished("r1"))
-    assert headway("diff").stdout == "No tool for files changed anything in this run.\n"
+    assert headway("diff").stdout == "No file tool changed anything in this run.\n"
     log(project, started("r2"), ran(), finished("r2"))
     assert headway("diff").stdout == (
-        "No tool for files changed anything in this run.\nChanges made by shell commands are not included.\n"
+        "No file tool changed anything in this run.\nChanges made by shell commands are not included.\n"
     )
 
 
@@ -228,7 +228,7 @@ def test_what_was_rolled_back_or_undone_is_not_shown_as_changed(repository: Path
     assert "one.txt" not in shown
     assert "three.txt" not in shown
     assert "+++ b/two.txt" in shown
-    assert shown.endswith("Not in the project's files, so not shown: changes of s1; s3.\n")
+    assert shown.endswith("Not merged into the project's files, so not shown: the changes of s1; s3.\n")
     run("todos", "undo")
     assert "+++ b/one.txt" in run("diff").out
     run("todos", "undo")

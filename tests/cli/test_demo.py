@@ -63,7 +63,7 @@ def test_the_demo_can_be_stopped_and_gone_on_with(project: Path, headway: Headwa
     terminal.send("\x03")
     assert terminal.end() == 0
     assert terminal.given_back
-    assert "Stopped; everything is kept as it is." in terminal.all and "Go on with it, for example:" in terminal.all
+    assert "Stopped; everything is kept." in terminal.all and "Continue with it, for example:" in terminal.all
     (folder,) = project.glob("headway-demo-*")
     until(lambda: "in_progress" not in states(folder))
     assert len(states(folder)) == 5

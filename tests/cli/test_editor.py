@@ -94,7 +94,7 @@ def test_an_editor_that_cannot_be_started_is_named_in_one_sentence(
 
 def test_a_quote_that_is_not_closed_is_named_in_one_sentence(scratch: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EDITOR", "'never closed")
-    with pytest.raises(HeadwayError, match="EDITOR cannot be read") as error:
+    with pytest.raises(HeadwayError, match="EDITOR is not valid") as error:
         edited("x", ".md")
     assert "\n" not in str(error.value)
     assert [*scratch.iterdir()] == []

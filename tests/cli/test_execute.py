@@ -138,10 +138,10 @@ def test_where_only_items_are_left_that_cannot_run_it_says_what_tells_why(headwa
     ended = run(*ALL, "--model", done("s2", "s3"))
     assert ended.code == 1
     assert ending(ended) == [
-        "⏸ Items are left that cannot run: s2 waits for s1 (cancelled: reopen it, or remove the dependency); "
-        "s3 waits for s2 (pending).",
+        "⏸ Some items cannot run: s2 waits for s1 (cancelled: reopen it, or remove the dependency); s3 waits for "
+        "s2 (pending).",
         "Progress: 0 completed, 0 failed",
-        "More about it: headway todos next",
+        "For details: headway todos next",
     ]
     assert "s1 (cancelled: reopen it, or remove the dependency)" in headway("todos", "next").output
     assert starts() == []
@@ -169,9 +169,9 @@ def test_an_item_whose_dependencies_are_not_completed_is_refused_with_the_list_o
 @pytest.mark.parametrize(
     ("status", "why"),
     [
-        ("completed", "it is completed. To do it again, first set it to pending with headway todos update."),
-        ("cancelled", "it is cancelled. To do it again, first set it to pending with headway todos update."),
-        ("in_progress", "it is in progress already. Wait, or set it to pending."),
+        ("completed", "it is completed. To repeat it, first set it to pending with headway todos update."),
+        ("cancelled", "it is cancelled. To repeat it, first set it to pending with headway todos update."),
+        ("in_progress", "it is already in progress. Wait, or set it to pending."),
     ],
 )
 def test_an_item_that_is_not_to_be_done_is_refused_with_what_to_do(headway: Headway, status: str, why: str) -> None:
@@ -199,9 +199,9 @@ MISTAKES: list[tuple[list[str], str]] = [
     (["execute", "s1", "--retry=2"], "Did you mean one of: '--project', '--retries'?"),
     (["execute", "s1", "--parallel=2"], "No such option '--parallel'"),
     (["rollback", "s1", "--forc"], "'--forc'"),
-    (["execute-all", "--mode=jolo"], "'jolo' is no mode; did you mean 'yolo'?"),
+    (["execute-all", "--mode=jolo"], "'jolo' is not a valid mode; did you mean 'yolo'?"),
     (["execute", "s1", "--mode", "plan"], "Choose from: default, auto_edit, yolo."),
-    (["execute-all", "--parallel=2", "--in-place"], "With --in-place items run one at a time: leave out --parallel."),
+    (["execute-all", "--parallel=2", "--in-place"], "With --in-place, items run one at a time; omit --parallel."),
     (["execute-all", "--parallel=0"], "0 is not in the range 1<=x<=64."),
     (["execute-all", "--parallel=65"], "65 is not in the range 1<=x<=64."),
     (["execute-all", "--parallel=two"], "'two' is not a valid integer"),
@@ -228,7 +228,7 @@ def test_in_plan_mode_nothing_is_executed_and_it_says_what_to_do(words: tuple[st
     session.set_plan_mode(True)
     before = session.version
     ended = run("todos", *words, "--mode=yolo", "--model", done("s1"))
-    what_to_do = "Error: Plan mode is on, in which nothing is changed: end it with headway plan off first.\n"
+    what_to_do = "Error: Plan mode is on, which changes nothing; first turn it off with headway plan off.\n"
     assert ended == (1, "", what_to_do)
     assert session.version == before
 
@@ -241,7 +241,7 @@ def test_without_a_model_it_says_how_to_name_one(words: tuple[str, ...]) -> None
     assert session.version == before
     ended = run("todos", *words, "--model=scripted:nowhere.json")
     assert ended.code == 1 and ended.out == ""
-    assert ended.err == "Error: There is no script 'nowhere.json': name a JSON file as scripted:FILE.json.\n"
+    assert ended.err == "Error: There is no script 'nowhere.json'; name a JSON file as scripted:FILE.json.\n"
     assert session.version == before
 
 
@@ -303,8 +303,8 @@ def test_as_json_what_cannot_be_executed_is_told_as_json(headway: Headway) -> No
 @pytest.mark.parametrize(
     ("mode", "files", "why"),
     [
-        ("default", [], "write_file was not allowed; allow it, or choose another mode with --mode."),
-        ("auto_edit", ["a.txt"], "bash was not allowed; allow it, or choose another mode with --mode."),
+        ("default", [], "write_file was denied; allow it, or choose another mode with --mode."),
+        ("auto_edit", ["a.txt"], "bash was denied; allow it, or choose another mode with --mode."),
         ("yolo", ["a.txt", "b.txt"], ""),
     ],
 )
@@ -322,7 +322,7 @@ def test_without_a_person_only_what_the_mode_allows_is_done_and_the_item_says_so
     assert states() == {"s1": "blocked" if why else "completed"}
     assert (session.todos[0].notes or "") == why
     if why:
-        assert "not allowed" in ended.out
+        assert "denied" in ended.out
         assert ending(ended)[0] == f"❌ s1 failed: {why}"
         assert ending(ended)[-1].startswith(f"Resume with: headway todos execute s1 --mode={mode} ")
 
@@ -388,14 +388,14 @@ def test_rollback_brings_the_files_back_and_names_what_was_built_on_them(reposit
     ended = run("todos", "rollback", "s1")
     assert ended == (
         0,
-        "✅ Rolled back s1 → pending\n   Restored 1 file: a.txt\n   Removed 1 file: b.txt\n"
-        "Completed on top of it, and left as they are: s2\n",
+        "✅ Rolled back s1 → pending\n   Restored 1 file: a.txt\n   Removed 1 file: b.txt\nItems completed on top "
+        "of it stay completed: s2\n",
         "",
     )
     assert (repository / "a.txt").read_text() == "old\n" and not (repository / "b.txt").exists()
     assert states() == {"s1": "pending", "s2": "completed"}
     again = run("todos", "rollback", "s1")
-    assert again.code == 1 and again.err.startswith("Error: There is nothing ")
+    assert again.code == 1 and again.err.startswith("Error: 's1' has nothing ")
 
 
 def test_a_rollback_that_a_person_is_in_the_way_of_changes_nothing_and_says_what_to_do(repository: Path) -> None:
@@ -406,7 +406,7 @@ def test_a_rollback_that_a_person_is_in_the_way_of_changes_nothing_and_says_what
     assert refused == (
         1,
         "",
-        "Error: 's1' was not rolled back: the same places of a.txt were changed later, by someone else. Undo those "
+        "Error: 's1' was not rolled back: conflicting changes were made to a.txt later, by someone else. Undo those "
         "changes first, or edit the files yourself.\n",
     )
     assert (repository / "a.txt").read_text() == "mine\n" and states() == {"s1": "completed"}
@@ -425,7 +425,7 @@ def test_items_in_the_way_of_a_rollback_are_named_and_rolled_back_with_it_where_
     run(*ALL, "--mode=yolo", "--model", model)
     refused = run("todos", "rollback", "s1")
     assert refused.code == 1 and refused.err.endswith(
-        "were changed later, by s2. To roll back those too, run headway todos rollback s1 --with-later\n"
+        "later, by s2. To roll these back as well, run headway todos rollback s1 --with-later\n"
     )
     ended = run("todos", "rollback", "s1", "--with-later", "--json")
     told = json.loads(ended.out)
@@ -437,7 +437,7 @@ def test_items_in_the_way_of_a_rollback_are_named_and_rolled_back_with_it_where_
 @pytest.mark.parametrize(
     ("number", "told"),
     [
-        (0, ["✅ Rolled back s1 → pending (nothing of it is in your files)"]),
+        (0, ["✅ Rolled back s1 → pending (your files have none of its changes)"]),
         (1, ["✅ Rolled back s1 → pending", "   Removed 1 file: a.txt"]),
     ],
 )
@@ -497,11 +497,12 @@ def test_in_place_items_work_in_the_projects_own_files_one_at_a_time(repository:
     run("config", "set", "parallel", "3")
     model = scripted(s1=[turn("", write("a.txt")), turn("", bash("pwd; touch other.txt")), "Done."], s2=FAILS * 2)
     ended = run(*ALL, "--in-place", "--mode=yolo", "--model", model)
-    assert "  changed meanwhile, not by its file tools: other.txt" in said(ended)
+    assert "  changed during the attempt, but not by its file tools: other.txt" in said(ended)
     assert f"Resume with: headway todos execute-all --mode=yolo --in-place{MODEL}   (also" in ended.out
     assert [(one.parallel, one.in_place, one.worktrees) for one in batches()] == [(1, True, False)]
     assert run("todos", "rollback", "s1").out.endswith(
-        "   Removed 1 file: a.txt\nChanged while it ran, not by its file tools, and left as they are: other.txt\n"
+        "   Removed 1 file: a.txt\nChanged during the attempt, but not by its file tools, and left unchanged: "
+        "other.txt\n"
     )
     assert (repository / "other.txt").exists() and not (repository / "a.txt").exists()
 
@@ -515,7 +516,7 @@ def test_plan_mode_from_another_shell_pauses_the_execution_and_says_so() -> None
     at("one")
     assert "The execution in this session is paused until plan mode is off.\n" in run("plan", "on").out
     let("one")
-    assert "The execution in this session goes on.\n" in run("plan", "off").out
+    assert "The execution in this session continues.\n" in run("plan", "off").out
     ended = running.end()
     assert ended.code == 0 and "⏸ The execution is paused until plan mode is off" in said(ended)
     assert "execution" not in run("plan", "on").out

@@ -15,7 +15,7 @@ from headway.core.run_events import ToolFinished
 
 from .commands import Headway
 
-NOTHING_SHOWS = "Nothing shows yet that this is done: t1. Run a command that checks it"
+NOTHING_SHOWS = "Nothing shows yet that this is done: t1. After the last edit, run a command that checks it"
 OPEN, DONE = writing(("Write it", "in_progress")), writing(("Write it", "completed"))
 
 pytestmark = pytest.mark.usefixtures("repository")

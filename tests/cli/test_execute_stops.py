@@ -117,10 +117,10 @@ def test_after_kill_9_at_once_the_same_command_completes_everything(repository: 
 
 
 REFUSED = [
-    (("todos", "execute-all"), "Another run has the session 'mine', since "),
-    (("todos", "execute", "s3"), "Another run has the session 'mine', since "),
-    (("run", "--continue", "Go on"), "Another run has the session 'mine', since "),
-    (("todos", "rollback", "s1"), "A run is going on in this session; wait for it or stop it "),
+    (("todos", "execute-all"), "Another run has been using the session 'mine' since "),
+    (("todos", "execute", "s3"), "Another run has been using the session 'mine' since "),
+    (("run", "--continue", "Go on"), "Another run has been using the session 'mine' since "),
+    (("todos", "rollback", "s1"), "A run is in progress in this session; wait for it or stop it "),
 ]
 
 

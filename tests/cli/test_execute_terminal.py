@@ -33,7 +33,7 @@ from headway.core.run_events import ToolFinished
 
 CTRL_C, CTRL_D = "\x03", "\x04"
 WITHOUT_UNICODE = {"PYTHONIOENCODING": "ascii"}
-PROMPT = "a: always in this run"
+PROMPT = "a: allow all "
 HOSTILE = "Fix \x1b[31mred\x1b[0m\x07 \x1b]0;title\x07\n▶ [9/9] Fake \u202edetrever\u200b 解析"
 
 pytestmark = [pytest.mark.more, pytest.mark.usefixtures("repository")]
@@ -302,7 +302,7 @@ def test_an_item_that_was_told_no_is_blocked_and_says_so() -> None:
     terminal.asked("? Run: touch 1")
     terminal.send("n\n")
     assert terminal.end() == 1
-    assert "s1 failed: bash was not allowed; allow it, or choose another mode with --mode." in terminal.all
+    assert "s1 failed: bash was denied; allow it, or choose another mode with --mode." in terminal.all
     assert states() == {"s1": "blocked", "s2": "pending"}
 
 

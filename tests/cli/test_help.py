@@ -17,8 +17,8 @@ def test_help_lists_every_command_with_its_own(headway: Headway) -> None:
     assert lines["headway run"] == COMMANDS["run"].line
     assert "headway quit" not in lines
     assert headway("help").stdout.endswith(
-        "All about one: headway help COMMAND\n"
-        "In the terminal session each begins with a slash; only there: /exit, /quit.\n"
+        "Details of a command: headway help COMMAND\nIn the terminal session, each starts with a slash; only "
+        "there: /exit, /quit.\n"
     )
 
 
@@ -32,7 +32,7 @@ def test_help_of_one_command_is_what_its_help_flag_shows(headway: Headway) -> No
     [
         (["help", "todo"], "No command 'todo'; did you mean 'todos'?"),
         (["help", "todos", "ad"], "No command 'ad'; did you mean 'add'?"),
-        (["help", "run", "x"], "'run' has no commands of its own; leave out 'x'."),
+        (["help", "run", "x"], "'run' has no subcommands; omit 'x'."),
         (["quit"], "'/quit' works only in the terminal session, which 'headway' alone starts."),
         (["exit"], "'/exit' works only in the terminal session, which 'headway' alone starts."),
         (["undo"], "No command 'undo'; did you mean 'headway todos undo'?"),

@@ -13,7 +13,7 @@ from headway.project import IN_MEMORY, find_project, project_of, project_of_list
 
 from .commands import Headway, data
 
-SENTENCE = "The agent keeps this list in memory; call TodoWrite on a line of its own, not within a command."
+SENTENCE = "The agent keeps this list in memory; call TodoWrite on a line of its own, not as part of another command."
 
 
 def test_the_project_of_a_session_is_the_folder_it_was_opened_in(

@@ -47,13 +47,13 @@ def test_a_mode_is_set_in_the_persons_own_settings_and_said_where(headway: Headw
 def test_a_mode_that_has_no_effect_here_is_said_to(headway: Headway, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HEADWAY_MODE", "yolo")
     said = headway("mode", "default").stdout
-    assert said.endswith("Note: It has no effect here, since it is also set by: environment HEADWAY_MODE.\n")
+    assert said.endswith("Note: It has no effect here, because it is overridden by: environment HEADWAY_MODE.\n")
 
 
 def test_a_mode_that_is_none_names_the_nearest(headway: Headway, project: Path) -> None:
     said = headway("mode", "yoloo", code=2).stderr
-    assert "'yoloo' is no mode; did you mean 'yolo'? Choose from: default, auto_edit, yolo." in said
-    assert "'\u241b[2J' is no mode." in headway("mode", "\x1b[2J", code=2).stderr
+    assert "'yoloo' is not a valid mode; did you mean 'yolo'? Choose from: default, auto_edit, yolo." in said
+    assert "'␛[2J' is not a valid mode." in headway("mode", "\x1b[2J", code=2).stderr
     assert os.listdir(project) == [".git"]
 
 
@@ -62,8 +62,8 @@ def test_model_alone_shows_it_and_what_it_needs(headway: Headway, monkeypatch: p
     assert data(headway("model", "--json")) == {"model": None, "source": "default", "missing": None}
     monkeypatch.setenv("HEADWAY_MODEL", "openai:gpt-5")
     assert headway("model").stdout == (
-        "The model is openai:gpt-5 (set by: environment HEADWAY_MODEL).\n"
-        "Note: No key for OpenAI: set OPENAI_API_KEY, or choose another model with --model.\n"
+        "The model is openai:gpt-5 (set by: environment HEADWAY_MODEL).\nNote: No API key for OpenAI; set "
+        "OPENAI_API_KEY, or choose another model with --model.\n"
     )
     assert headway("model", "--model", "ollama:m").stdout.startswith("The model is ollama:m (set by: flag --model).\n")
 
@@ -73,7 +73,7 @@ def test_a_model_is_set_as_config_does_it(headway: Headway, project: Path, flags
     assert headway("model", "ollama:m", *flags).stdout == f"✅ Set model to ollama:m in {project / file}\n"
     assert (project / file).read_text(encoding="utf-8") == 'model = "ollama:m"\n'
     record = data(headway("model", "openai:x", *flags, "--json"))
-    assert record["notices"] == ["No key for OpenAI: set OPENAI_API_KEY, or choose another model with --model."]
+    assert record["notices"] == ["No API key for OpenAI; set OPENAI_API_KEY, or choose another model with --model."]
 
 
 @pytest.mark.parametrize(

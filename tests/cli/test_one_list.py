@@ -21,7 +21,7 @@ KNOWING = {
     "Fix_the_parser": "The list alone.",
 }
 """What is in a request, and the answer that says so."""
-LEFT = "Note: {} still open in the session 'default'; go back to it with: headway session default"
+LEFT = "Note: {} still open in the session 'default'; switch back with: headway session default"
 
 
 def added(*texts: str, words: tuple[str, ...] = ()) -> None:
@@ -124,12 +124,12 @@ def test_a_second_run_is_refused_with_the_name_of_the_session_and_the_way_to_ano
     for words, given in ((["run", "y"], b""), ([], b"y\n")):
         done = run(*words, "--model", other, given=given)
         said = done.err + done.out
-        assert done.code == 1 and "Another run has the session 'default', since " in said
+        assert done.code == 1 and "Another run has been using the session 'default' since " in said
         assert f"(process {running.id} on " in said and ("with --new." if words else "with /session new.") in said
     done = run("run", "--new=other", "y", "--model", other)
     assert done.code == 0 and current() == "other"
-    assert (
-        done.err == "Note: 1 todo is still open in the session 'default'; go back to it with: headway session default\n"
+    assert done.err == (
+        "Note: 1 todo is still open in the session 'default'; switch back with: headway session default\n"
     )
     running.signal(signal.SIGINT)
     assert running.end().code == 130
@@ -142,7 +142,7 @@ def test_a_refused_run_shows_nothing_of_the_run_that_goes_on(project: Path) -> N
     other = script("Hello.", name="other.json")
     for _ in range(3):
         done = run("run", "y", "--model", other)
-        assert (done.code, done.out) == (1, "") and done.err.startswith("Error: Another run has the session")
+        assert (done.code, done.out) == (1, "") and done.err.startswith("Error: Another run has been using the session")
     running.signal(signal.SIGINT)
     assert running.end().code == 130
 
@@ -155,8 +155,7 @@ def test_a_new_session_is_the_one_that_every_other_command_uses(project: Path) -
     done = run("run", "--new", "Something else", "--model", by_prompt(Something="Hello."))
     assert done.code == 0
     assert (
-        done.err
-        == "Note: 2 todos are still open in the session 'default'; go back to it with: headway session default\n"
+        done.err == "Note: 2 todos are still open in the session 'default'; switch back with: headway session default\n"
     )
     name = current()
     assert name.startswith("session-") and listed() == []
@@ -175,7 +174,9 @@ def test_a_new_session_has_the_name_that_it_is_given(words: list[str]) -> None:
     assert (done.code, done.err, current()) == (0, "", "docs 文")
     done = run(*words, "--new=docs 文", "--model", model, given=b"Hi\n")
     assert (done.code, done.out) == (1, "")
-    assert done.err == "Error: There is a session 'docs 文' already; go there with: headway session 'docs 文'\n"
+    assert done.err == (
+        "Error: A session named 'docs 文' already exists; switch to it with: headway session 'docs 文'\n"
+    )
     assert "1 to 200 printable" in run(*words, "--new=", "--model", model, given=b"Hi\n").err
 
 
@@ -186,7 +187,7 @@ def test_a_word_after_new_is_the_task_and_not_its_name(project: Path) -> None:
     assert session.name.startswith("session-")
     assert [event.data.task for event in session.events() if isinstance(event.data, RunStarted)] == ["docs", "--new"]
     done = run("--new", "todos", "list")
-    assert done.code == 2 and "--new before a command has no effect" in done.err
+    assert done.code == 2 and "--new has no effect before a command" in done.err
 
 
 @pytest.mark.parametrize("flags", [["--continue"], ["--session", "x"], ["--memory"]])
@@ -194,7 +195,7 @@ def test_a_word_after_new_is_the_task_and_not_its_name(project: Path) -> None:
 def test_flags_that_contradict_each_other_begin_nothing(project: Path, words: list[str], flags: list[str]) -> None:
     done = run(*words, "--new", *flags, "--model", script("Hello."), given=b"Hi\n")
     assert (done.code, done.out) == (2, "")
-    assert f"--new and {flags[0]} contradict each other; leave one of the two out." in done.err
+    assert f"--new and {flags[0]} cannot be combined; omit one of the two." in done.err
     assert not (project / ".headway").exists()
 
 
@@ -212,7 +213,7 @@ def test_a_session_that_is_named_for_one_command_changes_nothing_for_others(proj
     added("Mine")
     model = script(turn("", bash("true")), turn("", error={"status": 401, "message": "no"}))
     done = run("run", "The first task", "--session", "theirs", "--model", model)
-    assert done.out.endswith("Go on with: headway run --continue --session theirs\n")
+    assert done.out.endswith("Resume with: headway run --continue --session theirs\n")
     assert (current(), listed()) == ("default", ["Mine"])
     done = run("run", "--continue", "--session", "theirs", "--model", by_prompt(first_task="It knows the first."))
     assert "It knows the first." in done.out
@@ -232,15 +233,15 @@ def test_a_session_that_is_named_for_one_command_changes_nothing_for_others(proj
 def test_an_empty_list_says_where_todos_are_open(project: Path) -> None:
     assert "session" not in run("todos", "list").out
     added("Fix the parser", words=("--session", "my own"))
-    there = "1 todo is open in the session 'my own'; go there with: headway session 'my own'\n"
+    there = "1 todo is open in the session 'my own'; switch to it with: headway session 'my own'\n"
     for words in (["list"], ["next"], ["execute-all"]):
         assert run("todos", *words).out.endswith(there)
     added(*(f"Number {number}" for number in range(3)), words=("--session", "docs"))
     assert run("todos", "list").out.endswith(
-        "Todos are open in other sessions: 'docs' (3), 'my own' (1); go to one with: headway session NAME\n"
+        "Other sessions have open todos: 'docs' (3), 'my own' (1); switch to one with: headway session NAME\n"
     )
     said = run(given=b"/todos list\n").out
-    assert "go to one with: /session NAME" in said
+    assert "switch to one with: /session NAME" in said
     assert "other sessions" not in run("todos", "list", "--agent", "helper").out
     added("Here")
     assert "other sessions" not in run("todos", "list").out
@@ -250,7 +251,7 @@ def test_the_session_that_was_begun_last_is_listed_before_anything_is_in_it() ->
     added("Fix the parser")
     said = run("session", "new", "empty").out.splitlines()
     assert said[1:] == [
-        "Note: 1 todo is still open in the session 'default'; go back to it with: headway session default"
+        "Note: 1 todo is still open in the session 'default'; switch back with: headway session default"
     ]
     assert [line[:9].rstrip() for line in run("sessions").out.splitlines()] == ["* empty", "  default"]
     assert json.loads(run("sessions", "--json").out)[0]["current"] is False

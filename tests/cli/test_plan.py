@@ -97,7 +97,7 @@ def test_without_a_plan_it_says_so_and_how_to_make_one(headway: Headway, command
         "",
         [
             "❌ No active plan",
-            "Write one with: headway plan edit; or have the agent make one, in plan mode: headway plan on",
+            "Write one with: headway plan edit; or have the agent make one in plan mode: headway plan on",
         ],
     )
     result = headway("plan", command, "--json", code=1)
@@ -119,12 +119,9 @@ def test_an_unknown_command_names_the_nearest(headway: Headway):
 def test_todos_are_made_of_the_plan_and_what_is_dropped_is_named(headway: Headway, planned: api.Session):
     planned.write([{"content": "Old"}, {"content": "Done", "status": "completed"}])
     assert headway("plan", "to-todos").stdout == (
-        '✅ Created 2 todos from plan "Add 登录"\n'
-        "Dropped unfinished: Old. Undo with: headway todos undo\n"
-        "Next steps:\n"
-        "  headway todos list          see them all\n"
-        "  headway todos next          see what can start now\n"
-        "  headway todos execute-all   have the agent do them\n"
+        '✅ Created 2 todos from plan "Add 登录"\nDropped unfinished: Old. Undo with: headway todos undo\nNext '
+        "steps:\n  headway todos list          list all of them\n  headway todos next          show what can start "
+        "now\n  headway todos execute-all   have the agent work on them\n"
     )
     found = [(todo.id, todo.depends_on, todo.priority, todo.created_from) for todo in planned.todos]
     assert found == [("step-1", (), "high", "plan"), ("step-2", ("step-1",), "high", "plan")]
@@ -160,13 +157,13 @@ def test_todos_made_of_the_plan_are_data(headway: Headway, planned: api.Session)
 
 def test_plan_mode_is_kept_in_the_session_and_said(headway: Headway, kept_session: api.Session):
     assert headway("plan", "on").stdout == (
-        "✅ Plan mode is on: the agent reads, searches and makes a plan; it changes no files and runs no commands.\n"
-        "Leave it with: headway plan off\n"
+        "✅ Plan mode is on: the agent reads, searches and plans, but changes no files and runs no commands.\nLeave "
+        "it with: headway plan off\n"
     )
     assert kept_session.plan_mode
     assert "is on already" in headway("plan", "on").stdout
     assert headway("plan", "off").stdout == (
-        "✅ Plan mode is off: the agent may change files and run commands, as far as you approve.\n"
+        "✅ Plan mode is off: the agent may change files and run commands, subject to your approval.\n"
     )
     assert not kept_session.plan_mode
     assert "is off already" in headway("plan", "off").stdout
@@ -175,7 +172,7 @@ def test_plan_mode_is_kept_in_the_session_and_said(headway: Headway, kept_sessio
 def test_leaving_plan_mode_with_a_plan_says_how_to_go_on(headway: Headway, planned: api.Session):
     planned.set_plan_mode(True)
     last = headway("plan", "off").stdout.splitlines()[-1]
-    assert last == 'Make todos of the plan "Add 登录" with: headway plan to-todos'
+    assert last == 'Turn the plan "Add 登录" into todos with: headway plan to-todos'
 
 
 def test_plan_mode_as_data(headway: Headway):
@@ -193,7 +190,7 @@ def test_plan_mode_as_data(headway: Headway):
 
 def test_clearing_removes_the_plan_and_not_the_todos(headway: Headway, planned: api.Session):
     planned.plan_to_todos()
-    assert headway("plan", "clear").stdout == '✅ Removed the plan "Add 登录"; the todos are as they were\n'
+    assert headway("plan", "clear").stdout == '✅ Removed the plan "Add 登录"; the todos are unchanged\n'
     assert (planned.plan, len(planned.todos)) == (None, 2)
     planned.set_plan(PLAN)
     assert data(headway("plan", "clear", "--json"))["plan"] is None
@@ -221,7 +218,7 @@ def test_a_list_that_was_made_of_the_plan_is_not_offered_again_and_what_begins_a
     first = planned.todos[0].id
     planned.update(first, status="completed")
     said = typed.run("plan", "to-todos").stdout
-    assert "1 item of it that was begun or finished is pending again. Undo with: /todos undo" in said
+    assert "1 item that was started or finished is pending again. Undo with: /todos undo" in said
     planned.undo()
     assert planned.todos[0].status == "completed"
 
@@ -229,11 +226,11 @@ def test_a_list_that_was_made_of_the_plan_is_not_offered_again_and_what_begins_a
 def test_in_the_terminal_session_its_own_editor_is_used(planned: api.Session):
     typed = Typed(planned, plan_to_markdown(api.Plan("New", "O", (api.PlanStep("a", "Do"),))))
     assert typed.run("plan", "edit").stdout == (
-        '✅ The plan is now "New" (1 step)\nMake todos of it with: /plan to-todos\n'
+        '✅ The plan is now "New" (1 step)\nTurn it into todos with: /plan to-todos\n'
     )
     assert typed.opened.startswith("# Add 登录\n")
     typed.left = None
-    assert typed.run("plan", "edit").stdout == "The editor gave up, so nothing changed.\n"
+    assert typed.run("plan", "edit").stdout == "The editor ended with an error, so nothing changed.\n"
     assert planned.plan is not None and planned.plan.title == "New"
 
 
@@ -270,7 +267,7 @@ def edit(script: str, *words: str, code: int = 0, env: dict[str, str] | None = N
 
 def test_what_is_saved_becomes_the_plan(planned: api.Session):
     assert edit("sed -i 's/Users log in/Users 登录/; s/: auth/: login/' \"$file\"") == (
-        '✅ The plan is now "Add 登录" (2 steps)\nMake todos of it with: headway plan to-todos\n'
+        '✅ The plan is now "Add 登录" (2 steps)\nTurn it into todos with: headway plan to-todos\n'
     )
     assert planned.plan is not None
     assert (planned.plan.overview, planned.plan.steps[0].module) == ("Users 登录.", "login")
@@ -302,9 +299,8 @@ def test_without_a_plan_a_template_says_how_to_write_one(kept_session: api.Sessi
 def test_a_faulty_text_is_kept_and_opened_again_with_what_is_wrong(planned: api.Session):
     printed = edit('sed -i "s/depends on: step-1/depends on: step-9 -->/" "$file"', code=1)
     assert printed == (
-        "Error: This is no plan yet, so nothing changed:\n"
-        "- line 11: depends on: Unknown id 'step-9 -->'\n"
-        "Your text is saved in .headway/plan-draft.md; headway plan edit opens it again.\n"
+        "Error: This is not a valid plan yet, so nothing changed:\n- line 11: depends on: Unknown id 'step-9 "
+        "-->'\nYour text is saved in .headway/plan-draft.md; headway plan edit opens it again.\n"
     )
     draft = Path(".headway/plan-draft.md")
     assert "depends on: step-9 -->" in draft.read_text()
@@ -327,7 +323,7 @@ def test_a_faulty_text_is_kept_and_opened_again_with_what_is_wrong(planned: api.
 
 def test_an_emptied_file_gives_the_draft_up(planned: api.Session):
     edit('echo "# T" > "$file"', code=1)
-    assert edit(': > "$file"') == "The text was empty, so nothing changed, and the draft was thrown away.\n"
+    assert edit(': > "$file"') == "The text was empty, so nothing changed, and the draft was discarded.\n"
     assert edit(': > "$file"') == "The text was empty, so nothing changed.\n"
     assert not Path(".headway/plan-draft.md").exists()
     assert planned.plan is not None
@@ -338,16 +334,16 @@ def test_a_plan_that_was_changed_meanwhile_is_not_overwritten(planned: api.Sessi
     other = f"import headway; headway.open().set_plan({{'title': 'X', 'overview': 'O', 'steps': {steps}}})"
     script = f'sed -i "s/Read/Look/" "$file"; "{sys.executable}" -c "{other}"'
     printed = edit(script, code=1)
-    assert "was changed by someone else while you edited it" in printed and "plan-draft.md" in printed
+    assert "Someone else changed the plan while you edited it" in printed and "plan-draft.md" in printed
     assert planned.plan is not None and planned.plan.title == "X"
     assert "The plan is now" in edit("true")
-    assert "No fault was found" in Path("opened.md").read_text()
+    assert "No errors were found" in Path("opened.md").read_text()
     assert planned.plan.steps[0].description == "Look"
 
 
 @pytest.mark.parametrize("script", ["exit 3", "kill -9 $$", 'rm "$file"'])
 def test_an_editor_that_fails_changes_nothing(planned: api.Session, script: str):
-    assert edit(f'echo "# T" > "$file"; {script}') == "The editor gave up, so nothing changed.\n"
+    assert edit(f'echo "# T" > "$file"; {script}') == "The editor ended with an error, so nothing changed.\n"
     assert planned.version == 1 and not Path(".headway/plan-draft.md").exists()
 
 
@@ -377,7 +373,7 @@ def test_text_in_another_encoding_is_not_taken(planned: api.Session):
 
 
 def test_without_a_terminal_it_says_so(headway: Headway, planned: api.Session):
-    said = "There is no terminal for the editor here; run headway plan edit in a terminal."
+    said = "The editor needs a terminal; run headway plan edit in one."
     assert headway("plan", "edit", code=1).stderr == f"Error: {said}\n"
     assert data_of(headway("plan", "edit", "--json", code=1).stderr) == {"error": {"message": said}}
 
@@ -401,7 +397,7 @@ def test_a_draft_that_is_no_file_of_ours_is_left_alone(planned: api.Session, pro
         draft.write_bytes(b"x" * 10_000_001)
     typed = Typed(planned, "# T")
     said = typed.run("plan", "edit", code=1).stderr
-    assert said == f"Error: The draft .headway/plan-draft.md {expected}; move it away.\n"
+    assert said == f"Error: The draft .headway/plan-draft.md {expected}; move it out of the way.\n"
     assert (typed.opened, secret.read_text()) == ("", "secret")
 
 
@@ -422,8 +418,8 @@ def test_a_draft_that_can_be_kept_nowhere_is_printed(project: Path, monkeypatch:
     (project / ".headway").write_text("not a folder")
     said = Typed(api.open(memory=True), "# 标题\x1b\n").run("plan", "edit", code=1).stderr
     assert said == (
-        "Error: Your text is no plan yet, and could not be saved (No such file or directory); copy it from here:\n\n"
-        "# 标题␛\n\n"
+        "Error: Your text is not a valid plan yet, and could not be saved (No such file or directory); copy it "
+        "from here:\n\n# 标题␛\n\n"
     )
 
 

@@ -29,8 +29,8 @@ from headway.tools import builtin_tools
 
 from .commands import Headway
 
-GO_ON = "Go on with: headway run --continue"
-PLAN_MODE_IS_ON = "Note: Plan mode is on, so nothing will be changed; 'headway plan off' ends it.\n"
+GO_ON = "Resume with: headway run --continue"
+PLAN_MODE_IS_ON = "Note: Plan mode is on, so nothing will be changed; 'headway plan off' turns it off.\n"
 
 
 def current(project: Path) -> api.Session:
@@ -72,7 +72,7 @@ def test_a_run_prints_words_calls_and_a_summary_and_ends_with_0(project: Path) -
         "At the file.",
         "✓ write_file a.txt",
         "✗ bash exit 3: exit code 3",
-        "✗ read_file nope: There is no 'nope'; look with ls or glob what there is.",
+        "✗ read_file nope: There is no 'nope'; use ls or glob to see what exists.",
         "It is done.",
         "",
     ]
@@ -86,12 +86,15 @@ def test_a_run_prints_words_calls_and_a_summary_and_ends_with_0(project: Path) -
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["x"], "No model is set: name one with --model"),
+        (["x"], "No model is set: choose one with --model"),
         (["x", "--model", "scripted:nope.json"], "There is no script 'nope.json'"),
-        (["x", "--model", "nobody:x"], "No provider is called 'nobody'"),
-        (["x", "--model", "openai:gpt-4o"], "No key for OpenAI: set OPENAI_API_KEY"),
-        (["--continue", "--model", "scripted:hi.json"], "There is nothing to continue in the session 'default'"),
-        (["x", "--session", "a\nb", "--model", "scripted:hi.json"], "A session needs a name of 1 to 200 printable"),
+        (["x", "--model", "nobody:x"], "There is no provider named 'nobody'"),
+        (["x", "--model", "openai:gpt-4o"], "No API key for OpenAI; set OPENAI_API_KEY"),
+        (["--continue", "--model", "scripted:hi.json"], "The session 'default' has no conversation to continue"),
+        (
+            ["x", "--session", "a\nb", "--model", "scripted:hi.json"],
+            "The name of a session must have 1 to 200 printable",
+        ),
         (["x", "--project", "nope", "--model", "scripted:hi.json"], "There is no folder '"),
     ],
 )
@@ -144,9 +147,9 @@ def test_a_command_written_wrongly_ends_with_2_and_begins_nothing(
 
 FAILURES: list[tuple[list[str | Form], list[str], str, str]] = [
     ([turn(error={"status": 401})], [], "❌ Failed after 1 round", "The scripted model refused the key (401)"),
-    ([turn("", call("ls"))], [], "❌ Failed after 2 rounds", "The script is used up"),
+    ([turn("", call("ls"))], [], "❌ Failed after 2 rounds", "The script has no turns left"),
     ([turn("", call("ls"))] * 3, ["--max-rounds", "2"], "⏸  Stopped at the limit after 2 rounds", "Tokens:"),
-    (["x"], ["--max-tokens", "99"], "❌ Failed after 1 round", "The run has used 0 of the 99 tokens that it may"),
+    (["x"], ["--max-tokens", "99"], "❌ Failed after 1 round", "The run has used 0 of its 99 tokens"),
 ]
 
 
@@ -166,11 +169,11 @@ def test_a_limit_of_cost_is_kept_before_the_first_request() -> None:
     env = {"OPENAI_API_KEY": "none", "HTTPS_PROXY": "http://127.0.0.1:9"}
     done = run("run", "x", "--model", "openai:gpt-4o", "--max-cost", "0.0001", env=env)
     assert (done.code, done.err) == (1, "")
-    assert "The run has cost $0.0000 of the $0.0001 that it may" in done.out
+    assert "The run has cost $0.0000 of its limit of $0.0001" in done.out
     env = {"HEADWAY_BASE_URL": "http://127.0.0.1:9"}
     done = run("run", "x", "--model", "compatible:mine", "--max-cost", "5", env=env)
     assert (done.code, done.err) == (1, "")
-    assert "The price of 'mine' is not known, so a limit of $5 cannot be kept: use --max-tokens" in done.out
+    assert "The price of 'mine' is not known, so a limit of $5 cannot be enforced; use --max-tokens" in done.out
 
 
 def test_a_request_that_may_work_later_is_told_of_and_made_again() -> None:
@@ -178,7 +181,7 @@ def test_a_request_that_may_work_later_is_told_of_and_made_again() -> None:
     done = run("run", "x", "--model", script(turn(error=failure), "Hello."))
     assert (done.code, done.err) == (0, "")
     told, said, *_ = done.out.splitlines()
-    assert told.startswith("! The scripted model has trouble of its own (503: overloaded)")
+    assert told.startswith("! The scripted model reported a server error (503: overloaded)")
     assert said == "Hello."
 
 
@@ -186,7 +189,7 @@ def test_without_a_terminal_no_line_is_cut() -> None:
     failure = {"status": 503, "message": "overloaded", "retry_after": 0.01}
     model = script(turn(error=failure), turn("", bash(f"exit 3 # {'long ' * 20}")), "Done.")
     done = run("run", "x", "--model", model, "--mode", "yolo")
-    assert "Trying again in 0 s" in done.out
+    assert "Retrying in 0 s" in done.out
     assert "exit code 3" in done.out
 
 
@@ -284,7 +287,7 @@ def test_two_runs_on_one_session_are_refused_with_the_name_of_the_other(project:
     running.event("RoundStarted")
     done = run("run", "y", "--session", "ours", "--model", script("Hello.", name="other.json"))
     assert (done.code, done.out) == (1, "")
-    assert done.err.startswith("Error: Another run has the session 'ours'") and done.err.count("\n") == 1
+    assert done.err.startswith("Error: Another run has been using the session 'ours'") and done.err.count("\n") == 1
     assert re.search(rf"process {running.id}\b", done.err)
     assert run("run", "y", "--session", "mine", "--model", script("Hello.", name="other.json")).code == 0
     running.signal(signal.SIGINT)
@@ -405,7 +408,9 @@ def test_of_runs_begun_at_the_same_time_one_has_the_session(project: Path) -> No
         busy.execute("ROLLBACK")
     ended = [running.end() for running in together]
     assert sorted(done.code for done in ended) == [0, 1, 1, 1]
-    assert all(done.err.startswith("Error: Another run has the session 'default'") for done in ended if done.code)
+    assert all(
+        done.err.startswith("Error: Another run has been using the session 'default'") for done in ended if done.code
+    )
     assert [info.name for info in api.open(project).store.sessions()] == ["default"]
 
 
@@ -469,8 +474,8 @@ def test_plan_mode_changes_nothing_and_stays_on_until_a_person_ends_it(project: 
     for words in (["x", "--plan"], ["--continue", "Plan more", "--plan"], ["--continue", "Do it"]):
         done = run("run", *words, "--mode", "yolo", "--model", script(steps, "A plan."))
         assert (done.code, done.err) == (0, "" if "--plan" in words else PLAN_MODE_IS_ON)
-        assert "⊘ write_file a.txt: not allowed" in done.out and "✓ ls" in done.out
-        assert "Not allowed: 2 calls (plan mode is on)" in done.out
+        assert "⊘ write_file a.txt: denied" in done.out and "✓ ls" in done.out
+        assert "Denied: 2 calls (plan mode is on)" in done.out
         assert current(project).plan_mode
         assert "plan mode" in results(project)[-3].text.lower()
         assert not {"a.txt", "b.txt"} & {path.name for path in project.iterdir()}
@@ -497,7 +502,7 @@ def test_the_plan_that_a_run_made_is_shown_at_its_end_with_how_to_go_on(project:
     summary = done.out[done.out.index("✅ Finished after 2 rounds") :].splitlines()
     assert summary[2:7] == ["", "📋 Plan: Split it", "", "In two.", ""]
     assert "  2. step-2: 拆分解析器" in summary and "\x1b" not in done.out
-    ends = ["Make it the todo list with: headway plan to-todos", "End plan mode with: headway plan off"]
+    ends = ["Turn it into todos with: headway plan to-todos", "Leave plan mode with: headway plan off"]
     assert summary[-3:] == ["", *ends]
     headway("plan", "to-todos")
     headway("plan", "off")
@@ -539,8 +544,8 @@ def test_without_a_terminal_what_must_be_asked_about_is_refused(
     done = run("run", "x", "--model", script(turn("", write("a.txt"), bash("touch b.txt")), "Done."), *flags)
     assert (done.code, done.err) == (0, "")
     assert ((project / "a.txt").exists(), (project / "b.txt").exists()) == (wrote, ran)
-    assert ("✓ write_file a.txt" if wrote else "⊘ write_file a.txt: not allowed") in done.out
-    assert ("✓ bash touch b.txt" if ran else "⊘ bash touch b.txt: not allowed") in done.out
+    assert ("✓ write_file a.txt" if wrote else "⊘ write_file a.txt: denied") in done.out
+    assert ("✓ bash touch b.txt" if ran else "⊘ bash touch b.txt: denied") in done.out
     refused = [result for result in results(project) if result.denied]
     assert all("nobody is there to give it" in result.text for result in refused)
     assert len(refused) == 2 - wrote - ran

@@ -20,7 +20,7 @@ from .commands import Headway
 CTRL_C, CTRL_D = "\x03", "\x04"
 HIDE = "\x1b[?25l"
 """What takes the cursor away."""
-PROMPT = "a: always in this run"
+PROMPT = "a: allow all "
 
 pytestmark = pytest.mark.more
 
@@ -65,10 +65,10 @@ def test_no_with_a_reason_reaches_the_model(project: Path) -> None:
     terminal.asked("? Run: touch 2")
     terminal.send("No\n")
     assert terminal.end() == 0
-    assert "⊘ bash touch 1: not allowed" in terminal.all
+    assert "⊘ bash touch 1: denied" in terminal.all
     first, second = results(project)
-    assert first.startswith("bash was not run, since the user said no: use the other 文件")
-    assert second.startswith("bash was not run, since the user said no.")
+    assert first.startswith("The user declined bash: use the other 文件")
+    assert second.startswith("The user declined bash.")
     assert not (project / "1").exists() and not (project / "2").exists()
 
 
@@ -215,7 +215,7 @@ def test_what_was_begun_to_be_typed_when_another_process_answered_is_forgotten(p
 def test_without_a_keyboard_nobody_is_asked(project: Path) -> None:
     terminal = Terminal("run", "x", "--model", ran(bash("touch 1")), typed=False)
     assert terminal.end() == 0
-    assert "⊘ bash touch 1: not allowed" in terminal.shown
+    assert "⊘ bash touch 1: denied" in terminal.shown
     assert not (project / "1").exists()
 
 
@@ -413,7 +413,7 @@ def test_ctrl_c_stops_the_run_and_gives_the_terminal_back(project: Path) -> None
     assert terminal.end() == 130
     assert terminal.given_back
     assert terminal.shown.count("Some") == 1
-    assert terminal.shown.rstrip().endswith("Go on with: headway run --continue")
+    assert terminal.shown.rstrip().endswith("Resume with: headway run --continue")
 
 
 def test_a_signal_while_the_agent_is_loading_gives_the_terminal_back(project: Path) -> None:

@@ -25,20 +25,20 @@ def test_session_is_sessions_in_one_word(headway: Headway) -> None:
 
 def test_session_new_begins_one_that_commands_use(headway: Headway) -> None:
     said = headway("session", "new").stdout
-    found = re.fullmatch(r"✅ The current session is now (session-\S+), which begins with the first change\n", said)
+    found = re.fullmatch(r"✅ The current session is now (session-\S+); the first change creates it\n", said)
     assert found
     assert data(headway("todos", "list", "--json"))["session"] == found[1]
     assert data(headway("session", "new", "mine", "--json")) == {"current": "mine"}
     headway("todos", "add", "A")
     assert headway("session", "new", "mine", code=1).stderr == (
-        "Error: There is a session 'mine' already; go there with: headway session mine\n"
+        "Error: A session named 'mine' already exists; switch to it with: headway session mine\n"
     )
 
 
 def test_a_session_that_is_not_there_is_not_gone_to(headway: Headway) -> None:
     headway("todos", "add", "A")
     assert "the sessions are: default." in headway("session", "nope", code=1).stderr
-    assert "put quotes around it" in headway("session", "my", "own", code=2).stderr
+    assert "quote a" in headway("session", "my", "own", code=2).stderr
     assert "1 to 200 printable" in headway("session", "new", "\x1b[2J", code=1).stderr
 
 
@@ -55,7 +55,7 @@ def test_flags_before_the_command_hold_for_it_and_those_after_it_win(headway: He
 @pytest.mark.parametrize("flag", [["--continue"], ["--new"], ["--plan"], ["--mode", "yolo"], ["--memory"]])
 def test_a_flag_of_the_terminal_session_is_refused_before_a_command(headway: Headway, flag: list[str]) -> None:
     said = headway(*flag, "todos", "add", "A", code=2).stderr
-    assert f"Error: {flag[0]} before a command has no effect; leave it out," in said
+    assert f"Error: {flag[0]} has no effect before a command; omit it," in said
     assert data(headway("todos", "list", "--json"))["todos"] == []
 
 
@@ -85,5 +85,5 @@ def test_what_keeps_it_from_starting_is_one_sentence(headway: Headway, monkeypat
 
     monkeypatch.setattr("headway.repl.main.start", start)
     assert headway(code=1).stderr == "Error: It cannot start; do this.\n"
-    assert "leave one of the two out" in headway("--memory", "--continue", code=2).stderr
-    assert "'yoloo' is no mode; did you mean 'yolo'?" in headway("--mode", "yoloo", code=2).stderr
+    assert "omit one of the two" in headway("--memory", "--continue", code=2).stderr
+    assert "'yoloo' is not a valid mode; did you mean 'yolo'?" in headway("--mode", "yoloo", code=2).stderr

@@ -86,7 +86,7 @@ def test_without_unicode_the_box_is_ascii(two_items: api.Session) -> None:
 @pytest.mark.parametrize(("answer", "left"), [pytest.param("n", ["default"], marks=pytest.mark.smoke), ("y", [])])
 def test_deleting_a_session_is_asked_for_on_a_terminal(two_items: api.Session, answer: str, left: list[str]) -> None:
     terminal = Terminal("sessions", "delete", "default")
-    terminal.until(lambda shown: "Delete 'default' with its whole history?" in shown)
+    terminal.until(lambda shown: "Delete 'default' and its whole history?" in shown)
     terminal.send(f"{answer}\n")
     assert terminal.end() == 0
     assert [info.name for info in two_items.store.sessions()] == left

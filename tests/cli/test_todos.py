@@ -45,7 +45,7 @@ def test_add_with_an_unknown_dependency_names_it_and_adds_nothing(headway: Headw
 
 
 def test_blank_text_is_refused(headway: Headway) -> None:
-    assert "content: Required" in headway("todos", "add", "   ", code=1).stderr
+    assert headway("todos", "add", "   ", code=1).stderr == "Error: Give the todo some text.\n"
 
 
 def test_list_shows_counts_priorities_and_dependencies(headway: Headway, three: None) -> None:
@@ -92,8 +92,8 @@ def test_edit_changes_what_is_named_and_an_empty_value_removes_it(headway: Headw
 
 
 def test_an_edit_of_nothing_says_what_can_be_changed(headway: Headway, three: None) -> None:
-    assert "Name what to change: a new text, --verify" in headway("todos", "edit", "t3", code=2).stderr
-    assert "content: Required" in headway("todos", "edit", "t3", "", code=1).stderr
+    assert "Specify what to change: a new text, --verify" in headway("todos", "edit", "t3", code=2).stderr
+    assert headway("todos", "edit", "t3", "", code=1).stderr == "Error: Give the todo some text.\n"
     assert "Unknown id 't9'" in headway("todos", "edit", "t3", "--depends-on", "t9", code=1).stderr
 
 
@@ -267,8 +267,8 @@ def test_a_folder_that_is_gone_is_said_in_one_sentence(
     gone.mkdir()
     monkeypatch.chdir(gone)
     gone.rmdir()
-    assert (
-        headway("todos", "list", code=1).stderr == "Error: The folder you are in is gone; change to one that exists.\n"
+    assert headway("todos", "list", code=1).stderr == (
+        "Error: The current folder no longer exists; change to one that does.\n"
     )
 
 
@@ -311,4 +311,4 @@ def test_ids_in_a_json_error_have_nothing_that_a_terminal_obeys(headway: Headway
 
 
 def test_an_empty_session_name_is_refused(headway: Headway) -> None:
-    assert "needs a name" in headway("todos", "add", "A", "--session", "", code=1).stderr
+    assert "name of a" in headway("todos", "add", "A", "--session", "", code=1).stderr

@@ -34,14 +34,14 @@ def test_a_check_whose_files_changed_since_it_failed_verifies_nothing(project: P
     (project / "check.sh").write_text("exit 0\n")
     run("todos", "update", "t1", "completed")
     passed = run("todos", "verify", "t1")
-    assert "command ok (check changed: its own files, since it failed): sh check.sh" in passed.out
+    assert "command ok (check changed: its own files, after it failed): sh check.sh" in passed.out
 
 
 def test_only_what_a_person_typed_here_runs_unasked(project: Path) -> None:
     session = api.open(project)
     session.add("From elsewhere", verify="touch ran")
     refused = run("todos", "verify")
-    assert refused.code == 1 and "Nobody has approved these checks" in refused.err and "touch ran" in refused.err
+    assert refused.code == 1 and "These checks have not been approved" in refused.err and "touch ran" in refused.err
     assert not (project / "ran").exists()
     run("todos", "edit", "t1", "--verify", "touch ran")
     assert run("todos", "verify").code == 0 and (project / "ran").exists()
@@ -49,7 +49,7 @@ def test_only_what_a_person_typed_here_runs_unasked(project: Path) -> None:
 
 def test_a_check_that_an_agent_sets_from_a_command_is_not_a_persons(project: Path) -> None:
     run_to_end(headway("todos", "add", "Make it", "--verify", "touch ran", env={"HEADWAY_CALL": "1"}))
-    assert "Nobody has approved these checks" in run("todos", "verify").err
+    assert "These checks have not been approved" in run("todos", "verify").err
 
 
 def test_an_agent_cannot_change_the_check_of_what_it_works_on(project: Path) -> None:
@@ -78,7 +78,7 @@ def test_in_python_the_check_of_a_todo_is_run_too(project: Path) -> None:
     assert session.todo_list.items["t1"].status == "pending", "having a check run is no step of its own"
     assert session.version > version
     session.add("Without")
-    with pytest.raises(HeadwayError, match="'t2' has no check; give it one with"):
+    with pytest.raises(HeadwayError, match="'t2' has no check; add one with"):
         session.verify("t2")
 
 

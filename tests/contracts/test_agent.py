@@ -35,15 +35,18 @@ def test_the_definition_given_to_a_model_is_pinned():
     assert agent.definition() == snapshot(
         {
             "name": "TodoWrite",
-            "description": "Keep the list of what you are working on; it is shown to the user. Send the complete list"
-            " each time: it replaces the one before. Use it for work of three steps or more, or when asked to. Set an"
-            " item to in_progress before you begin it (one at a time) and to completed as soon as it is really done.",
+            "description": (
+                "Keep the list of what you are working on; the user sees it. Send the complete list "
+                "each time: it replaces the previous one. Use it for work of three steps or more, or "
+                "when asked to. Set an item to in_progress before you start it (one at a time) and to "
+                "completed as soon as it is fully done."
+            ),
             "parameters": {
                 "type": "object",
                 "properties": {
                     "todos": {
                         "type": "array",
-                        "description": "The whole list, which replaces the one before; an empty array clears it.",
+                        "description": "The whole list, which replaces the previous one; an empty array clears it.",
                         "maxItems": 50,
                         "items": {
                             "type": "object",

@@ -431,7 +431,7 @@ def test_a_folder_that_is_kept_locked_makes_the_answer_partial(folder: Path, mon
     finally:
         os.close(handle)
     assert found["status"] == "partial"
-    assert "another process keeps the folder locked" in found["text"]
+    assert "another process has locked the folder" in found["text"]
 
 
 def test_a_project_that_does_not_exist_is_not_made(folder: Path):

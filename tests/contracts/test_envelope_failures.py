@@ -84,7 +84,7 @@ def test_a_store_in_a_place_that_cannot_be_written_is_an_internal_error(folder: 
     (folder / ".headway").write_text("a file where the folder should be", encoding="utf-8")
     with caplog.at_level(logging.ERROR, "headway"):
         found = answer(TodoWriteTool(folder, headway.open(folder)), params(todo("A")))
-    assert "is not a folder; move it away" in failed_inside(found)
+    assert "is not a folder; move it out of the way" in failed_inside(found)
     assert "Traceback" in caplog.text
 
 

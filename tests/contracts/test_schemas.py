@@ -76,11 +76,11 @@ def test_the_envelope_schema_is_pinned():
             "properties": {
                 "summary": {
                     "type": "string",
-                    "description": "What all the todos together are for, in a sentence.",
+                    "description": "The overall task that the todos serve, in one sentence.",
                 },
                 "todos": {
                     "type": "array",
-                    "description": "The whole list, which replaces the one before; an empty array clears it.",
+                    "description": "The whole list, which replaces the previous one; an empty array clears it.",
                     "items": {
                         "type": "object",
                         "properties": {
@@ -92,8 +92,7 @@ def test_the_envelope_schema_is_pinned():
                             },
                             "id": {
                                 "type": "string",
-                                "description": "Optional; ids are given by the framework and an id sent here is not"
-                                " used.",
+                                "description": "Optional and ignored; the framework assigns the ids.",
                             },
                         },
                         "required": ["content", "status"],

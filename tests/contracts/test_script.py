@@ -82,7 +82,8 @@ def test_a_list_that_is_kept_in_memory_is_answered_with_one_sentence_and_nothing
     env = {"HEADWAY_IN_MEMORY": "1", "HEADWAY_SESSION": "mine", "HEADWAY_AGENT": "main"}
     for more in ({}, {"HEADWAY_PROJECT": str(folder)}):
         assert one_sentence(run(*words, cwd=folder, env={**env, **more}, stdin=JSON.encode())) == (
-            "Error: The agent keeps this list in memory; call TodoWrite on a line of its own, not within a command."
+            "Error: The agent keeps this list in memory; call TodoWrite on a line of its own, not as part of "
+            "another command."
         )
     assert files_in(folder) == before
     assert run("--help", cwd=folder, env=env).code == 0
@@ -250,7 +251,7 @@ def test_a_sub_agent_writes_its_own_list(folder: Path):
 
 @pytest.mark.parametrize("env", [{"HEADWAY_SESSION": "x" * 201}, {"HEADWAY_SESSION": " "}, {"HEADWAY_AGENT": " "}])
 def test_a_name_that_is_none_is_an_error(folder: Path, env: dict[str, str]):
-    assert "needs a name" in one_sentence(run(JSON, cwd=folder, env=env))
+    assert "must have 1 to 200" in one_sentence(run(JSON, cwd=folder, env=env))
 
 
 # Encodings.
@@ -337,7 +338,7 @@ def test_a_damaged_store_is_one_sentence_and_left_as_it_is(folder: Path):
 
 def test_a_store_that_cannot_be_made_is_one_sentence(folder: Path):
     (folder / ".headway").write_text("a file where the folder should be", encoding="utf-8")
-    assert "is not a folder; move it away" in one_sentence(run(JSON, cwd=folder))
+    assert "is not a folder; move it out of the way" in one_sentence(run(JSON, cwd=folder))
 
 
 def test_a_working_folder_that_is_gone_is_one_sentence(folder: Path):

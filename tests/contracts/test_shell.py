@@ -423,7 +423,7 @@ def test_help_has_every_part_and_changes_nothing(session: Session, word: str):
         "Usage",
         "Parameters",
         "Use it when",
-        "Do without it when",
+        "Skip it when",
         "States",
         "Rules",
         "Completed means",

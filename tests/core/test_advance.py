@@ -246,11 +246,11 @@ def test_every_fault_is_named_in_the_order_of_the_steps_and_nothing_changes(sess
         "done[1]: Unknown id 't9'",
         "start: Unknown id 't8'",
         "block: 't2' needs a reason",
-        "block: 't1' is also in done; name it in one of them",
+        "block: 't1' is also in done; name it in only one of them",
         "add[1]: Required",
-        "drop[0]: 't1' is also in done; name it in one of them",
+        "drop[0]: 't1' is also in done; name it in only one of them",
         "drop[1]: Unknown id 'x␛[2J'",
-        "todos: The ids are: t1, t2",
+        "todos: The known ids are: t1, t2",
     ]
     assert session.version == 1
 

@@ -87,10 +87,10 @@ def test_an_item_does_not_begin_before_what_it_needs_is_completed(
 
 def test_an_item_does_not_begin_twice_at_once(listed: Session, batch: Executing) -> None:
     batch.start("a")
-    with pytest.raises(NotRunnable, match="'a' is being executed already"):
+    with pytest.raises(NotRunnable, match="'a' is already being executed"):
         batch.start("a")
     listed.update("a", status="pending")  # by a person, while it is still worked on
-    with pytest.raises(NotRunnable, match="'a' is being executed already"):
+    with pytest.raises(NotRunnable, match="'a' is already being executed"):
         batch.start("a")
 
 
@@ -270,7 +270,7 @@ def test_a_rolled_back_item_is_pending_without_what_showed_it(listed: Session, b
 def test_nothing_is_rolled_back_while_a_run_goes_on_or_that_is_not_there(listed: Session, batch: Executing) -> None:
     batch.start("a")
     batch.finish_item("a")
-    with pytest.raises(NotRunnable, match="A run is going on"):
+    with pytest.raises(NotRunnable, match="A run is in progress"):
         batch.roll_back("a")
     batch.end()
     with pytest.raises(TodoNotFound):

@@ -100,7 +100,8 @@ def test_nobody_but_a_person_changes_the_check_of_an_item_once_work_on_it_has_be
             session.update(todo_id, verify=verify, actor=actor)
         (violation,) = caught.value.violations
         assert violation == (
-            f"{todo_id}.verify: Cannot be changed once work on the item has begun; leave it as it is, or ask the user"
+            f"{todo_id}.verify: Cannot be changed once work on the item has started; leave it unchanged, or ask "
+            "the user"
         )
         with pytest.raises(InvalidTodos):
             items = [{"id": todo.id, "content": todo.content, "verify": todo.verify} for todo in session.todos]

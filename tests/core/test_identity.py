@@ -255,7 +255,7 @@ def test_undo_and_redo_say_how_far_they_can_go(session: Session) -> None:
     with pytest.raises(NothingToUndo, match="There is nothing to redo in this list"):
         session.redo()
     for n in (0, -1):
-        with pytest.raises(Exception, match="that is 1 or more"):
+        with pytest.raises(Exception, match="must be 1 or more"):
             session.undo(n)
 
 

@@ -272,8 +272,8 @@ def test_an_update_names_the_item_in_its_violations(session: Session) -> None:
     ("fields", "fault"),
     [
         ({"id": "t1"}, "todo.id: Already in the list"),
-        ({"id": " "}, "todo.id: Expected a string that is not blank"),
-        ({"id": 4}, "todo.id: Expected a string that is not blank"),
+        ({"id": " "}, "todo.id: Expected a non-blank string"),
+        ({"id": 4}, "todo.id: Expected a non-blank string"),
         ({"content": " "}, "todo.content: Required"),
         ({"status": "done"}, "todo.status: Expected "),
         ({"depends_on": ["t9"]}, "todo.depends_on: Unknown id 't9'"),

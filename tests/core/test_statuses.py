@@ -175,12 +175,12 @@ def test_a_worker_may_change_what_nobody_owns(one: Session) -> None:
 
 @pytest.mark.parametrize("lease", [0, -1, float("nan"), float("inf"), 366 * 86_400 + 1])
 def test_a_lease_without_a_sensible_length_is_refused(one: Session, lease: float) -> None:
-    with pytest.raises(HeadwayError, match="A lease lasts more than 0"):
+    with pytest.raises(HeadwayError, match="A lease must be more than 0"):
         one.claim("ada", lease)
 
 
 @pytest.mark.parametrize("name", ["", "  \n", "x" * 201])
 def test_a_worker_needs_a_name(one: Session, name: str) -> None:
     for ask in (lambda: one.claim(name), lambda: one.add("a", actor=name), lambda: one.agent(name)):
-        with pytest.raises(HeadwayError, match="needs a name of 1 to 200 characters"):
+        with pytest.raises(HeadwayError, match="must have 1 to 200 characters"):
             ask()

@@ -105,11 +105,11 @@ def test_during_an_execution_undo_takes_the_last_edit_and_leaves_the_execution_a
     batch = execute(session, "a")
     session.drop("d")
     batch.start("b")
-    with pytest.raises(NothingToUndo, match="Only 1 change can be undone while the execution goes on"):
+    with pytest.raises(NothingToUndo, match="Only 1 change can be undone while the execution is in progress"):
         session.undo(2)
     session.undo()
     assert statuses(session) == ["completed", "in_progress", "pending", "pending"]
-    with pytest.raises(NothingToUndo, match="An execution is going on; stop it"):
+    with pytest.raises(NothingToUndo, match="An execution is in progress; stop it"):
         session.undo()
     batch.finish_item("b")
     batch.end()

@@ -42,7 +42,7 @@ def player() -> ScriptedModel:
         described = first.partition("Description: ")[2].partition("\n")[0]
         steps = _STEP.findall(described)
         made = sum(isinstance(part, ToolReturnPart) for message in messages for part in message.parts)
-        if made == len(steps) and FAILS_ONCE in described and "It was tried before" not in first:
+        if made == len(steps) and FAILS_ONCE in described and "An earlier attempt failed" not in first:
             return Turn(calls=[Call("report_item", {"status": "blocked", "reason": "not yet"})])
         if made >= len(steps):
             done = Turn(calls=[Call("report_item", {"status": "completed"})])

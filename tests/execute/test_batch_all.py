@@ -110,7 +110,7 @@ async def test_items_that_cannot_run_end_it_as_waiting(project: Path, parallel: 
     result = await go(session, model(a=["Done."]), parallel=parallel)
     assert (result.outcome, result.ok, result.total) == (Ending.WAITING, False, 2)
     waits_for = "b waits for a (cancelled: reopen it, or remove the dependency); c waits for b (pending)"
-    assert result.error == f"Items are left that cannot run: {waits_for}."
+    assert result.error == f"Some items cannot run: {waits_for}."
     assert starts(session) == []
     sound(session)
 
@@ -165,8 +165,8 @@ async def test_a_retry_begins_a_new_conversation_with_the_files_from_before(fold
     assert texts(folder) == {"a.txt": "2\n", "readme.txt": "read me\n"}
     begins = prompts(asked, "a")
     assert len(begins) == 2
-    assert "tried before" not in begins[0]
-    assert "It was tried before and did not work: Its last command failed (exit code 7: exit 7)." in begins[1]
+    assert "An earlier attempt failed" not in begins[0]
+    assert "An earlier attempt failed: Its last command failed (exit code 7: exit 7)." in begins[1]
     assert "may still be in the files" not in begins[1]
     sub_agents = [fact.agent for fact in facts(session, ItemStarted)]
     assert len(set(sub_agents)) == 2
@@ -177,7 +177,7 @@ async def test_in_place_nothing_is_restored_after_a_failed_attempt_and_the_model
     asked = model(a=[bash("echo 1 >> a.txt; exit 1"), "No.", "Done."])
     await go(session, asked, in_place=True)
     assert texts(folder) == {"a.txt": "1\n", "readme.txt": "read me\n"}
-    assert "What it had changed may still be in the files." in prompts(asked, "a")[1]
+    assert "Its changes may still be in the files." in prompts(asked, "a")[1]
 
 
 async def test_an_item_that_fails_for_good_leaves_its_reason_and_can_be_taken_up_again(project: Path) -> None:
@@ -280,7 +280,7 @@ async def test_tokens_are_shared_by_all_items(project: Path) -> None:
     result = await go(session, scripted({name: [used(50_000)] for name in "abc"}), config=config)
     assert result.completed == ("a", "b")
     assert (result.outcome, states(session)["c"], starts(session)) == (Ending.FAILED, "pending", ["a", "b"])
-    assert result.error == "What this execution may use is used up: raise max_tokens or max_cost, and run it again."
+    assert result.error == "This execution has reached its limit; raise max_tokens or max_cost, and run it again."
     sound(session)
 
 
@@ -291,7 +291,7 @@ async def test_each_item_may_use_what_is_left(project: Path) -> None:
     result = await go(session, model(a=[reported, used(99_850)], b=["Done."]), config=config, retries=0)
     assert result.completed == ("a",)
     assert states(session)["b"] == "blocked"
-    assert "of the 50 tokens that it may" in (todo(session, "b").notes or "")
+    assert "of its 50 tokens" in (todo(session, "b").notes or "")
 
 
 class Priced(ScriptedModel):
@@ -368,7 +368,7 @@ async def test_the_next_item_is_told_what_those_it_builds_on_came_to(project: Pa
     assert "- a: Do a\n  Result: I wrote a.py with" in begin
     assert "Files changed: a.py" in begin
     assert "Notes: Mind the gap." in prompts(asked, "c")[0]
-    assert "What was done before" not in prompts(asked, "a")[0]
+    assert "Earlier work that it builds on" not in prompts(asked, "a")[0]
 
 
 async def test_listeners_hear_of_the_whole_execution_in_order(folder: Path) -> None:

@@ -89,9 +89,9 @@ async def test_a_cancelled_dependency_is_named_as_such_with_how_to_go_on(project
 @pytest.mark.parametrize(
     ("status", "told"),
     [
-        ("completed", "it is completed. To do it again, first set it to pending with headway todos update"),
-        ("cancelled", "it is cancelled. To do it again, first set it to pending with headway todos update"),
-        ("in_progress", "it is in progress already. Wait, or set it to pending"),
+        ("completed", "it is completed. To repeat it, first set it to pending with headway todos update"),
+        ("cancelled", "it is cancelled. To repeat it, first set it to pending with headway todos update"),
+        ("in_progress", "it is already in progress. Wait, or set it to pending"),
     ],
 )
 async def test_an_item_that_is_not_to_be_done_is_refused(project: Path, status: str, told: str) -> None:
@@ -106,7 +106,7 @@ async def test_an_item_that_is_not_to_be_done_is_refused(project: Path, status: 
 async def test_an_item_that_someone_claimed_is_refused_with_who_has_it(project: Path) -> None:
     session = in_memory(["a"])
     session.claim("ada")
-    with pytest.raises(NotRunnable, match="in progress by ada already"):
+    with pytest.raises(NotRunnable, match="already in progress by ada"):
         await one(session, "a", model(a=["Done."]))
 
 
@@ -180,7 +180,7 @@ async def test_an_item_that_is_not_done_after_all_rounds_is_blocked(project: Pat
     await one(session, "a", model(a=[bash("true")] * 5), config=config)
     assert states(session) == {"a": "blocked"}
     assert todo(session, "a").notes == (
-        "It was not done after 2 rounds; allow more with max_rounds, or make the item smaller."
+        "It was not done after 2 rounds; allow more with max_rounds, or split the item."
     )
 
 
@@ -204,7 +204,7 @@ async def test_an_item_whose_agent_left_its_own_list_open_is_blocked_with_what_i
         {"content": "Second part", "activeForm": "x", "status": "pending"},
     ]
     await one(session, "a", model(a=[Turn(calls=[Call("TodoWrite", {"todos": own})]), "Enough."]))
-    assert todo(session, "a").notes == "The agent stopped with 1 of its own items open: Second part."
+    assert todo(session, "a").notes == "The agent stopped with 1 of its own items still open: Second part."
     assert states(session) == {"a": "blocked"}
 
 

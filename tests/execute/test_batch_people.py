@@ -78,7 +78,7 @@ async def test_the_mode_is_as_it_was_before_however_it_ends(
 async def test_a_mode_that_is_none_is_refused_and_leaves_no_run(project: Path) -> None:
     session = in_memory(["a"])
     approvals = Approvals()
-    with pytest.raises(HeadwayError, match="is no mode"):
+    with pytest.raises(HeadwayError, match="is not a valid mode"):
         await one(session, "a", model(a=["Done."]), approvals=approvals, mode="reckless")
     assert (starts(session), str(approvals.mode)) == ([], "default")
     sound(session)
@@ -89,7 +89,7 @@ async def test_with_nobody_to_ask_what_needs_approval_blocks_the_item_and_says_s
     turns = {"a": [bash("echo a > a.txt"), "It is done, trust me."] * 2, "b": ["Done."]}
     result = await go(session, scripted(turns), mode="default")
     assert states(session) == {"a": "blocked", "b": "pending"}
-    assert todo(session, "a").notes == "bash was not allowed; allow it, or choose another mode with --mode."
+    assert todo(session, "a").notes == "bash was denied; allow it, or choose another mode with --mode."
     assert result.outcome is Ending.FAILED
     assert "a.txt" not in texts(project)
     assert todo(session, "a").failed_calls == 0, "what was not allowed did not fail"
@@ -178,7 +178,7 @@ async def test_plan_mode_pauses_an_execution_with_a_write_pending_and_refuses_no
     await asyncio.sleep(0.3)
     assert states(session)["a"] == "in_progress" and "a.txt" not in texts(folder)
     assert session.state.is_paused("main") and not session.is_planning
-    with pytest.raises(HeadwayError, match="switch plan mode off to resume it"):
+    with pytest.raises(HeadwayError, match="turn plan mode off to resume it"):
         session.resume_run()
     await asyncio.to_thread(elsewhere, folder, "session.set_plan_mode(False)")
     assert (await task).completed in (("a", "b"), ("b", "a"))
@@ -356,7 +356,7 @@ async def test_a_second_execution_of_the_session_is_refused_and_disturbs_nothing
         session, scripted({"a": [bash("echo a > a.txt"), waits("a"), "Done."], "b": ["Done."]}), tools=doors.tools
     )
     await doors.until("a")
-    with pytest.raises(RunRefused, match="Another run has the session"):
+    with pytest.raises(RunRefused, match="Another run has been using the session"):
         await go(headway.open(folder), scripted({"b": ["Done."]}))
     doors.open("a")
     assert (await task).completed == ("a", "b")
@@ -406,10 +406,10 @@ async def test_an_ordinary_run_and_an_execution_do_not_go_on_at_once(folder: Pat
 async def test_tools_that_belong_to_a_folder_are_refused_where_items_have_their_own(folder: Path, doors: Doors) -> None:
     session = opened(folder, ["a"])
     for parallel in (1, 2):
-        with pytest.raises(HeadwayError, match="give `tools` as a function"):
+        with pytest.raises(HeadwayError, match="pass `tools` as a function"):
             await go(session, model(a=["Done."]), parallel=parallel, tools=doors.tools(str(folder)))
     assert starts(session) == []
-    with pytest.raises(HeadwayError, match="one at a time: leave out `parallel`"):
+    with pytest.raises(HeadwayError, match="one at a time; omit `parallel`"):
         await go(session, model(a=["Done."]), parallel=2, in_place=True)
     result = await go(session, model(a=["Done."]), tools=doors.tools(str(folder)), in_place=True)
     assert result.outcome is Ending.COMPLETE

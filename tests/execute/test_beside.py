@@ -59,7 +59,7 @@ async def test_what_a_person_writes_while_an_attempt_fails_is_there_for_the_next
     asked = model(a=turns)
     await go(session, asked, retries=1)
     assert texts(folder) == {**MINE, "seen.txt": "mine\nread me, and mine\n"}
-    assert "The files are as they were before that attempt." in prompts(asked, "a")[-1]
+    assert "The files are unchanged by that attempt." in prompts(asked, "a")[-1]
 
 
 async def test_what_a_person_writes_while_an_item_is_stopped_is_there_when_it_is_resumed(
@@ -109,7 +109,7 @@ async def test_a_second_conflict_blocks_the_item_with_its_files_and_leaves_the_p
     edits = [does(lambda text=text: put(folder, {"lines.txt": text}), add) for text in ("mine\n", "mine again\n")]
     await go(session, model(a=[edits[0], "Done.", edits[1], "Done."]), retries=1)
     assert outcomes(session) == [("a", "conflict"), ("a", "blocked")]
-    assert session.todos[0].notes == "Conflict with changes made meanwhile in lines.txt."
+    assert session.todos[0].notes == "Conflict with changes made in the meantime in lines.txt."
     assert texts(folder)["lines.txt"] == "mine again\n"
 
 
@@ -147,7 +147,10 @@ async def test_what_git_ignores_of_an_item_s_work_is_named_and_kept_though_it_is
     assert (a.outcome, set(a.not_merged), b.not_merged, b.worktree) == ("completed", {"dist/", "db.sqlite"}, (), None)
     assert a.worktree is not None
     assert (folder / a.worktree / "dist/app.js").read_text() == "app\n"
-    assert (detail_lines(a)[0][1], len(detail_lines(a))) == ("Nothing of its work came into the project's files.", 3)
+    assert (detail_lines(a)[0][1], len(detail_lines(a))) == (
+        ("None of its changes were merged into the project's files."),
+        3,
+    )
     assert set(texts(folder)) == {"readme.txt", ".gitignore", ".venv/x", "b.txt"}
 
 
@@ -173,7 +176,7 @@ async def test_ignored_files_in_the_way_of_a_file_stay_and_are_named(folder: Pat
     await go(session, model(a=runs("rm -r pkg; echo one > pkg")), retries=0)
     [finished] = facts(session, ItemFinished)
     assert (finished.outcome, texts(folder)) == ("blocked", here)
-    assert "files that no checkpoint has are in the way: pkg/mine.log; move them away" in finished.reason
+    assert "files that are in no checkpoint are in the way: pkg/mine.log; move them out of the way" in finished.reason
 
 
 async def test_a_file_that_is_renamed_stays_as_closed_to_others_as_it_was(folder: Path) -> None:
@@ -204,7 +207,7 @@ async def test_an_item_that_failed_is_begun_anew_by_the_next_execution_which_kno
     asked = scripted({"a": runs("ls; echo whole > b.txt")})
     await go(session, asked)
     assert "a.txt" not in texts(folder) and texts(folder)["b.txt"] == "whole\n"
-    assert "It was tried before and did not work: Its last command failed" in prompts(asked, "a")[0]
+    assert "An earlier attempt failed: Its last command failed" in prompts(asked, "a")[0]
     assert roll_back(session, "a").files == ("b.txt",)
 
 
@@ -234,7 +237,7 @@ async def test_undo_during_an_execution_undoes_what_a_person_changed_meanwhile_a
     person = headway.open(folder)
     person.add("One more")
     undo(person)
-    with pytest.raises(NothingToUndo, match="An execution is going on; stop it"):
+    with pytest.raises(NothingToUndo, match="An execution is in progress; stop it"):
         undo(person)
     doors.open("in a")
     assert (await task).ok

@@ -220,8 +220,8 @@ async def test_a_check_is_given_the_files_that_the_item_changed(folder: Path) ->
 async def test_a_check_that_nobody_approved_is_not_run_and_that_is_said(folder: Path) -> None:
     session = opened(folder, [{"id": "a", "content": "Mend it", "verify": "touch ran"}])
     await go(session, model(a=[write("new.txt", "x"), "Done."]), mode=None, approvals=Approvals(mode="auto_edit"))
-    assert shown(session) == ("reported", "check not run: nobody was there to approve it")
-    assert facts(session, BatchStarted)[0].note == "1 check is not run: nobody was there to approve it."
+    assert shown(session) == ("reported", "check not run: there was nobody to approve it")
+    assert facts(session, BatchStarted)[0].note == "1 check is not run: there was nobody to approve it."
     assert not (folder / "ran").exists()
 
 

@@ -128,7 +128,7 @@ async def test_a_report_of_completion_is_refused_once_and_the_item_not_asked_aga
     asked = model(a=[write("a.txt", "a"), report("completed"), report("completed"), "Done."])
     await one(session, "a", asked, require_evidence=True)
     assert "Nothing shows yet" in str(asked.requests[2].messages[-1])
-    assert "Noted: completed" in str(asked.requests[3].messages[-1])
+    assert "Recorded: completed" in str(asked.requests[3].messages[-1])
     assert (len(asked.requests), states(session), level(session, "a")) == (4, {"a": "completed"}, "reported")
 
 

@@ -105,7 +105,7 @@ async def test_edits_of_the_same_place_are_made_one_after_the_other_and_the_log_
     began = [(fact.item_id, fact.attempt, fact.alone, fact.index) for fact in facts(session, ItemStarted)]
     assert sorted(began) == [("a", 1, False, 1), ("b", 1, False, 2), ("b", 1, True, 2)]
     [conflict] = [fact for fact in facts(session, ItemFinished) if fact.outcome == "conflict"]
-    assert conflict.reason == "Conflict with changes made meanwhile in lines.txt."
+    assert conflict.reason == "Conflict with changes made in the meantime in lines.txt."
     assert conflict.again
     assert conflict.kept
     assert states(session) == {"a": "completed", "b": "completed"}
@@ -380,7 +380,7 @@ async def test_without_git_items_work_one_at_a_time_in_the_project_and_it_says_s
     [began] = facts(session, BatchStarted)
     assert (began.checkpoints, began.worktrees, began.parallel) == (False, False, 1)
     assert began.note == (
-        "There is no git on this machine to save the project's files with; install git. Items work in the project's "
+        "Saving the project's files needs git, which is not installed; install git. Items work in the project's "
         "own files, one at a time, and cannot be rolled back."
     )
     assert texts(folder) == {"a.txt": "a", "b.txt": "b"}
@@ -401,7 +401,9 @@ async def test_without_git_a_rollback_says_why_there_is_none(tmp_path: Path, no_
     await one(session, "a", model(a=[write("a.txt", "a"), bash("true"), "Done."]))
     with pytest.raises(NotRunnable, match=r"no files were saved when it was executed\. It changed: a\.txt"):
         roll_back(session, "a")
-    with pytest.raises(NotRunnable, match=r"'a' changed cannot be shown: no files were saved .* It changed: a\.txt"):
+    with pytest.raises(
+        NotRunnable, match=r"The changes of 'a' cannot be shown: no files were saved .* It changed: a\.txt"
+    ):
         diff_todo(session, "a")
     assert (states(session), texts(folder)) == ({"a": "completed"}, {"a.txt": "a"})
     undone = undo(session)
@@ -419,7 +421,9 @@ async def test_with_an_old_git_items_work_in_the_project_s_files_and_can_be_roll
     session = opened(folder, ["a"])
     await go(session, model(a=[write("a.txt", "a"), bash("echo b > b.txt"), "Done."]), parallel=2)
     [began] = facts(session, BatchStarted)
-    assert began.note.startswith("This git is too old for worktrees: install 2.38 or newer. Items work in the")
+    assert began.note.startswith(
+        "This version of git is too old for worktrees; install 2.38 or newer. Items work in the"
+    )
     assert began.note.endswith("own files, one at a time."), "and can be rolled back"
     put(folder, {"readme.txt": "mine\n"})
     assert roll_back(session, "a").removed == ("a.txt",)
@@ -449,6 +453,6 @@ async def test_git_that_goes_away_makes_rollback_unavailable_and_says_why(
     session = opened(folder, ["a"])
     await one(session, "a", model(a=runs("echo a > a.txt")))
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(NotRunnable, match="Rollback is not available: There is no git on this machine"):
+    with pytest.raises(NotRunnable, match="Rollback is unavailable: Saving the project's files needs git"):
         roll_back(session, "a")
     assert (states(session), starts(session)) == ({"a": "completed"}, ["a"])

@@ -44,7 +44,7 @@ def test_it_has_what_those_before_came_to() -> None:
 
 def test_what_went_wrong_before_takes_the_place_of_the_note_that_says_the_same() -> None:
     text = item_prompt(Todo("a", "Do a", notes="It failed."), None, [], before="It failed.")
-    assert "It was tried before and did not work: It failed." in text
+    assert "An earlier attempt failed: It failed." in text
     assert "Notes:" not in text
 
 
@@ -76,7 +76,7 @@ async def test_a_step_of_a_plan_is_told_the_plan(project: Path) -> None:
     session.add("Something else", id="else")
     asked = scripted({name: ["Done."] for name in ("s1", "s2", "else")})
     await go(session, asked)
-    assert "It is a step of the plan “Parser”: Rewrite the parser." in prompts(asked, "s1")[0]
+    assert "This is a step of the plan “Parser”: Rewrite the parser." in prompts(asked, "s1")[0]
     assert "How the plan is tested: Run all tests." in prompts(asked, "s2")[0]
     assert "Risk: It is long." in prompts(asked, "s1")[0]
     assert "plan “Parser”" not in prompts(asked, "else")[0]

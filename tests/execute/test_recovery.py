@@ -91,7 +91,7 @@ def test_once_the_item_is_dropped_what_had_come_of_it_is_gone_too(tmp_path: Path
 def test_an_undo_of_something_else_puts_right_what_was_cut_off_and_names_the_files(tmp_path: Path, place: str) -> None:
     session = killed_at(tmp_path, place)
     session.update("i1", status="cancelled")
-    assert "settled first, in one.txt" in undo(session).recovery
+    assert "repaired first, in one.txt" in undo(session).recovery
     assert texts(tmp_path) == OLD
     assert (states(session), undo(session).recovery) == ({"i0": "pending", "i1": "pending"}, "")
     sound(session)
@@ -125,7 +125,7 @@ def test_where_the_files_of_a_killed_attempt_are_is_said_until_the_next_attempt(
     assert worktree is not None
     assert (tmp_path / worktree / "one.txt").read_text() == "i0.0\n"
     with pytest.raises(
-        NotRunnable, match=f"'i0' was cut off; its files are in {worktree}, where git status and git diff show"
+        NotRunnable, match=f"'i0' was interrupted; its files are in {worktree}, where git status and git diff show"
     ):
         diff_todo(session, "i0")
     assert f"last attempt's folder: {worktree}" in report_of(session)
@@ -136,9 +136,11 @@ def test_where_the_files_of_a_killed_attempt_are_is_said_until_the_next_attempt(
 
 def test_what_an_item_changed_that_was_killed_in_place_is_not_known_and_stays(tmp_path: Path) -> None:
     session = killed_at(tmp_path, "wrote in place")
-    with pytest.raises(NotRunnable, match=r"'i0' cannot be rolled back: .* what it changed there is not known"):
+    with pytest.raises(NotRunnable, match=r"'i0' cannot be rolled back: .* its changes there are not known"):
         roll_back(session, "i0")
-    with pytest.raises(NotRunnable, match="not known what 'i0' changed: it was cut off in the project's own files"):
+    with pytest.raises(
+        NotRunnable, match="The changes of 'i0' are not known: it was interrupted in the project's own files"
+    ):
         diff_todo(session, "i0")
     assert texts(tmp_path) == {**OLD, "one.txt": "i0.0\n"}
 

@@ -98,7 +98,7 @@ async def test_of_an_item_that_was_stopped_nothing_came_into_the_project_and_its
     asked = scripted(WHOLE)
     await go(session, asked)
     assert texts(folder) == {"a.txt": "whole\n", "b.txt": "b\n", "readme.txt": "read me\n"}
-    assert "tried before" not in prompts(asked, "a")[0]
+    assert "An earlier attempt failed" not in prompts(asked, "a")[0]
     assert not (folder / ".headway" / "worktrees").exists()
     sound(session)
 

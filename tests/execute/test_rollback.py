@@ -100,7 +100,7 @@ async def test_a_rolled_back_item_can_be_executed_and_rolled_back_again(folder: 
     assert texts(folder)["c.txt"] == "again\n"
     roll_back(session, "c")
     assert "c.txt" not in texts(folder)
-    with pytest.raises(NotRunnable, match="nothing of 'c' to roll back: it was not executed"):
+    with pytest.raises(NotRunnable, match="'c' has nothing to roll back: it was not executed"):
         roll_back(session, "c")
 
 
@@ -138,7 +138,7 @@ async def test_a_later_change_of_other_lines_stays_whoever_made_it(folder: Path)
 async def test_a_later_item_in_the_same_lines_is_named_and_nothing_changes(folder: Path) -> None:
     session = await chain_in_lines(folder)
     before, version = texts(folder), session.version
-    with pytest.raises(FilesChanged, match=r"the same places of lines\.txt were changed later, by c\.") as refused:
+    with pytest.raises(FilesChanged, match=r"conflicting changes were made to lines\.txt later, by c\.") as refused:
         roll_back(session, "a")
     assert (refused.value.files, refused.value.items) == (["lines.txt"], ["c"])
     assert (texts(folder), session.version) == (before, version)
@@ -150,7 +150,7 @@ async def test_with_later_rolls_back_what_is_in_the_way_and_leaves_the_rest(fold
     assert (rolled.with_later, rolled.removed, rolled.dependents) == (("c",), ("a.txt",), ("b",))
     assert texts(folder) == {"lines.txt": LINES.replace("line 9", "line 9 b"), "readme.txt": "read me\n"}
     assert states(session) == {"a": "pending", "b": "completed", "c": "pending"}
-    with pytest.raises(NotRunnable, match="There is nothing of 'c' to roll back"):
+    with pytest.raises(NotRunnable, match="'c' has nothing to roll back"):
         roll_back(session, "c")
     sound(session)
 
@@ -160,7 +160,7 @@ async def test_a_person_s_change_of_the_same_lines_stops_a_rollback_also_with_la
     put(folder, {"lines.txt": texts(folder)["lines.txt"].replace("line 9 b", "line 9 mine")})
     before, version = texts(folder), session.version
     for with_later in (False, True):
-        with pytest.raises(FilesChanged, match=r"lines\.txt were changed later, by someone else") as refused:
+        with pytest.raises(FilesChanged, match=r"lines\.txt later, by someone else") as refused:
             roll_back(session, "b", with_later=with_later)
         assert refused.value.items == []
     assert (texts(folder), session.version, states(session)["b"]) == (before, version, "completed")
@@ -181,7 +181,7 @@ async def test_what_an_item_changed_is_shown_as_a_diff(folder: Path) -> None:
         "+line 1 a c",
     ]
     roll_back(session, "c")
-    with pytest.raises(NotRunnable, match="'c' was not executed in this session, was cut off, or was rolled back"):
+    with pytest.raises(NotRunnable, match="'c' was not executed in this session, was interrupted, or was rolled back"):
         diff_todo(session, "c")
 
 
@@ -197,7 +197,7 @@ async def test_where_an_item_is_being_worked_on_is_said(folder: Path) -> None:
     turns = [*always(bash("echo old > x.txt"), bash("false"))[:4], does(look, bash("echo x > x.txt")), "Done."]
     await go(session, model(a=turns), retries=1)
     worktree = facts(session, ItemStarted)[-1].worktree
-    assert refusals == [f"'a' is being worked on in {worktree}, where git status and git diff show what it changed."]
+    assert refusals == [f"'a' is in progress in {worktree}, where git status and git diff show what it changed."]
 
 
 async def test_what_a_failed_attempt_left_in_its_worktree_is_shown_and_where_it_is_kept(folder: Path) -> None:
@@ -285,7 +285,7 @@ async def test_of_an_item_that_was_stopped_nothing_is_in_the_project(folder: Pat
 
 async def test_what_was_not_executed_cannot_be_rolled_back(folder: Path) -> None:
     session = opened(folder, ["a"])
-    with pytest.raises(NotRunnable, match="There is nothing of 'a' to roll back: it was not executed in this"):
+    with pytest.raises(NotRunnable, match="'a' has nothing to roll back: it was not executed in this"):
         roll_back(session, "a")
     with pytest.raises(TodoNotFound):
         roll_back(session, "x")
@@ -299,7 +299,7 @@ async def test_while_a_run_goes_on_nothing_is_rolled_back(folder: Path, doors: D
     turns: dict[str, list[Answer]] = {"a": runs("echo a > a.txt"), "b": [waits("b"), "Done."]}
     task = begun(session, scripted(turns), tools=doors.tools)
     await doors.until("b")
-    with pytest.raises(NotRunnable, match="A run is going on in this session"):
+    with pytest.raises(NotRunnable, match="A run is in progress in this session"):
         roll_back(headway.open(folder), "a")
     doors.open("b")
     await task

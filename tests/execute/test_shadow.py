@@ -277,7 +277,7 @@ def test_without_git_there_are_no_checkpoints_and_a_sentence_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", os.fspath(tmp_path))
-    with pytest.raises(NoCheckpoints, match=r"no git on this machine.*install git"):
+    with pytest.raises(NoCheckpoints, match=r"needs git, which is not installed; install git"):
         Shadow(tmp_path)
 
 

@@ -36,7 +36,7 @@ MODES = ["default", "auto_edit", "yolo"]
 NO_MODEL = [
     "  No model is set yet. Everything else works: /help lists the commands.",
     "  Set one: /model provider:name (openai:…, anthropic:…, google:…, ollama:…).",
-    "  Type demo to see, offline, what there is to see.",
+    '  Type "demo" for an offline tour.',
 ]
 
 pytestmark = pytest.mark.usefixtures("repository")
@@ -74,7 +74,7 @@ def test_what_was_typed_is_what_is_wanted_of_the_terminal_session(
 
 MISTAKES: list[tuple[str, str]] = [
     ("/todos execute", "Error: Missing argument 'ID'; see /help todos execute."),
-    ("/todos execute step-1 step-2", "Error: Got unexpected extra argument (step-2); put quotes around"),
+    ("/todos execute step-1 step-2", "Error: Got unexpected extra argument (step-2); quote a text"),
     ("/todos execute-al", "Error: No command '/todos execute-al'; did you mean '/todos execute-all'?"),
     ("/todos execute-all --paralel=2", "Error: No such option '--paralel'. Did you mean '--parallel'?"),
     ("/todos execute-all --parallel=0", "Error: Invalid value for '--parallel': 0 is not in the range 1<=x<=64."),
@@ -84,11 +84,11 @@ MISTAKES: list[tuple[str, str]] = [
     ),
     (
         "/todos execute-all --mode=jolo",
-        "Error: Invalid value for '--mode': 'jolo' is no mode; did you mean 'yolo'?",
+        "Error: Invalid value for '--mode': 'jolo' is not a valid mode; did you mean 'yolo'?",
     ),
     ("/todos rollback", "Error: Missing argument 'ID'; see /help todos rollback."),
     ("/todos rollback step-9", "Error: No todo has the id 'step-9'; the ids are: step-1, step-2, step-3."),
-    ("/todos rollback step-3", "Error: There is nothing "),
+    ("/todos rollback step-3", "Error: 'step-3' "),
 ]
 
 
@@ -187,12 +187,12 @@ def test_piped_where_nothing_is_pending_it_says_so_and_that_is_no_failure() -> N
 def test_piped_nobody_is_asked_and_the_item_is_blocked(repository: Path) -> None:
     listed("s1")
     ended = typed("/todos execute s1\ny\n", model=scripted(s1=[turn("", write("a.txt")), "Done."], said=["Yes."]))
-    assert "write_file was not allowed; allow it, or choose another mode with --mode." in ended.out
+    assert "write_file was denied; allow it, or choose another mode with --mode." in ended.out
     assert states() == {"s1": "blocked"} and not (repository / "a.txt").exists()
 
 
 REFUSED = [
-    ("/plan on\n/todos execute-all\n", "❌ Plan mode is on, in which nothing is changed: end it with /plan off first."),
+    ("/plan on\n/todos execute-all\n", "❌ Plan mode is on, which changes nothing; first turn it off with /plan off."),
     ("/todos execute s9\n", "Error: No todo has the id 's9'; the ids are: s1, s2, s3."),
     (
         "/todos execute s2\n",
@@ -200,7 +200,7 @@ REFUSED = [
     ),
     (
         "/todos update s3 completed\n/todos execute s3\n",
-        "❌ Cannot execute s3: it is completed. To do it again, first set it to pending with /todos update.",
+        "❌ Cannot execute s3: it is completed. To repeat it, first set it to pending with /todos update.",
     ),
 ]
 

@@ -152,7 +152,7 @@ def test_leaving_stops_the_execution_first_and_gives_the_terminal_back(how: str)
     assert terminal.given_back
     assert states() == {"s1": "completed", "s2": "pending"}
     assert session.run is not None and not session.run.goes_on
-    assert "Go on with: headway --continue   (session mine)" in terminal.all
+    assert "Resume with: headway --continue   (session mine)" in terminal.all
 
 
 @pytest.mark.parametrize("parallel", [1, 2])
@@ -165,8 +165,8 @@ def test_after_kill_9_the_session_can_be_gone_on_with_and_so_can_the_execution(p
     terminal.end()
     done("s2", "s3")
     terminal = Repl("--continue", "--mode", "yolo")
-    seen = terminal.idle("Going on in mine.")
-    assert "The last run did not come to its end. /todos execute-all goes on." in seen
+    seen = terminal.idle("Resuming mine.")
+    assert "The last execution was interrupted. Type /todos execute-all to continue." in seen
     terminal.say("/todos execute-all")
     terminal.idle("Executed 2/2 todos in ")
     assert {*states().values()} == {"completed"}
@@ -193,7 +193,7 @@ def test_while_it_executes_another_process_is_refused_and_can_change_the_list() 
     at("two")
     terminal.busy("● Two...")
     refused = run(*ALL, "--model", scripted("other.json", s3=["Done."]))
-    assert refused.code == 1 and refused.err.startswith("Error: Another run has the session 'mine', since ")
+    assert refused.code == 1 and refused.err.startswith("Error: Another run has been using the session 'mine', since ")
     assert run("todos", "drop", "s3").code == 0
     assert run("todos", "add", "One more").code == 0
     terminal.busy("○ One more")
@@ -207,10 +207,12 @@ def test_what_another_process_executes_is_seen_and_cannot_be_begun_twice() -> No
     running = Running(*ALL, "--mode=yolo", "--model", stopping_at_two())
     at("two")
     terminal = Repl("--continue", "--model", done("s3"))
-    seen = terminal.until_there("A run goes on in this session, in another process: you see it here.", "● Do s2...")
+    seen = terminal.until_there(
+        "A run is in progress in this session, in another process; its work is shown here.", "● Do s2..."
+    )
     assert one_box(seen, "✓ Do s1", "● Do s2...", "○ Do s3")
     terminal.say("/todos execute-all")
-    terminal.until_there("❌ Another run has the session 'mine', since ")
+    terminal.until_there("❌ Another run has been using the session 'mine' since ")
     let("two")
     assert running.end().code == 0
     terminal.until(lambda seen: one_box(seen, "✓ Do s1", "✓ Do s2", "✓ Do s3"))

@@ -119,7 +119,7 @@ def test_what_cannot_be_executed_is_told_and_the_session_goes_on() -> None:
     terminal.say("/plan on")
     terminal.until(lambda seen: prompt(seen) == "[PLAN] >")
     terminal.say("/todos execute-all")
-    terminal.idle("❌ Plan mode is on, in which nothing is changed: end it with /plan off first.")
+    terminal.idle("❌ Plan mode is on, which changes nothing; first turn it off with /plan off.")
     terminal.say("/plan off")
     terminal.until(lambda seen: prompt(seen) == ">")
     terminal.say("said now")
@@ -220,12 +220,12 @@ def test_what_cannot_be_done_meanwhile_is_refused_and_it_goes_on() -> None:
     terminal = talk(model=done("s2", s1=[door("one"), "Done."]))
     terminal.say("/todos execute-all")
     at("one")
-    wait = "Error: A run is going on here: wait for it, or stop it with Ctrl+C first."
+    wait = "Error: A run is in progress here; wait for it, or stop it with Ctrl+C first."
     for line, told in {
         "/todos execute-all": wait,
         "/todos execute s2": wait,
         "/todos rollback s1": "Error: A run is going on in this session; wait for it or stop it before",
-        "/session new": "Error: A run is going on here: stop it with Ctrl+C before you change the session.",
+        "/session new": "Error: A run is in progress here; stop it with Ctrl+C before you change the session.",
     }.items():
         terminal.say(line)
         terminal.busy(f"> {line}\n{told}")
@@ -330,7 +330,7 @@ def test_questions_are_answered_with_yes_no_and_always_for_all_items(repository:
     terminal.say("/todos execute-all")
     for number, answer in enumerate(("y", "n not 那个", "a"), 1):
         terminal.until_there(f"? Run: touch {number}", "no >")
-        assert bottom(terminal.seen) == "a allows every call of bash in this run"
+        assert bottom(terminal.seen) == "a allows all bash in this run"
         terminal.say(answer)
     seen = terminal.idle("Executed 2/2 todos in ")
     assert sorted(path.name for path in repository.glob("[0-9]")) == ["1", "3", "4"]

@@ -176,16 +176,16 @@ def everything_at_once() -> str:
 @pytest.mark.smoke
 def test_without_unicode_only_ascii_is_printed() -> None:
     terminal = Talk(model=everything_at_once(), env=WITHOUT_UNICODE)
-    terminal.until(lambda shown: "Headway. Say" in shown and "tokens" in terminal.bottom)
+    terminal.until(lambda shown: "Headway. What" in shown and "tokens" in terminal.bottom)
     terminal.send("Go\r")
     shown = terminal.until(lambda shown: "n no >" in shown)
     assert "+- Tasks ---" in shown and "| * ??..." in shown
     terminal.send("a\r")
     terminal.until(lambda shown: "echo" in shown and "Failed after" in shown)
     terminal.say("/todos list", "Three")
-    terminal.say("/help", "All about one")
+    terminal.say("/help", "Details of a command")
     terminal.send("/mo")
-    terminal.until(lambda shown: "See and set the model." in shown)
+    terminal.until(lambda shown: "Show or set the model." in shown)
     terminal.send(CTRL_C)
     assert terminal.leave() == 0
     assert terminal.raw.isascii()
@@ -212,7 +212,7 @@ def test_a_dumb_terminal_has_a_plain_prompt_and_questions_in_words(project: Path
     terminal.until(lambda shown: shown.rstrip("\n") == ">")
     terminal.send("Go\n")
     terminal.asked("? Run: touch 1")
-    assert "y: yes, a: always in this run (any bash), n: no, or n REASON >" in terminal.shown
+    assert "y: yes, a: allow all bash in this run, n: no, or n REASON >" in terminal.shown
     assert "    touch 1\n    touch 2\n" in terminal.shown
     terminal.send("what?\n")
     terminal.until(lambda shown: shown.count("n REASON >") == 2)
@@ -338,7 +338,7 @@ def test_a_history_that_cannot_be_kept_is_no_reason_not_to_begin(project: Path) 
 def test_without_a_model_it_says_how_to_set_one_and_commands_work() -> None:
     terminal = Talk("--session", NAME)
     shown = terminal.idle(NO_MODEL, "no model ·")
-    assert "/model provider:name" in shown and "Type demo" in shown
+    assert "/model provider:name" in shown and 'Type "demo"' in shown
     terminal.say("/todos add 第一", "Added t1", "○ 第一")
     shown = terminal.say("Hello?", "> Hello?")
     terminal.until(lambda shown: shown.count(NO_MODEL) == 2)
@@ -353,17 +353,17 @@ def test_how_to_set_a_model_takes_three_lines() -> None:
     terminal = Talk(columns=80)
     lines = terminal.idle(NO_MODEL, "no model ·").splitlines()
     at = next(number for number, line in enumerate(lines) if NO_MODEL in line)
-    assert lines[at + 2].startswith("  Type demo") and lines[at + 3] == ">"
+    assert lines[at + 2].startswith('  Type "demo"') and lines[at + 3] == ">"
 
 
 def test_the_demo_is_shown_until_it_is_stopped_and_the_session_goes_on(project: Path) -> None:
     terminal = Talk(lines=60, env={"TMPDIR": str(project)})
-    terminal.idle("Type demo", "no model ·")
+    terminal.idle('Type "demo"', "no model ·")
     terminal.send("demo\r")
     terminal.until(lambda shown: "● Give each language" in shown)
     assert "The model is scripted" in terminal.shown
     terminal.send(CTRL_C)
-    terminal.idle("Its project is removed.", "headway demo --keep")
+    terminal.idle("The demo project was removed.", "headway demo --keep")
     assert not [*project.glob("headway-demo-*")]
     terminal.say("/todos add x", "Added t1")
     assert terminal.leave() == 0 and terminal.given_back
@@ -427,10 +427,10 @@ def test_a_session_can_be_named_and_gone_on_with(project: Path, named: tuple[str
     assert terminal.leave() == 0
     is_new = named == ("--new=mine",)
     again = ["--continue"] if is_new else ["--continue", "--session", "mine"]
-    assert f"Go on with: headway {' '.join(again)}   (session mine)" in terminal.all
+    assert f"Resume with: headway {' '.join(again)}   (session mine)" in terminal.all
     assert api.open(project).store.current() == ("mine" if is_new else None)
     terminal = Talk(*again, model=script("Again."))
-    shown = terminal.idle("Going on in mine.")
+    shown = terminal.idle("Resuming mine.")
     assert "> Hi 你" in shown and "Hello you." in shown and "· mine" in terminal.bottom
     terminal.say("Once more", "Again.")
     assert terminal.leave() == 0

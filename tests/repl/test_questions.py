@@ -17,7 +17,7 @@ from .screens import CTRL_C, CTRL_D
 
 NAME = "q"
 PROMPT = "  y yes · a always · n no >"
-HINT = "Answer with y (yes), a (always in this run) or n (no; a reason may follow)."
+HINT = "Answer y (yes), a (always in this run) or n (no, optionally with a reason)."
 
 pytestmark = [pytest.mark.more, pytest.mark.usefixtures("project")]
 
@@ -29,7 +29,7 @@ class Talk(Terminal):
         model = model or script(*(turn("", one) for one in calls), "That is all.")
         env = {"XDG_STATE_HOME": os.path.abspath("home/state")}
         super().__init__("--session", NAME, "--model", model, columns=columns, lines=lines, env=env)
-        self.until(lambda shown: "Headway. Say what" in shown and "scripted:" in self.bottom)
+        self.until(lambda shown: "Headway. What" in shown and "scripted:" in self.bottom)
         self.send("Do it\r")
 
     @property
@@ -45,7 +45,7 @@ class Talk(Terminal):
 
     def asked(self, about: str) -> str:
         """The screen, when it waits for the answer to a question that has these words."""
-        return self.until(lambda shown: about in shown and PROMPT in shown and "a allows every" in self.bottom)
+        return self.until(lambda shown: about in shown and PROMPT in shown and "a allows all" in self.bottom)
 
     def over(self, *texts: str) -> str:
         """The screen, when the run is over and these texts are there."""
@@ -104,12 +104,12 @@ def test_no_with_a_reason_reaches_the_model(project: Path) -> None:
     terminal.send("n use the other 文件\r")
     terminal.asked("? Run: touch 2")
     assert "⊘ no: use the other 文件" in terminal.shown
-    assert "⊘ bash touch 1: not allowed" in terminal.shown
+    assert "⊘ bash touch 1: denied" in terminal.shown
     terminal.send("No\r")
     terminal.over("That is all.")
     first, second = results()
-    assert first.startswith("bash was not run, since the user said no: use the other 文件")
-    assert second.startswith("bash was not run, since the user said no.")
+    assert first.startswith("The user declined bash: use the other 文件")
+    assert second.startswith("The user declined bash.")
     assert not (project / "1").exists() and not (project / "2").exists()
 
 
@@ -206,7 +206,7 @@ def test_a_question_shows_what_a_new_file_has_in_it(project: Path) -> None:
     terminal = Talk(write("b.py", "first = '一'\nsecond\n"))
     assert "    +first = '一'\n    +second\n" in terminal.asked("? Create b.py")
     terminal.send("n\r")
-    terminal.over("⊘ write_file b.py: not allowed")
+    terminal.over("⊘ write_file b.py: denied")
     assert not (project / "b.py").exists()
 
 
@@ -247,7 +247,7 @@ def test_a_call_cannot_hide_what_it_does(project: Path, hostile: Form, about: st
     shown = terminal.asked(about)
     assert "rm 中文" in shown and "> Do it" in shown
     terminal.send("n\r")
-    terminal.over("not allowed")
+    terminal.over("denied")
     assert [text for text in OBEYED if text in terminal.raw] == []
     assert [path.name for path in project.iterdir() if path.suffix == ".txt"] == []
 

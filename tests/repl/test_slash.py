@@ -82,7 +82,7 @@ def test_a_slash_alone_lists_all_that_can_be_typed(say: AtTerminal, line: str) -
     assert {"todos add", "quit", "mode"} <= set(paths)
     assert "run" not in paths
     assert lines[-2:] == [
-        "All about one: /help COMMAND",
+        "Details of a command: /help COMMAND",
         "Only in a shell: headway completion, headway demo, headway run, headway watch.",
     ]
 
@@ -111,25 +111,25 @@ MISTAKES: list[tuple[str, str]] = [
     ("/todos xyzzyxyzzy", "No command '/todos xyzzyxyzzy'; see /help todos."),
     ("/help todos ad", "No command '/todos ad'; did you mean '/todos add'?"),
     ("/help xyzzy", "No command '/xyzzy'; see /help."),
-    ("/help mode more", "'mode' has no commands of its own; leave out 'more'."),
-    ("/help run", "'/run' works only in a shell; here you type the task itself, without a slash."),
-    ("/run Fix it", "'/run' works only in a shell; here you type the task itself, without a slash."),
+    ("/help mode more", "'mode' has no subcommands; omit 'more'."),
+    ("/help run", "'/run' works only in a shell; here, type the task itself, without a slash."),
+    ("/run Fix it", "'/run' works only in a shell; here, type the task itself, without a slash."),
     ("/demo", "'/demo' works only in a shell; leave with /quit, then type headway demo."),
-    ("/completion", "'/completion' works only in a shell; here Tab completes without it."),
+    ("/completion", "'/completion' works only in a shell; Tab completion works here without it."),
     (
         "/watch",
-        "'/watch' works only in a shell; here Ctrl+T shows the list, and headway watch does in another terminal.",
+        "'/watch' works only in a shell; use Ctrl+T here, or headway watch in another terminal.",
     ),
     ("/todos add", "Missing argument 'TEXT'; see /help todos add."),
     (
         "/todos add Write it now",
-        "Got unexpected extra arguments (it now); put quotes around a text with spaces, or see /help todos add.",
+        "Got unexpected extra arguments (it now); quote a text that contains spaces, or see /help todos add.",
     ),
     ("/todos update t1", "Missing argument 'STATUS'; see /help todos update."),
     (
         "/todos update t1 complete",
-        "Invalid value for 'STATUS': 'complete' is no status; did you mean 'completed'? "
-        "Choose from: pending, in_progress, completed, cancelled, blocked.",
+        "Invalid value for 'STATUS': 'complete' is not a valid status; did you mean 'completed'? Choose from: "
+        "pending, in_progress, completed, cancelled, blocked.",
     ),
     ("/todos update t9 completed", "No todo has the id 't9'; the ids are: t1."),
     ("/todos add x --after t9", "No todo has the id 't9'; the ids are: t1."),
@@ -138,12 +138,12 @@ MISTAKES: list[tuple[str, str]] = [
     ("/todos import nope.json", "'nope.json' does not exist; name a JSON or Markdown file."),
     ("/todos import -", "- is empty; expected a JSON export or a Markdown checklist."),
     ("/sessions resume nope", "There is no session 'nope' in this project; the sessions are: mine."),
-    ("/sessions delete mine --yes", "You are in 'mine'; go to another session before you delete it."),
+    ("/sessions delete mine --yes", "You are in 'mine'; switch to another session before you delete it."),
     ("/config set modes x", "There is no setting 'modes'; did you mean 'mode'?"),
-    ("/--plan", "This is the terminal session already; name a command, or type / to see what there is."),
+    ("/--plan", "You are already in the terminal session; enter a command, or type / to see all of them."),
     (
         "/--plan todos list",
-        "--plan before a command has no effect; leave it out, or write it after a command that takes it.",
+        "--plan has no effect before a command; omit it, or put it after a command that accepts it.",
     ),
 ]
 
@@ -171,7 +171,7 @@ def test_nobody_is_asked_so_deleting_wants_to_be_meant(say: AtTerminal, monkeypa
     terminal = io.StringIO("y\n")
     monkeypatch.setattr(terminal, "isatty", lambda: True)
     monkeypatch.setattr(sys, "stdin", terminal)
-    assert say("/sessions delete else").endswith("say that you mean it with --yes.")
+    assert say("/sessions delete else").endswith("confirm with --yes.")
     assert sys.stdin is terminal
     assert say("/sessions delete else --yes") == "✅ Deleted else"
 
@@ -226,7 +226,7 @@ def test_ctrl_c_in_a_command_stops_only_the_command(say: AtTerminal, monkeypatch
 def test_words_are_taken_as_they_are_meant(say: AtTerminal, words: str, content: str | None) -> None:
     said = say(f"/todos add {words}")
     if content is None:
-        assert said.startswith("Error: Got unexpected extra arguments (`id` *); put quotes")
+        assert said.startswith("Error: Got unexpected extra arguments (`id` *); quote a text")
     else:
         assert contents(say) == [content]
 

@@ -39,16 +39,16 @@ def test_the_mode_in_force_is_shown_with_what_each_means(say: AtTerminal) -> Non
 
 def test_a_mode_that_is_none_changes_nothing(say: AtTerminal) -> None:
     assert say("/mode yoloo") == (
-        "Error: Invalid value for '[MODE]': 'yoloo' is no mode; did you mean 'yolo'? "
-        "Choose from: default, auto_edit, yolo."
+        "Error: Invalid value for '[MODE]': 'yoloo' is not a valid mode; did you mean 'yolo'? Choose from: "
+        "default, auto_edit, yolo."
     )
     assert say.mode == "default"
 
 
 def test_a_model_holds_from_the_next_run_on_and_says_what_it_needs(say: AtTerminal, project: Path) -> None:
     assert say("/model") == "No model is set; set one with: /model PROVIDER:NAME"
-    key = "No key for OpenAI: set OPENAI_API_KEY, or choose another model with --model."
-    done = "✅ The model is openai:gpt-5 from the next run on, until you leave."
+    key = "No API key for OpenAI; set OPENAI_API_KEY, or choose another model with --model."
+    done = "✅ The model is openai:gpt-5 from the next run until you leave."
     assert say("/model openai:gpt-5") == f"{done}\nNote: {key}"
     assert say("/model") == f"The model is openai:gpt-5.\nNote: {key}"
     assert say("/model ollama:qwen3").count("\n") == 0
@@ -68,7 +68,7 @@ def test_a_model_holds_from_the_next_run_on_and_says_what_it_needs(say: AtTermin
 )
 def test_a_model_that_cannot_be_set_changes_nothing(say: AtTerminal, name: str, what: str) -> None:
     said = say(f"/model {name}")
-    assert said.startswith("Error: This cannot be set; correct it:\n")
+    assert said.startswith("Error: The setting is not valid; correct this:\n")
     assert what in said
     assert "abc123" not in said
     assert "\x1b" not in said
@@ -76,11 +76,11 @@ def test_a_model_that_cannot_be_set_changes_nothing(say: AtTerminal, name: str, 
 
 
 def test_a_provider_that_there_is_not_is_noted(say: AtTerminal) -> None:
-    assert "Note: No provider is called 'opnai'; did you mean 'openai'?" in say("/model opnai:x")
+    assert "Note: There is no provider named 'opnai'; did you mean 'openai'?" in say("/model opnai:x")
 
 
 def test_session_shows_where_one_is_and_what_else_there_is(say: AtTerminal) -> None:
-    assert say("/session") == f"* {'mine':40}  nothing in it yet"
+    assert say("/session") == f"* {'mine':40}  empty"
     say("/todos add A --session 其他")
     assert [row.split()[:2] for row in say("/session").splitlines()] == [["*", "mine"], ["其他", "0/1"]]
     say("/todos add B")
@@ -99,11 +99,11 @@ def test_session_goes_to_another_one(say: AtTerminal, line: str) -> None:
 
 
 def test_session_new_begins_one(say: AtTerminal) -> None:
-    begins = ", which begins with the first change"
+    begins = "; the first change creates it"
     assert say("/session new") == f"✅ The current session is now {say.session.name}{begins}"
     assert say.session.name.startswith("session-")
     say("/todos add A")
-    left = f"1 todo is still open in the session '{say.session.name}'; go back to it with: /session {say.session.name}"
+    left = f"1 todo is still open in the session '{say.session.name}'; switch back with: /session {say.session.name}"
     assert say('/session new "my own"') == f"✅ The current session is now my own{begins}\nNote: {left}"
     assert say.session.name == "my own"
     say("/todos add A")
@@ -114,9 +114,9 @@ def test_session_new_begins_one(say: AtTerminal) -> None:
     ("line", "sentence"),
     [
         ("/session nope", "There is no session 'nope' in this project; the sessions are: mine."),
-        ("/session new mine", "There is a session 'mine' already; go there with: /session mine"),
-        ("/session a b", "A session has one NAME; put quotes around it if it has spaces."),
-        ('/session new ""', "A session needs a name of 1 to 200 printable characters."),
+        ("/session new mine", "A session named 'mine' already exists; switch to it with: /session mine"),
+        ("/session a b", "A session has one NAME; quote a name that contains spaces."),
+        ('/session new ""', "The name of a session must have 1 to 200 printable characters."),
     ],
 )
 def test_a_session_that_cannot_be_taken_leaves_one_where_one_is(say: AtTerminal, line: str, sentence: str) -> None:
@@ -126,5 +126,5 @@ def test_a_session_that_cannot_be_taken_leaves_one_where_one_is(say: AtTerminal,
 
 
 def test_cost_and_diff_of_a_session_without_runs(say: AtTerminal) -> None:
-    assert say("/cost") == "No run in this session yet, so nothing was used."
-    assert say("/diff") == "No run in this session yet, so nothing was changed."
+    assert say("/cost") == "This session has no runs yet, so nothing was used."
+    assert say("/diff") == "This session has no runs yet, so nothing was changed."

@@ -113,7 +113,7 @@ def test_a_plan_becomes_the_list_which_is_seen_changed_and_exported(project: Pat
     assert "1. step-1: Write the parser" in plan and "module: parse · time: 45min" in plan
     assert "2. step-2: Test it 测试" in plan and "depends on: step-1" in plan and "risk: slow" in plan
     assert "Critical path: step-1 → step-2" in plan
-    assert plan.index("/plan to-todos makes the list of it") < plan.index("It has two steps.")
+    assert plan.index("/plan to-todos turns it into todos") < plan.index("It has two steps.")
     assert not boxes(seen)
 
     terminal.send(CTRL_P)
@@ -343,7 +343,7 @@ def test_another_session_is_gone_to_with_its_list(project: Path) -> None:
 
 def test_without_a_model_it_says_how_to_set_one_and_everything_else_works(project: Path) -> None:
     terminal = Repl("--session", NAME)
-    terminal.idle("No model is set", "/model provider:name", "Type demo")
+    terminal.idle("No model is set", "/model provider:name", 'Type "demo"')
     assert bottom(terminal.seen).startswith("no model · ")
     terminal.say("/todos add Mine")
     terminal.until(lambda seen: one_box(seen, "○ Mine"))

@@ -135,7 +135,7 @@ def test_ctrl_c_twice_stops_too_and_a_third_one_hints(project: Path) -> None:
     terminal.until(lambda seen: "Stopped" in seen and bottom(seen).endswith("/help"))
     assert statuses(project) == ["pending", "pending"]
     terminal.send(CTRL_C)
-    terminal.idle("Ctrl+D or /quit leaves")
+    terminal.idle("Press Ctrl+D or type /quit")
     script("Heard you.", "I say.", "That is it.")
     terminal.say("second")
     terminal.idle("Heard you.", "Finished after")
@@ -163,7 +163,7 @@ def test_ctrl_c_without_a_run_clears_what_was_typed_and_hints_where_nothing_was(
     seen = terminal.until(lambda seen: typed(seen) == "")
     assert "Ctrl+D or /quit" not in seen
     terminal.send(CTRL_C)
-    terminal.until_there("Ctrl+D or /quit leaves; the session is kept.")
+    terminal.until_there("Press Ctrl+D or type /quit to leave; the session is saved.")
     assert not kept(project).version
 
 
@@ -231,7 +231,7 @@ def test_leaving_gives_the_terminal_back_and_says_how_to_go_on(project: Path, ho
     terminal.send(how)
     assert terminal.end() == 0
     assert terminal.given_back
-    assert terminal.shown.rstrip().endswith(f"Go on with: headway --continue   (session {NAME})")
+    assert terminal.shown.rstrip().endswith(f"Resume with: headway --continue   (session {NAME})")
     assert not boxes(terminal.all) and "Hello." in terminal.shown
 
 
@@ -241,7 +241,7 @@ def test_leaving_from_a_cold_start_gives_the_terminal_back(project: Path) -> Non
     terminal.until(lambda seen: prompt(seen) == ">")
     terminal.send(CTRL_D)
     assert terminal.end() == 0
-    assert terminal.given_back and "Go on with" not in terminal.all
+    assert terminal.given_back and "Resume with" not in terminal.all
 
 
 def test_ctrl_d_deletes_where_something_is_typed(project: Path) -> None:
@@ -315,7 +315,7 @@ def test_a_killed_session_goes_on_where_it_was(project: Path, during: str) -> No
 
     script(turn("", writing(("One", "completed"), ("Two", "completed"))), "All is done.")
     again = Repl("--continue", "--model", model, "--mode", "yolo")
-    seen = again.idle(f"Going on in {NAME}.", "> first 第一", "I begin now.")
+    seen = again.idle(f"Resuming {NAME}.", "> first 第一", "I begin now.")
     assert one_box(seen, "○ One", "○ Two") and prompt(seen) == ">"
     again.say("go on")
     again.idle("All is done.")
@@ -334,7 +334,7 @@ def test_continue_shows_what_was_said_last_and_the_list(project: Path) -> None:
     terminal.idle("New words.")
     assert terminal.leave() == 0
     again = Repl("--continue", "--model", script("Third."))
-    seen = again.idle(f"Going on in {NAME}.", "> second")
+    seen = again.idle(f"Resuming {NAME}.", "> second")
     assert "New words." in seen and "• a 甲" in seen and "Old words." not in seen
     assert one_box(seen, "✓ One")
 
@@ -372,9 +372,9 @@ def test_a_session_that_works_elsewhere_is_not_worked_on_twice(project: Path) ->
     terminal = Repl("--continue", "--model", script("Hello."))
     terminal.idle()
     terminal.say("me too")
-    seen = terminal.idle(f"❌ Another run has the session '{NAME}', since ")
+    seen = terminal.idle(f"❌ Another run has been using the session '{NAME}' since ")
     assert f"(process {elsewhere.id} on " in seen
-    assert "or begin another session with /session new." in " ".join(seen.split())
+    assert "or start another session with /session new." in " ".join(seen.split())
     assert not reasons(project)
     elsewhere.signal(signal.SIGINT)
     elsewhere.end()
@@ -391,7 +391,7 @@ def test_a_conversation_that_was_begun_elsewhere_meanwhile_is_continued_and_said
     script("Second it is.", match="second")
     terminal.say("third")
     seen = terminal.idle("Second it is.")
-    assert "A new conversation was begun here by another process; this message continues it." in " ".join(seen.split())
+    assert "Another process started a new conversation here; this message continues it." in " ".join(seen.split())
     terminal.say("fourth")
     terminal.until(lambda seen: seen.count("Second it is.") == 2 and seen.count("by another process") == 1)
 

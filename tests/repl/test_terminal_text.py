@@ -220,7 +220,7 @@ def test_ctrl_o_shows_what_the_last_call_answered_and_then_the_one_before(projec
     calls = [turn("", bash("echo first-1; echo first-2")), turn("", bash("echo other; exit 3")), "Done."]
     terminal = talk(model=script(*calls))
     terminal.send(CTRL_O)
-    terminal.until_there("No call has answered yet.")
+    terminal.until_there("No tool call has finished yet.")
     terminal.say("go")
     terminal.idle("✓ Finished after 3 rounds")
     terminal.send(CTRL_O)

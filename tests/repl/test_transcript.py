@@ -30,7 +30,7 @@ from headway.views.messages import answer_text
 if TYPE_CHECKING:
     from headway.core.events import EventData
 
-MISSED = Piece("line", "Some of it came too fast to be shown. In full:", "!")
+MISSED = Piece("line", "Some of the answer came too fast to show. In full:", "!")
 
 
 def event(data: EventData, actor: str = "agent") -> Event:
@@ -221,7 +221,7 @@ def test_a_request_that_is_made_again_is_told_and_its_answer_begins_anew():
         TextDelta("swer."),
         answer("Whole answer."),
     )
-    assert pieces == [says("Half"), line("!", "It is busy.", "Trying again in 2 s."), says("Whole answer.")]
+    assert pieces == [says("Half"), line("!", "It is busy. Retrying in 2 s."), says("Whole answer.")]
 
 
 def test_a_request_that_is_made_again_at_once_names_no_time():

@@ -44,7 +44,7 @@ class Page:
 def test_the_page_is_served_as_long_as_the_terminal_session_lasts(project: Path) -> None:
     terminal = talk(model=script("Hello."))
     terminal.say("/web")
-    page = Page(terminal.idle("Headway is on"))
+    page = Page(terminal.idle("Headway is running at"))
     page.ask("POST", f"{SESSION}/changes", {"kind": "add", "content": "From the page"})
     terminal.until_there("○ From the page")
     terminal.say("/web")
@@ -66,7 +66,7 @@ def test_a_question_of_the_terminal_session_is_answered_on_the_page(project: Pat
     terminal = Repl("--session", NAME, "--model", model)
     terminal.idle()
     terminal.say("/web")
-    page = Page(terminal.idle("Headway is on"))
+    page = Page(terminal.idle("Headway is running at"))
     terminal.say("make it")
     until(lambda: kept(project).version and page.ask("GET", SESSION)["questions"])
     (question,) = page.ask("GET", SESSION)["questions"]
@@ -90,7 +90,7 @@ def test_a_port_that_is_taken_is_told(project: Path) -> None:
         terminal.say(f"/web --port {port}")
         terminal.until_there(f"Error: Port {port} is taken; choose another one with --port")
         terminal.say("/web")
-        page = Page(terminal.idle("Headway is on"))
+        page = Page(terminal.idle("Headway is running at"))
         terminal.say(f"/web --port {port}")  # the page that there is stays
         terminal.until_there("Error: The page of this project is served already")
         page.ask("GET", "/api/sessions")

@@ -170,7 +170,7 @@ def test_a_folder_that_another_process_keeps_locked_is_named_and_nothing_is_writ
     handle = os.open(folder / ".headway", os.O_RDONLY)
     fcntl.flock(handle, fcntl.LOCK_EX)
     try:
-        with pytest.raises(SettingsError, match=r"Another process keeps '.*\.headway' locked; try again\."):
+        with pytest.raises(SettingsError, match=r"Another process has locked '.*\.headway'; try again\."):
             set_in_project(str(folder), "parallel", ["3"])
     finally:
         os.close(handle)
@@ -236,8 +236,8 @@ def leading_out(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("obstacle", "what"),
     [
-        (in_the_way_of_the_folder, "is not a folder; move it away"),
-        (in_the_way_of_the_file, "is not a file; move it away"),
+        (in_the_way_of_the_folder, "is not a folder; move it out of the way"),
+        (in_the_way_of_the_file, "is not a file; move it out of the way"),
         (leading_out, "leads out of the project"),
     ],
 )

@@ -135,7 +135,7 @@ UNUSABLE: list[tuple[str, object, str]] = [
     ("base_url", "http://[", "Expected an http or https URL, received 'http://['"),
     ("base_url", "http://a:99999", "Expected an http or https URL, received 'http://a:99999'"),
     ("base_url", "http://a b", "Expected an http or https URL, received 'http://a b'"),
-    ("base_url", "http://me:secret@a", "Must hold no user name or password; those belong in the environment"),
+    ("base_url", "http://me:secret@a", "Must not contain a user name or password; those belong in the environment"),
     ("web_search", "google", "Expected 'brave' | 'tavily' | 'searxng:URL', received 'google'"),
     ("web_search", "searxng:", "Expected 'brave' | 'tavily' | 'searxng:URL', received 'searxng:'"),
     ("web_search", "searxng:x", "Expected an http or https URL, received 'x'"),
@@ -146,7 +146,7 @@ UNUSABLE: list[tuple[str, object, str]] = [
     ("max_cost", [1], "Expected number, received array"),
     ("allow", "bash", "Expected array, received string"),
     ("allow", [5], "Expected strings, received number"),
-    ("allow", ["bash", " "], "Must have no blank entry"),
+    ("allow", ["bash", " "], "Must not have blank entries"),
 ]
 
 
@@ -198,8 +198,8 @@ def test_a_key_under_a_name_that_is_no_setting_is_told_where_keys_belong(
             load_settings(folder, environ={})
         file.unlink()
         assert str(caught.value) == (
-            f"'{file}' has settings that cannot be used; correct the file:\n- {name}: Looks like a secret key; "
-            "keys belong in the environment, where the provider's library finds them"
+            f"'{file}' has invalid settings; correct the file:\n- {name}: Looks like a secret key; "
+            "keys belong in the environment, where the provider's library reads them"
         )
 
     names = ["OPENAI_API_KEY", "openai_key", "limits.token", "modle"]
@@ -247,7 +247,7 @@ def test_every_fault_of_a_file_is_listed_with_the_file_and_the_nearest_key(folde
     with pytest.raises(SettingsError) as caught:
         load_settings(folder, environ={})
     assert str(caught.value) == (
-        f"'{file}' has settings that cannot be used; correct the file:\n"
+        f"'{file}' has invalid settings; correct the file:\n"
         f"- mode: {MODES} 'yes'\n"
         "- modell: Unknown setting; did you mean 'model'?\n"
         "- zzz: Unknown setting\n"
@@ -267,19 +267,19 @@ def test_faults_of_all_places_are_told_at_once(folder: Path, in_project: Write, 
         load_settings(folder, {"max_tokens": 0}, {"HEADWAY_MODE": "no", "HEADWAY_MAX_COST": "much"})
     lines = str(caught.value).splitlines()
     assert lines[4:] == [
-        "The environment has settings that cannot be used; correct or unset HEADWAY_MODE, HEADWAY_MAX_COST:",
+        "The environment has invalid settings; correct or unset HEADWAY_MODE, HEADWAY_MAX_COST:",
         f"- mode: {MODES} 'no'",
         "- max_cost: Expected number, received 'much'",
-        "The command has settings that cannot be used; correct its flags:",
+        "The command has invalid settings; correct its flags:",
         "- max_tokens: Must be more than 0, received 0",
     ]
     assert len(caught.value.violations) == 5
 
 
 UNUSABLE_FILES = [
-    (b"mode = ", "is not TOML: "),
-    (b"a = 1\na = 2\n", "is not TOML: "),
-    (b"parallel = " + b"9" * 5000, "is not TOML: "),
+    (b"mode = ", "is not valid TOML: "),
+    (b"a = 1\na = 2\n", "is not valid TOML: "),
+    (b"parallel = " + b"9" * 5000, "is not valid TOML: "),
     (b"model = '\xff'", "is not UTF-8 text; save it as UTF-8"),
     (b"a = " + b"[" * 20_000, "is nested too deeply"),
     (b"limits = 5\n", "limits: Expected a table [limits]"),
@@ -315,11 +315,11 @@ def test_a_file_of_the_greatest_size_is_read(folder: Path) -> None:
 def test_what_is_no_file_is_refused_without_waiting(folder: Path) -> None:
     file = folder / ".headway/config.toml"
     os.mkfifo(file)
-    with pytest.raises(SettingsError, match="is not a file; move it away"):
+    with pytest.raises(SettingsError, match="is not a file; move it out of the way"):
         load_settings(folder, environ={})
     file.unlink()
     file.mkdir()
-    with pytest.raises(SettingsError, match="is not a file; move it away"):
+    with pytest.raises(SettingsError, match="is not a file; move it out of the way"):
         load_settings(folder, environ={})
 
 

@@ -122,12 +122,12 @@ def test_the_settings_cannot_be_changed(folder: Path) -> None:
 def test_a_link_that_leads_out_of_the_project_is_refused(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "outside.toml").write_text("parallel = 9\n", encoding="utf-8")
     (folder / ".headway/config.toml").symlink_to(tmp_path / "outside.toml")
-    with pytest.raises(HeadwayError, match="leads out of the project; put a file in its place"):
+    with pytest.raises(HeadwayError, match="leads out of the project; replace it with a file"):
         load_settings(folder, environ=NONE)
     (folder / ".headway/config.toml").unlink()
     (folder / ".headway").rmdir()
     (folder / ".headway").symlink_to(tmp_path / "home")
-    with pytest.raises(HeadwayError, match="put a folder in its place"):
+    with pytest.raises(HeadwayError, match="replace it with a folder"):
         load_settings(folder, environ=NONE)
 
 

@@ -45,7 +45,7 @@ def test_rights_from_a_tracked_file_are_ignored_and_named(
     assert {name for name, source in loaded.sources.items() if source != "default"} == {"model"}
     assert loaded.notices == (
         "Ignored in .headway/config.toml: mode, allow, hosts, private_hosts, base_url, env, web_search, parallel,"
-        " limits.results, since git tracks the file and a project must not grant itself rights; set them in your own"
+        " limits.results, because git tracks the file and a project must not grant itself rights; set them in your own"
         " config file with 'headway config set --user …'.",
     )
 

@@ -94,7 +94,7 @@ def owned_folder(folder: Path) -> None:
 
 Suspicion = Callable[[Path], None]
 only_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root may give a file away")
-LINK, OWNER, GIT = "a link leads to the file", "another user owns the file", "git tracks the file"
+LINK, OWNER, GIT = "the file is reached through a link", "another user owns the file", "git tracks the file"
 SUSPICIOUS = [
     pytest.param(tracked, GIT, id="tracked"),
     pytest.param(linked_file, LINK, id="linked file"),
@@ -124,7 +124,7 @@ def test_only_what_is_harmless_is_taken_and_the_rest_is_named(
     assert {name for name, source in loaded.sources.items() if source != "default"} == HARMLESS
     ignored = ", ".join(name for name in VALUES if name not in HARMLESS)
     assert loaded.notices == (
-        f"Ignored in .headway/config.toml: {ignored}, since {why} and a project must not grant itself rights;"
+        f"Ignored in .headway/config.toml: {ignored}, because {why} and a project must not grant itself rights;"
         " set them in your own config file with 'headway config set --user …'.",
     )
 
@@ -139,7 +139,7 @@ def test_a_script_is_not_taken_as_the_model(
     suspect(folder)
     loaded = load_settings(folder, environ={})
     assert (loaded.settings.model, loaded.settings.tracking) == (None, "manual")
-    assert loaded.notices[0].startswith(f"Ignored in .headway/config.toml: model, since {why} and ")
+    assert loaded.notices[0].startswith(f"Ignored in .headway/config.toml: model, because {why} and ")
     for_user('model = "scripted:mine.json"\n')
     assert load_settings(folder, environ={}).settings.model == "scripted:mine.json"
 
@@ -192,7 +192,7 @@ def test_setting_what_would_be_ignored_is_refused_and_changes_nothing(
         words = [found] if isinstance(found := texts(VALUES[name]), str) else found
         with pytest.raises(SettingsError) as caught:
             set_in_project(str(folder), name, words)
-        assert str(caught.value) == f"'{name}' is not taken from '{file}', since {why}; set it with --user instead."
+        assert str(caught.value) == f"'{name}' cannot be set in '{file}', because {why}; set it with --user instead."
         assert file.read_bytes() == before
         assert {path: path.lstat().st_mtime_ns for path in folder.rglob("*")} == there
         of_user, _ = set_for_user(name, words)
@@ -208,7 +208,7 @@ def test_a_script_as_the_model_is_refused_as_well(
 ) -> None:
     in_project("# theirs\n")
     suspect(folder)
-    with pytest.raises(SettingsError, match=f"'model' is not taken from .*, since {why}; set it with --user instead"):
+    with pytest.raises(SettingsError, match=f"'model' cannot be set in .*, because {why}; set it with --user instead"):
         set_in_project(str(folder), "model", ["scripted:script.json"])
     assert (folder / ".headway/config.toml").read_text(encoding="utf-8") == "# theirs\n"
 

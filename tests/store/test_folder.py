@@ -59,7 +59,7 @@ def test_a_folder_inside_is_closed_without_a_word_to_git(tmp_path: Path):
 def test_a_file_in_its_place_is_an_error_that_says_so(tmp_path: Path, make: object):
     (tmp_path / ".headway").write_text("x")
     for path in (".headway", ".headway/below"):
-        with pytest.raises(StoreError, match="is not a folder; move it away and try again"):
+        with pytest.raises(StoreError, match="is not a folder; move it out of the way and try again"):
             make(str(tmp_path / path))  # pyright: ignore
     assert (tmp_path / ".headway").read_text() == "x"
 

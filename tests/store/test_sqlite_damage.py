@@ -59,7 +59,7 @@ def test_a_file_that_is_no_database_is_refused(opened: Opener, path: Path, text:
 def test_a_truncated_file_is_refused(opened: Opener, full: Path, keep: int) -> None:
     with full.open("r+b") as file:
         file.truncate(keep)
-    assert "Restore it from a copy" in refused(opened, full, StoreCorrupt)
+    assert "Restore it from a backup" in refused(opened, full, StoreCorrupt)
 
 
 def test_a_file_with_overwritten_pages_is_refused(opened: Opener, full: Path) -> None:
@@ -156,7 +156,7 @@ def test_a_file_moved_away_lets_the_project_start_anew(opened: Opener, full: Pat
 
 def test_a_folder_in_the_place_of_the_file_is_an_error(opened: Opener, path: Path) -> None:
     path.mkdir(parents=True)
-    with pytest.raises(StoreError, match="may not be written"):
+    with pytest.raises(StoreError, match="is not writable"):
         over(opened()).add("A")
 
 
@@ -164,7 +164,7 @@ def test_a_file_in_the_place_of_the_folder_is_an_error(opened: Opener, path: Pat
     path.parent.write_text("not a folder")
     session = over(opened())
     assert session.todos == []
-    with pytest.raises(StoreError, match="is not a folder; move it away"):
+    with pytest.raises(StoreError, match="is not a folder; move it out of the way"):
         session.add("A")
     assert path.parent.read_text() == "not a folder"
 

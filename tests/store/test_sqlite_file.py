@@ -270,7 +270,7 @@ def test_a_project_that_is_no_folder_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["", " ", "a\nb", "x" * 201])
 def test_a_session_needs_a_printable_name(tmp_path: Path, name: str) -> None:
-    with pytest.raises(headway.HeadwayError, match="A session needs a name"):
+    with pytest.raises(headway.HeadwayError, match="The name of a session must have"):
         headway.open(tmp_path, name)
 
 

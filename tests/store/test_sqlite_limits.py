@@ -82,7 +82,7 @@ def test_without_room_nothing_changes_and_with_room_it_goes_on(opened: Opener, p
     db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     (pages,) = db.execute("PRAGMA page_count").fetchone()
     db.execute(f"PRAGMA max_page_count = {pages}")
-    with pytest.raises(StoreFull, match="There is no room left to write"):
+    with pytest.raises(StoreFull, match="There is no space left on the disk to write"):
         session.write([{"content": "x" * 100_000}])
     assert (contents(session), session.version, heard) == (["A"], 2, [])
     assert contents(over(opened())) == ["A"]
@@ -193,7 +193,7 @@ def test_a_file_or_folder_that_may_only_be_read_is_read(
     assert (found["read"], found["again"], found["sessions"]) == (["A"], ["A"], ["default"])
     assert refused_writes(found)
     assert isinstance(found["write"], list)
-    assert "may not be written" in found["write"][1]
+    assert "is not writable" in found["write"][1]
     assert path.read_bytes() == before
 
 
@@ -285,7 +285,7 @@ def test_a_list_can_be_read_where_there_is_no_room_even_for_the_files_beside_it(
     assert done.err == ""
     before, said, after = done.out.splitlines()
     assert before == after == "['A']"
-    assert said.startswith("There is no room left to write")
+    assert said.startswith("There is no space left on the disk to write")
     session.add("B")
     assert [todo.content for todo in session.todos] == ["A", "B"]
     session.close()

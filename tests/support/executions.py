@@ -23,8 +23,8 @@ COMPLETE, FAILED = "✅ Batch Execution Complete!", "❌ Batch Execution Failed"
 INTERRUPTED = "⏸ Batch Execution Interrupted"
 FIVE = ("s1", "s2", "s3", "s4", "s5")
 NO_MODEL = (
-    "Error: No model is set: name one with --model provider:name, or once for all with 'headway config set model "
-    "provider:name --user'. Without one, 'headway demo' shows what there is to see.\n"
+    "Error: No model is set: choose one with --model provider:name, or permanently with 'headway config set model "
+    "provider:name --user'. To try Headway without a model, run 'headway demo'.\n"
 )
 
 

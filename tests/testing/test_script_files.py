@@ -33,7 +33,7 @@ def faults(file: Path) -> list[str]:
     with pytest.raises(ModelNotReady) as caught:
         ScriptedModel.from_file(file)
     first, *lines = str(caught.value).splitlines()
-    assert first == f"The script '{file}' cannot be used; correct this and try again:"
+    assert first == f"The script '{file}' is not valid; correct this and try again:"
     return [line.removeprefix("- ") for line in lines]
 
 
@@ -99,9 +99,12 @@ OTHER_FORMS: list[tuple[Any, list[str]]] = [
     ),
     (
         {"conversations": [{"match": "a", "turns": []}, {"match": "a", "turns": []}]},
-        ["conversations[1].match: Repeated"],
+        ["conversations[1].match: Duplicate match"],
     ),
-    ('{"turns": [], "turns": [{"text": "a", "text": "b"}]}', ["turns: Repeated", "turns[0].text: Repeated"]),
+    (
+        '{"turns": [], "turns": [{"text": "a", "text": "b"}]}',
+        ["turns: Duplicate field", "turns[0].text: Duplicate field"],
+    ),
 ]
 
 
@@ -113,16 +116,16 @@ def test_a_file_of_another_form_is_refused(file: Path, data: object, expected: l
 @pytest.mark.parametrize("text", ["", "{", "turns: []", "[NaN]"])
 def test_what_is_no_json_says_where(file: Path, text: str) -> None:
     (fault,) = faults(write(file, text))
-    assert fault.startswith("(root): Not JSON: ")
+    assert fault.startswith("(root): Not valid JSON: ")
 
 
 def test_what_is_no_text_is_refused(file: Path) -> None:
     file.write_bytes(b"\xff\xfe\x00")
-    assert faults(file)[0].startswith("(root): Not JSON: ")
+    assert faults(file)[0].startswith("(root): Not valid JSON: ")
 
 
 def test_a_file_that_is_not_there_is_named(file: Path) -> None:
-    with pytest.raises(ModelNotReady, match=r"cannot be read \(No such file or directory\): name a JSON file"):
+    with pytest.raises(ModelNotReady, match=r"cannot be read \(No such file or directory\); name a readable JSON file"):
         ScriptedModel.from_file(file)
 
 

@@ -119,7 +119,7 @@ async def test_a_function_decides_when_it_is_asked(streamed: bool) -> None:
 
 
 async def test_a_function_that_decides_on_no_turn_is_told_what_is_wrong() -> None:
-    with pytest.raises(ModelNotReady, match="The turn cannot be used") as caught:
+    with pytest.raises(ModelNotReady, match="The turn is not valid") as caught:
         await ask(ScriptedModel([lambda messages, request: {"txt": "x"}]))
     assert str(caught.value).endswith("- txt: Unknown field")
 
@@ -158,7 +158,7 @@ async def test_a_script_that_is_used_up_says_how_many_turns_it_had(streamed: boo
     model = ScriptedModel(["One.", "Two."])
     for _ in range(2):
         await ask(model, streamed=streamed)
-    with pytest.raises(ModelError, match="used up, all 2 turns of it: add a turn"):
+    with pytest.raises(ModelError, match=r"no turns left \(all 2 turns used\); add a turn"):
         await ask(model, streamed=streamed)
 
 
@@ -358,7 +358,7 @@ def test_a_script_or_conversations_but_not_both() -> None:
 
 
 def test_a_text_in_the_place_of_a_script_is_told_so() -> None:
-    sentence = r"^A script is a list of turns; put the text into one: \['…'\]\.$"
+    sentence = r"^A script is a list of turns; put the text in a list: \['…'\]\.$"
     with pytest.raises(TypeError, match=sentence):
         ScriptedModel("Hello")
     with pytest.raises(TypeError, match=sentence):
@@ -380,7 +380,7 @@ def test_a_text_in_the_place_of_a_script_is_told_so() -> None:
 def test_a_wrong_turn_is_named_by_its_place(turn: Any, fault: str) -> None:
     with pytest.raises(ModelNotReady) as caught:
         ScriptedModel(["Fine.", turn])
-    assert str(caught.value) == f"The script cannot be used; correct this and try again:\n- {fault}"
+    assert str(caught.value) == f"The script is not valid; correct this and try again:\n- {fault}"
 
 
 async def test_a_wrong_turn_that_is_decided_on_later_is_named_then() -> None:
@@ -389,7 +389,7 @@ async def test_a_wrong_turn_that_is_decided_on_later_is_named_then() -> None:
 
     with pytest.raises(ModelNotReady) as caught:
         await ask(ScriptedModel([decide]))
-    assert str(caught.value) == "The turn cannot be used; correct this and try again:\n- txt: Unknown field"
+    assert str(caught.value) == "The turn is not valid; correct this and try again:\n- txt: Unknown field"
 
 
 def test_every_fault_of_a_script_in_python_is_named() -> None:
@@ -397,7 +397,7 @@ def test_every_fault_of_a_script_in_python_is_named() -> None:
     with pytest.raises(ModelNotReady) as caught:
         ScriptedModel(script)
     assert str(caught.value).splitlines() == [
-        "The script cannot be used; correct this and try again:",
+        "The script is not valid; correct this and try again:",
         "- turns[1].txt: Unknown field",
         "- turns[2].calls[0].name: Required",
         "- turns[2].calls[0].args: Expected object | string, received number",

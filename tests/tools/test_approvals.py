@@ -46,9 +46,11 @@ async def test_a_call_runs_exactly_when_the_table_says_so(tmp_path: Path, effect
         assert (result.ok, bool(marking.ran), result.effect) == (runs, runs, effect if runs else None), case
         assert len(person.questions) == (0 if closed or free or reply is None else 1), case
         if closed:
-            assert "in plan mode nothing is changed" in result.text
+            assert "plan mode changes nothing" in result.text
         elif not runs:
-            assert ("the user said no: not now" if reply else "nobody is there to give it") in result.text, case
+            assert ("The user declined marking: not now" if reply else "nobody is there to give it") in result.text, (
+                case
+            )
 
 
 async def test_the_question_carries_what_a_person_needs(tmp_path: Path):
@@ -130,7 +132,7 @@ async def test_a_no_to_a_host_is_remembered_with_its_reason_and_asked_of_no_othe
     for name, host in [("marking", "a.org"), ("marking", "A.ORG"), ("other", "a.org")]:
         result = await runner.call(name, {"subject": host})
         assert (result.ok, result.denied) == (False, True)
-        assert result.text.startswith(f"{name} was not run, since the user said no: ours alone\n")
+        assert result.text.startswith(f"The user declined {name}: ours alone\n")
     assert (await runner.call("marking", {"subject": "b.org"})).ok
     assert [question.preview.host for question in person.questions] == ["a.org", "b.org"]
 
@@ -198,7 +200,8 @@ async def test_a_call_whose_work_was_changed_by_another_one_meanwhile_is_not_run
     result = await executor(tmp_path, marking, ask=ask).call("marking", {})
     assert (result.ok, result.denied, result.effect) == (False, True, None)
     assert result.text == (
-        "marking was not run: what it would do changed while the user was asked; look again, then call it."
+        "marking was not run: what it would do changed while the user was being asked; check the current state, "
+        "then call it again."
     )
     assert marking.ran == ["by another"]
 
@@ -217,13 +220,13 @@ async def test_an_answer_that_is_none_is_a_no(tmp_path: Path, nonsense: object):
     marking = Marking(Effect.EXECUTE)
     result = await executor(tmp_path, marking, ask=Person(nonsense)).call("marking", {})
     assert not result.ok and not marking.ran
-    assert "the answer was not understood" in result.text
+    assert "the answer was not valid" in result.text
 
 
 async def test_plain_words_in_an_answer_count_as_what_they_say(tmp_path: Path):
     marking = Marking(Effect.EXECUTE)
     runner = executor(tmp_path, marking, ask=Person(Answer("no", "busy"), Answer("once")))
-    assert "said no: busy" in (await runner.call("marking", {})).text
+    assert "declined marking: busy" in (await runner.call("marking", {})).text
     assert (await runner.call("marking", {})).ok
 
 
@@ -231,9 +234,9 @@ async def test_a_reason_is_told_on_one_line(tmp_path: Path):
     result = await executor(tmp_path, Marking(Effect.EXECUTE), ask=Person(Answer(Reply.NO, " a\n\x1b[2J "))).call(
         "marking", {}
     )
-    assert result.text.startswith("marking was not run, since the user said no: a ␛[2J\nDo not try")
+    assert result.text.startswith("The user declined marking: a ␛[2J\nDo not try")
     plain = await executor(tmp_path, Marking(Effect.EXECUTE), ask=Person(NO)).call("marking", {})
-    assert "since the user said no.\n" in plain.text
+    assert "The user declined marking.\n" in plain.text
 
 
 async def test_an_asker_that_fails_is_a_no_and_the_next_question_is_asked(tmp_path: Path):
@@ -312,14 +315,16 @@ def test_a_wrong_pattern_is_named():
         with pytest.raises(HeadwayError) as caught:
             Approvals(allow=["fine", text])
         assert str(caught.value).startswith(f"'{text[:40]}")
-        assert "is no allow pattern; write it like 'bash: pytest *'." in str(caught.value)
+        assert "is not a valid allow pattern; write it like 'bash: pytest *'." in str(caught.value)
 
     check_rows(["", " ", ":", ": x", "bash:", "bash: ", "bash pytest *", "*", "ba*: x", "搜: x", "a" * 65], check)
 
 
 @pytest.mark.parametrize("wrong", [{"allow": "bash"}, {"hosts": "a.org"}, {"allow": [3]}, {"mode": "always"}])
 def test_wrong_options_are_refused_in_a_sentence(wrong: dict[str, Any]):
-    with pytest.raises(HeadwayError, match=r"takes a list of texts|is no mode; choose from: default, auto_edit, yolo"):
+    with pytest.raises(
+        HeadwayError, match=r"must be a list of strings|is not a valid mode; choose from: default, auto_edit, yolo"
+    ):
         Approvals(**wrong)
 
 
@@ -397,7 +402,7 @@ async def test_the_mode_can_be_changed_in_the_middle_of_a_run_by_its_name(tmp_pa
     approvals.mode = "yolo"
     assert approvals.mode is Mode.YOLO
     assert (await runner.call("marking", {})).ok
-    with pytest.raises(HeadwayError, match="'always' is no mode; choose from: default, auto_edit, yolo"):
+    with pytest.raises(HeadwayError, match="'always' is not a valid mode; choose from: default, auto_edit, yolo"):
         approvals.mode = "always"  # pyright: ignore
     assert approvals.mode is Mode.YOLO
 
@@ -413,8 +418,8 @@ async def test_a_question_that_failed_is_asked_again_for_the_host(tmp_path: Path
 
     runner = Executor([Marking(Effect.NETWORK)], project=tmp_path, approvals=Approvals(ask))
     assert "could not be asked" in (await runner.call("marking", {})).text
-    assert "said no: not there" in (await runner.call("marking", {})).text
-    assert "said no: not there" in (await runner.call("marking", {})).text
+    assert "declined marking: not there" in (await runner.call("marking", {})).text
+    assert "declined marking: not there" in (await runner.call("marking", {})).text
     assert len(asked) == 2
 
 
@@ -453,7 +458,7 @@ async def test_who_keeps_a_record_of_questions_does_not_decide_the_call(
     runner = executor(tmp_path, Marking(Effect.EXECUTE), ask=Person(answer), on_asked=fail, on_answered=fail)
     result = await runner.call("marking", {})
     assert (result.ok, result.denied) == (answer is ONCE, answer is NO)
-    assert caplog.text.count("Telling of a question failed") == 2
+    assert caplog.text.count("Reporting a question failed") == 2
 
 
 async def test_an_answer_that_is_not_understood_is_logged_with_what_an_answer_is(
@@ -480,7 +485,7 @@ async def test_the_way_to_allow_a_call_is_told_as_it_would_be_written(tmp_path: 
         "fetch": ({"subject": "a.org"}, "the setting `hosts`"),
     }
     for name, (arguments, hint) in hints.items():
-        assert f"the user has to allow it ({hint})." in (await runner.call(name, arguments)).text
+        assert f"tell the user to allow it ({hint})." in (await runner.call(name, arguments)).text
 
 
 @pytest.mark.parametrize(

@@ -99,7 +99,7 @@ def test_a_good_name_is_taken(name: str):
 
 @pytest.mark.parametrize("name", ["", "9a", "a b", "a\n", "é", "a" * 65])
 def test_a_bad_name_is_named(name: str):
-    with pytest.raises(HeadwayError, match=r"A tool cannot be called '.*'; use 1 to 64 of the characters"):
+    with pytest.raises(HeadwayError, match=r"A tool cannot be named '.*'; use 1 to 64 of the characters"):
         checked_name(name)
 
 

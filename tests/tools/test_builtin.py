@@ -79,7 +79,7 @@ def test_the_inputs_of_file_tools_are_pinned(tmp_path: Path) -> None:
                 "path": {"description": "File, relative to the project's folder.", "minLength": 1, "type": "string"},
                 "offset": {
                     "default": 1,
-                    "description": "First line to read, counted from 1.",
+                    "description": "First line to read, starting at 1.",
                     "minimum": 1,
                     "type": "integer",
                 },
@@ -88,7 +88,7 @@ def test_the_inputs_of_file_tools_are_pinned(tmp_path: Path) -> None:
             "read_many_files": {
                 "required": ["paths"],
                 "paths": {
-                    "description": "Files, relative to the project's folder, in the order wanted.",
+                    "description": "Files to read, relative to the project's folder, in order.",
                     "items": {"type": "string"},
                     "maxItems": 100,
                     "minItems": 1,
@@ -102,14 +102,14 @@ def test_the_inputs_of_file_tools_are_pinned(tmp_path: Path) -> None:
             "glob": {
                 "required": ["pattern"],
                 "pattern": {
-                    "description": "Such as `**/*.py`, relative to `path`.",
+                    "description": "Pattern such as `**/*.py`, relative to `path`.",
                     "maxLength": 1000,
                     "minLength": 1,
                     "type": "string",
                 },
                 "path": {
                     "default": ".",
-                    "description": "Folder to look in, relative to the project's folder.",
+                    "description": "Folder to search, relative to the project's folder.",
                     "type": "string",
                 },
             },
@@ -132,7 +132,7 @@ def test_the_inputs_of_file_tools_are_pinned(tmp_path: Path) -> None:
                     "minLength": 1,
                     "type": "string",
                 },
-                "fixed": {"default": False, "description": "Take the pattern as plain text.", "type": "boolean"},
+                "fixed": {"default": False, "description": "Treat the pattern as plain text.", "type": "boolean"},
                 "ignore_case": {"default": False, "type": "boolean"},
                 "context": {
                     "default": 0,
@@ -146,7 +146,7 @@ def test_the_inputs_of_file_tools_are_pinned(tmp_path: Path) -> None:
             "write_file": {
                 "required": ["path", "content"],
                 "path": {
-                    "description": "File, relative to the project's folder; missing folders are made.",
+                    "description": "File, relative to the project's folder; missing folders are created.",
                     "minLength": 1,
                     "type": "string",
                 },
@@ -160,10 +160,10 @@ def test_the_inputs_of_file_tools_are_pinned(tmp_path: Path) -> None:
                     "minLength": 1,
                     "type": "string",
                 },
-                "new_string": {"description": "The text to put in its place.", "type": "string"},
+                "new_string": {"description": "The text that replaces it.", "type": "string"},
                 "replace_all": {
                     "default": False,
-                    "description": "Replace every occurrence instead of the only one.",
+                    "description": "Replace every occurrence; otherwise old_string must be unique.",
                     "type": "boolean",
                 },
             },
@@ -182,7 +182,7 @@ def test_the_inputs_of_the_other_tools_are_pinned(tmp_path: Path) -> None:
             },
             "web_fetch": {
                 "required": ["url"],
-                "url": {"description": "http or https address of the page", "maxLength": 2000, "type": "string"},
+                "url": {"description": "http or https URL of the page", "maxLength": 2000, "type": "string"},
             },
             "web_search": {
                 "required": ["query"],
@@ -239,7 +239,7 @@ async def test_grep_answers_under_its_other_name(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("wrong", [{"private_hosts": "localhost"}, {"env": "HOME"}, {"env": [3]}])
 def test_a_single_text_in_place_of_a_list_is_refused(tmp_path: Path, wrong: dict[str, Any]) -> None:
-    with pytest.raises(HeadwayError, match=f"`{next(iter(wrong))}` takes a list of texts, not "):
+    with pytest.raises(HeadwayError, match=f"`{next(iter(wrong))}` must be a list of strings, not "):
         builtin_tools(tmp_path, **wrong)
 
 
@@ -247,7 +247,7 @@ def test_a_single_text_in_place_of_a_list_is_refused(tmp_path: Path, wrong: dict
 def test_bash_speaks_of_todo_write_only_where_there_is_one(tmp_path: Path, kind: Any, told: bool) -> None:
     [bash] = [tool for tool in builtin_tools(tmp_path, todo_tools=kind) if tool.name == "bash"]
     assert ("TodoWrite" in bash.description) is told
-    assert "- Read, search and change files with the file tools" in bash.description.splitlines()[8]
+    assert "- To read, search and change files, use the file tools" in bash.description.splitlines()[8]
 
 
 async def test_long_answers_are_kept_where_the_tools_work_and_can_be_read_there(
@@ -274,5 +274,5 @@ def test_every_tool_that_works_in_a_folder_says_which(tmp_path: Path) -> None:
 async def test_a_tool_that_is_not_offered_is_not_taken_for_another(tmp_path: Path) -> None:
     light = Executor(builtin_tools(tmp_path, todo_tools="light"))
     result = await light.call("update_todo_item", {})
-    assert result.text.startswith("There is no tool 'update_todo_item'; there are: read_file, ")
-    assert (await light.call("readfile", {})).text == "There is no tool 'readfile'; did you mean read_file?"
+    assert result.text.startswith("There is no tool named 'update_todo_item'; available tools: read_file, ")
+    assert (await light.call("readfile", {})).text == "There is no tool named 'readfile'; did you mean read_file?"

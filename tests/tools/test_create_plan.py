@@ -54,7 +54,7 @@ def answer(result: ToolResult) -> dict[str, Any]:
 
 async def faults(executor: Executor, arguments: object) -> list[str]:
     found = answer(await executor.call("create_plan", arguments))
-    assert found["message"] == "The plan was not taken. Correct every fault and call create_plan again."
+    assert found["message"] == "The plan was not accepted. Correct every error and call create_plan again."
     assert list(found["data"]) == ["faults"]
     return found["data"]["faults"]
 
@@ -64,8 +64,8 @@ async def test_a_sound_plan_becomes_the_sessions(executor: Executor, session: Se
     assert answer(result) == snapshot(
         {
             "success": True,
-            "message": "This is now the session's plan (2 steps). The user sees it and goes on with /plan to-todos"
-            " (in a shell: headway plan to-todos); say in a sentence or two what it comes to, and stop.",
+            "message": "This is now the session's plan (2 steps). The user sees it and continues with /plan to-todos"
+            " (in a shell: headway plan to-todos); summarise it in a sentence or two, and stop.",
             "data": {"title": "Fix 解析器", "steps": ["step-1", "step-2"]},
         }
     )
@@ -201,7 +201,7 @@ async def test_a_refused_plan_leaves_the_one_before(executor: Executor, session:
 )
 async def test_what_is_no_json_is_told(executor: Executor, sent: str, why: str):
     found = answer(await executor.call("create_plan", sent))
-    assert found["message"] == f"The arguments are no valid JSON ({why}); send one JSON object."
+    assert found["message"] == f"The arguments are not valid JSON ({why}); send one JSON object."
     assert found["data"] is None
 
 
@@ -209,7 +209,7 @@ async def test_without_a_session_the_answer_says_so(tmp_path: Path):
     found = answer(await Executor([CreatePlan()], project=tmp_path).call("create_plan", plan(STEP)))
     assert found == {
         "success": False,
-        "message": "This run has no session that could keep a plan; write the plan as your answer instead.",
+        "message": "This run has no session to keep a plan in; write the plan as your answer instead.",
         "data": None,
     }
 
@@ -220,7 +220,7 @@ async def test_a_store_that_fails_is_told(tmp_path: Path):
     for file in (tmp_path / ".headway").glob("headway.db*"):
         file.write_bytes(b"no database " * 1_000)
     found = answer(await Executor([CreatePlan()], session, project=tmp_path).call("create_plan", plan(STEP)))
-    assert found["message"].startswith("The plan was not kept: ") and found["data"] is None
+    assert found["message"].startswith("The plan was not saved: ") and found["data"] is None
 
 
 async def test_lone_surrogates_and_hostile_text_are_kept_as_text(executor: Executor, session: Session):
@@ -251,19 +251,19 @@ def test_the_description_and_the_input_are_pinned():
                 "Step": {
                     "additionalProperties": False,
                     "properties": {
-                        "id": {"description": "Such as step-1.", "type": "string"},
+                        "id": {"description": "Id such as step-1.", "type": "string"},
                         "description": {"description": "What to do, in the imperative.", "type": "string"},
                         "module": {"type": "string"},
                         "dependencies": {
-                            "description": "Ids of steps to complete first.",
+                            "description": "Ids of steps that must be completed first.",
                             "items": {"type": "string"},
                             "type": "array",
                         },
                         "risks": {"items": {"type": "string"}, "type": "array"},
-                        "estimatedTime": {"description": "Such as 45min or 2h.", "type": "string"},
+                        "estimatedTime": {"description": "Estimate such as 45min or 2h.", "type": "string"},
                         "verify": {
-                            "description": "Command that fails until the step is done, such as pytest -q"
-                            " tests/test_dates.py.",
+                            "description": "A command that fails until the step is done, such as pytest -q "
+                            "tests/test_dates.py.",
                             "type": "string",
                         },
                     },
@@ -274,7 +274,7 @@ def test_the_description_and_the_input_are_pinned():
             "additionalProperties": False,
             "properties": {
                 "title": {"type": "string"},
-                "overview": {"description": "The goal, what was found out, and the approach.", "type": "string"},
+                "overview": {"description": "The goal, your findings and the approach.", "type": "string"},
                 "steps": {"items": {"$ref": "#/$defs/Step"}, "minItems": 1, "type": "array"},
                 "risks": {"items": {"type": "string"}, "type": "array"},
                 "testingStrategy": {"type": "string"},

@@ -110,12 +110,12 @@ async def test_the_effect_in_a_result_is_the_executors_word(tmp_path: Path):
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("markng", "There is no tool 'markng'; did you mean marking?"),
-        ("zzz", "There is no tool 'zzz'; there are: marking, also."),
-        ("", "There is no tool ''; there are: marking, also."),
-        ("x\x1b[2J\n", "There is no tool 'x␛[2J '; there are"),
-        ("m" * 5_000_000, "There is no tool 'mmm"),
-        (None, "There is no tool 'None'"),
+        ("markng", "There is no tool named 'markng'; did you mean marking?"),
+        ("zzz", "There is no tool named 'zzz'; available tools: marking, also."),
+        ("", "There is no tool named ''; available tools: marking, also."),
+        ("x\x1b[2J\n", "There is no tool named 'x␛[2J '; available tools"),
+        ("m" * 5_000_000, "There is no tool named 'mmm"),
+        (None, "There is no tool named 'None'"),
         (["marking"], "did you mean marking?"),
     ],
 )
@@ -126,7 +126,7 @@ async def test_an_unknown_name_is_answered_with_the_nearest(tmp_path: Path, name
 
 
 async def test_an_executor_without_tools_says_so(tmp_path: Path):
-    assert (await yolo(tmp_path).call("x", {})).text == "There is no tool 'x'; there are: none."
+    assert (await yolo(tmp_path).call("x", {})).text == "There is no tool named 'x'; available tools: none."
 
 
 async def test_a_tool_that_takes_too_long_is_stopped(tmp_path: Path):
@@ -163,7 +163,7 @@ async def test_a_tool_that_ignores_being_stopped_is_left_behind(tmp_path: Path, 
                 continue
 
     result = await yolo(tmp_path, reading(stubborn, seconds=0.05)).call("stubborn", {})
-    assert "cannot be stopped; it was given up, and may still do something" in result.text
+    assert "could not be stopped; it may still be running" in result.text
     release.set()
 
 
@@ -177,7 +177,7 @@ async def test_a_function_that_blocks_past_its_time_is_given_up(tmp_path: Path):
     results = await asyncio.gather(*(runner.call("block", {}) for _ in range(40)))
     release.set()
     assert {result.text for result in results} == {
-        "block took longer than 0.05 s and cannot be stopped; it was given up, and may still do something."
+        "block took longer than 0.05 s and could not be stopped; it may still be running."
     }
 
 
@@ -328,7 +328,7 @@ async def test_a_preview_that_finds_a_fault_is_a_failure_and_no_refusal(tmp_path
 
 
 def test_a_function_in_place_of_approvals_is_refused_with_what_to_write(tmp_path: Path):
-    with pytest.raises(HeadwayError, match=r"^`approvals` takes an Approvals object; .*: Approvals\(ask\)\.$"):
+    with pytest.raises(HeadwayError, match=r"^`approvals` must be an Approvals object; .*: Approvals\(ask\)\.$"):
         Executor([], project=tmp_path, approvals=Person(NO))  # pyright: ignore
 
 
@@ -366,6 +366,6 @@ async def test_a_tool_that_is_cancelled_before_it_begins_has_stopped_itself(
         await asyncio.sleep(0)
     begun[0].cancel()
     result = await asyncio.wait_for(call, 5)
-    assert (result.ok, result.text) == (False, "look failed: it stopped itself.")
+    assert (result.ok, result.text) == (False, "look failed: it cancelled itself.")
     gc.collect()
     assert [str(warning.message) for warning in recwarn] == []

@@ -335,16 +335,16 @@ UNFIT: list[tuple[Any, str]] = [
     (keywords, "'keywords' cannot be a tool: a model cannot fill '**values"),
     (positional, "'positional' cannot be a tool: a model cannot fill 'value"),
     (unknown, "'unknown' cannot be a tool: name 'Nowhere' is not defined; import or define"),
-    (unfit, "the type of 'value' is none that a model can send"),
-    (unsendable, "the type of 'value' is none that a model can send"),
-    (print, "'print' cannot be a tool: it is built in and says nothing of its parameters; wrap it in a typed"),
+    (unfit, "the type of 'value' is not one that a model can send"),
+    (unsendable, "the type of 'value' is not one that a model can send"),
+    (print, "'print' cannot be a tool: it is built in and does not describe its parameters; wrap it in a typed"),
     (len, "'len' cannot be a tool: it is built in"),
-    (yielding, "it yields; let it return its answer instead"),
-    (lambda: 1, "A tool cannot be called '<lambda>'"),
-    ("read", "'read' is no function; write @tool(effect=\"read\") above one"),
-    (3, "'3' is no function"),
-    (Counter, "'Counter' is a class; give an instance of it"),
-    (Marking, "'Marking' is a class; give an instance of it"),
+    (yielding, "it is a generator; let it return its answer instead"),
+    (lambda: 1, "A tool cannot be named '<lambda>'"),
+    ("read", "'read' is not a function; write @tool(effect=\"read\") above one"),
+    (3, "'3' is not a function"),
+    (Counter, "'Counter' is a class; pass an instance of it"),
+    (Marking, "'Marking' is a class; pass an instance of it"),
 ]
 
 
@@ -360,22 +360,22 @@ def test_a_bad_name_is_refused():
         def fine() -> None: ...
 
         fine.__name__ = name
-        assert "A tool cannot be called" in refusal(fine)
-        with pytest.raises(HeadwayError, match="A tool cannot be called"):
+        assert "A tool cannot be named" in refusal(fine)
+        with pytest.raises(HeadwayError, match="A tool cannot be named"):
             as_tools([Marking(Effect.READ, "fine", aliases=(name,))])
 
     check_rows(["", " ", "a b", "1st", "-x", "搜索", "a" * 65, "a\n", "a.b"], check)
 
 
 def test_a_bad_effect_is_refused():
-    assert "'reed' is no effect; choose from: read, write" in refusal(Counter().add, effect="reed")
+    assert "'reed' is not a valid effect; choose from: read, write" in refusal(Counter().add, effect="reed")
 
 
 def test_two_tools_of_one_name_or_alias_are_refused():
     def marking() -> None: ...
 
     for others in ([marking], [Marking(Effect.READ, "x", aliases=("marking",))], [Marking(Effect.READ)]):
-        with pytest.raises(HeadwayError, match="Two tools are called 'marking'; give one of them another name"):
+        with pytest.raises(HeadwayError, match="Two tools are named 'marking'; give one of them another name"):
             as_tools([Marking(Effect.READ), *others])
 
 

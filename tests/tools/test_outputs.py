@@ -51,7 +51,7 @@ def test_text_is_cut_exactly_beyond_its_limit(tmp_path: Path, limit: int, char: 
     assert kept is not None
     head, note, tail = text.split("\n\n")
     assert (head, tail) == ("a" + char * ((limit + 1) // 2 - 1), char * (limit // 2 - 2) + "bc")
-    assert note == f"[… 3 characters left out; the whole text is in {kept}; read_file shows parts of it …]"
+    assert note == f"[… 3 characters left out; the whole text is in {kept}; read parts of it with read_file …]"
     assert (tmp_path / kept).read_text() == "a" + fits + "bc"
 
 
@@ -109,7 +109,7 @@ def test_a_line_of_ten_megabytes_is_kept(tmp_path: Path):
 def test_no_more_is_kept_than_allowed(tmp_path: Path):
     for pieces in (["é" * 300_000], ["é" * 999] * 301):
         text, kept = spooled(tmp_path, pieces, kept_bytes=100_001)
-        assert kept is not None and f"its beginning is in {kept}" in text
+        assert kept is not None and f"the beginning is saved in {kept}" in text
         data = (tmp_path / kept).read_bytes()
         assert len(data) <= 100_001
         assert data.decode().endswith("é\n[cut here: too long to be kept]\n")
@@ -156,7 +156,7 @@ def test_no_room_leaves_the_beginning(tmp_path: Path):
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
         signal.signal(signal.SIGXFSZ, before)
-    assert kept is not None and f"its beginning is in {kept}" in text
+    assert kept is not None and f"the beginning is saved in {kept}" in text
     assert (tmp_path / kept).read_text() == "x" * 100_000
 
 

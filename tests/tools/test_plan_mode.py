@@ -33,7 +33,7 @@ async def test_a_tool_that_borrows_a_reading_tools_name_is_still_refused(tmp_pat
     liar = Marking(Effect.WRITE, "safe", aliases=("read_file", "create_plan"))
     runner = planning(tmp_path, liar)
     for name in ("safe", "read_file", "create_plan"):
-        assert "in plan mode nothing is changed" in (await runner.call(name, {})).text
+        assert "plan mode changes nothing" in (await runner.call(name, {})).text
     assert not liar.ran
 
 
@@ -148,7 +148,7 @@ def test_no_command_is_run_also_none_that_looks_harmless(tmp_path: Path, kind: A
     def check(command: str) -> None:
         result = asyncio.run(runner.call("bash", {"command": command}))
         assert (result.ok, result.denied, result.effect) == (False, True, None)
-        assert result.text.startswith("bash was not run: in plan mode")
+        assert result.text.startswith("bash was not run: plan mode changes nothing")
         assert (tmp_path / "a.txt").read_text() == "old"
         assert [todo.content for todo in session.todos] == ["Mine"]
 
@@ -256,7 +256,7 @@ async def test_plan_mode_that_begins_while_the_question_waits_still_counts(tmp_p
         return ONCE
 
     result = await executor(tmp_path, marking, session=session, ask=ask).call("marking", {})
-    assert "in plan mode" in result.text and not marking.ran and result.effect is None
+    assert "plan mode" in result.text and not marking.ran and result.effect is None
 
 
 async def test_another_process_switches_plan_mode_in_the_middle_of_a_run(tmp_path: Path):
@@ -303,8 +303,8 @@ async def test_the_refusal_names_create_plan_only_where_there_is_one(tmp_path: P
 
     without = await planning(tmp_path, Marking(Effect.WRITE)).call("marking", {})
     assert without.text == (
-        "marking was not run: in plan mode nothing is changed and no command is run."
-        " Look around with the tools that read, then say what you would do."
+        "marking was not run: plan mode changes nothing and runs no commands. Explore with the read-only tools, "
+        "then describe what you would do."
     )
     with_one = await planning(tmp_path, Marking(Effect.WRITE), create_plan).call("marking", {})
     assert with_one.text.endswith("then finish the plan with create_plan.")

@@ -78,7 +78,7 @@ FAULTS: list[tuple[Any, object, str]] = [
     (int, 2.5, "value: Expected whole number, received 2.5"),
     (int, None, "value: Expected whole number, received null"),
     (int, [], "value: Expected whole number, received array"),
-    (int, "9" * 5000, "value: Must be a number of fewer digits"),
+    (int, "9" * 5000, "value: Must have fewer digits"),
     (float, "x", "value: Expected number, received 'x'"),
     (float, {}, "value: Expected number, received object"),
     (FiniteFloat, float("inf"), "value: Expected finite number, received inf"),
@@ -189,7 +189,7 @@ def test_no_text_means_no_arguments(text: str):
 
 
 def test_text_that_is_no_object_is_refused_with_the_reason():
-    no = "no valid JSON"
+    no = "not valid JSON"
 
     def check(text: str, words: str) -> None:
         if text == "null":
@@ -202,12 +202,12 @@ def test_text_that_is_no_object_is_refused_with_the_reason():
     check_rows(
         [
             ("{", f"its arguments are {no} (expecting property name enclosed in double quotes at line 1, column 2)"),
-            ("nonsense", "no valid JSON (expecting value at line 1, column 1); send one JSON object."),
-            ("{'value': 1}", "no valid JSON"),
-            ('{"value": NaN}', "no valid JSON (NaN is not a JSON value at line 1, column 11)"),
-            ('{"more": ' + '{"a":' * 10_000 + "1" + "}" * 10_001, "no valid JSON (it is nested too deeply)"),
-            ("[" * 10_000, "no valid JSON (it is nested too deeply)"),
-            ('{"value": ' + "9" * 10_000 + "}", "no valid JSON (it has a number with too many digits)"),
+            ("nonsense", "not valid JSON (expecting value at line 1, column 1); send one JSON object."),
+            ("{'value': 1}", "not valid JSON"),
+            ('{"value": NaN}', "not valid JSON (NaN is not a JSON value at line 1, column 11)"),
+            ('{"more": ' + '{"a":' * 10_000 + "1" + "}" * 10_001, "not valid JSON (it is nested too deeply)"),
+            ("[" * 10_000, "not valid JSON (it is nested too deeply)"),
+            ('{"value": ' + "9" * 10_000 + "}", "not valid JSON (it has a number with too many digits)"),
             ("[1]", "(root): Expected object, received array"),
             ("3", "(root): Expected object, received number"),
             ("null", "call_me"),

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway.core.run_events import ToolFinished
-from headway.views.calls import outcome
+from headway.core.run_events import RunError, ToolFinished
+from headway.views.calls import outcome, retry_line
 
 from .samples import hostile_text
 
@@ -27,8 +27,8 @@ def test_a_call_that_took_long_says_how_long(seconds: float, line: str):
 
 
 def test_a_call_that_was_not_allowed_is_told_from_one_that_failed():
-    refused = finished("bash was not run, since the user said no.", ok=False, denied=True)
-    assert outcome(refused, "bash rm x") == ("⊘", "bash rm x", "not allowed")
+    refused = finished("The user declined bash.", ok=False, denied=True)
+    assert outcome(refused, "bash rm x") == ("⊘", "bash rm x", "denied")
 
 
 @pytest.mark.parametrize("ok", [True, False])
@@ -60,3 +60,9 @@ def test_the_reason_is_one_short_harmless_line(text: str, more: str):
     _, _, why = outcome(finished(text + more, ok=False), "x")
     assert len(why) <= 120
     assert not any(ord(char) < 32 or 127 <= ord(char) < 160 or char in "\u202e\u2028" for char in why)
+
+
+def test_a_request_that_is_sent_again_is_told_without_advice():
+    error = RunError("OpenAI reported a server error (500: a; b); try again later, or choose another model.", 1.0)
+    assert retry_line(error) == "OpenAI reported a server error (500: a; b). Retrying in 1 s."
+    assert retry_line(RunError("It is busy.", 0.0)) == "It is busy."

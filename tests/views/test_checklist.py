@@ -177,7 +177,7 @@ def test_an_item_without_text_is_left_out():
 def test_a_file_without_a_checklist_line_is_refused_with_what_was_expected() -> None:
     def check(raw: str) -> None:
         with pytest.raises(
-            headway.HeadwayError, match=r"^Found no checklist line; expected lines such as `- \[ \] Fix"
+            headway.HeadwayError, match=r"^There are no checklist lines; expected lines such as `- \[ \] Fix"
         ):
             from_markdown(raw)
 

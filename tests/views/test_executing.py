@@ -143,7 +143,7 @@ def test_every_outcome_of_an_item_has_a_line_of_its_own() -> None:
             (over("blocked", "No way."), ("✗", "s2: Do it", "No way.")),
             (over("blocked", "No way.", again=True), ("✗", "s2: Do it", "Retrying. No way.")),
             (over("cancelled", "Not needed."), ("⊘", "s2: Do it", "Not needed.")),
-            (over("interrupted", "Its run was stopped."), ("⏸", "s2: Do it", "interrupted")),
+            (over("interrupted", "The run was stopped."), ("⏸", "s2: Do it", "interrupted")),
             (
                 over("conflict", "Others changed a.py.", again=True),
                 ("!", "s2: Do it", "Others changed a.py. It will run again on its own."),
@@ -203,7 +203,7 @@ def test_where_items_only_wait_it_says_what_tells_for_what() -> None:
     assert lines == [
         "⏸ Items are left that cannot run.",
         "Progress: 1 completed, 0 failed",
-        "More about it: headway todos next",
+        "For details: headway todos next",
     ]
 
 
@@ -246,8 +246,8 @@ def test_what_was_removed_not_merged_or_left_is_named_file_by_file_however_much_
     assert [what for _, what, _ in details] == [
         f"removed: {', '.join(files)}",
         "not merged (ignored, copied or linked): .env",
-        "changed meanwhile, not by its file tools: mine.txt, a␛[31m",
-        "Its commits came back as uncommitted changes.",
+        "changed during the attempt, but not by its file tools: mine.txt, a␛[31m",
+        "Its commits were merged as uncommitted changes.",
         "Its files stay until the next attempt: .headway/worktrees/1-2-3",
     ]
 

@@ -157,8 +157,14 @@ def test_what_is_no_export_is_refused_in_one_sentence() -> None:
             ("[NaN]", "list.json is not valid JSON: NaN is not a JSON value at line 1, column 2."),
             ("[-Infinity]", "list.json is not valid JSON: -Infinity is not a JSON value at line 1, column 2."),
             (f"[1{'0' * 5_000}]", "list.json is not valid JSON: it has a number with too many digits."),
-            ('{"version": "2.0", "todos": []}', "This export has version 2.0; this Headway reads version 1.0."),
-            ('{"version": 1, "todos": []}', "This export has version 1; this Headway reads version 1.0."),
+            (
+                '{"version": "2.0", "todos": []}',
+                "This export has version 2.0, but this version of Headway reads only version 1.0.",
+            ),
+            (
+                '{"version": 1, "todos": []}',
+                "This export has version 1, but this version of Headway reads only version 1.0.",
+            ),
             ("hello", "list.json is not valid JSON: expecting value at line 1, column 1."),
         ],
         check,
@@ -187,7 +193,9 @@ def test_a_wrong_shape_is_named() -> None:
 
 
 def test_prose_is_refused_with_what_was_expected():
-    assert refusal("Dear diary", "notes.txt").startswith("notes.txt is neither a JSON export nor a checklist. Found no")
+    assert refusal("Dear diary", "notes.txt").startswith(
+        "notes.txt is neither a JSON export nor a checklist. There are no"
+    )
 
 
 def test_the_name_of_a_file_is_shown_harmless():

@@ -136,7 +136,7 @@ def test_next_says_what_can_run_and_why_the_rest_cannot():
 
 def test_next_says_so_when_nothing_can_run():
     session = headway.open(memory=True)
-    assert next_lines(*session.next_todos()) == ["Nothing to run: no todo is unfinished."]
+    assert next_lines(*session.next_todos()) == ["Nothing to run: every todo is finished."]
     session.write([{"content": "a", "status": "in_progress"}])
     assert next_lines(*session.next_todos()) == [
         "Nothing can run now.",

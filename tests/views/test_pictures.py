@@ -114,7 +114,7 @@ def test_bars_say_what_they_are_without_colour() -> None:
     assert {"✓", "⇄", "✗", "●", "done", "clash", "again #2", "now"} <= set(texts(svg))
     assert svg.count('class="under"') == 1 and svg.count("url(#x-") == 2 and "dashed" in svg
     assert "All of it" in svg
-    assert [word for _, _, word in legend(bars)] == ["completed", "blocked", "conflict", "going on"]
+    assert [word for _, _, word in legend(bars)] == ["completed", "blocked", "conflict", "in progress"]
 
 
 def test_a_bar_that_is_too_short_for_a_name_has_its_mark() -> None:
@@ -131,7 +131,7 @@ def test_only_so_many_bars_are_drawn_the_longest(number: int, missing: int) -> N
     assert ("t7" in names) is (missing == 0)
     svg = timeline(bars, name="x", title="Many")
     assert len(svg) < 300_000
-    assert (f"{missing} more are not drawn." in svg) is (missing > 0)
+    assert (f"{missing} more are not shown." in svg) is (missing > 0)
 
 
 @pytest.mark.parametrize(("lanes", "missing"), [(MOST_LANES, 0), (MOST_LANES + 1, 1)])

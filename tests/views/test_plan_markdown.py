@@ -293,7 +293,7 @@ def test_a_text_of_comments_is_blank():
 
 def test_the_template_asks_for_what_is_missing():
     assert faults(TEMPLATE) == [
-        "line 3: The title is missing; begin with `# ` and the title",
+        "line 3: The title is missing; start with `# ` and the title",
         "line 3: The overview is missing; write it below the title",
         "line 21: description: Required",
     ]
@@ -313,33 +313,38 @@ def test_each_fault_names_its_line() -> None:
             (
                 "",
                 [
-                    "line 1: The title is missing; begin with `# ` and the title",
+                    "line 1: The title is missing; start with `# ` and the title",
                     "line 1: The overview is missing; write it below the title",
                     "line 1: There are no steps; write them below `## Steps`, such as `1. **step-1** What to do`",
                 ],
             ),
-            ("\nHello\nworld\n", ["line 2: A plan begins with its title, such as `# Add a login`"]),
+            ("\nHello\nworld\n", ["line 2: A plan starts with its title, such as `# Add a login`"]),
             (
                 "# T\nO\n## Stepps\n1. A",
                 [
-                    "line 3: 'Stepps' is no heading of a plan; the headings are"
+                    "line 3: 'Stepps' is not a heading of a plan; the headings are"
                     " Steps, Risks, Testing strategy and Duration"
                 ],
             ),
             (
                 "# T\nO\n# U\n",
-                ["line 3: 'U' is no heading of a plan; the headings are Steps, Risks, Testing strategy and Duration"],
+                [
+                    (
+                        "line 3: 'U' is not a heading of a plan; the headings are Steps, Risks, Testing strategy and "
+                        "Duration"
+                    )
+                ],
             ),
-            ("# T\nO\n## Steps\n1. A\n## Steps\n1. B", ["line 5: There is a heading 'Steps' already, in line 3"]),
+            ("# T\nO\n## Steps\n1. A\n## Steps\n1. B", ["line 5: The heading 'Steps' is already in line 3"]),
             (
                 "# T\nO\n## Steps\n- module: x",
-                ["line 4: This belongs to no step; write one above it, such as `1. **step-1** What to do`"],
+                ["line 4: This does not belong to a step; write a step above it, such as `1. **step-1** What to do`"],
             ),
             (
                 "# T\nO\n## Steps\nDo it",
                 [
                     "line 4: Expected a step such as `1. **step-1** What to do`,"
-                    " or a line about one such as `- module: …`"
+                    " or a detail of a step such as `- module: …`"
                 ],
             ),
             (
@@ -352,12 +357,12 @@ def test_each_fault_names_its_line() -> None:
             ),
             (
                 markdown("1. A", "   - time: 1h", "   - time: 2h"),
-                ["line 9: 'time' is said twice of this step; keep one of the two"],
+                ["line 9: 'time' is given twice for this step; keep only one"],
             ),
             (markdown("1. A", "", "## Risks", "slow"), ["line 10: Expected a risk such as `- It may be slow`"]),
             (
                 markdown("1. A", "<!-- open", "2. B"),
-                ["line 8: The comment that begins here has no end; close it with -->"],
+                ["line 8: The comment that starts here is not closed; close it with -->"],
             ),
             (markdown("1. **a**"), ["line 7: description: Required"]),
             (markdown("1. **a** A", "2. **a** B"), ["line 8: id: Duplicate id 'a'"]),

@@ -144,7 +144,7 @@ def test_a_retry_is_told_with_why_the_first_attempt_failed() -> None:
     assert (only["retried"], only["error"], only["rounds"], only["input_tokens"]) == (1, None, 4, 200)
     assert only["attempts"][1]["restored"] == ["x.py"]
     assert record["executions"][0]["retried"] == 1
-    assert "tried 2 times, in the end completed: attempt 1 blocked (It broke)" in report_markdown(record)
+    assert "tried 2 times, finally completed: attempt 1 blocked (It broke)" in report_markdown(record)
 
 
 def test_a_conflict_is_told_with_what_happened_and_is_no_work_that_a_serial_run_would_do() -> None:
@@ -166,7 +166,7 @@ def test_a_conflict_is_told_with_what_happened_and_is_no_work_that_a_serial_run_
     (execution,) = record["executions"]
     assert (execution["conflicts"], execution["serial_seconds"], execution["speed_up"]) == (1, 15.0, 1.0)
     text = report_markdown(record)
-    assert "attempt 1 was in conflict: Others changed the same places: x.py; run again alone: completed" in text
+    assert "attempt 1 ended in a conflict: Others changed the same places: x.py; run again alone: completed" in text
     assert "b #2 (alone)" in text
 
 
@@ -224,7 +224,7 @@ def test_an_execution_that_goes_on_is_told_as_far_as_it_is() -> None:
     assert (attempt["tool_calls"], attempt["failed_calls"], attempt["files"]) == (2, 1, ["x.py"])
     assert [(bar["outcome"], bar["end"]) for bar in execution["timeline"]] == [(None, 3.0)]
     assert record["runs"][0]["seconds"] is None
-    assert "### Execution 1: going on" in report_markdown(record)
+    assert "### Execution 1: in progress" in report_markdown(record)
 
 
 def test_an_execution_that_was_stopped_leaves_interrupted_attempts() -> None:
@@ -236,7 +236,7 @@ def test_an_execution_that_was_stopped_leaves_interrupted_attempts() -> None:
     assert first["attempts"][0]["outcome"] == second["attempts"][0]["outcome"] == "interrupted"
     assert first["attempts"][0]["seconds"] == 4.0
     assert first["interrupted"] and second["interrupted"]
-    assert "interrupted after 1 attempt; it is pending again" in report_markdown(record)
+    assert "interrupted after 1 attempt; now pending" in report_markdown(record)
 
 
 def test_a_killed_execution_ends_where_it_was_last_heard_of() -> None:

@@ -168,10 +168,10 @@ def test_a_run_and_work_by_hand_have_timelines_too() -> None:
 
 def test_an_execution_that_goes_on_or_was_killed_has_a_page() -> None:
     story = Story(item("a", "First"), item("b", "Second", "a")).execution(2)
-    assert "Execution 1: going on" in page_of(story.record_of()).text
+    assert "Execution 1: in progress" in page_of(story.record_of()).text
     story.start("a").wait(3)
-    assert "going on" in page_of(story.record_of()).text
-    story.end("error", "The run was cut off: its process is gone.")
+    assert "in progress" in page_of(story.record_of()).text
+    story.end("error", "The run was cut off: its process no longer exists.")
     assert "Execution 1: interrupted" in page_of(story.record_of()).text
 
 

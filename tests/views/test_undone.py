@@ -26,17 +26,17 @@ def test_each_kind_of_change_is_named_with_what_is_different_now() -> None:
         assert undone(do) == [*lines]
 
     two = ("edit of 2 todos by ada:", "  t1 completed → pending", "  t2 completed → pending")
-    rewrite = ("rewrite by the model:", '  title "T" → "Agent Tasks"', '  brought back t2 "B"')
+    rewrite = ("rewrite by the model:", '  title "T" → "Agent Tasks"', '  restored t2 "B"')
     rows: list[tuple[Do, *tuple[str, ...]]] = [
         (lambda s: s.update("t2", content="C"), 'edit of t2: t2 "C" → "B"'),
         (lambda s: s.update("t2", actor="model", priority="low"), "edit of t2 by the model: t2 priority low → none"),
         (lambda s: s.advance(done=["t1", "t2"], actor="ada"), *two),
         (lambda s: s.add("C"), 'addition of t3: removed t3 "C"'),
-        (lambda s: s.drop("t1"), 'removal of t1: brought back t1 "A"'),
+        (lambda s: s.drop("t1"), 'removal of t1: restored t1 "A"'),
         (lambda s: s.move("t2", 1), "move of t2: moved t2 to position 2"),
         (lambda s: s.claim("ada"), "claim of t1 by ada: t1 in_progress → pending"),
         (lambda s: s.write([{"content": "A"}], title="T", replace=True, actor="model"), *rewrite),
-        (lambda s: s.clear(), "removal of all todos:", '  brought back t1 "A"', '  brought back t2 "B"'),
+        (lambda s: s.clear(), "removal of all todos:", '  restored t1 "A"', '  restored t2 "B"'),
     ]
     check_rows(rows, reads)
 

@@ -142,7 +142,7 @@ def test_a_page_that_is_no_number_is_refused(server: Server, name: str, begun: B
     for field in ("after", "limit"):
         answer = server.get(f"{at(name)}/events?{field}={text}")
         assert (answer.status, answer.error["kind"]) == (400, "BadRequest")
-        assert answer.error["message"].startswith(f"`{field}` is a whole number")
+        assert answer.error["message"].startswith(f"`{field}` must be a whole number")
 
 
 def test_the_report_comes_in_three_formats(server: Server, name: str, begun: Begun) -> None:
@@ -158,7 +158,10 @@ def test_the_report_comes_in_three_formats(server: Server, name: str, begun: Beg
     assert text.text.startswith("# Report of session")
     assert server.get(f"{at(name)}/report?format=html").status == 200
     for odd in ("pdf", "", "HTML", "..%2f"):
-        assert server.get(f"{at(name)}/report?format={odd}").error["message"] == "A report is html, json or md."
+        assert (
+            server.get(f"{at(name)}/report?format={odd}").error["message"]
+            == "The format of a report must be html, json or md."
+        )
 
 
 # changing
@@ -349,7 +352,7 @@ def test_a_request_that_is_too_long_is_refused(server: Server, name: str, begun:
     for path in ("changes", "run", "answers"):
         answer = server.post(f"{at(name)}/{path}", long)
         assert answer.status == 400
-        assert answer.error["message"] == "The request is longer than 2,000,000 bytes; send less at once."
+        assert answer.error["message"] == "The request is longer than 2,000,000 bytes; send it in smaller parts."
     assert server.put(f"{at(name)}/plan", long).status == 400
     head = [f"POST {at(name)}/changes HTTP/1.1", *(f"{key}: {value}" for key, value in {**server.own, **JSON}.items())]
     chunks = b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in (long[:1_500_000], long[1_500_000:]))

@@ -179,7 +179,7 @@ def test_of_two_that_start_a_run_at_once_one_is_refused(
     answers = [ask.result() for ask in asks]
     assert sorted(got.status for got in answers) == [200, 409, 409, 409]
     refused = next(got for got in answers if got.status == 409)
-    assert "A run is going on" in refused.error["message"]
+    assert "A run is already in progress" in refused.error["message"]
     question = asked(server, name)
     answer(server, name, question, "once")
     ended(server, name)

@@ -236,7 +236,7 @@ def test_plan_mode_pauses_a_run_that_executes(
     run = server.state(name)["run"]
     assert (run["paused"], run["goes_on"], run["batch"]["mode"]) == (True, True, "yolo")
     refused = server.run(name, "resume")
-    assert refused.status == 400 and "switch plan mode off to resume it" in refused.error["message"]
+    assert refused.status == 400 and "turn plan mode off to resume it" in refused.error["message"]
     door.let()
     server.made(name, "plan_mode", on=False)
     assert ended(server, name)["paused"] is False

@@ -476,4 +476,4 @@ def test_however_much_is_wrong_the_answer_is_short(server: Server, path: str, fo
 def test_a_script_is_not_read_for_a_request(server: Server) -> None:
     for action in ("execute", "message"):
         answer = server.run(GUARDED, action, model="scripted:/etc/passwd")
-        assert (answer.status, answer.error["message"].partition(":")[0]) == (400, "A script is a file of this machine")
+        assert (answer.status, answer.error["message"].partition(";")[0]) == (400, "A script is a file on this machine")

@@ -64,11 +64,13 @@ def test_where_it_is_served_already_the_link_is_told_again(folder: Path) -> None
     told = json.loads(web(folder, "--json").out.line())
     refused = web(folder, "--port", "1").end()
     assert (refused.code, refused.out) == (1, "")
-    assert refused.err.startswith("Error: The page of this project is served already, on http://127.0.0.1:")
+    assert refused.err.startswith("Error: The page of this project is already being served at http://127.0.0.1:")
     for more in ([], ["--port", str(told["port"])]):
         code, out, errors = web(folder, *more).end()
         assert (code, errors) == (0, "")
-        assert out.startswith(f"Headway is already on http://127.0.0.1:{told['port']}. ") and told["link"] in out
+        assert (
+            out.startswith(f"Headway is already running at http://127.0.0.1:{told['port']}. ") and told["link"] in out
+        )
     assert kept(folder)["port"] == told["port"]
 
 
@@ -112,7 +114,7 @@ def test_a_port_that_is_taken_is_one_sentence(folder: Path) -> None:
         port = taken.getsockname()[1]
         code, out, errors = web(folder, "--port", str(port)).end()
     assert (code, out) == (1, "")
-    assert errors == f"Error: Port {port} is taken; choose another one with --port, or leave it out.\n"
+    assert errors == f"Error: Port {port} is already in use; choose another one with --port, or omit --port.\n"
     assert not (folder / ".headway" / "web.json").exists()
 
 
@@ -154,7 +156,9 @@ def test_a_port_that_is_asked_for_is_the_one(folder: Path) -> None:
         port = free.getsockname()[1]
     bound, place = listening(str(folder), port)
     assert (bound.getsockname(), place.port) == (("127.0.0.1", port), port)
-    with pytest.raises(HeadwayError, match=f"^Port {port} is taken; choose another one with --port, or leave it out.$"):
+    with pytest.raises(
+        HeadwayError, match=f"^Port {port} is already in use; choose another one with --port, or omit --port.$"
+    ):
         listening(str(folder), port)
     bound.close()
 

@@ -52,7 +52,7 @@ class Asker:
 
     async def __aenter__(self) -> Self:
         if self._entered:
-            raise RuntimeError("This asker is in use: make another, or leave it first.")
+            raise RuntimeError("This asker is in use; create another, or leave it first.")
         self._entered = True
         try:
             if self._apart:
@@ -92,7 +92,7 @@ class Asker:
         and `TimeoutError` for a stall. It can be cancelled at any time; apart, the request is closed in the background.
         """
         if not self._entered:
-            raise RuntimeError("A model is asked inside 'async with Asker(…)'.")
+            raise RuntimeError("Ask a model inside 'async with Asker(…)'.")
         loop = asyncio.get_running_loop()
         question = _Question(messages, settings, parameters, streamed)
         async with asyncio.timeout(None) as limit:
@@ -245,7 +245,7 @@ class _ModelThread:
     async def end(self) -> None:
         """Leaves the model. A thread that cannot be ended is left behind, and ends with the process at the latest."""
         for request in self._waiting:
-            request.settle(_Failure(RuntimeError("The model was left while it was asked.")))
+            request.settle(_Failure(RuntimeError("The model was closed during a request.")))
         self._tell_there(self._over.set)
         await asyncio.wait([self._ended], timeout=_PARTING_SECONDS)
         if self._ended.done() and (error := self._ended.result()):

@@ -108,7 +108,7 @@ class Attention:
             self._reminders, self._reminded_in = self._reminders + 1, round
         how = _HOW[TodoTools(config.todo_tools)]
         rounds = "1 round" if self._worked == 1 else f"{self._worked} rounds"
-        return f"(The list has not changed for {rounds} of work: bring it up to date with {how} if it is not.)"
+        return f"(The list has not changed for {rounds} of work. If it is out of date, update it with {how}.)"
 
     def round_over(self, todos: TodoList, *, worked: bool, succeeded: bool) -> None:
         if todos.changed_in != self._changed_in:
@@ -130,8 +130,8 @@ class Attention:
         more = f"; and {len(left) - _MOST_NAMED} more" if len(left) > _MOST_NAMED else ""
         where = "" if self._config.todo_tools == TodoTools.OFF else " in the list"
         return (
-            f"(These items of your list are still open: {names}{more}. Go on with them. If something is done, blocked "
-            f"or no longer needed, say so{where}; if you need the user, say what for.)"
+            f"(These items of your list are still open: {names}{more}. Continue with them. If an item is done, "
+            f"blocked or no longer needed, say so{where}; if you need the user, say what you need.)"
         )
 
 

@@ -55,7 +55,7 @@ class CheckApprovals:
             waiting = [check for check in dict.fromkeys(checks) if not self.may_run(check)]
             new = [check for check in waiting if check not in self._declined]
             if new and self._ask is None:
-                self._declined |= dict.fromkeys(new, "nobody was there to approve it")
+                self._declined |= dict.fromkeys(new, "there was nobody to approve it")
             elif new:
                 self._settle(new, await self._approvals.put(_question(new), self._ask))
         return [check for check in waiting if not self.may_run(check)]

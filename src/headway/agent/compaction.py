@@ -39,7 +39,7 @@ _LEAST = 400
 _MOST_ASKED = 8_000
 """Characters of what the user asked for."""
 _MOST_CALLS = 60
-_HEADING = "(The conversation before this was too long and is summarised here.)"
+_HEADING = "(The earlier conversation was too long and is summarised here.)"
 
 Ask = Callable[[list[ModelMessage]], Awaitable[str]]
 """Has the model answer once, without tools; may raise `ModelError`."""
@@ -135,7 +135,7 @@ def _without_middle(text: str, limit: int) -> str:
     if len(text) <= limit:
         return text
     head = limit // 3
-    return f"{text[:head].rstrip()}\n… (some steps are left out here) …\n{text[-(limit - head - 40) :].lstrip()}"
+    return f"{text[:head].rstrip()}\n… (some steps omitted) …\n{text[-(limit - head - 40) :].lstrip()}"
 
 
 def _asked(messages: Sequence[ModelMessage], room: int) -> list[str]:
@@ -181,5 +181,5 @@ def digest(messages: Sequence[ModelMessage], redacted: Redact) -> str:
                 lines.append(f"- said: {shown(redacted(part.content.strip()[:4_000]), 400)}")
     if len(lines) > _MOST_CALLS:
         half = _MOST_CALLS // 2
-        lines = [*lines[:half], f"- … {len(lines) - 2 * half} steps are left out here", *lines[-half:]]
-    return "\n".join(lines) or "Nothing was done yet."
+        lines = [*lines[:half], f"- … {len(lines) - 2 * half} steps omitted", *lines[-half:]]
+    return "\n".join(lines) or "Nothing has been done yet."

@@ -104,7 +104,7 @@ class LoopConfig:
                 raise HeadwayError(f"`{name}` must be a whole number of at least {least}, not {shown(value)}.")
         if self.require_evidence not in (True, False, "command_ok", "verified"):
             level = shown(self.require_evidence)
-            raise HeadwayError(f"`require_evidence` can be True, command_ok or verified, not {level}.")
+            raise HeadwayError(f"`require_evidence` must be True, command_ok or verified, not {level}.")
         if self.max_cost is not None and not 0 < self.max_cost < float("inf"):
             raise HeadwayError(f"`max_cost` must be more than 0 US dollars, not {shown(self.max_cost)}.")
 

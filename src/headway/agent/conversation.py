@@ -119,8 +119,8 @@ def _read(record: dict[str, Any], session: Session) -> ModelMessage:
         return _adapter(kind).validate_python(record)
     except ValidationError as error:
         raise StoreCorrupt(
-            f"A message of the session '{session.name}' cannot be read ({error.error_count()} faults): upgrade "
-            "Headway if another version wrote it, else go on in a new session."
+            f"A message of the session '{session.name}' cannot be read ({error.error_count()} errors): if a newer "
+            "version wrote it, upgrade Headway; otherwise start a new session."
         ) from error
 
 

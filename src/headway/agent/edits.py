@@ -24,8 +24,8 @@ _MAX_ENTRY = 300
 """Characters after which nothing more is said of one item."""
 _WHOLE = {
     "clear": "cleared it",
-    "import": "put an imported list in its place",
-    "plan": "made it anew from the plan",
+    "import": "replaced it with an imported list",
+    "plan": "recreated it from the plan",
 }
 """Changes that leave nothing as it was; the block shows what there is now."""
 _BACK = {"undo": "undid", "redo": "redid"}
@@ -110,7 +110,7 @@ class _Edits:
     def entries(self) -> list[str]:
         said = [_WHOLE.get(cause) or f"{_BACK[cause]} {_changes(number)}" for cause, number in self._said.items()]
         if self._title is not None:
-            said.append(f"called it {_quoted(self._title)}")
+            said.append(f"renamed it {_quoted(self._title)}")
         said += (_new(todo) for todo in self._added.values())
         said += (entry for todo_id, sides in self._changed.items() if (entry := _different(todo_id, sides)))
         said += (f"dropped {_id(todo.id)} {_quoted(todo.content)}" for todo in self._dropped.values())

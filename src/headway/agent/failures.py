@@ -48,18 +48,18 @@ def explain(error: BaseException, model: Model, *, has_answered: bool = False) -
         case exceptions.ModelConnectionError():
             return _unconnected(error, asked)
         case exceptions.ModelRequestTimeout() | TimeoutError():
-            return ModelBusy(f"{asked.subject} did not answer in time: try again, {_OTHER}.")
+            return ModelBusy(f"{asked.subject} did not answer in time; try again, {_OTHER}.")
         case exceptions.ModelAPIError():
             return _answered(error, asked)
         case exceptions.ContentFilterError():
-            return ModelError(f"A content filter of {asked.who} stopped the answer: ask in other words, {_OTHER}.")
+            return ModelError(f"A content filter of {asked.who} stopped the answer; rephrase the request, {_OTHER}.")
         case exceptions.UnexpectedModelBehavior():
             return _unreadable(error, asked)
         case _ if isinstance(error, _MALFORMED) and model.base_url is not None:
             return _unreadable(error, asked)
         case _:
             name = type(error).__name__
-            return ModelError(f"The request to {asked.who} failed ({name}{_message(error)}): try again, {_OTHER}.")
+            return ModelError(f"The request to {asked.who} failed ({name}{_message(error)}); try again, {_OTHER}.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,12 +107,12 @@ def _unconnected(error: exceptions.ModelConnectionError, asked: _Asked) -> Model
         if asked.is_own_server:
             start = asked.provider.start if asked.provider else None
             how = f"start it with '{start.replace('NAME', asked.name)}'" if start else "start it"
-            return ModelNotReady(f"No server answers at {asked.url}: {how}, or set {asked.where_to_set}.")
+            return ModelNotReady(f"No server answers at {asked.url}; {how}, or set {asked.where_to_set}.")
         at = f" at {asked.url}" if asked.url else ""
-        return ModelBusy(f"{asked.subject} cannot be reached{at}: check the network connection, {_OTHER}.")
+        return ModelBusy(f"{asked.subject} cannot be reached{at}; check the network connection, {_OTHER}.")
     if isinstance(error, ModelTimeoutError):
-        return ModelBusy(f"{asked.subject} did not answer in time: try again, {_OTHER}.")
-    return ModelBusy(f"The connection to {asked.who} broke off before the answer was complete: try again.")
+        return ModelBusy(f"{asked.subject} did not answer in time; try again, {_OTHER}.")
+    return ModelBusy(f"The connection to {asked.who} was lost before the answer was complete; try again.")
 
 
 def _answered(error: exceptions.ModelAPIError, asked: _Asked) -> ModelError:
@@ -132,20 +132,18 @@ def _answered(error: exceptions.ModelAPIError, asked: _Asked) -> ModelError:
         case exceptions.ModelContextWindowExceededError():
             return _too_long(asked)
         case exceptions.ModelQuotaExceededError():
-            return ModelNotReady(f"The account at {asked.who} has no credit left{said}: add some there, {_OTHER}.")
+            return ModelNotReady(f"The account at {asked.who} has no credit left{said}; add credit there, {_OTHER}.")
         case exceptions.ModelRateLimitError():
             when = f"in {error.retry_after:g} seconds" if error.retry_after else "later"
-            return ModelBusy(
-                f"{asked.subject} limits how often it is asked{said}: try again {when}.", error.retry_after
-            )
+            return ModelBusy(f"{asked.subject} is limiting requests{said}; try again {when}.", error.retry_after)
         case exceptions.ModelUnavailableError() | exceptions.ModelServerError():
             return ModelBusy(
-                f"{asked.subject} has trouble of its own{said}: try again later, {_OTHER}.", error.retry_after
+                f"{asked.subject} reported a server error{said}; try again later, {_OTHER}.", error.retry_after
             )
         case exceptions.ModelRequestRejectedError():
             if any(words in said.lower() for words in _TOO_LONG):
                 return _too_long(asked)
-            return ModelError(f"{asked.subject} rejected the request{said}: change what is asked, {_OTHER}.")
+            return ModelError(f"{asked.subject} rejected the request{said}; change the request, {_OTHER}.")
         case _:
             return _unreadable(error, asked)
 
@@ -153,9 +151,9 @@ def _answered(error: exceptions.ModelAPIError, asked: _Asked) -> ModelError:
 def _refused(error: exceptions.ModelAPIError, asked: _Asked) -> ModelError:
     """What the provider said is left out: it tends to repeat the key."""
     if asked.is_own_server and not (asked.provider and asked.provider.needs_key):
-        return ModelNotReady(f"{asked.subject} refused the request{_status(error)}: set {asked.keys} to its key.")
+        return ModelNotReady(f"{asked.subject} refused the request{_status(error)}; set {asked.keys} to its key.")
     return ModelNotReady(
-        f"{asked.subject} refused the key{_status(error)}: set {asked.keys} to one that is valid for '{asked.name}', "
+        f"{asked.subject} refused the key{_status(error)}; set {asked.keys} to a key that is valid for '{asked.name}', "
         f"{_OTHER}."
     )
 
@@ -164,17 +162,17 @@ def _not_found(error: exceptions.ModelAPIError, asked: _Asked) -> ModelError:
     no_model = f"{asked.subject} has no model '{asked.name}'"
     if asked.is_own_server and not urlsplit(asked.url or "").path.strip("/"):
         return ModelNotReady(
-            f"{no_model}, or nothing at that address: such addresses usually end in /v1; correct {asked.where_to_set}."
+            f"{no_model}, or the address is wrong (it usually ends in /v1); correct {asked.where_to_set}."
         )
     if asked.provider and asked.provider.name == "ollama":
-        return ModelNotReady(f"{no_model}: run 'ollama pull {asked.name}', {_OTHER}.")
+        return ModelNotReady(f"{no_model}; run 'ollama pull {asked.name}', {_OTHER}.")
     nearest = getattr(error, "suggested_model_id", None)
-    return ModelNotReady(f"{no_model}: choose another with --model{f', perhaps {nearest}' if nearest else ''}.")
+    return ModelNotReady(f"{no_model}; choose another with --model{f', perhaps {nearest}' if nearest else ''}.")
 
 
 def _too_long(asked: _Asked) -> ModelError:
     return ContextTooLong(
-        f"The conversation does not fit into the context window of '{asked.name}': start a new session, {_OTHER}."
+        f"The conversation does not fit into the context window of '{asked.name}'; start a new session, {_OTHER}."
     )
 
 
@@ -182,23 +180,23 @@ def _unreadable(error: BaseException, asked: _Asked) -> ModelError:
     """For an answer that is empty or malformed: as with a connection that broke off, the next one may be whole."""
     if asked.is_own_server and not asked.has_answered:
         return ModelBusy(
-            f"What answers at {asked.url} does not speak OpenAI's protocol{_message(error)}: "
+            f"The server at {asked.url} does not speak OpenAI's protocol{_message(error)}; "
             f"correct {asked.where_to_set}."
         )
-    return ModelBusy(f"The answer of {asked.who} cannot be used{_message(error)}: try again, {_OTHER}.")
+    return ModelBusy(f"The answer of {asked.who} is not valid{_message(error)}; try again, {_OTHER}.")
 
 
 # Answers that came, and ended in another way than they should.
 
 
 def broken_off(model: Model) -> ModelBusy:
-    return ModelBusy(f"The answer of {_Asked.of(model).who} broke off before it was complete: try again.")
+    return ModelBusy(f"The answer of {_Asked.of(model).who} broke off before it was complete; try again.")
 
 
 def ended_with_error(answer: ModelResponse, model: Model) -> ModelBusy:
     details = answer.provider_details or {}
     reason = f" ({shown(str(details['finish_reason']), 100)})" if details.get("finish_reason") else ""
-    return ModelBusy(f"{_Asked.of(model).subject} ended its answer with an error{reason}: try again, {_OTHER}.")
+    return ModelBusy(f"{_Asked.of(model).subject} ended its answer with an error{reason}; try again, {_OTHER}.")
 
 
 def refused_to_answer(answer: ModelResponse, model: Model) -> ModelError:
@@ -207,19 +205,19 @@ def refused_to_answer(answer: ModelResponse, model: Model) -> ModelError:
     said = details.get("refusal") or details.get("block_reason_message") or details.get("block_reason")
     because = f" ({shown(redacted(str(said)).strip().rstrip('.'), 300)})" if said else ""
     if details.get("refusal") or details.get("finish_reason") == "refusal":
-        return ModelError(f"'{asked.name}' refused to answer{because}: ask in other words, {_OTHER}.")
-    return ModelError(f"A content filter of {asked.who} stopped the answer{because}: ask in other words, {_OTHER}.")
+        return ModelError(f"'{asked.name}' refused to answer{because}; rephrase the request, {_OTHER}.")
+    return ModelError(f"A content filter of {asked.who} stopped the answer{because}; rephrase the request, {_OTHER}.")
 
 
 def empty_twice(model: Model) -> ModelError:
     name = _Asked.of(model).name
-    return ModelError(f"'{name}' gave an empty answer twice: ask in other words, {_OTHER}.")
+    return ModelError(f"'{name}' gave an empty answer twice; rephrase the request, {_OTHER}.")
 
 
 def cut_off_twice(model: Model, limit: int | None) -> ModelError:
     at = f"the limit of {limit:,} output tokens" if limit else "its output limit"
     return ModelError(
-        f"The answer of '{_Asked.of(model).name}' was cut off at {at} and could not be completed: ask for less at "
+        f"The answer of '{_Asked.of(model).name}' was cut off at {at} and could not be completed; ask for less at "
         "once, or raise the limit with reply_tokens where you set one."
     )
 

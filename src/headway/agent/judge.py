@@ -66,7 +66,7 @@ class Judge:
         except HeadwayError as error:  # what cannot be judged stays as it is
             self._recorder.record(TodoEvaluationCompleted(todo.id, round, None, shown(str(error), 300)))
             return
-        reason = shown(self._recorder.redacted(verdict.notes or "") if verdict else "No decision was given.", 500)
+        reason = shown(self._recorder.redacted(verdict.notes or "") if verdict else "The model gave no decision.", 500)
         self._recorder.record(TodoEvaluationCompleted(todo.id, round, status, reason))
 
     def _proposed(self, state: State, agent: str) -> Todo | None:
@@ -95,7 +95,7 @@ class Judge:
             [
                 f"Item {escaped(todo.id, 40)}: {escaped(todo.content, 500)}",
                 "",
-                "The last calls on it:",
+                "Its latest calls:",
                 *(lines or ["- none"]),
             ]
         )

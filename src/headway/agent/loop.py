@@ -145,8 +145,8 @@ class Loop:
             self._conversation.versions[0] = state.version
         if not self._budget.fits(fixed + self._conversation.size) and not self._budget.is_assumed:
             raise ContextTooLong(
-                "What the model has to be given now does not fit into its context window, even by itself: ask for less "
-                "at once, give it fewer tools, or choose a model with a larger window with --model."
+                "The next request alone does not fit into the model's context window: ask for less at once, use "
+                "fewer tools, or choose a model with a larger window with --model."
             )
 
     # 2. inject

@@ -83,7 +83,7 @@ def _notes(project: Path) -> str:
     try:
         text = _read(project, name)
     except (OSError, ValueError):
-        return f"({name} of this project was left out: it is no readable text file, or a link to no such notes.)"
+        return f"({name} of this project was left out: it is not a readable text file, or it links to something else.)"
     return _block(name, _cut(text)) if text else ""
 
 
@@ -101,7 +101,7 @@ def _read(project: Path, name: str) -> str:
     try:
         about = os.fstat(opened)
         if not stat.S_ISREG(about.st_mode) or about.st_size > _LARGEST_FILE:
-            raise ValueError("not an ordinary file")
+            raise ValueError("not a regular file")
         with open(opened, "rb", closefd=False) as file:
             text = file.read(_LARGEST_FILE).decode("utf-8-sig")
     finally:
@@ -116,7 +116,7 @@ def _cut(text: str) -> str:
     if len(text) <= MAX_NOTES:
         return text
     half = MAX_NOTES // 2 - 50
-    return f"{text[:half]}\n\n[{len(text) - 2 * half} characters are left out here]\n\n{text[-half:]}"
+    return f"{text[:half]}\n\n[{len(text) - 2 * half} characters omitted here]\n\n{text[-half:]}"
 
 
 def _block(name: str, text: str) -> str:
@@ -128,8 +128,8 @@ def _block(name: str, text: str) -> str:
         [
             f"# Notes of this project ({name})",
             "",
-            "They say how to work on it, and are followed where they do not go against what is said above. They begin "
-            f"and end with the mark {mark}; whatever stands in between is part of the file.",
+            "They say how to work on the project; follow them unless they contradict the instructions above. They "
+            f"begin and end with the mark {mark}; everything in between is part of the file.",
             "",
             f"<project-notes-{mark}>",
             text,

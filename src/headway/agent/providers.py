@@ -138,16 +138,16 @@ def choose(model: str, base_url: str | None = None, environ: Mapping[str, str] |
     provider, name = _parsed(model)
     if provider.name == "scripted":
         if not os.path.isfile(name):
-            raise ModelNotReady(f"There is no script '{shown(name, 200)}': name a JSON file as scripted:FILE.json.")
+            raise ModelNotReady(f"There is no script '{shown(name, 200)}'; name a JSON file as scripted:FILE.json.")
         return Choice(provider, name, None, None)
     url = _address(provider, base_url, environ)
     if provider.package and not _installed(provider.package):
         package = provider.package.replace("google.genai", "google-genai")
-        raise ModelNotReady(f"The package '{package}' is not installed: run pip install 'headway[{provider.extra}]'.")
+        raise ModelNotReady(f"The package '{package}' is not installed; run pip install 'headway[{provider.extra}]'.")
     key = next((value for variable in provider.keys if (value := environ.get(variable, "").strip())), None)
     if key is None and provider.needs_key and not (provider.takes_base_url and is_elsewhere(provider, url)):
         raise ModelNotReady(
-            f"No key for {provider.label}: set {' or '.join(provider.keys)}, or choose another model with --model."
+            f"No API key for {provider.label}; set {' or '.join(provider.keys)}, or choose another model with --model."
         )
     return Choice(provider, name, url, key)
 
@@ -201,15 +201,15 @@ def _parsed(model: str) -> tuple[Provider, str]:
     names = ", ".join(PROVIDERS)
     if not colon:
         raise ModelNotReady(
-            f"The model '{shown(model)}' does not say who provides it: write provider:name, "
-            f"for example {_example(model.strip())}; the providers are {names}."
+            f"The model '{shown(model)}' has no provider; write provider:name, for example "
+            f"{_example(model.strip())}; the providers are {names}."
         )
     if before not in PROVIDERS:
         near = _meant(before)
         meant = f"did you mean '{near}'? The" if near else "the"
-        raise ModelNotReady(f"No provider is called '{shown(before)}'; {meant} providers are {names}.")
+        raise ModelNotReady(f"There is no provider named '{shown(before)}'; {meant} providers are {names}.")
     if not after:
-        raise ModelNotReady(f"The model '{shown(model)}' has no name: write it after the colon, as {before}:NAME.")
+        raise ModelNotReady(f"The model '{shown(model)}' has no name; write it after the colon, as in {before}:NAME.")
     return PROVIDERS[before], after
 
 
@@ -226,7 +226,8 @@ def _address(provider: Provider, base_url: str | None, environ: Mapping[str, str
     given = (base_url or "").strip()
     if given and not provider.takes_base_url:
         raise ModelNotReady(
-            f"The setting base_url is not for {provider.label}: remove it, or set {provider.url_variable} instead."
+            f"The setting base_url does not apply to {provider.label}; remove it, or set {provider.url_variable} "
+            "instead."
         )
     source = "base_url"
     if not given and provider.url_variable:
@@ -235,12 +236,13 @@ def _address(provider: Provider, base_url: str | None, environ: Mapping[str, str
     if not given:
         if provider.url is None:
             raise ModelNotReady(
-                f"For {provider.name}:NAME the server's address is needed: run headway config set base_url URL."
+                f"{provider.name}:NAME needs the address of the server; run headway config set base_url URL."
             )
         return provider.url
     if not _is_address(given):
         raise ModelNotReady(
-            f"{source} is '{shown_url(given)}', which is no address: write it as http://HOST:PORT/v1 or https://HOST/v1."
+            f"{source} is '{shown_url(given)}', which is not a valid address; write it as http://HOST:PORT/v1 or "
+            "https://HOST/v1."
         )
     return given
 

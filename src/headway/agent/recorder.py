@@ -202,7 +202,7 @@ class Recorder:
     def _found_in(self, state: State) -> Run:
         run = state.runs.get(self.session.agent_id)
         if run is None or run.id != self.run_id or not run.goes_on:
-            raise RunRefused("Another process ended this run or took its session; start it again.")
+            raise RunRefused("Another process ended this run or took over its session; start it again.")
         self.state = state
         return run
 

@@ -44,8 +44,8 @@ Result: TypeAlias = "ToolReturnPart[Any] | RetryPromptPart"  # pyright: ignore[r
 
 NO_ANSWER = "(no answer)"
 NO_OUTPUT = "(no output)"
-CUT_OFF = "(The beginning of this conversation was cut off.)"
-UNFINISHED = "This call did not finish. It gave no result; what it had done by then is not known."
+CUT_OFF = "(The beginning of this conversation is missing.)"
+UNFINISHED = "This call did not finish and returned no result; what it did until then is unknown."
 _DEEPEST = 200
 INVALID_NAME = "invalid_tool_name"
 
@@ -282,15 +282,15 @@ def _sendable(call: ToolCallPart[Any]) -> tuple[ToolCallPart[Any], str | None]:
         args = _arguments(call.args)
     except BadJson as reason:
         return replace(call, args={}), (
-            f"The arguments of this call were no valid JSON object ({reason}), so it was not run: call again with all "
-            f"arguments in one JSON object. What was sent begins: {shown(call.args, 200)}"
+            f"The arguments of this call were not a valid JSON object ({reason}), so it was not run; call again "
+            f"with all arguments in one JSON object. The arguments sent start with: {shown(call.args, 200)}"
         )
     return (call if args is call.args else replace(call, args=args)), None
 
 
 def _name_fault(name: str) -> str:
-    came = f"{shown(name)!r} is no name of a tool" if name else "This call names no tool"
-    return f"{came}, so nothing was run: call one of the tools you were given by its exact name."
+    came = f"{shown(name)!r} is not the name of a tool" if name else "This call does not name a tool"
+    return f"{came}, so nothing was run; call one of your tools by its exact name."
 
 
 def _arguments(args: str | dict[str, Any] | None) -> str | dict[str, Any] | None:

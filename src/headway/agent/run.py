@@ -30,7 +30,7 @@ from headway.agent.requests import Requests
 from headway.agent.run_checks import RunChecks
 from headway.agent.server_windows import ask_for_window, assumed_window
 from headway.agent.spending import Spending
-from headway.core.clock import now
+from headway.core.clock import local_time, now
 from headway.core.errors import HeadwayError, RunRefused, StoreError
 from headway.core.logs import logger
 from headway.core.run_events import RunError
@@ -41,6 +41,7 @@ from headway.tools.checks.run_check import CheckRunner
 from headway.tools.executor import Executor
 from headway.tools.shell.bash import Bash
 from headway.tools.todos import given_tools
+from headway.views.messages import with_date
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
@@ -56,7 +57,7 @@ _HALT = 0.8
 """Seconds that what is under way gets to end itself; a person who stops a run waits no longer."""
 _DELIVERY = 2.0
 """Seconds that listeners get at the end for what they have not heard yet."""
-_GO_ON = "(Go on where you were cut off.)"
+_GO_ON = "(Continue where you were interrupted.)"
 
 
 async def run_loop(
@@ -103,8 +104,8 @@ async def run_loop(
         variables=variables,
     )
     if new_conversation and task is None:
-        raise HeadwayError("A new conversation begins with a task: say what to do.")
-    first = _first_messages(session, task)
+        raise HeadwayError("A new conversation needs a task; say what to do.")
+    first = _first_messages(session, task, is_new=new_conversation or session.state.runs.get(session.agent_id) is None)
     end_delivery = session.log.deliver_apart()
     unsubscribe = session.subscribe(on_this_loop(on_event), to_the_end=_DELIVERY) if on_event else lambda: None
     try:
@@ -141,15 +142,15 @@ def _check(session: object, model: object, approvals: object, on_event: object, 
     from pydantic_ai.models import Model
 
     wanted: tuple[tuple[str, object, bool, str], ...] = (
-        ("session", session, hasattr(session, "todo_list"), "a session, as headway.open gives it"),
-        ("model", model, isinstance(model, str | Model), "a `provider:name` or a model of pydantic-ai"),
+        ("session", session, hasattr(session, "todo_list"), "a session from headway.open"),
+        ("model", model, isinstance(model, str | Model), "a `provider:name` or a pydantic-ai model"),
         ("approvals", approvals, approvals is None or isinstance(approvals, Approvals), "an Approvals object"),
         ("on_event", on_event, on_event is None or callable(on_event), "a function"),
         ("config", config, config is None or isinstance(config, LoopConfig), "a LoopConfig"),
     )
     for name, value, fits, what in wanted:
         if not fits:
-            raise HeadwayError(f"`{name}` takes {what}, not '{shown(value)}'.")
+            raise HeadwayError(f"`{name}` must be {what}, not '{shown(value)}'.")
 
 
 def _checks(
@@ -172,15 +173,17 @@ def _told(config: LoopConfig, folder: str) -> Callable[[bool], str]:
     return told
 
 
-def _first_messages(session: Session, task: str | None) -> list[ModelRequest]:
-    """What a run begins with: the user's words, or a word to go on if the model spoke last."""
+def _first_messages(session: Session, task: str | None, *, is_new: bool) -> list[ModelRequest]:
+    """What a run begins with: the user's words, in a new conversation with the date; or a word to go on if the model
+    spoke last."""
     if task is not None:
         if not task.strip():
-            raise HeadwayError("There is no task: say what is to be done.")
-        return [ModelRequest([UserPromptPart(storable(task))])]
+            raise HeadwayError("The task is empty; say what to do.")
+        words = storable(task)
+        return [ModelRequest([UserPromptPart(with_date(words, local_time(now())[:10]) if is_new else words)])]
     before = Conversation.load(session).messages
     if not before:
-        raise HeadwayError("There is nothing to continue in this session: say what is to be done.")
+        raise HeadwayError("This session has no conversation to continue; say what to do.")
     return [own_request(_GO_ON)] if isinstance(before[-1], ModelResponse) else []
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from headway.tools.base import ToolResult
     from headway.tools.checks.run_check import CheckRunner
 
-OWN_CHECK = "the model wrote the check in the same run, and nobody approved it"
+OWN_CHECK = "the model wrote the check in the same run, and nobody has approved it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,9 @@ class RunChecks:
             failures = [text for todo_id in needed if (text := await self._check(todo_id, report))]
             if failures:
                 text = "\n\n".join(failures)
-                return replace(result, text=f"{text}\n\nNothing was changed. Repair it, then complete the todo again.")
+                return replace(
+                    result, text=f"{text}\n\nNothing was changed. Fix the problem, then complete the todo again."
+                )
             return await call()
         finally:
             self._completions.results.clear()

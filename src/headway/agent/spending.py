@@ -46,8 +46,8 @@ class Spending:
         left = most - self.tokens - asked
         if left < _LEAST_REPLY:
             raise LimitReached(
-                f"The run has used {self.tokens:,} of the {most:,} tokens that it may, and the next request would take "
-                f"about {asked:,} more: go on with --continue and a higher --max-tokens."
+                f"The run has used {self.tokens:,} of its {most:,} tokens, and the next request would need about "
+                f"{asked:,} more; resume with --continue and a higher --max-tokens."
             )
         return left
 
@@ -58,16 +58,16 @@ class Spending:
         first, more = self._price(asked, 0), self._price(asked, 1_000)
         if first is None or more is None or self.cost is None:
             raise LimitReached(
-                f"The price of '{self._model.model_name}' is not known, so a limit of ${most:g} cannot be kept: "
-                "use --max-tokens instead of --max-cost."
+                f"The price of '{self._model.model_name}' is not known, so a limit of ${most:g} cannot be "
+                "enforced; use --max-tokens instead of --max-cost."
             )
         left = most - self.cost - first
         each = (more - first) / 1_000
         room = None if each <= 0 else int(left / each)
         if left <= 0 or (room is not None and room < _LEAST_REPLY):
             raise LimitReached(
-                f"The run has cost ${self.cost:.4f} of the ${most:g} that it may, and the next request would cost "
-                f"about ${first:.4f} more: go on with --continue and a higher --max-cost."
+                f"The run has cost ${self.cost:.4f} of its limit of ${most:g}, and the next request would cost "
+                f"about ${first:.4f} more; resume with --continue and a higher --max-cost."
             )
         return room
 

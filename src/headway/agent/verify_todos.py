@@ -22,7 +22,7 @@ from headway.tools.checks.check_files import CheckFiles, read_check_files
 from headway.tools.checks.judge_check import judge_check
 from headway.tools.checks.run_check import CheckRunner
 
-_FAILED = "the check failed, with its own files as they were then: "
+_FAILED = "the check failed with the check's files as they were then:  "
 T = TypeVar("T")
 
 
@@ -36,7 +36,7 @@ def verify_todo(session: Session, todo_id: str, *, project: str | None = None) -
     todo = items[todo_id]
     if not todo.verify:
         name = shown(todo_id, 40)
-        raise HeadwayError(f"'{name}' has no check; give it one with: headway todos edit {name} --verify COMMAND")
+        raise HeadwayError(f"'{name}' has no check; add one with: headway todos edit {name} --verify COMMAND")
     folder = project or project_of(session) or "."
     settings = load_settings(folder).settings
     before = todo.evidence
@@ -71,7 +71,7 @@ def _failed_with(evidence: Evidence | None) -> str | None:
 def _weakened(before: Evidence | None, own: CheckFiles, changed: list[str]) -> list[str]:
     failed_with = _failed_with(before)
     if failed_with is not None and not own.is_as_stamped(failed_with):
-        return ["its own files, since it failed"]
+        return ["its own files, after it failed"]
     if before is not None and before.note is not None and before.note.startswith("check changed: "):
         return [before.note.removeprefix("check changed: ")]
     return changed if failed_with is None else []

@@ -39,47 +39,47 @@ class Command(NamedTuple):
 
 
 COMMANDS = {
-    "clean": Command("headway.cli.clean", "clean", "Show what .headway holds, and free some of it."),
+    "clean": Command("headway.cli.clean", "clean", "Show what .headway contains, and free disk space."),
     "completion": Command(
         "headway.cli.completion",
         "completion",
-        "Let the shell complete commands, ids and statuses.",
+        "Set up shell completion of commands, ids and statuses.",
         "shell",
-        "here Tab completes without it",
+        "Tab completion works here without it",
     ),
-    "config": Command("headway.cli.config", "config", "See and change the settings, and where each comes from."),
-    "cost": Command("headway.cli.cost", "cost", "Show the tokens and the money that the session has used."),
+    "config": Command("headway.cli.config", "config", "Show or change the settings, and where each comes from."),
+    "cost": Command("headway.cli.cost", "cost", "Show the tokens used by the session and their cost."),
     "demo": Command(
         "headway.cli.demo",
         "demo",
-        "See a list written, worked through and completed (offline).",
+        "Watch an agent write, work through and complete a list (offline).",
         "shell",
         "leave with /quit, then type headway demo",
     ),
-    "diff": Command("headway.cli.diff", "diff", "Show what the last run changed in the files."),
+    "diff": Command("headway.cli.diff", "diff", "Show the file changes of the last run."),
     "exit": Command("headway.cli.quit", "leave", "As /quit.", "repl"),
     "help": Command("headway.cli.help", "help_command", "List all commands, or explain one."),
-    "mode": Command("headway.cli.mode", "mode", "See and set how much you are asked."),
-    "model": Command("headway.cli.model", "model", "See and set the model."),
-    "plan": Command("headway.cli.plan", "plan", "See, edit and turn into todos the plan; plan mode on and off."),
+    "mode": Command("headway.cli.mode", "mode", "Show or set the approval mode."),
+    "model": Command("headway.cli.model", "model", "Show or set the model."),
+    "plan": Command("headway.cli.plan", "plan", "Show or edit the plan, turn it into todos, switch plan mode."),
     "quit": Command("headway.cli.quit", "leave", "Leave the terminal session.", "repl"),
-    "report": Command("headway.cli.report", "report", "Show what came of the session."),
+    "report": Command("headway.cli.report", "report", "Write a report of the session."),
     "run": Command(
         "headway.cli.run",
         "run",
-        "Have the agent work on a task, with its list in view.",
+        "Have the agent work on a task and show its list.",
         "shell",
-        "here you type the task itself, without a slash",
+        "here, type the task itself, without a slash",
     ),
-    "session": Command("headway.cli.session", "session", "Show the sessions, go to another one, or begin one."),
+    "session": Command("headway.cli.session", "session", "List the sessions, switch to one, or start one."),
     "sessions": Command("headway.cli.sessions", "sessions", "List, resume and delete the sessions of this project."),
-    "todos": Command("headway.cli.todos", "todos", "See and change the todo list."),
+    "todos": Command("headway.cli.todos", "todos", "Show or change the todo list."),
     "watch": Command(
         "headway.cli.watch",
         "watch",
-        "Show the list live while others work on it.",
+        "Show the list live while an agent works on it.",
         "shell",
-        "here Ctrl+T shows the list, and headway watch does in another terminal",
+        "use Ctrl+T here, or headway watch in another terminal",
     ),
     "web": Command("headway.cli.web", "web", "Watch and steer the sessions of this project in the browser."),
 }
@@ -125,17 +125,21 @@ class LazyGroup(HelpfulGroup):
 @click.option("--continue", "go_on", is_flag=True, help="Resume the session's last conversation.")
 @new_option
 @click.option(
-    "--session", metavar="NAME", shell_complete=complete_sessions, help="Use this session, new or not, this time only."
+    "--session",
+    metavar="NAME",
+    shell_complete=complete_sessions,
+    help="Use this session (new or existing) for this command only.",
 )
-@click.option("--plan", is_flag=True, help="Begin in plan mode: look around and plan, change nothing.")
+@click.option("--plan", is_flag=True, help="Start in plan mode: explore and plan, change nothing.")
+@click.option("--mode", metavar=f"[{'|'.join(MODES)}]", type=ModeType(), help="Approval mode; see headway mode.")
+@click.option("--model", metavar="PROVIDER:NAME", help="The model to use (default: the model setting).")
 @click.option(
-    "--mode", metavar=f"[{'|'.join(MODES)}]", type=ModeType(), help="How much you are asked: see headway mode."
+    "--project",
+    metavar="DIR",
+    type=click.Path(),
+    help="The project's folder (default: the nearest project at or above the current folder).",
 )
-@click.option("--model", metavar="PROVIDER:NAME", help="The model to use (default: the one that is set).")
-@click.option(
-    "--project", metavar="DIR", type=click.Path(), help="The project's folder (default: found from here upward)."
-)
-@click.option("--memory", is_flag=True, help="Keep nothing: the session ends when you leave.")
+@click.option("--memory", is_flag=True, help="Keep nothing: the session is discarded when you leave.")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 @click.pass_context
 def app(
@@ -145,28 +149,28 @@ def app(
 
     One todo list per session, kept in one log that you can watch, replay and undo. Agents write it with TodoWrite (see
     TodoWrite --help); you see and change it here. All commands use the project's current session: a new conversation
-    finds the list that is there, and leaves it behind.
+    starts with the existing list and leaves it for the next one.
 
     \b
     headway                              work with the agent in this folder
     headway --continue                   resume the last conversation
-    headway run "Fix the failing test"   have it do one thing
-    headway demo                         a short tour
-    headway todos add "Fix the parser"   begin a list in this folder
-    headway todos list                   see it
-    headway watch                        see it live
+    headway run "Fix the failing test"   have the agent do one task
+    headway demo                         take a short tour
+    headway todos add "Fix the parser"   start a list in this folder
+    headway todos list                   show it
+    headway watch                        watch it live
     """
     chosen = ctx.obj = merged(ctx.find_object(Chosen) or Chosen(), flags)
     own = {"--continue": go_on, "--new": new is not None, "--plan": plan, "--mode": mode, "--memory": memory}
     if ctx.invoked_subcommand is None:
         ctx.exit(_started(ctx, chosen, go_on=go_on, new=new, plan=plan, mode=mode, memory=memory))
     elif given := next((flag for flag, value in own.items() if value), None):
-        ctx.fail(f"{given} before a command has no effect; leave it out, or write it after a command that takes it.")
+        ctx.fail(f"{given} has no effect before a command; omit it, or put it after a command that accepts it.")
 
 
 def _started(ctx: click.Context, chosen: Chosen, *, go_on: bool, new: str | None, memory: bool, **rest: object) -> int:
     if chosen.live is not None:
-        ctx.fail("This is the terminal session already; name a command, or type / to see what there is.")
+        ctx.fail("You are already in the terminal session; enter a command, or type / to see all of them.")
     check_flags(chosen, go_on=go_on, new=new, memory=memory)
     try:
         # By its name: the terminal session is above the commands, and most of them never need it.

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from headway.execute.shadow import Shadow
 
 PARTS = {
-    "checkpoints": "saved files, which rollback and diff need",
-    "worktrees": "files of attempts that did not end well, and their copies of ignored files",
-    "outputs": "answers of tools that were too long for the model",
-    "reports": "reports as HTML",
+    "checkpoints": "saved files that rollback and diff need",
+    "worktrees": "files of unsuccessful attempts, including copies of ignored files",
+    "outputs": "tool output that was too long for the model",
+    "reports": "HTML reports",
 }
 """Folders of `.headway` that can be emptied."""
 _LOG = (FILE, f"{FILE}-wal", f"{FILE}-shm")
@@ -44,23 +44,23 @@ class AgeType(click.ParamType[float]):
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
         found = re.fullmatch(r"(\d{1,6})([dhw])", str(value).strip().lower())
         if found is None:
-            self.fail(f"'{shown(value)}' is not an age; write it as 30d, 12h or 2w.")
+            self.fail(f"'{shown(value)}' is not a valid age; write it as 30d, 12h or 2w.")
         return float(found[1]) * _UNITS[found[2]]
 
 
 @click.command()
 @click.argument("what", nargs=-1, type=click.Choice([*PARTS]))
-@click.option("--all", "everything", is_flag=True, help="Free all parts that can be freed.")
-@click.option("--older-than", metavar="AGE", type=AgeType(), help="Only what is older: 30d, 12h, 2w.")
-@click.option("--dry-run", is_flag=True, help="Say what would go, and keep it.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--all", "everything", is_flag=True, help="Free everything that can be freed.")
+@click.option("--older-than", metavar="AGE", type=AgeType(), help="Free only what is older than this: 30d, 12h, 2w.")
+@click.option("--dry-run", is_flag=True, help="Show what would be freed, but keep it.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @of_project
 def clean(
     chosen: Chosen, what: tuple[str, ...], everything: bool, older_than: float | None, dry_run: bool, yes: bool
 ) -> None:
-    """Show what .headway holds, or free checkpoints, worktrees, outputs or reports.
+    """Show what .headway contains, or free checkpoints, worktrees, outputs or reports.
 
-    Sessions and settings are never touched; a session is deleted with headway sessions delete.
+    Sessions and settings are never touched; to delete a session, use headway sessions delete.
     """
     folder = headway_folder(chosen.folder())
     parts = [part for part in PARTS if everything or part in what]
@@ -183,7 +183,7 @@ def _refuse_while_in_use(store: Store, parts: list[str]) -> None:
         run = session.run
         if run is not None and run.goes_on:
             raise HeadwayError(
-                f"A run is going on in '{shown(info.name)}'; stop it, or wait for its end, and try again."
+                f"A run is in progress in '{shown(info.name)}'; stop it or wait until it ends, then try again."
             )
         if "checkpoints" in parts and is_half_changed(session.state, session.agent_id):
             raise HeadwayError(f"{HALF_CHANGED} --session={shown(info.name)}")
@@ -192,8 +192,10 @@ def _refuse_while_in_use(store: Store, parts: list[str]) -> None:
 def _confirm(parts: list[str], older_than: float | None) -> None:
     names = ", ".join(parts)
     if not sys.stdin.isatty():
-        raise HeadwayError(f"Freeing {names} cannot be undone; confirm it with --yes, or look first with --dry-run.")
-    lost = " What was executed can then not be rolled back." if "checkpoints" in parts and older_than is None else ""
+        raise HeadwayError(f"Freeing {names} cannot be undone; confirm with --yes, or preview it with --dry-run.")
+    lost = (
+        " Past executions can then no longer be rolled back." if "checkpoints" in parts and older_than is None else ""
+    )
     if not click.confirm(f"Free {names}?{lost}"):
         raise HeadwayError("Nothing was freed.")
 
@@ -202,11 +204,15 @@ def _show(folder: str, sizes: dict[str, int], *, as_json: bool) -> None:
     if as_json:
         print_json({"folder": folder, "bytes": sizes, "total": sum(sizes.values())})
         return
-    lines = {"log": "all sessions; never freed here", **PARTS, "other": "settings, the page's address, drafts"}
-    click.echo(f"{shown(folder, 300)} holds {in_units(sum(sizes.values()))}:\n")
+    lines = {
+        "log": "all sessions; never freed by this command",
+        **PARTS,
+        "other": "settings, the page's address, drafts",
+    }
+    click.echo(f"{shown(folder, 300)} contains {in_units(sum(sizes.values()))}:\n")
     for part, line in lines.items():
         click.echo(f"  {part:12} {in_units(sizes[part]):>9}  {line}")
-    click.echo("\nFree some of it with: headway clean checkpoints --older-than=7d, or: headway clean --all")
+    click.echo("\nFree space with: headway clean checkpoints --older-than=7d, or: headway clean --all")
 
 
 def _say(chosen: Chosen, freed: dict[str, int], older_than: float | None, verb: str) -> None:

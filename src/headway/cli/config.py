@@ -24,9 +24,9 @@ _WIDEST = 40
 @click.pass_context
 @of_project
 def config(chosen: Chosen, ctx: click.Context) -> None:
-    """See and change the settings.
+    """Show or change the settings.
 
-    A flag wins over the environment, that over the project's file, and that over your own.
+    A flag overrides the environment, which overrides the project's file, which overrides your own file.
 
     \b
     headway config set model openai:gpt-5 --user
@@ -41,7 +41,7 @@ def config(chosen: Chosen, ctx: click.Context) -> None:
 @config.command()
 @of_project
 def show(chosen: Chosen) -> None:
-    """Show every setting, its value, and where that comes from."""
+    """Show every setting, its value and its source."""
     _print_settings(chosen)
 
 
@@ -101,20 +101,20 @@ def complete_values(ctx: click.Context, param: click.Parameter, incomplete: str)
 @config.command("set", context_settings={"ignore_unknown_options": True})
 @click.argument("key", shell_complete=complete_keys)
 @click.argument("value", nargs=-1, shell_complete=complete_values)
-@click.option("--user", is_flag=True, help="In your own file, for all projects.")
+@click.option("--user", is_flag=True, help="Use your own settings file, which applies to all projects.")
 @of_project
 def set_value(chosen: Chosen, key: str, value: tuple[str, ...], user: bool) -> None:
-    """Set KEY to VALUE in the project's file; of a list, give as many as there are entries.
+    """Set KEY to VALUE in the project's file; for a list, give one VALUE per entry.
 
-    Without a VALUE, KEY is removed from the file, and what is set elsewhere holds again; a list becomes empty. See all
-    keys with: headway config show
+    Without a VALUE, KEY is removed from the file, so that a value set elsewhere applies again; a list becomes empty.
+    See all keys with: headway config show
     """
     from headway.settings.change import key_for, set_for_user, set_in_project
 
     if mistyped := next((text for text in value if text.startswith("--")), None):
         raise click.NoSuchOption(mistyped)
     if key_for(key, value).kind is not Kind.TEXTS and len(value) > 1:
-        raise click.UsageError(f"'{key}' takes one VALUE, not {len(value)}; put quotes around it if it has spaces.")
+        raise click.UsageError(f"'{key}' takes one VALUE, not {len(value)}; quote a value that contains spaces.")
     file, kept = set_for_user(key, value) if user else set_in_project(chosen.folder(), key, value)
     notes = _notes(chosen, key, file if user else IN_PROJECT, removed=kept is None)
     if chosen.json:
@@ -133,20 +133,20 @@ def _notes(chosen: Chosen, key: str, source: str, *, removed: bool) -> list[str]
     try:
         loaded = chosen.settings()
     except HeadwayError as error:
-        return [f"Other settings cannot be used yet. {error}"]
+        return [f"Other settings are still invalid. {error}"]
     actual = loaded.sources[key]
     if key == "model" and actual == source and (missing := _missing(loaded)):
         return [missing]
     if actual in (source, "default") or removed:
         return []
-    return [f"It has no effect here, since it is also set by: {neutral(actual)}."]
+    return [f"It has no effect here, because it is overridden by: {neutral(actual)}."]
 
 
 @config.command()
-@click.option("--user", is_flag=True, help="Only the path of your own file.")
+@click.option("--user", is_flag=True, help="Print only the path of your own file.")
 @of_project
 def path(chosen: Chosen, user: bool) -> None:
-    """Print where the files are: the project's and your own."""
+    """Print the paths of the settings files: the project's and your own."""
     found = {} if user else {"project": project_file(chosen.folder())}
     found["user"] = own_file()
     if chosen.json:

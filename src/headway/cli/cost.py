@@ -20,7 +20,7 @@ _FIELDS = (
 @click.command()
 @common
 def cost(chosen: Chosen) -> None:
-    """Show the tokens and the money that the session has used, by run and in all."""
+    """Show the tokens used by the session and their cost, by run and in total."""
     session = chosen.open()
     events = (event for event in session.events() if chosen.agent in (None, event.agent))
     runs = spent_by_run(events)
@@ -36,10 +36,10 @@ def cost(chosen: Chosen) -> None:
         print_json({"session": session.name, "runs": records, "total": total})
         return
     if not runs:
-        click.echo("No run in this session yet, so nothing was used.")
+        click.echo("This session has no runs yet, so nothing was used.")
         return
     for number, run in enumerate(runs, 1):
-        click.echo(f"{number:3}  {visible(shown(run.task or 'went on', 60))}")
+        click.echo(f"{number:3}  {visible(shown(run.task or 'continued', 60))}")
         state = "" if run.reason is not None else " · goes on"
         click.echo(f"     {local_time(run.started_at)} · {visible(shown(run.model))} · {_used(run)}{state}")
     click.echo(f"Total of {len(runs)} run{'' if len(runs) == 1 else 's'}: {_total(runs, known)}")
@@ -57,7 +57,7 @@ def _total(runs: list[Spent], known: list[float]) -> str:
     )
     money = _money(sum(known) if known else None)
     if 0 < len(known) < len(runs):
-        money = f"{money}, and what the runs cost whose price is not known"
+        money = f"{money}, plus the runs whose price is not known"
     return f"{tokens} · {money}"
 
 

@@ -28,12 +28,12 @@ PACE = 0.7
 
 
 @click.command()
-@click.option("--fast", is_flag=True, help="Do not wait for anyone who watches.")
-@click.option("--keep", is_flag=True, help="Keep the project that it works in, to look around.")
+@click.option("--fast", is_flag=True, help="Run without pauses.")
+@click.option("--keep", is_flag=True, help="Keep the demo project, so that you can explore it.")
 def demo(fast: bool, keep: bool) -> None:
-    """See a plan made, turned into todos and worked through side by side: offline, without a key, in a new folder.
+    """Watch a plan being made, turned into todos and executed in parallel: offline, without a key, in a new folder.
 
-    The folder is removed at the end; the report stays.
+    The folder is removed at the end; the report is kept.
     """
     keep_logs_off_the_screen(debug=False)
     folder = tempfile.mkdtemp(prefix="headway-demo-")
@@ -60,13 +60,13 @@ def _tell(program: str, folder: str, *, fast: bool, keep: bool) -> None:
         asyncio.run(_story(session, folder, model))
         _show_end(session, folder, keep=keep)
     except KeyboardInterrupt:
-        click.echo("\nStopped; everything is kept as it is." if keep else "\nStopped.")
+        click.echo("\nStopped; everything is kept." if keep else "\nStopped.")
     finally:
         session.close()
     if keep:
         _say_what_next(program, folder)
     else:
-        click.echo(f"\nIts project is removed. To keep it and look around: {program} demo --keep")
+        click.echo(f"\nThe demo project was removed. To keep and explore it: {program} demo --keep")
 
 
 def _remove(folder: str) -> None:
@@ -114,7 +114,9 @@ async def _story(session: Session, folder: str, model: ScriptedModel) -> None:
             assert session.plan is not None
             box.say("\n" + "\n".join(plan_lines(session.plan)))
             box.say(f"\n2. The plan becomes {len(session.plan_to_todos().todos)} todos: headway plan to-todos\n")
-            box.say(f"3. They are executed, up to {WORKERS} at once: headway todos execute-all --parallel={WORKERS}\n")
+            box.say(
+                f"3. They are executed, up to {WORKERS} in parallel: headway todos execute-all --parallel={WORKERS}\n"
+            )
             unsubscribe = session.subscribe(view.heard, to_the_end=2.0)
             box.show(session.todos)
             result = await _executed(session, folder, model)
@@ -126,7 +128,7 @@ async def _story(session: Session, folder: str, model: ScriptedModel) -> None:
     )
     click.echo("\n" + "\n".join(lines))
     if not result.ok:
-        raise HeadwayError(result.error or "The demo did not come to its end.")
+        raise HeadwayError(result.error or "The demo did not finish.")
 
 
 async def _planned(session: Session, folder: str, model: ScriptedModel) -> None:
@@ -136,7 +138,7 @@ async def _planned(session: Session, folder: str, model: ScriptedModel) -> None:
     result = await run_loop(session, TASK, model=model, project=folder, planning=True)
     session.set_plan_mode(False)
     if not result.ok or session.plan is None:
-        raise HeadwayError(result.error or "The demo made no plan.")
+        raise HeadwayError(result.error or "The demo did not make a plan.")
 
 
 async def _executed(session: Session, folder: str, model: ScriptedModel) -> BatchResult:
@@ -151,7 +153,7 @@ def _show_end(session: Session, folder: str, *, keep: bool) -> None:
     from headway.cli.report import write_html
     from headway.views.listing import list_lines
 
-    click.echo("\n4. What came of it: ✓ its check passed, ✓? not verified\n")
+    click.echo("\n4. The result: ✓ its check passed, ✓? not verified\n")
     click.echo("\n".join(f"    {line}".rstrip() for line in list_lines(session.todos)))
     click.echo(f"\n    $ {TEST}\n    {_tests(folder)}")
     report = write_html(session, folder)
@@ -169,6 +171,6 @@ def _program() -> str:
 
 
 def _say_what_next(program: str, folder: str) -> None:
-    click.echo("\nGo on with it, for example:\n")
+    click.echo("\nContinue with it, for example:\n")
     for words in ("todos list", "todos rollback step-3", "todos history", "report"):
         click.echo(f"    {program} {words} --project {folder}")

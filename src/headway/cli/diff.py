@@ -16,21 +16,21 @@ _COLORS = (("@@", "cyan"), ("+", "green"), ("-", "red"))
 
 
 @click.command()
-@click.option("--all", "every", is_flag=True, help="Of every run of the session, not only of the last.")
+@click.option("--all", "every", is_flag=True, help="Show every run of the session, not only the last.")
 @common
 def diff(chosen: Chosen, every: bool) -> None:
-    """Show what the last run changed in the files, call by call."""
+    """Show the file changes of the last run, call by call."""
     session = chosen.open()
     runs = changed_by_run(session.events(), chosen.agent)[0 if every else -1 :]
     if chosen.json:
         print_json({"session": session.name, "runs": [_record(run) for run in runs]})
         return
     if not runs:
-        click.echo("No run in this session yet, so nothing was changed.")
+        click.echo("This session has no runs yet, so nothing was changed.")
         return
     for run in runs:
         if every:
-            click.echo(f"── {visible(shown(run.task or 'went on', 100))}")
+            click.echo(f"── {visible(shown(run.task or 'continued', 100))}")
         for call in run.changes:
             _print_change(call)
         for line in _remarks(run):
@@ -71,11 +71,11 @@ def print_diff(diff: str) -> None:
 def _remarks(run: Changed) -> list[str]:
     lines: list[str] = []
     if not run.changes and not run.left_out:
-        lines.append("No tool for files changed anything in this run.")
+        lines.append("No file tool changed anything in this run.")
     if run.commands:
         lines.append("Changes made by shell commands are not included.")
     if run.left_out:
-        lines.append(f"Not in the project's files, so not shown: changes of {some(run.left_out)}.")
+        lines.append(f"Not merged into the project's files, so not shown: the changes of {some(run.left_out)}.")
     if run.other_files:
         lines.append(f"Also changed: {', '.join(visible(shown(file, 200)) for file in run.other_files)}")
     return lines

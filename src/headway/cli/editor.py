@@ -21,7 +21,7 @@ def command() -> list[str]:
         try:
             words = shlex.split(wanted)
         except ValueError as error:
-            raise HeadwayError(f"EDITOR cannot be read: '{shown(wanted)}' has a quote that is not closed.") from error
+            raise HeadwayError(f"EDITOR is not valid: '{shown(wanted)}' has an unclosed quote.") from error
         if words:
             return words
     return [next((name for name in ("vi", "nano") if shutil.which(name)), "vi")]

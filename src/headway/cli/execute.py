@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from headway.settings.model import Settings
     from headway.tools.approvals import Approvals, Ask
 
-_MODE = "How much you are asked while it lasts: default, auto_edit or yolo."
+_MODE = "Approval mode during the execution: default, auto_edit or yolo."
 _IN_PLACE = "Work in the project's own files, one item at a time, for work that cannot be isolated."
 _LAST_EVENTS = 50
 
@@ -37,14 +37,16 @@ _LAST_EVENTS = 50
 @click.command("execute", cls=EvidenceCommand)
 @click.argument("todo_id", metavar="ID", shell_complete=complete_ids)
 @click.option("--mode", type=ModeType(), help=_MODE)
-@click.option("--retries", type=click.IntRange(0, 100), default=0, help="Try again so often if it fails (default: 0).")
+@click.option(
+    "--retries", type=click.IntRange(0, 100), default=0, help="Number of retries after a failure (default: 0)."
+)
 @click.option("--in-place", is_flag=True, help=_IN_PLACE)
 @require_evidence_option
 @common
 def execute_one(
     chosen: Chosen, todo_id: str, mode: str | None, retries: int, in_place: bool, require_evidence: str | None
 ) -> None:
-    """Have the agent do one item, when all that it depends on is completed.
+    """Have the agent do one item whose dependencies are completed.
 
     \b
     headway todos execute step-1 --mode=auto_edit
@@ -54,11 +56,11 @@ def execute_one(
 
 @click.command("execute-all", cls=EvidenceCommand)
 @click.option("--mode", type=ModeType(), help=_MODE)
-@click.option("--parallel", type=click.IntRange(1, 64), help="So many items at once (default: the setting, else 1).")
+@click.option("--parallel", type=click.IntRange(1, 64), help="Maximum items at once (default: the setting, else 1).")
 @click.option(
-    "--retries", type=click.IntRange(0, 100), default=1, help="Try a failed item again so often (default: 1)."
+    "--retries", type=click.IntRange(0, 100), default=1, help="Number of retries for a failed item (default: 1)."
 )
-@click.option("--keep-going", is_flag=True, help="Go on with everything that does not depend on what failed.")
+@click.option("--keep-going", is_flag=True, help="Continue with items that do not depend on a failed one.")
 @click.option("--in-place", is_flag=True, help=_IN_PLACE)
 @require_evidence_option
 @common
@@ -71,18 +73,18 @@ def execute_all(
     in_place: bool,
     require_evidence: str | None,
 ) -> None:
-    """Have the agent do all pending items, each when what it depends on is completed.
+    """Have the agent do all pending items, each once its dependencies are completed.
 
-    Each attempt works in a folder of its own, and its changes are merged into your files when it ends well. Ctrl+C
-    stops it and keeps everything; the same command continues where it was, and retries failed items. With --json: one
-    event per line.
+    Each attempt works in a folder of its own, and its changes are merged into your files if it succeeds. Ctrl+C
+    stops it and keeps everything; the same command continues where it stopped, and retries failed items. With
+    --json: one event per line.
 
     \b
     headway todos execute-all --mode=auto_edit
     headway todos execute-all --mode=yolo --parallel=4 --keep-going
     """
     if in_place and parallel is not None and parallel > 1:
-        raise click.UsageError("With --in-place items run one at a time: leave out --parallel.")
+        raise click.UsageError("With --in-place, items run one at a time; omit --parallel.")
     wanted = Execution(None, mode, parallel, retries, keep_going, required_level(require_evidence), in_place=in_place)
     _execute(chosen, wanted)
 
@@ -115,7 +117,7 @@ def _execute_here(chosen: Chosen, wanted: Execution) -> None:
     """In the terminal session, as a run of its own."""
     if chosen.live is None or chosen.session is not None or chosen.agent is not None:
         raise HeadwayError(
-            "Only the list of the open session can be executed here: go to another one with /session, or use a shell."
+            "Only the list of the open session can be executed here; switch with /session, or use a shell."
         )
     _refuse_unready(chosen, chosen.live.session, wanted)
     if wanted.only is None and all(todo.status in FINISHED for todo in chosen.live.session.todos):

@@ -60,7 +60,7 @@ def _root(ctx: click.Context) -> tuple[HelpfulGroup, click.Context]:
 @click.argument("command", nargs=-1, shell_complete=complete_commands)
 @click.pass_context
 def help_command(ctx: click.Context, command: tuple[str, ...]) -> None:
-    """List all commands, or explain the one that is named.
+    """List all commands, or explain one.
 
     \b
     headway help
@@ -73,7 +73,7 @@ def help_command(ctx: click.Context, command: tuple[str, ...]) -> None:
     found: click.Command = group
     for name in (word.removeprefix("/") for word in command):
         if not isinstance(found, click.Group):
-            ctx.fail(f"'{at.info_name}' has no commands of its own; leave out '{name}'.")
+            ctx.fail(f"'{at.info_name}' has no subcommands; omit '{name}'.")
         found = found.resolve_command(at, [name])[1] or found
         at = click.Context(found, at, name, obj=ctx.obj)
     click.echo(found.get_help(at))
@@ -88,6 +88,12 @@ def _all_lines(group: HelpfulGroup, at: click.Context) -> list[str]:
         more = f"Only in a shell: {', '.join(f'headway {name}' for name in others)}."
     else:
         more = (
-            f"In the terminal session each begins with a slash; only there: {', '.join(f'/{name}' for name in others)}."
+            "In the terminal session, each starts with a slash; only there: "
+            f"{', '.join(f'/{name}' for name in others)}."
         )
-    return [*(f"{path:{width}}  {line}" for path, line in found), "", f"All about one: {before}help COMMAND", more]
+    return [
+        *(f"{path:{width}}  {line}" for path, line in found),
+        "",
+        f"Details of a command: {before}help COMMAND",
+        more,
+    ]

@@ -13,9 +13,9 @@ from headway.core.text import neutral
 @click.pass_context
 @of_project
 def mode(chosen: Chosen, ctx: click.Context, mode: str | None) -> None:
-    """Show how much you are asked, or set it: default, auto_edit or yolo.
+    """Show the approval mode, or set it: default, auto_edit or yolo.
 
-    In the terminal session it holds until you leave it; from a shell it is set in your own settings, for all projects.
+    In the terminal session it applies until you leave; from a shell it is saved in your own settings, for all projects.
     """
     if mode is None:
         _print_mode(chosen)

@@ -17,13 +17,13 @@ def complete_models(ctx: click.Context, param: click.Parameter, incomplete: str)
 
 @click.command()
 @click.argument("name", metavar="[PROVIDER:NAME]", required=False, shell_complete=complete_models)
-@click.option("--user", is_flag=True, help="From a shell: set it in your own file, for all projects.")
+@click.option("--user", is_flag=True, help="From a shell: set it in your own settings file, for all projects.")
 @click.pass_context
 @of_project
 def model(chosen: Chosen, ctx: click.Context, name: str | None, user: bool) -> None:
     """Show the model, or set it, as provider:name.
 
-    In the terminal session it holds until you leave it, from the next run on; from a shell it is set in the project's
+    In the terminal session it applies from the next run until you leave; from a shell it is saved in the project's
     settings, or with --user in your own.
 
     \b
@@ -46,7 +46,7 @@ def model(chosen: Chosen, ctx: click.Context, name: str | None, user: bool) -> N
         if chosen.json:
             print_json({"model": name, "source": "session", "missing": missing})
             return
-        click.echo(f"✅ The model is {shown(name, 200)} from the next run on, until you leave.")
+        click.echo(f"✅ The model is {shown(name, 200)} from the next run until you leave.")
         if missing:
             click.echo(f"Note: {missing}")
 

@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     from headway.settings import Loaded
 
 P = ParamSpec("P")
-_PROJECT = "The project's folder (default: found from here upward)."
-_MODEL = "The model to use (default: the one that is set)."
+_PROJECT = "The project's folder (default: the nearest project at or above the current folder)."
+_MODEL = "The model to use (default: the model setting)."
 _SESSION = "The session (default: the project's current one)."
 OFFERED = 50
 """How much the terminal session offers at once while someone types; a shell wants all, to see what it has in common."""
 MODES = {
     "default": "asks before every write, command and new host",
-    "auto_edit": "asks as default does, but edits files inside the project at once",
+    "auto_edit": "asks only before commands and new hosts, not before edits inside the project",
     "yolo": "never asks",
 }
 """How much a person wants to be asked, in words. Here, since most commands need no settings."""
@@ -175,7 +175,7 @@ def merged(outer: Chosen, flags: Mapping[str, object]) -> Chosen:
 def common(command: Callable[Concatenate[Chosen, P], None]) -> Callable[P, None]:
     """As `of_project`, with the flags that say which list of the project is meant."""
     session = click.option("--session", metavar="NAME", shell_complete=complete_sessions, help=_SESSION)
-    agent = click.option("--agent", metavar="NAME", help="The list of a sub-agent (default: the main agent's).")
+    agent = click.option("--agent", metavar="NAME", help="Use the list of this sub-agent (default: the main agent's).")
     return session(agent(of_project(command)))
 
 
@@ -247,7 +247,7 @@ class StatusType(click.ParamType[Status]):
         text = str(value).strip().lower().replace("-", "_")
         if text not in set(Status):
             near = nearest(text, list(Status))
-            self.fail(f"'{shown(value)}' is no status{near} Choose from: {', '.join(Status)}.")
+            self.fail(f"'{shown(value)}' is not a valid status{near} Choose from: {', '.join(Status)}.")
         return Status(text)
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -263,7 +263,7 @@ class ModeType(click.ParamType[str]):
         text = str(value).strip().lower().replace("-", "_")
         if text not in MODES:
             near = nearest(text, list(MODES))
-            self.fail(f"'{shown(value)}' is no mode{near} Choose from: {', '.join(MODES)}.")
+            self.fail(f"'{shown(value)}' is not a valid mode{near} Choose from: {', '.join(MODES)}.")
         return text
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:

@@ -34,12 +34,12 @@ _NOTED = re.compile(rf"\A\ufeff?{_NOTE}.*?-->\s*", re.DOTALL)
 
 @click.group(cls=HelpfulGroup)
 def plan() -> None:
-    """See and change the plan, make todos of it, and turn plan mode on or off.
+    """Show or edit the plan, turn it into todos, or switch plan mode on or off.
 
     \b
     headway plan edit        write one in your editor
     headway plan show
-    headway plan to-todos    make todos of its steps
+    headway plan to-todos    turn its steps into todos
     """
 
 
@@ -61,9 +61,9 @@ def show(chosen: Chosen) -> None:
 @plan.command("to-todos")
 @common
 def to_todos(chosen: Chosen) -> None:
-    """Make todos of the plan's steps.
+    """Turn the plan's steps into todos.
 
-    They replace the list. What that drops is named, and headway todos undo brings it back.
+    They replace the list. The todos that this drops are named, and headway todos undo restores them.
     """
     session = chosen.open()
     current = _plan_of(chosen, session)
@@ -76,13 +76,13 @@ def to_todos(chosen: Chosen) -> None:
     print_written(chosen, session, written, line)
     if not chosen.json:
         if begun:
-            what = "1 item of it that was begun or finished is" if len(begun) == 1 else f"{len(begun)} items of it are"
+            what = "1 item that was started or finished is" if len(begun) == 1 else f"{len(begun)} items are"
             click.echo(f"Note: {what} pending again. Undo with: {named(chosen, 'todos undo')}")
         click.echo("Next steps:")
-        steps = {"todos list": "see them all", "todos next": "see what can start now"}
+        steps = {"todos list": "list all of them", "todos next": "show what can start now"}
         if session.plan_mode:
-            steps["plan off"] = "leave plan mode, in which nothing is executed"
-        steps["todos execute-all"] = "have the agent do them"
+            steps["plan off"] = "leave plan mode, which executes nothing"
+        steps["todos execute-all"] = "have the agent work on them"
         for words, what in steps.items():
             click.echo(f"  {named(chosen, words):26}  {what}")
 
@@ -90,9 +90,9 @@ def to_todos(chosen: Chosen) -> None:
 @plan.command()
 @common
 def on(chosen: Chosen) -> None:
-    """Begin plan mode, in which nothing is changed.
+    """Turn plan mode on, in which nothing is changed.
 
-    The agent reads, searches and makes a plan; it changes no files and runs no commands.
+    The agent reads, searches and plans, but changes no files and runs no commands.
     """
     session = chosen.open(must_exist=False)
     changed = _switched(session, True)
@@ -100,8 +100,8 @@ def on(chosen: Chosen) -> None:
         print_json({**_record(session), "changed": changed})
         return
     click.echo(
-        f"✅ Plan mode is {'on' if changed else 'on already'}: the agent reads, searches and makes a plan;"
-        " it changes no files and runs no commands."
+        f"✅ Plan mode is {'on' if changed else 'on already'}: the agent reads, searches and plans, but changes no "
+        "files and runs no commands."
     )
     if changed and session.state.is_executing(session.agent_id):
         click.echo("The execution in this session is paused until plan mode is off.")
@@ -113,7 +113,7 @@ def on(chosen: Chosen) -> None:
 def off(chosen: Chosen) -> None:
     """Leave plan mode.
 
-    The agent may change files and run commands again, as far as you approve.
+    The agent may change files and run commands again, subject to your approval.
     """
     session = chosen.open()
     changed = _switched(session, False)
@@ -122,31 +122,31 @@ def off(chosen: Chosen) -> None:
         print_json({**_record(session), "changed": changed})
         return
     click.echo(
-        f"✅ Plan mode is {'off' if changed else 'off already'}: the agent may change files and run commands,"
-        " as far as you approve."
+        f"✅ Plan mode is {'off' if changed else 'off already'}: the agent may change files and run commands, "
+        "subject to your approval."
     )
     if changed and session.state.is_executing(session.agent_id):
         paused = session.state.is_paused(session.agent_id)
         click.echo(
-            "The execution in this session stays paused." if paused else "The execution in this session goes on."
+            "The execution in this session stays paused." if paused else "The execution in this session continues."
         )
     from headway.views.plan import made_of
 
     if current is not None and not made_of(current, session.todos):
-        click.echo(f'Make todos of the plan "{shown(current.title, 200)}" with: {named(chosen, "plan to-todos")}')
+        click.echo(f'Turn the plan "{shown(current.title, 200)}" into todos with: {named(chosen, "plan to-todos")}')
 
 
 @plan.command()
 @common
 def clear(chosen: Chosen) -> None:
-    """Remove the plan, not the todos."""
+    """Remove the plan and keep the todos."""
     session = chosen.open()
     current = _plan_of(chosen, session)
     session.clear_plan()
     if chosen.json:
         print_json({**_record(session), "changed": True})
         return
-    click.echo(f'✅ Removed the plan "{shown(current.title, 200)}"; the todos are as they were')
+    click.echo(f'✅ Removed the plan "{shown(current.title, 200)}"; the todos are unchanged')
 
 
 @plan.command()
@@ -154,8 +154,8 @@ def clear(chosen: Chosen) -> None:
 def edit(chosen: Chosen) -> None:
     """Write or change the plan in your editor.
 
-    It is opened as Markdown in $VISUAL or $EDITOR, and becomes the plan when you save and close it. A text that is no
-    plan yet is kept, and opened again the next time with what is wrong with it.
+    It opens as Markdown in $VISUAL or $EDITOR, and becomes the plan when you save and close it. A text that is not a
+    valid plan yet is saved, and opens again the next time with its errors.
     """
     from headway.views.plan_markdown import TEMPLATE, is_blank, plan_to_markdown
 
@@ -168,10 +168,10 @@ def edit(chosen: Chosen) -> None:
         opened = _noted(kept)
     text = _edited(chosen, opened)
     if text is None:
-        _nothing(chosen, session, "The editor gave up, so nothing changed.")
+        _nothing(chosen, session, "The editor ended with an error, so nothing changed.")
     elif is_blank(text):
         draft.remove()
-        thrown = ", and the draft was thrown away" if kept is not None else ""
+        thrown = ", and the draft was discarded" if kept is not None else ""
         _nothing(chosen, session, f"The text was empty, so nothing changed{thrown}.")
     elif kept is None and text.rstrip() == opened.rstrip():
         _nothing(chosen, session, "Nothing changed.")
@@ -197,8 +197,8 @@ def _set(chosen: Chosen, session: Session, before: Plan | None, draft: _Draft, t
     except HeadwayError as error:
         raise HeadwayError(f"{error} Your text is saved in {draft.keep(body)}.") from error
     raise HeadwayError(
-        f"The plan was changed by someone else while you edited it, and is as they left it; your text is saved in"
-        f" {draft.keep(body)}, and {named(chosen, 'plan edit')} opens it again."
+        "Someone else changed the plan while you edited it, and their version stays; your text is saved in "
+        f"{draft.keep(body)}, and {named(chosen, 'plan edit')} opens it again."
     )
 
 
@@ -210,7 +210,7 @@ def _print_set(chosen: Chosen, session: Session, new: Plan, before: Plan | None)
     else:
         number = len(new.steps)
         click.echo(f'✅ The plan is now "{shown(new.title, 200)}" ({number} {"step" if number == 1 else "steps"})')
-        click.echo(f"Make todos of it with: {named(chosen, 'plan to-todos')}")
+        click.echo(f"Turn it into todos with: {named(chosen, 'plan to-todos')}")
 
 
 class _Faulty(InvalidPlan):
@@ -220,8 +220,8 @@ class _Faulty(InvalidPlan):
         super().__init__(faults)
         lines = "\n".join(f"- {fault}" for fault in faults)
         self.args = (
-            f"This is no plan yet, so nothing changed:\n{lines}\n"
-            f"Your text is saved in {place}; {command} opens it again.",
+            f"This is not a valid plan yet, so nothing changed:\n{lines}\nYour text is saved in {place}; {command} "
+            "opens it again.",
         )
 
 
@@ -233,8 +233,8 @@ def _plan_of(chosen: Chosen, session: Session) -> Plan:
             raise NoPlan
         click.echo("❌ No active plan", err=True)
         click.echo(
-            f"Write one with: {named(chosen, 'plan edit')}; or have the agent make one, in plan mode:"
-            f" {named(chosen, 'plan on')}",
+            f"Write one with: {named(chosen, 'plan edit')}; or have the agent make one in plan mode: "
+            f"{named(chosen, 'plan on')}",
             err=True,
         )
         sys.exit(1)
@@ -272,7 +272,7 @@ def _edited(chosen: Chosen, text: str) -> str | None:
     if chosen.live is not None:
         return chosen.live.edit(text, ".md")
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise HeadwayError("There is no terminal for the editor here; run headway plan edit in a terminal.")
+        raise HeadwayError("The editor needs a terminal; run headway plan edit in one.")
     from headway.cli.editor import edited
 
     with _interrupts_left_to_the_editor():
@@ -307,7 +307,7 @@ def _noted(draft: str) -> str:
     noted = draft
     for _ in range(2):
         lines = [
-            "This text is not the plan yet. Correct it and save it; or empty the file to give it up.",
+            "This text is not the plan yet. Correct and save it, or empty the file to discard it.",
             *_faults(noted),
         ]
         noted = f"{_NOTE}{chr(10).join(lines).replace('-->', '-- >')}\n-->\n{draft}"
@@ -321,7 +321,7 @@ def _faults(text: str) -> list[str]:
         edited_plan(text)
     except InvalidPlan as error:
         return error.violations
-    return ["No fault was found: saved as it is, it becomes the plan."]
+    return ["No errors were found: if you save this text, it becomes the plan."]
 
 
 class _Draft:
@@ -342,14 +342,14 @@ class _Draft:
             return None
         except OSError as error:
             why = "it is a link" if error.errno == errno.ELOOP else error.strerror
-            raise HeadwayError(f"The draft {self.place} could not be read: {why}; move it away.") from error
+            raise HeadwayError(f"The draft {self.place} could not be read: {why}; move it out of the way.") from error
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             os.close(handle)
-            raise HeadwayError(f"The draft {self.place} is not a file; move it away.")
+            raise HeadwayError(f"The draft {self.place} is not a file; move it out of the way.")
         with os.fdopen(handle, "rb") as file:
             data = file.read(MAX_DRAFT + 1)
         if len(data) > MAX_DRAFT:
-            raise HeadwayError(f"The draft {self.place} is larger than 10 MB; move it away.")
+            raise HeadwayError(f"The draft {self.place} is larger than 10 MB; move it out of the way.")
         return data.decode("utf-8-sig", "replace") if data.strip() else None
 
     def keep(self, text: str) -> str:
@@ -363,8 +363,8 @@ class _Draft:
                 return neutral(_written(text, tempfile.gettempdir()))
             except OSError as error:
                 raise HeadwayError(
-                    f"Your text is no plan yet, and could not be saved ({error.strerror}); copy it from here:\n\n"
-                    f"{neutral_lines(text)}"
+                    f"Your text is not a valid plan yet, and could not be saved ({error.strerror}); copy it from "
+                    f"here:\n\n{neutral_lines(text)}"
                 ) from error
 
     def remove(self) -> None:

@@ -20,17 +20,19 @@ from headway.store.folder import make_closed_folder, make_private_folder
 
 FOLDER = "reports"
 """Inside `.headway`: where pages go that nobody named a file for."""
-_HELP = "Where to write it (`-`: standard output). Default: md and json are printed, html goes to .headway/reports."
+_HELP = "Output file (`-`: standard output). Default: md and json are printed, html is written to .headway/reports."
 
 
 @click.command()
-@click.option("--format", "kind", type=click.Choice(["md", "json", "html"]), help="Markdown (default), JSON or a page.")
+@click.option(
+    "--format", "kind", type=click.Choice(["md", "json", "html"]), help="Markdown (default), JSON or an HTML page."
+)
 @click.option("--output", metavar="PATH", type=click.Path(allow_dash=True), help=_HELP)
 @common
 def report(chosen: Chosen, kind: str | None, output: str | None) -> None:
-    """Show what came of the session: its items with what shows that they are done, its runs with what they took.
+    """Write a report of the session: its items with their evidence, its runs with their time, tokens and cost.
 
-    As HTML it is one file with the timeline and the dependencies as pictures, which needs no network to be read.
+    As HTML it is a single file that needs no network, with the timeline and the dependency graph as pictures.
     """
     session = chosen.open()
     kind = "json" if chosen.json and kind != "html" else kind or "md"
@@ -86,7 +88,7 @@ def _own_place(project: str, session: Session, at: str) -> str:
         if isinstance(error, HeadwayError):
             raise
         raise HeadwayError(
-            f"'{neutral(place)}' could not be made: {error.strerror}; name a file with --output."
+            f"'{neutral(place)}' could not be created: {error.strerror}; name a file with --output."
         ) from error
     named = re.sub(r"[^\w.-]+", "-", session.name)[:60].strip(".-") or "session"
     name = f"{named}-{local_stamp(at)}"
@@ -127,4 +129,4 @@ def _write(path: str, text: str, *, named: bool) -> None:
     except OSError as error:
         raise HeadwayError(f"'{neutral(path)}' could not be written: {error.strerror}; name another file.") from error
     except ValueError as error:  # a NUL in the name
-        raise HeadwayError(f"'{neutral(path)}' is no name for a file; name another file.") from error
+        raise HeadwayError(f"'{neutral(path)}' is not a valid file name; choose another name.") from error

@@ -22,7 +22,7 @@ require_evidence_option = click.option(
     type=click.Choice(LEVELS),
     default=None,
     metavar="[=verified]",
-    help="Ask the model once to show what it calls done: by a command that could have failed, or by its check.",
+    help='Ask once for evidence before accepting "done": a command that could have failed, or the todo\'s check.',
 )
 
 

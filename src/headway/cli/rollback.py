@@ -22,9 +22,9 @@ _id_argument = click.argument("todo_id", metavar="ID", shell_complete=complete_i
 @click.option("--with-later", is_flag=True, help="Also roll back later items that are in the way, latest first.")
 @common
 def rollback(chosen: Chosen, todo_id: str, with_later: bool) -> None:
-    """Reverse what an item changed when it was executed, and set it to pending.
+    """Undo what the execution of an item changed, and set the item to pending.
 
-    Later work in the same files stays. If it is in the same lines, nothing changes, and you are told which items are in
+    Later work in the same files stays. If it touches the same lines, nothing changes, and the answer names the items in
     the way.
     """
     from headway.execute import roll_back
@@ -41,24 +41,24 @@ def rollback(chosen: Chosen, todo_id: str, with_later: bool) -> None:
         print_json({"id": todo_id, **record, **more})
         return
     click.echo(
-        f"✅ Rolled back {shown(todo_id, 40)} → pending{'' if done.files else ' (nothing of it is in your files)'}"
+        f"✅ Rolled back {shown(todo_id, 40)} → pending{'' if done.files else ' (your files have none of its changes)'}"
     )
     for line in file_lines(done.files, done.removed):
         click.echo(f"   {line}")
     if done.recovery:
         click.echo(visible(done.recovery))
     if done.with_later:
-        click.echo(f"Rolled back with it, and pending again: {_ids(done.with_later)}")
+        click.echo(f"Also rolled back and pending again: {_ids(done.with_later)}")
     if done.left:
-        click.echo(f"Changed while it ran, not by its file tools, and left as they are: {_paths(done.left)}")
+        click.echo(f"Changed during the attempt, but not by its file tools, and left unchanged: {_paths(done.left)}")
     if done.dependents:
-        click.echo(f"Completed on top of it, and left as they are: {_ids(done.dependents)}")
+        click.echo(f"Items completed on top of it stay completed: {_ids(done.dependents)}")
 
 
 def _advice(chosen: Chosen, todo_id: str, items: Sequence[str]) -> str:
     if not items:
         return "Undo those changes first, or edit the files yourself."
-    return f"To roll back those too, run {named(chosen, f'todos rollback {shown(todo_id, 40)} --with-later')}"
+    return f"To roll these back as well, run {named(chosen, f'todos rollback {shown(todo_id, 40)} --with-later')}"
 
 
 def _ids(ids: Sequence[str]) -> str:
@@ -79,7 +79,7 @@ def _paths(paths: Sequence[str]) -> str:
 def diff_item(chosen: Chosen, todo_id: str) -> None:
     """Show what an item changed in the project's files when it was executed.
 
-    Of an item that failed or was interrupted: what its last attempt left in its own folder.
+    For an item that failed or was interrupted, show what its last attempt left in its own folder.
     """
     from headway.cli.diff import print_diff
     from headway.execute import diff_todo

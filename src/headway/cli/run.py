@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from headway.tools.approvals import Ask
 
 NO_MODEL = (
-    "No model is set: name one with --model provider:name, or once for all with 'headway config set model "
-    "provider:name --user'. Without one, 'headway demo' shows what there is to see."
+    "No model is set: choose one with --model provider:name, or permanently with 'headway config set model "
+    "provider:name --user'. To try Headway without a model, run 'headway demo'."
 )
 
 
@@ -45,23 +45,26 @@ class RunCommand(TakesNew, EvidenceCommand):
 
 @click.command("run", cls=RunCommand)
 @click.argument("task", nargs=-1)
-@click.option("--continue", "go_on", is_flag=True, help="Resume the last conversation; a task is then optional.")
+@click.option("--continue", "go_on", is_flag=True, help="Resume the last conversation; the task is then optional.")
 @new_option
 @click.option(
-    "--session", metavar="NAME", shell_complete=complete_sessions, help="Use this session, new or not, this time only."
+    "--session",
+    metavar="NAME",
+    shell_complete=complete_sessions,
+    help="Use this session (new or existing) for this command only.",
 )
-@click.option("--plan", is_flag=True, help="Turn plan mode on: look around and plan, change nothing.")
+@click.option("--plan", is_flag=True, help="Turn plan mode on: explore and plan, change nothing.")
 @click.option(
     "--mode",
     type=click.Choice(["default", "auto_edit", "yolo"]),
     help="default asks before writes and commands, auto_edit only before commands, yolo never.",
 )
-@click.option("--max-rounds", type=click.IntRange(min=1), help="Rounds that it may take (default: 50).")
-@click.option("--max-tokens", type=click.IntRange(min=1), help="Tokens that it may use.")
-@click.option("--max-cost", type=click.FloatRange(min=0, min_open=True), help="US dollars that it may cost.")
+@click.option("--max-rounds", type=click.IntRange(min=1), help="Maximum number of rounds (default: 50).")
+@click.option("--max-tokens", type=click.IntRange(min=1), help="Maximum number of tokens.")
+@click.option("--max-cost", type=click.FloatRange(min=0, min_open=True), help="Maximum cost in US dollars.")
 @loop_options
 @require_evidence_option
-@click.option("--memory", is_flag=True, help="Keep nothing: the session ends with the command.")
+@click.option("--memory", is_flag=True, help="Keep nothing: the session is discarded when the command ends.")
 @of_project
 def run(
     chosen: Chosen,
@@ -79,21 +82,21 @@ def run(
 ) -> None:
     """Have the agent work on TASK in this project.
 
-    It begins a new conversation in the current session, with the todo list that is there: headway watch shows it live
-    from another terminal, headway todos changes it meanwhile. Ctrl+C stops it and keeps everything. With --json: one
-    event per line.
+    This starts a new conversation in the current session, with the existing todo list: headway watch shows it live
+    from another terminal, and headway todos changes it while the agent works. Ctrl+C stops it and keeps everything.
+    With --json: one event per line.
 
     \b
     headway run "Work through the todo list" --mode auto_edit
     headway run --continue "Now update the changelog"    in the same conversation
-    headway run --continue                               go on where it was cut off
+    headway run --continue                               resume an interrupted run
     headway run --new "Something else"                   in a new session, with a list of its own
 
-    The exit code is 0 when it is done, 1 when it failed or ran into a limit, 130 when it was stopped.
+    The exit code is 0 if the task is done, 1 if it failed or reached a limit, 130 if it was stopped.
     """
     text = " ".join(task).strip() or None
     if text is None and not go_on:
-        raise click.UsageError('Say what is to be done, as in: headway run "Fix the failing test"')
+        raise click.UsageError('Say what to do, for example: headway run "Fix the failing test"')
     check_flags(chosen, go_on=go_on, new=new, memory=memory)
     try:
         code = _begun(
@@ -139,7 +142,7 @@ def _begun(
     if new is not None and (left := left_behind(store, chosen_session(store, os.environ))):
         click.echo(f"Note: {left}", err=True)
     if not plan and session.plan_mode:
-        click.echo("Note: Plan mode is on, so nothing will be changed; 'headway plan off' ends it.", err=True)
+        click.echo("Note: Plan mode is on, so nothing will be changed; 'headway plan off' turns it off.", err=True)
     config = config_of(loaded.settings, require_evidence=require_evidence)
     current = new is not None
     work = _Run(chosen, session, loaded.settings, task, config, go_on=go_on, current=current, plan=plan, memory=memory)
@@ -219,7 +222,7 @@ class _Run:
                 new_conversation=not self._go_on,
             )
         except RunGoesOn as error:
-            raise RunRefused(f"{error.what}: wait for it, stop it, or begin another session with --new.") from error
+            raise RunRefused(f"{error.what}: wait for it, stop it, or start another session with --new.") from error
 
     def _summarise(self, result: RunResult, seconds: float) -> None:
         from headway.views.run_summary import summary_lines
@@ -237,17 +240,17 @@ class _Run:
             cost=result.cost,
         )
         if self._denied:
-            lines.append(f"Not allowed: {self._denied} call{'' if self._denied == 1 else 's'}{self._why_denied()}")
+            lines.append(f"Denied: {self._denied} call{'' if self._denied == 1 else 's'}{self._why_denied()}")
         click.echo("\n" + "\n".join([*lines, *self._plan_lines()]))
         if not result.ok and not self._memory:
             named = "" if self._chosen.session is None else f" --session {shlex.quote(shown(self._session.name))}"
-            click.echo(f"Go on with: headway run --continue{named}")
+            click.echo(f"Resume with: headway run --continue{named}")
 
     def _why_denied(self) -> str:
         if self._session.plan_mode:
             return " (plan mode is on)"
         return (
-            "" if self._front.asks else " (there is no terminal to ask at: see --mode, and `allow` in headway config)"
+            "" if self._front.asks else (" (there is no terminal to ask in; see --mode, and `allow` in headway config)")
         )
 
     def _plan_lines(self) -> list[str]:
@@ -260,8 +263,8 @@ class _Run:
         lines = ["", *plan_lines(state.plan), ""]
         if self._memory:
             return lines[:-1]
-        lines.append("Make it the todo list with: headway plan to-todos")
-        return [*lines, "End plan mode with: headway plan off"] if state.plan_mode else lines
+        lines.append("Turn it into todos with: headway plan to-todos")
+        return [*lines, "Leave plan mode with: headway plan off"] if state.plan_mode else lines
 
 
 def _view(box: LiveBox) -> RunView:

@@ -25,7 +25,7 @@ from headway.core.run_events import (
     ToolStarted,
 )
 from headway.core.text import neutral_lines, shown
-from headway.views.calls import outcome
+from headway.views.calls import outcome, retry_line
 from headway.views.executing import BEGINS, DETAIL, with_its_end
 from headway.views.messages import answer_text
 from headway.views.terminal import cells, fitted, in_ascii, visible
@@ -121,10 +121,8 @@ class RunView:
     def _failed(self, data: RunError) -> None:
         self._end_line()
         self._said = ""
-        wait = data.retry_in
-        again = f" Trying again in {wait:.0f} s." if wait else ""
-        if wait is not None:  # the last one stands in the summary
-            self._say("!", shown(data.message, 500), again.strip())
+        if data.retry_in is not None:  # the last one stands in the summary
+            self._say("!", retry_line(data))
 
     def _stream(self, data: TextDelta) -> None:
         if data.kind == "output":
@@ -150,7 +148,7 @@ class RunView:
         text = answer_text(data.message)
         self._end_line()
         if text and len(said) < len(text) and not text.startswith("(no answer)"):
-            self._box.say("(Some of it came too fast to be shown. In full:)" if said else "")
+            self._box.say("(Some of the answer came too fast to show. In full:)" if said else "")
             for line in text.splitlines():
                 self._box.say(neutral_lines(line))
 

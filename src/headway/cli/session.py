@@ -11,7 +11,7 @@ from headway.cli.sessions import NEW, begin, go_to, print_sessions
 
 def complete_names(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     names = [CompletionItem(name) for name in complete_sessions(ctx, param, incomplete)]
-    return [*names, CompletionItem(NEW, help="Begin a new session.")] if NEW.startswith(incomplete) else names
+    return [*names, CompletionItem(NEW, help="Start a new session.")] if NEW.startswith(incomplete) else names
 
 
 @click.command()
@@ -19,18 +19,18 @@ def complete_names(ctx: click.Context, param: click.Parameter, incomplete: str) 
 @click.argument("new_name", required=False)
 @of_project
 def session(chosen: Chosen, name: str | None, new_name: str | None) -> None:
-    """Show the sessions, or go to the one called NAME.
+    """List the sessions, or switch to the one named NAME.
 
     \b
-    headway session              the sessions; * marks the current one
-    headway session NAME         go there, as headway sessions resume NAME
-    headway session new [NAME]   begin a new one
+    headway session              list the sessions; * marks the current one
+    headway session NAME         switch to it, like headway sessions resume NAME
+    headway session new [NAME]   start a new one
     """
     if name is None:
         print_sessions(chosen)
     elif name == NEW:
         begin(chosen, new_name)
     elif new_name is not None:
-        raise click.UsageError("A session has one NAME; put quotes around it if it has spaces.")
+        raise click.UsageError("A session has one NAME; quote a name that contains spaces.")
     else:
         go_to(chosen, name)

@@ -26,7 +26,7 @@ _MOST_NAMED = 5
 new_option = click.option(
     "--new",
     metavar="[=NAME]",
-    help="Begin a new session, which becomes the current one (a name only with =).",
+    help="Start a new session and make it the current one (give a name with =).",
 )
 
 
@@ -46,12 +46,12 @@ def with_unnamed_new(args: list[str]) -> list[str]:
 def check_flags(chosen: Chosen, *, go_on: bool, new: str | None, memory: bool) -> None:
     """Raise a usage error for flags that contradict each other."""
     if memory and go_on:
-        raise click.UsageError("--memory keeps nothing that could be continued; leave one of the two out.")
+        raise click.UsageError("--memory keeps nothing to continue; omit one of the two.")
     if new is None:
         return
     others = {"--continue": go_on, "--session": chosen.session is not None, "--memory": memory}
     if other := next((flag for flag, is_given in others.items() if is_given), None):
-        raise click.UsageError(f"--new and {other} contradict each other; leave one of the two out.")
+        raise click.UsageError(f"--new and {other} cannot be combined; omit one of the two.")
 
 
 def choose_session(chosen: Chosen, store: Store, *, go_on: bool, new: str | None) -> str:
@@ -61,7 +61,7 @@ def choose_session(chosen: Chosen, store: Store, *, go_on: bool, new: str | None
     name = session_name(chosen_session(store, os.environ, chosen.session))
     if go_on and not store.version(name):
         raise HeadwayError(
-            f"There is nothing to continue in the session '{shown(name)}': leave --continue out to begin one."
+            f"The session '{shown(name)}' has no conversation to continue; omit --continue to start one."
         )
     return name
 
@@ -75,7 +75,7 @@ def unused_name(store: Store, name: str | None) -> str:
 
         return f"session-{local_stamp(now())}-{token_hex(2)}"
     if store.version(name := session_name(name)):
-        raise HeadwayError(f"There is a session '{shown(name)}' already; go there with: {_way_to(name)}")
+        raise HeadwayError(f"A session named '{shown(name)}' already exists; switch to it with: {_way_to(name)}")
     return name
 
 
@@ -84,7 +84,7 @@ def left_behind(store: Store, name: str) -> str | None:
     number = _number_of_open(store, name)
     if not number:
         return None
-    return f"{_todos_are(number)} still open in the session '{shown(name)}'; go back to it with: {_way_to(name)}"
+    return f"{_todos_are(number)} still open in the session '{shown(name)}'; switch back with: {_way_to(name)}"
 
 
 def open_elsewhere(store: Store, name: str) -> str | None:
@@ -95,10 +95,10 @@ def open_elsewhere(store: Store, name: str) -> str | None:
         return None
     if len(found) == 1:
         ((other, number),) = found
-        return f"{_todos_are(number)} open in the session '{shown(other)}'; go there with: {_way_to(other)}"
+        return f"{_todos_are(number)} open in the session '{shown(other)}'; switch to it with: {_way_to(other)}"
     names = ", ".join(f"'{shown(other)}' ({number})" for other, number in found[:_MOST_NAMED])
     more = f" and {len(found) - _MOST_NAMED} more" if len(found) > _MOST_NAMED else ""
-    return f"Todos are open in other sessions: {names}{more}; go to one with: headway session NAME"
+    return f"Other sessions have open todos: {names}{more}; switch to one with: headway session NAME"
 
 
 def _todos_are(number: int) -> str:

@@ -64,9 +64,9 @@ def print_sessions(chosen: Chosen) -> None:
         return
     is_known = chosen.live is not None or store.current() is not None
     if is_known and not any(record["current"] for record in found):
-        click.echo(f"* {cut(neutral(current), 40):40}  nothing in it yet")
+        click.echo(f"* {cut(neutral(current), 40):40}  empty")
     elif not found:
-        click.echo('No sessions yet; the first change makes one: headway todos add "…"')
+        click.echo('No sessions yet; the first change creates one: headway todos add "…"')
     for record in found:
         mark = "*" if record["current"] else " "
         when = local_time(str(record["updated_at"]))
@@ -112,7 +112,7 @@ def begin(chosen: Chosen, name: str | None) -> None:
     if chosen.json:
         print_json({"current": name})
         return
-    click.echo(f"✅ The current session is now {shown(name)}, which begins with the first change")
+    click.echo(f"✅ The current session is now {shown(name)}; the first change creates it")
     if left:
         click.echo(f"Note: {left}")
 
@@ -131,23 +131,23 @@ def _forget_files(chosen: Chosen, store: Store, name: str) -> None:
 
 @sessions.command()
 @click.argument("name", shell_complete=complete_sessions)
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @of_project
 def delete(chosen: Chosen, name: str, yes: bool) -> None:
-    """Delete a session with its whole history. This cannot be undone."""
+    """Delete a session and its whole history. This cannot be undone."""
     store = chosen.store()
     known_session(store, name)
     if chosen.live is not None and chosen.live.session.name == name:
-        raise HeadwayError(f"You are in '{shown(name)}'; go to another session before you delete it.")
+        raise HeadwayError(f"You are in '{shown(name)}'; switch to another session before you delete it.")
     session = Session(Log(store, name))
     if session.run is not None and session.run.goes_on:
-        raise HeadwayError(f"A run is going on in '{shown(name)}'; stop it before you delete its session.")
+        raise HeadwayError(f"A run is in progress in '{shown(name)}'; stop it before you delete the session.")
     if is_half_changed(session.state, session.agent_id):
         raise HeadwayError(f"{HALF_CHANGED} --session={shown(name)}")
     if not yes:
         if not sys.stdin.isatty():
-            raise HeadwayError(f"Deleting '{shown(name)}' cannot be undone; say that you mean it with --yes.")
-        if not click.confirm(f"Delete '{shown(name)}' with its whole history?"):
+            raise HeadwayError(f"Deleting '{shown(name)}' cannot be undone; confirm with --yes.")
+        if not click.confirm(f"Delete '{shown(name)}' and its whole history?"):
             click.echo("Nothing was deleted.")
             return
     _forget_files(chosen, store, name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -14,6 +15,7 @@ from headway.cli.transfer import export_todos, import_todos
 from headway.cli.verify import actor_of_check, remember_typed_check
 from headway.cli.verify import verify as verify_todos
 from headway.core.codec import event_dict
+from headway.core.errors import HeadwayError, InvalidTodos
 from headway.core.model import Priority, Status
 from headway.core.session import Session
 from headway.core.text import shown
@@ -21,12 +23,14 @@ from headway.views.listing import HALF_CHANGED, counts_line, is_half_changed, li
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Generator
+
     from headway.execute.undo_files import Undone
 
 
 @click.group(cls=HelpfulGroup)
 def todos() -> None:
-    """See and change the todo list.
+    """Show or change the todo list.
 
     \b
     headway todos add "Write the parser"
@@ -44,14 +48,14 @@ todos.add_command(rollback)
 todos.add_command(verify_todos, "verify")
 
 PRIORITIES = [str(level) for level in Priority]
-_VERIFY = "Command that shows that it is done: it fails until then."
+_VERIFY = "Check: a command that fails until the todo is done."
 _id_argument = click.argument("todo_id", metavar="ID", shell_complete=complete_ids)
 
 
 @todos.command("list")
 @common
 def list_todos(chosen: Chosen) -> None:
-    """Show the list, by priority, with what each item needs."""
+    """Show the list by priority, with the dependencies of each item."""
     session = chosen.open()
     if chosen.json:
         print_json(list_record(session))
@@ -67,7 +71,7 @@ def list_todos(chosen: Chosen) -> None:
 @todos.command("next")
 @common
 def next_todos(chosen: Chosen) -> None:
-    """Show what can start now and, for what cannot, why."""
+    """Show which items can start now, and why the others cannot."""
     session = chosen.open()
     ready, waiting = session.next_todos()
     if chosen.json:
@@ -81,9 +85,17 @@ def next_todos(chosen: Chosen) -> None:
 
 @todos.command()
 @click.argument("text")
-@click.option("--after", metavar="ID", shell_complete=complete_ids, help="Put it after this item, not at the end.")
-@click.option("--priority", type=click.Choice(PRIORITIES, case_sensitive=False), help="How urgent it is.")
-@click.option("--depends-on", metavar="ID", multiple=True, shell_complete=complete_ids, help="What must be done first.")
+@click.option(
+    "--after", metavar="ID", shell_complete=complete_ids, help="Insert it after this todo instead of at the end."
+)
+@click.option("--priority", type=click.Choice(PRIORITIES, case_sensitive=False), help="Priority of the todo.")
+@click.option(
+    "--depends-on",
+    metavar="ID",
+    multiple=True,
+    shell_complete=complete_ids,
+    help="Id of a todo that must be completed first (repeatable).",
+)
 @click.option("--verify", metavar="COMMAND", help=_VERIFY)
 @common
 def add(
@@ -97,8 +109,20 @@ def add(
     """Add an item."""
     session = chosen.open(must_exist=False)
     remember_typed_check(chosen, verify)
-    todo = session.add(text, after=after, priority=priority, depends_on=list(depends_on), verify=verify)
+    with _text_required(chosen):
+        todo = session.add(text, after=after, priority=priority, depends_on=list(depends_on), verify=verify)
     print_todo(chosen, session, todo, f"✅ Added {quoted(todo)}")
+
+
+@contextmanager
+def _text_required(chosen: Chosen) -> Generator[None]:
+    """Say in a sentence that a todo needs a text; with --json, all violations are listed as usual."""
+    try:
+        yield
+    except InvalidTodos as error:
+        if chosen.json or len(error.violations) > 1 or not error.violations[0].endswith(".content: Required"):
+            raise
+        raise HeadwayError("Give the todo some text.") from None
 
 
 @todos.command()
@@ -106,16 +130,20 @@ def add(
 @click.argument("text", required=False)
 @click.option("--verify", metavar="COMMAND", help=_VERIFY)
 @click.option(
-    "--depends-on", metavar="ID", multiple=True, shell_complete=complete_ids, help="What must be done first, in all."
+    "--depends-on",
+    metavar="ID",
+    multiple=True,
+    shell_complete=complete_ids,
+    help="Ids of all todos that must be completed first.",
 )
 @click.option(
     "--priority",
     type=click.Choice([*PRIORITIES, ""], case_sensitive=False),
     metavar="|".join(PRIORITIES),
-    help="How urgent it is.",
+    help="Priority of the todo.",
 )
-@click.option("--module", help="Part of the project it belongs to.")
-@click.option("--time", metavar="TIME", help="How long it is expected to take, such as 45min.")
+@click.option("--module", help="Part of the project that it belongs to.")
+@click.option("--time", metavar="TIME", help="Estimated time, such as 45min.")
 @common
 def edit(
     chosen: Chosen,
@@ -142,11 +170,12 @@ def edit(
         fields["depends_on"] = [needed for needed in depends_on if needed]
     if not fields:
         raise click.UsageError(
-            "Name what to change: a new text, --verify, --depends-on, --priority, --module or --time."
+            "Specify what to change: a new text, --verify, --depends-on, --priority, --module or --time."
         )
     session = chosen.open()
     remember_typed_check(chosen, verify)
-    todo = session.update(todo_id, actor=actor_of_check(verify), **fields)
+    with _text_required(chosen):
+        todo = session.update(todo_id, actor=actor_of_check(verify), **fields)
     print_todo(chosen, session, todo, f"✅ Changed {quoted(todo)}")
 
 
@@ -173,7 +202,7 @@ def drop(chosen: Chosen, todo_id: str) -> None:
 @todos.command()
 @_id_argument
 @click.argument("status", type=StatusType())
-@click.option("--notes", help="Anything worth keeping about it.")
+@click.option("--notes", help="Notes to keep with the todo.")
 @common
 def update(chosen: Chosen, todo_id: str, status: Status, notes: str | None) -> None:
     """Set the status of an item: pending, in_progress, completed, cancelled or blocked."""
@@ -188,10 +217,10 @@ def update(chosen: Chosen, todo_id: str, status: Status, notes: str | None) -> N
 @click.argument("n", type=click.IntRange(min=1), default=1)
 @common
 def undo(chosen: Chosen, n: int) -> None:
-    """Undo the last N changes, whoever made them; one execution, one rewrite or one edit is one change.
+    """Undo the last N changes, whoever made them; an execution, a rewrite or an edit counts as one change.
 
-    What an execution or a rollback changed in the project's files is undone too. What others changed in them meanwhile
-    stays; where that is in the way, nothing is undone.
+    File changes of an execution or a rollback are undone too. Later changes by others stay; if they conflict, nothing
+    is undone.
     """
     from headway.execute import undo as undo_with_files
 
@@ -204,7 +233,7 @@ def undo(chosen: Chosen, n: int) -> None:
 @click.argument("n", type=click.IntRange(min=1), default=1)
 @common
 def redo(chosen: Chosen, n: int) -> None:
-    """Redo the last N changes that were undone, in the list and in the project's files."""
+    """Redo the last N undone changes, in the list and in the project's files."""
     from headway.execute import redo as redo_with_files
 
     session = chosen.open()
@@ -248,6 +277,6 @@ def history(chosen: Chosen) -> None:
 @todos.command()
 @common
 def clear(chosen: Chosen) -> None:
-    """Remove all items; undo brings them back."""
+    """Remove all items; undo restores them."""
     session = chosen.open()
     print_written(chosen, session, session.clear(), "✅ Todo list cleared")

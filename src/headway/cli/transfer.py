@@ -21,8 +21,10 @@ FORMATS = ("json", "md", "csv")
 
 @click.command("export")
 @click.argument("path", required=False, type=click.Path(allow_dash=True))
-@click.option("--format", "kind", type=click.Choice(FORMATS), help="Default: by the file's ending, else json.")
-@click.option("--force", is_flag=True, help="Replace a file that exists.")
+@click.option(
+    "--format", "kind", type=click.Choice(FORMATS), help="Format (default: by the file's extension, else json)."
+)
+@click.option("--force", is_flag=True, help="Overwrite an existing file.")
 @common
 def export_todos(chosen: Chosen, path: str | None, kind: str | None, force: bool) -> None:
     """Write the list as JSON, Markdown or CSV, to PATH or to standard output."""
@@ -59,7 +61,7 @@ def _write(path: str, text: str, force: bool) -> None:
     try:
         target = os.path.realpath(path)
     except OSError as error:
-        raise HeadwayError(f"'{neutral(path)}' cannot be found from here: {error.strerror}.") from error
+        raise HeadwayError(f"'{neutral(path)}' cannot be found from the current folder: {error.strerror}.") from error
     exists = os.path.lexists(target)
     if exists and not os.path.isfile(target):
         raise HeadwayError(f"'{neutral(path)}' is not a file; choose another name.")
@@ -89,7 +91,7 @@ def _umask() -> int:
 @click.argument("path", type=click.Path(allow_dash=True))
 @common
 def import_todos(chosen: Chosen, path: str) -> None:
-    """Replace the list by the one in PATH: JSON as exported, or a Markdown checklist (`-`: standard input)."""
+    """Replace the list with the one in PATH: exported JSON or a Markdown checklist (`-`: standard input)."""
     from headway.views.export import import_items
 
     items = import_items(_read(path), path)

@@ -41,7 +41,7 @@ def actor_of_check(check: str | None) -> str | None:
 @click.argument("todo_id", metavar="[ID]", required=False, shell_complete=complete_ids)
 @common
 def verify(chosen: Chosen, todo_id: str | None) -> None:
-    """Run the check of an item, or of all that have one, in the project. Exit code 1 if one fails.
+    """Run the check of an item, or of all items that have one, in the project. The exit code is 1 if one fails.
 
     \b
     headway todos verify t1
@@ -53,7 +53,7 @@ def verify(chosen: Chosen, todo_id: str | None) -> None:
     items = session.todo_list.items
     todos = [todo for todo in items.values() if todo.verify] if todo_id is None else [items.get(todo_id)]
     if not todos:
-        raise HeadwayError('No todo has a check; give it one with: headway todos edit ID --verify "pytest -q …"')
+        raise HeadwayError('No todo has a check; add one with: headway todos edit ID --verify "pytest -q …"')
     _ask_about_unknown(chosen, [todo for todo in todos if todo is not None])
     done = [verify_todo(session, todo.id if todo else str(todo_id), project=chosen.folder()) for todo in todos]
     if chosen.json:
@@ -77,11 +77,11 @@ def _ask_about_unknown(chosen: Chosen, todos: list[Todo]) -> None:
     lines = "\n".join(f"  {visible(neutral_lines(check))}" for check in unknown)
     if chosen.json or chosen.live is not None or not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise HeadwayError(
-            "Nobody has approved these checks in this project; look at them, then set them yourself with "
-            f"headway todos edit ID --verify COMMAND:\n{lines}"
+            "These checks have not been approved in this project; review them, then set them yourself with headway "
+            f"todos edit ID --verify COMMAND:\n{lines}"
         )
-    click.echo(f"Nobody has approved these checks in this project:\n{lines}")
-    if not click.confirm("Run them, now and later?"):
+    click.echo(f"These checks have not been approved in this project:\n{lines}")
+    if not click.confirm("Run them now and in future?"):
         raise HeadwayError("Nothing was run.")
     approve_checks(chosen.folder(), unknown)
 

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from headway.core.session import Session
 
 DESCRIPTION = (
-    "Keep the list of what you are working on; it is shown to the user. Send the complete list each time: it replaces"
-    " the one before. Use it for work of three steps or more, or when asked to. Set an item to in_progress before you"
-    " begin it (one at a time) and to completed as soon as it is really done."
+    "Keep the list of what you are working on; the user sees it. Send the complete list each time: it replaces the "
+    "previous one. Use it for work of three steps or more, or when asked to. Set an item to in_progress before you "
+    "start it (one at a time) and to completed as soon as it is fully done."
 )
 
 

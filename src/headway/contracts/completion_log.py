@@ -126,7 +126,7 @@ def _free_name(project_root: str, moment: str) -> str:
         path = "/".join([*FOLDER, f"todoList-{local_stamp(after(moment, second))}.md"])
         if not os.path.lexists(os.path.join(project_root, *path.split("/"))):
             return path
-    raise OSError("every name for the log is taken")
+    raise OSError("every file name for the log is in use")
 
 
 def _take_back(handle: int, path: str, size: int) -> None:

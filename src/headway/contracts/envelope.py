@@ -26,15 +26,14 @@ if TYPE_CHECKING:
     from headway.core.session import Session, Written
 
 DESCRIPTION = (
-    "Replace the todo list by the complete current one; the answer has the list, a recap and the counts.\n"
-    "1. When: only for work of three steps or more, or when the user asks to follow progress; not for questions.\n"
-    "2. States: pending, in_progress, completed, cancelled; at most one item in_progress at a time.\n"
-    "3. Timing: set an item to in_progress before you begin it and to completed as soon as it is done;"
-    " set what is no longer needed to cancelled.\n"
-    "4. Whole list: always send every item, never only what changed.\n"
-    "5. Wording: short items that can be acted on (at most 10 items of 60 characters), nothing vague.\n"
-    "6. Keep it true: the list may change as you learn more; each time it does, call TodoWrite again.\n"
-    "Always say in `summary` what the whole task is."
+    "Replace the todo list with the complete current one; the answer contains the list, a recap and the "
+    "counts.\n1. When: only for work of three steps or more, or when the user asks to follow progress; not for "
+    "questions.\n2. States: pending, in_progress, completed, cancelled; at most one item in_progress at a "
+    "time.\n3. Timing: set an item to in_progress before you start it and to completed as soon as it is done; set "
+    "items that are no longer needed to cancelled.\n4. Whole list: always send every item, never only what "
+    "changed.\n5. Wording: short, actionable items (at most 10 items of 60 characters), nothing vague.\n6. Keep it "
+    "accurate: the list may change as you learn more; call TodoWrite again each time it does.\nAlways describe the "
+    "whole task in `summary`."
 )
 _MARKS = {
     Status.PENDING: "[ ]",
@@ -74,7 +73,8 @@ def run(session: Session, project_root: str, params: object) -> str:
     except Exception:
         _logged("TodoWrite failed")
         text = (
-            f"{NAME} failed inside and changed nothing. Send the list once more; if it fails again, work on without it."
+            f"{NAME} hit an internal error and changed nothing. Send the list once more; if it fails again, "
+            "continue without it."
         )
         answer = _failed("INTERNAL_ERROR", "Unexpected internal error.", text)
     stats = _stats(_current(session) if todos is None else todos)

@@ -9,9 +9,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from headway.core.rules import Shape
 
-_ID = {"type": "string", "description": "Optional; ids are given by the framework and an id sent here is not used."}
-_LIST = "The whole list, which replaces the one before; an empty array clears it."
-_SUMMARY = {"type": "string", "description": "What all the todos together are for, in a sentence."}
+_ID = {"type": "string", "description": "Optional and ignored; the framework assigns the ids."}
+_LIST = "The whole list, which replaces the previous one; an empty array clears it."
+_SUMMARY = {"type": "string", "description": "The overall task that the todos serve, in one sentence."}
 
 
 def agent_parameters() -> dict[str, object]:

@@ -98,12 +98,12 @@ def _misnamed(todo_list: TodoList, named: Texts) -> Iterator[str]:
             unknown = True
             yield f"{path}: Unknown id '{shown(todo_id, 40)}'"
         elif first != place:
-            yield f"{path}: '{shown(todo_id, 40)}' is also in {first}; name it in one of them"
+            yield f"{path}: '{shown(todo_id, 40)}' is also in {first}; name it in only one of them"
     if unknown:
         ids = [shown(todo_id, 40) for todo_id in list(todo_list.items)[:_MOST_IDS]]
         more = len(todo_list.items) - len(ids)
         there = ", ".join(ids) + (f" and {more} more" if more else "")
-        yield f"todos: The ids are: {there}" if ids else "todos: The list is empty"
+        yield f"todos: The known ids are: {there}" if ids else "todos: The list is empty"
 
 
 def _texts(raw: object, path: str, faults: list[str]) -> Texts:

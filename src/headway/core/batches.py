@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from headway.core.rules import Patch
     from headway.core.runs import Run
 
-BUSY = "A run is going on in this session; wait for it or stop it before you roll back or undo what changed files."
+BUSY = "A run is in progress in this session; wait for it or stop it before you roll back or undo file changes."
 _BECOMES = {
     "completed": Status.COMPLETED,
     "blocked": Status.BLOCKED,
@@ -109,7 +109,7 @@ def _start(state: State, todo_list: TodoList, run: Run | None, change: ask.Start
     todo = _found(todo_list, started.item_id)
     assert run is not None
     if run.batch is None or todo.id in run.batch.executing:
-        raise NotRunnable(f"'{shown(todo.id, 40)}' is being executed already.")
+        raise NotRunnable(f"'{shown(todo.id, 40)}' is already being executed.")
     refuse_unready(todo, todo_list)
     patch: Patch = {"status": Status.IN_PROGRESS, "interrupted": False}
     if todo.status is Status.BLOCKED:
@@ -122,11 +122,11 @@ def refuse_unready(todo: Todo, todo_list: TodoList) -> None:
     """Raises `NotRunnable` for an item that cannot be executed now, with what to do."""
     name = shown(todo.id, 40)
     if todo.status in (Status.COMPLETED, Status.CANCELLED):
-        again = "To do it again, first set it to pending with headway todos update."
+        again = "To repeat it, first set it to pending with headway todos update."
         raise NotRunnable(f"Cannot execute {name}: it is {todo.status}. {again}")
     if todo.status is Status.IN_PROGRESS:
         who = f" by {shown(todo.owner)}" if todo.owner else ""
-        raise NotRunnable(f"Cannot execute {name}: it is in progress{who} already. Wait, or set it to pending.")
+        raise NotRunnable(f"Cannot execute {name}: it is already in progress{who}. Wait, or set it to pending.")
     check = check_dependencies(todo, todo_list.items)
     if not check.satisfied:
         lines = "\n".join(f"  - {line}" for line in check.lines)

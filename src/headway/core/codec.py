@@ -244,7 +244,7 @@ def read_event(version: int, at: str, agent: str, actor: str, name: str, data: s
         try:
             return Event(version, at, agent, actor, name, read_run_data(name, json.loads(data)))
         except TypeError as error:
-            raise NewerRecord(f"event {version} has a field that is not known") from error
+            raise NewerRecord(f"event {version} has an unknown field") from error
     raise NewerRecord(f"event {version} is a '{shown(name)}'")
 
 

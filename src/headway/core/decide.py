@@ -106,7 +106,7 @@ def _keep_checks(todo_list: TodoList, delta: ListDelta, actor: str) -> None:
     changed = [todo_list.items[todo_id] for todo_id, fields in delta.changed.items() if "verify" in fields]
     begun = [shown(todo.id, 40) for todo in changed if todo.started_at or todo.status is Status.IN_PROGRESS]
     if begun:
-        why = "Cannot be changed once work on the item has begun; leave it as it is, or ask the user"
+        why = "Cannot be changed once work on the item has started; leave it unchanged, or ask the user"
         raise InvalidTodos([f"{todo_id}.verify: {why}" for todo_id in begun])
 
 
@@ -260,7 +260,7 @@ def _as_worker(todo_list: TodoList, todo: Todo, patch: Patch, change: ask.Change
     """The patch as a worker may apply it: nothing of another's, nor a finish of what it does not hold, or no longer."""
     name, actor = shown(todo.id, 40), shown(change.actor)
     if any(patch.get(field, getattr(todo, field)) != getattr(todo, field) for field in ("owner", "lease_until")):
-        raise ClaimRefused(f"'{name}' cannot be given an owner by '{actor}'; claim it instead.")
+        raise ClaimRefused(f"'{name}' cannot get an owner from '{actor}'; claim it instead.")
     status = patch.get("status")
     if todo.owner is None:
         if change.actor in todo_list.workers and (status in FINISHED or status is Status.BLOCKED):
@@ -305,7 +305,7 @@ def _add(todo_list: TodoList, change: ask.Add) -> ListDelta:
     if wanted is not None:
         todo_id = clean(wanted) if isinstance(wanted, str) else ""
         if not todo_id or todo_id in todo_list.items:
-            problem = "Already in the list" if todo_id else "Expected a string that is not blank"
+            problem = "Already in the list" if todo_id else "Expected a non-blank string"
             raise InvalidTodos([f"todo.id: {problem}"])
     place = len(todo_list.items)
     if change.after is not None:
@@ -387,7 +387,7 @@ def _revert(state: State, change: ask.Revert) -> list[Event]:
         if change.cause == "redo":
             next_step, last = last, next_step
         if step.version != next_step:
-            raise StoreConflict("The list changed meanwhile; try again.")
+            raise StoreConflict("The list changed in the meantime; try again.")
         of = step.origin.version
         if files is None:
             add(ev.TODO_LIST_UPDATED, deltas.linked(step.delta, last, step.previous, of=of))

@@ -108,7 +108,7 @@ class RunGoesOn(RunRefused):
         self.since = since
         self.holder = holder
         when = local_time(since) if since else "just now"
-        self.what = f"Another run has the session '{shown(session)}', since {when} ({shown(holder, 120)})"
+        self.what = f"Another run has been using the session '{shown(session)}' since {when} ({shown(holder, 120)})"
         """The sentence without its advice: each surface offers another session in its own way."""
         super().__init__(f"{self.what}: wait for it, stop it, or use another session.")
 
@@ -138,8 +138,9 @@ class EvidenceMissing(HeadwayError):
 
         self.item_ids = list(item_ids)
         super().__init__(
-            f"Nothing shows yet that this is done: {some(self.item_ids)}. Run a command that checks it, such as its "
-            "tests, after the last edit; then write the list again. If nothing can check it, write it again as it is."
+            f"Nothing shows yet that this is done: {some(self.item_ids)}. After the last edit, run a command that "
+            "checks it, such as its tests; then write the list again. If nothing can check it, write the same list "
+            "again."
         )
 
 
@@ -148,7 +149,9 @@ class ChecksNeeded(HeadwayError):
         from headway.core.text import some
 
         self.todo_ids = list(todo_ids)
-        super().__init__(f"The check runs first: {some(self.todo_ids)}. Make the same change again when it has run.")
+        super().__init__(
+            f"The check must run first: {some(self.todo_ids)}. Make the same change again when it has run."
+        )
 
 
 class ModelError(HeadwayError):

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 REQUESTS = ("stop", "pause", "resume")
 REPLIES = ("once", "always", "no")
 _NO_ITEMS: frozenset[str] = frozenset()
-CUT_OFF = "The run was cut off: its process is gone."
-PLAN_MODE_PAUSES = "The execution is paused by plan mode; switch plan mode off to resume it."
+CUT_OFF = "The run was cut off: its process no longer exists."
+PLAN_MODE_PAUSES = "The execution is paused by plan mode; turn plan mode off to resume it."
 
 
 @dataclass(frozen=True)
@@ -125,14 +125,14 @@ def _of_batch(state: State, change: ask.OfRun) -> list[Event]:
 def _own(state: State, agent: str, run_id: str) -> Run:
     run = run_of(state, agent)
     if run is None or run.id != run_id:
-        raise RunRefused("This run is over: another process ended it or took the session; start it again.")
+        raise RunRefused("This run has ended: another process ended it or took over the session; start it again.")
     return run
 
 
 def _current(state: State, agent: str) -> Run:
     run = run_of(state, agent)
     if run is None:
-        raise NoRun("No run is going on in this session; start one with headway run.")
+        raise NoRun("No run is in progress in this session; start one with headway run.")
     return run
 
 
@@ -147,7 +147,7 @@ def _start(state: State, change: ask.StartRun) -> list[Event]:
     run = run_of(state, change.agent)
     if run is not None:
         raise RunRefused(
-            f"A run is already going on in this session ({shown(run.holder, 100)}, since {run.started_at}); "
+            f"A run is already in progress in this session ({shown(run.holder, 100)}, since {run.started_at}); "
             "wait for it, stop it, or use another session."
         )
     return _events(state, change, (change.start, *change.first))
@@ -155,7 +155,9 @@ def _start(state: State, change: ask.StartRun) -> list[Event]:
 
 def _request(state: State, change: ask.AskRun) -> list[Event]:
     if change.request not in REQUESTS:
-        raise HeadwayError(f"A run cannot be asked to '{shown(change.request)}'; choose from: {', '.join(REQUESTS)}.")
+        raise HeadwayError(
+            f"A run does not understand the request '{shown(change.request)}'; choose from: {', '.join(REQUESTS)}."
+        )
     run = _current(state, change.agent)
     if change.request == "resume" and state.plan_mode and run.batch is not None:
         raise HeadwayError(PLAN_MODE_PAUSES)
@@ -165,10 +167,10 @@ def _request(state: State, change: ask.AskRun) -> list[Event]:
 
 def _answer(state: State, change: ask.AnswerQuestion) -> list[Event]:
     if change.reply not in REPLIES:
-        raise HeadwayError(f"'{shown(change.reply)}' is no answer; choose from: {', '.join(REPLIES)}.")
+        raise HeadwayError(f"'{shown(change.reply)}' is not a valid answer; choose from: {', '.join(REPLIES)}.")
     run = _current(state, change.agent)
     if change.question_id not in run.questions:
-        raise HeadwayError(f"No question '{shown(change.question_id)}' is open in this run.")
+        raise HeadwayError(f"There is no open question '{shown(change.question_id)}' in this run.")
     if run.questions[change.question_id][1] is not None:  # the first answer counts
         return []
     return _events(state, change, (facts.ApprovalAnswered(change.question_id, change.reply, change.reason),))

@@ -302,7 +302,7 @@ class Session(Stream, RunControl):
         from headway.core.undo import Reverted, find_steps
 
         if type(n) is not int or n < 1:
-            raise HeadwayError(f"Give a number of changes to {cause} that is 1 or more, not {shown(n)}.")
+            raise HeadwayError(f"The number of changes to {cause} must be 1 or more, not {shown(n)}.")
         who = _name(actor, "actor")
         steps: list[Step] = []
 
@@ -323,11 +323,11 @@ def _name(text: object, what: str) -> str:
     """A name from outside: one clean, non-blank line of at most 200 characters."""
     name = " ".join(clean(text).split()) if isinstance(text, str) else ""
     if not name or len(name) > 200:
-        raise HeadwayError(f"The {what} needs a name of 1 to 200 characters.")
+        raise HeadwayError(f"The name of the {what} must have 1 to 200 characters.")
     return name
 
 
 def _lease(seconds: object) -> float:
     if not isinstance(seconds, int | float) or not 0 < seconds <= _LONGEST_LEASE:
-        raise HeadwayError(f"A lease lasts more than 0 and at most {_LONGEST_LEASE} seconds, not {shown(seconds)}.")
+        raise HeadwayError(f"A lease must be more than 0 and at most {_LONGEST_LEASE} seconds, not {shown(seconds)}.")
     return float(seconds)

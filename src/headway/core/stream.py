@@ -56,7 +56,7 @@ class Stream:
 
             near = get_close_matches(name, NAMES, n=1)
             hint = f"did you mean '{near[0]}'?" if near else f"the names are: {', '.join(sorted(NAMES))}."
-            raise HeadwayError(f"No event is called '{shown(name)}'; {hint}")
+            raise HeadwayError(f"There is no event named '{shown(name)}'; {hint}")
         if name == TODOS_UPDATE and self._agent != MAIN_AGENT:
             return lambda: None
         return self._listen(name, listener)

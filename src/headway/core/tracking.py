@@ -207,7 +207,7 @@ def outcome(todo: Todo, track: Track, call: ToolFinished, policy: Policy, *, mat
             return {**freed, **completed(todo)}
         return {**freed, "status": Status.IN_PROGRESS} if todo.status is Status.BLOCKED else {}
     if track.failures >= policy.block_after and todo.status is Status.IN_PROGRESS:
-        why = f"{track.failures} calls in a row failed, the last one of {call.tool}."
+        why = f"{track.failures} calls in a row failed; the last one was {call.tool}."
         return {"status": Status.BLOCKED} if todo.notes else {"status": Status.BLOCKED, "notes": why}
     return {}
 

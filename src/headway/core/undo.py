@@ -125,9 +125,11 @@ class _Finder:
         verb, participle = ("undo", "undone") if self._cause == "undo" else ("redo", "redone")
         if steps:
             some = "1 change" if len(steps) == 1 else f"{len(steps)} changes"
-            raise NothingToUndo(f"Only {some} can be {participle}{' while the execution goes on' if began else ''}.")
+            raise NothingToUndo(
+                f"Only {some} can be {participle}{' while the execution is in progress' if began else ''}."
+            )
         if began:
-            raise NothingToUndo("An execution is going on; stop it to undo what was changed before it.")
+            raise NothingToUndo("An execution is in progress; stop it to undo earlier changes.")
         raise NothingToUndo(f"There is nothing to {verb} in this list.")
 
     def _execution_began(self) -> int:

@@ -129,7 +129,7 @@ async def _executed(session: Session, model: str | Model, options: Options, how:
     base_url, on_event = how.get("base_url"), how.get("on_event")
     resolve_model(model, base_url=base_url)  # what is wrong with it is said before anything begins
     if session.plan_mode:
-        raise HeadwayError("Plan mode is on, in which nothing is changed: end it with headway plan off first.")
+        raise HeadwayError("Plan mode is on, which changes nothing; first turn it off with headway plan off.")
     recovered = await undisturbed(asyncio.to_thread(recover_before_execution, session, folder))
     task = _task(session, options)
     if task is None:
@@ -238,7 +238,7 @@ def _for_folders(tools: Tools | Iterable[Tool[Any] | Function] | None, config: L
     given = [*tools]
     if isolated and any(getattr(tool, "folder", None) is not None for tool in given):
         raise HeadwayError(
-            "Each attempt works in a folder of its own: give `tools` as a function that makes them for a folder, such "
+            "Each attempt works in its own folder; pass `tools` as a function that creates them for a folder, such "
             "as builtin_tools, or set in_place=True."
         )
     return lambda folder: given

@@ -45,7 +45,7 @@ MAX_WORDS = 2_000
 _MOST_FILES = 5
 _QUIET = 2.0
 """Seconds that tools get to end what cannot be stopped."""
-STOPPED = Outcome(Status.PENDING, "Its run was stopped.")
+STOPPED = Outcome(Status.PENDING, "The run was stopped.")
 
 
 @dataclass(slots=True)
@@ -183,9 +183,9 @@ class Attempts:
         results = [self._result_of(items[node]) for node in todo.depends_on if node in items]
         before = self._failed.get(todo.id) or self._failed_before(todo)
         if todo.id in self._dirty:
-            before = f"{before or 'It was cut off.'} What it had changed may still be in the files."
+            before = f"{before or 'It was interrupted.'} Its changes may still be in the files."
         elif before and self._workspaces.isolated:
-            before = f"{before} The files are as they were before that attempt."
+            before = f"{before} The files are unchanged by that attempt."
         plan = state.plan if todo.created_from == "plan" else None
         return item_prompt(todo, plan, results, before=before, project_check=self._checks.project_check)
 
@@ -266,7 +266,7 @@ class Attempts:
             )
         except (HeadwayError, OSError) as error:
             if outcome.status is not Status.PENDING:
-                why = f"Its files could not be saved: {error}"
+                why = f"The files of the attempt could not be saved: {error}"
                 outcome = replace(outcome, status=Status.BLOCKED, reason=why)
             return outcome, merged
 
@@ -292,7 +292,7 @@ class Attempts:
             if changes.before is not None and changes.after is not None and changes.before != changes.after:
                 if not await self._workspaces.reverse_merge(changes.before, changes.after):
                     self._dirty.add(one.todo.id)
-                    reason = f"{reason}\nNot all of its changes could be reversed, since others changed the same lines."
+                    reason = f"{reason}\nNot all of its changes could be undone, because others changed the same lines."
                 self._recorder.record(ItemMerging(one.todo.id, changes.before, changes.before))
                 self._workspaces.forget_merge(changes)
         except (HeadwayError, OSError) as error:
@@ -335,7 +335,7 @@ class Attempts:
         if changes.conflicts:
             files = ", ".join(shown(file, 100) for file in changes.conflicts[:_MOST_FILES])
             more = len(changes.conflicts) - _MOST_FILES
-            reason = f"Conflict with changes made meanwhile in {files}{f' and {more} more' if more > 0 else ''}."
+            reason = f"Conflict with changes made in the meantime in {files}{f' and {more} more' if more > 0 else ''}."
             if not one.alone:
                 self._numbers[todo_id] -= 1
                 return "conflict", reason, True

@@ -166,9 +166,9 @@ class Batch:
             todo_id = next(iter(self._failed))
             error = f"{shown(todo_id, 40)} failed: {self._failed[todo_id]}"
         elif ending is Ending.WAITING:
-            error = f"Items are left that cannot run: {self._waiting()}."
+            error = f"Some items cannot run: {self._waiting()}."
         elif ending is Ending.FAILED:
-            error = "What this execution may use is used up: raise max_tokens or max_cost, and run it again."
+            error = "This execution has reached its limit; raise max_tokens or max_cost, and run it again."
         return BatchResult(
             ending or Ending.FAILED,
             tuple(self._completed),

@@ -336,7 +336,7 @@ def _wait_for(handle: int, folder: str) -> None:
         except BlockingIOError:
             if time.monotonic() > deadline:
                 raise NoCheckpoints(
-                    f"Another process keeps '{shown(folder, 300)}' locked; end it, or try again later."
+                    f"Another process has locked '{shown(folder, 300)}'; stop it, or try again later."
                 ) from None
             time.sleep(0.002)
 

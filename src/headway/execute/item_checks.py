@@ -216,7 +216,7 @@ class ItemCheck:
     async def _run_in(self, folder: str, variables: Mapping[str, str]) -> Verdict:
         changed = await self._changed_by_attempt()
         if CHANGED_FILES in self.check and not changed:
-            return replace(NO_CHECK, note="the check is about changed files, and none was changed")
+            return replace(NO_CHECK, note="the check needs changed files, and no file was changed")
         weaker = partial(changed_check_files, self.before, self.local_check, self.workspace.folder, self.variables)
         weakened = await asyncio.to_thread(weaker)
         existing = [file for file in changed if os.path.lexists(os.path.join(folder, file))]

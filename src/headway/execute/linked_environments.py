@@ -83,7 +83,7 @@ def must_run_in_project(check: str, found: LinkedEnvironments, project: str) -> 
     if found.unmapped is not None:
         return f"{found.unmapped} points into the project"
     if found.points_back and (_IGNORES_PATHS.search(check) or not _HIDES_ENVIRONMENT.isdisjoint(check.split())):
-        return "it looks for modules in paths of its own"
+        return "it searches for modules in its own paths"
     return None
 
 

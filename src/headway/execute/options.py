@@ -33,7 +33,7 @@ class Options:
                 raise HeadwayError(f"`{name}` must be a whole number from {least} to {most}, not {shown(value)}.")
         required(self.require_evidence)
         if self.in_place and self.parallel > 1:
-            raise HeadwayError("Items that work in the project's own files run one at a time: leave out `parallel`.")
+            raise HeadwayError("Items that work in the project's own files run one at a time; omit `parallel`.")
 
 
 def required(evidence: bool | str) -> EvidenceLevel | None:

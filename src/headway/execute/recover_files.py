@@ -55,7 +55,7 @@ def open_shadow(session: Session, project: str | os.PathLike[str] | None) -> Sha
     try:
         return Shadow(os.path.abspath(project or project_of(session) or "."))
     except NoCheckpoints as error:
-        raise NotRunnable(f"Rollback is not available: {error}") from None
+        raise NotRunnable(f"Rollback is unavailable: {error}") from None
 
 
 def record_change(session: Session, change: ItemMerging | ItemFinished) -> None:
@@ -137,8 +137,8 @@ def describe_recovery(recovered: Mapping[str, Settled]) -> str:
     """Say which files changed because changes that were cut off were settled; empty if none did."""
     files = sorted({path for settled in recovered.values() for path in settled.files})
     left = sorted({path for settled in recovered.values() for path in settled.left})
-    told = [f"Changes that were cut off in the middle were settled first, in {some(files)}."] if files else []
-    told += [f"Others changed {some(left)} since, which stayed as it is."] if left else []
+    told = [f"Interrupted changes were repaired first, in {some(files)}."] if files else []
+    told += [f"Others have changed {some(left)} since, so this was left unchanged."] if left else []
     return " ".join(told)
 
 

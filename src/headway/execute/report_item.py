@@ -10,12 +10,13 @@ from headway.tools.base import Context, Tool, ToolFault, ToolInput, ToolResult, 
 from headway.tools.effects import Effect
 
 NOTHING_SHOWS = (
-    "Nothing shows yet that the item is done: no command that could have failed has succeeded since the last edit. Run "
-    "one that checks it, such as its tests. If nothing can check it, report it as completed again."
+    "Nothing shows yet that the item is done: since the last edit, no command that could have failed has "
+    "succeeded. Run one that checks the item, such as its tests. If nothing can check it, report it as completed "
+    "again."
 )
 NOT_REPORTED = (
-    "You ended without saying how the item ended. Call report_item now: completed if it is fully done; blocked, with "
-    "the reason, if it is not. If something is left to do, do it first."
+    "You stopped without reporting how the item ended. Call report_item now: completed if it is fully done; "
+    "blocked, with the reason, if it is not. If work remains, do it first."
 )
 
 
@@ -55,5 +56,5 @@ class ReportItem(Tool[ReportItemInput]):
             raise ToolFault(NOTHING_SHOWS)
         self.status, self.reason = Status(call.status), reason
         return ToolResult(
-            f"Noted: {call.status}{f' ({shown(reason, 200)})' if reason else ''}. End with a short answer."
+            f"Recorded: {call.status}{f' ({shown(reason, 200)})' if reason else ''}. Finish with a short answer."
         )

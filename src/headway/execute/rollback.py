@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from headway.execute.shadow import Shadow
 
 THINNED = (
-    "{}: its checkpoint was thinned out. To keep more from now on, raise the settings keep_executions or keep_days."
+    "{}: its checkpoint has been removed. To keep more in future, raise the settings keep_executions or keep_days."
 )
 _TRIES = 5
 """How often a reversal is made anew because someone changes the files meanwhile."""
@@ -104,7 +104,7 @@ def diff_todo(session: Session, todo_id: str, *, project: str | os.PathLike[str]
         return ""
     shadow = open_shadow(session, project)
     if shadow.repository.missing(name for pair in pairs for name in pair):
-        raise NotRunnable(THINNED.format(f"What '{shown(todo_id, 40)}' changed cannot be shown"))
+        raise NotRunnable(THINNED.format(f"The changes of '{shown(todo_id, 40)}' cannot be shown"))
     return "".join(shadow.diff(before, after) for before, after in pairs)
 
 
@@ -199,7 +199,7 @@ def _find_reversal(
 def _conflict(todo_id: str, files: Sequence[str], items: list[str]) -> FilesChanged:
     by = f"by {some(items)}" if items else "by someone else"
     return FilesChanged(
-        f"'{shown(todo_id, 40)}' was not rolled back: the same places of {some(files)} were changed later, {by}.",
+        f"'{shown(todo_id, 40)}' was not rolled back: conflicting changes were made to {some(files)} later, {by}.",
         files,
         items,
     )
@@ -211,8 +211,8 @@ def _refuse_unknown(session: Session, todo_id: str, own: Sequence[FileChange]) -
     last = run.executed.get(todo_id) if run is not None else None
     if last is None or not last.newest:
         raise NotRunnable(
-            f"There is nothing of '{shown(todo_id, 40)}' to roll back: it was not executed in this session, was cut "
-            "off, or was rolled back already."
+            f"'{shown(todo_id, 40)}' has nothing to roll back: it was not executed in this session, was "
+            "interrupted, or has already been rolled back."
         )
     data = session.store.event(session.name, last.newest).data
     if isinstance(data, ItemFinished) and data.before is None and data.tool_calls and not own:
@@ -222,8 +222,8 @@ def _refuse_unknown(session: Session, todo_id: str, own: Sequence[FileChange]) -
         )
     if isinstance(data, ItemStarted) and data.in_place and not own:
         raise NotRunnable(
-            f"'{shown(todo_id, 40)}' cannot be rolled back: it was cut off while it worked in the project's own files, "
-            "and what it changed there is not known."
+            f"'{shown(todo_id, 40)}' cannot be rolled back: it was interrupted while it worked in the project's "
+            "own files, so its changes there are not known."
         )
 
 
@@ -240,16 +240,16 @@ def _read_kept(session: Session, todo_id: str, project: str | os.PathLike[str] |
         folder = os.path.join(project or project_of(session) or ".", last.worktree)
         if os.path.isdir(folder):
             is_under_way = session.todo_list.items[todo_id].status is Status.IN_PROGRESS
-            state = "is being worked on" if is_under_way else "was cut off; its files are"
+            state = "is in progress" if is_under_way else "was interrupted; its files are"
             raise NotRunnable(f"{name} {state} in {last.worktree}, where git status and git diff show what it changed.")
     executed = session.run.executed.get(todo_id) if session.run is not None else None
     if executed is None or not executed.newest:
-        raise NotRunnable(f"{name} was not executed in this session, was cut off, or was rolled back.")
+        raise NotRunnable(f"{name} was not executed in this session, was interrupted, or was rolled back.")
     if isinstance(last, ItemStarted) and last.in_place and session.todo_list.items[todo_id].status is Status.PENDING:
-        raise NotRunnable(f"It is not known what {name} changed: it was cut off in the project's own files.")
+        raise NotRunnable(f"The changes of {name} are not known: it was interrupted in the project's own files.")
     if not isinstance(last, ItemFinished):
         return []
     if last.before is None and last.tool_calls and last.worktree is None:
         changed = f" It changed: {some(last.files)}." if last.files else ""
-        raise NotRunnable(f"What {name} changed cannot be shown: no files were saved when it was executed.{changed}")
+        raise NotRunnable(f"The changes of {name} cannot be shown: no files were saved when it was executed.{changed}")
     return [(last.before, last.kept)] if last.before is not None and last.kept is not None else []

@@ -65,8 +65,8 @@ class FilesChanged(HeadwayError):
     def __init__(self, paths: Iterable[str]) -> None:
         self.paths = sorted(set(paths))
         super().__init__(
-            f"Someone changed these files meanwhile: {some(self.paths)}; nothing was written."
-            " Look at them, and move away what is in the way."
+            f"Someone changed these files in the meantime: {some(self.paths)}; nothing was written. Review them, "
+            "and move conflicting files out of the way."
         )
 
 
@@ -93,7 +93,7 @@ class Shadow:
         folder = headway_folder(project)
         program = shutil.which("git")
         if program is None:
-            raise NoCheckpoints("There is no git on this machine to save the project's files with; install git.")
+            raise NoCheckpoints("Saving the project's files needs git, which is not installed; install git.")
         self._project = os.path.realpath(project)
         self._worktrees = os.path.join(folder, "worktrees")
         self._staging = os.path.join(folder, "checkpoints", "staging")
@@ -300,7 +300,7 @@ class Shadow:
             if wrong := on_disk.not_as_before(tree.root, changes):
                 raise FilesChanged(wrong)
             if folder := on_disk.write_protected(tree.root, (change.path for change in changes)):
-                raise NoCheckpoints(f"'{shown(folder, 300)}' may not be written; allow it and try again.")
+                raise NoCheckpoints(f"'{shown(folder, 300)}' is not writable; make it writable and try again.")
             contents = self._git.contents({change.new for change in changes if not change.leaves})
             staging = self._staging_of(*(settles or (now, target)))
             os.makedirs(staging, exist_ok=True)
@@ -384,7 +384,7 @@ class Shadow:
     def with_paths(self, now: str, source: str, paths: Iterable[str]) -> str:
         """A commit of `now` with these paths as they are in `source`, which may be: not there."""
         asked = set(paths)
-        with self._told("put a checkpoint together"):
+        with self._told("create a checkpoint"):
             return self._with_changes(now, [change for change in self._changes(now, source) if change.path in asked])
 
     def _with_changes(self, now: str, changes: Sequence[Change]) -> str:
@@ -403,7 +403,7 @@ class Shadow:
 
         Git commands within it find a repository that has the user's history and is not the user's.
         """
-        with self._told("make a folder for the item"), self._worktree_tree(name) as tree:
+        with self._told("create a folder for the item"), self._worktree_tree(name) as tree:
             try:
                 self._fill(tree, commit)
             except (GitFailed, OSError):
@@ -584,11 +584,11 @@ class Shadow:
         except GitFailed as failed:
             if failed.broken_object:
                 self._git.put(_DAMAGED, "")
-            why = shown(failed.said.replace("\n", "; "), 400) or "it was ended"
+            why = shown(failed.said.replace("\n", "; "), 400) or "it was stopped"
         except HeadwayError:
             raise
         except OSError as error:
             why = shown(str(error), 400)
         else:
             return
-        raise NoCheckpoints(f"git could not {what} ({why}); look at '{shown(self._git.folder, 300)}'.")
+        raise NoCheckpoints(f"git could not {what} ({why}); check '{shown(self._git.folder, 300)}'.")

@@ -142,7 +142,7 @@ def _revert_files(session: Session, shadow: Shadow, cause: str, n: int, actor: s
     def make(state: State) -> Revert:
         found = _find_steps(session, state, cause, n)
         if [step.version for step in found] != [step.version for step in steps]:
-            raise StoreConflict("The list changed meanwhile; try again.")
+            raise StoreConflict("The list changed in the meantime; try again.")
         return Revert(session.agent_id, actor, now(), cause, found, reversals)
 
     record_change(session, ItemMerging(todo_id, saved, target, reverses=True))
@@ -240,7 +240,7 @@ class _Reversals:
 
     def _refuse_missing(self, *commits: str) -> None:
         if self._shadow.repository.missing(commits):
-            raise NotRunnable(THINNED.format(f"The files cannot be changed back, so nothing was {self._done}"))
+            raise NotRunnable(THINNED.format(f"The files cannot be restored, so nothing was {self._done}"))
 
     @property
     def _done(self) -> str:
@@ -256,5 +256,5 @@ class _Reversals:
         )
         by = f"by {some([*items])}" if items else "by someone else"
         return FilesChanged(
-            f"Nothing was {self._done}: the same places of {some(files)} were changed later, {by}.", files, [*items]
+            f"Nothing was {self._done}: conflicting changes were made to {some(files)} later, {by}.", files, [*items]
         )

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 Tools: TypeAlias = "Callable[[str], Iterable[Tool[Any] | Function]]"
 """The tools for a folder: an item may work in one of its own."""
 _MOST_NAMED = 5
-_REPAIR = "The item is not done as long as its check fails. Repair what is wrong, then report it as completed again."
+_REPAIR = "The item is not done while its check fails. Fix the problem, then report it as completed again."
 _NOT_VERIFIED = (
-    "The check passed, but it does not verify the item ({note}). Put that right if you can; if not, report the item as "
+    "The check passed, but it does not verify the item ({note}). Fix this if you can; if not, report the item as "
     "completed again."
 )
 
@@ -172,7 +172,7 @@ class _Attempt:
         """Whether the last run ended in a way that no check can change."""
         result, report = self.results[-1], self.report
         if result.reason == "cancelled":
-            self.status, self.reason = Status.PENDING, "Its run was stopped."
+            self.status, self.reason = Status.PENDING, "The run was stopped."
         elif not result.ok:
             self._block(result.error or _why(result))
         elif report.status is not None and report.status is not Status.COMPLETED:
@@ -191,14 +191,14 @@ class _Attempt:
         elif left:
             names = "; ".join(shown(todo.content, 100) for todo in left[:_MOST_NAMED])
             more = f"; and {len(left) - _MOST_NAMED} more" if len(left) > _MOST_NAMED else ""
-            self._block(f"The agent stopped with {len(left)} of its own items open: {names}{more}.")
+            self._block(f"The agent stopped with {len(left)} of its own items still open: {names}{more}.")
         else:
             self.status, self.reason = Status.COMPLETED, ""
         return self.status is Status.COMPLETED
 
     def _denial(self) -> str:
         tool = shown(self.work.denied, 60)
-        return f"{tool} was not allowed; allow it, or choose another mode with --mode." if tool else ""
+        return f"{tool} was denied; allow it, or choose another mode with --mode." if tool else ""
 
     def _is_checked(self) -> bool:
         """Whether the check outweighs a command that failed; one that may have been weakened does not."""
@@ -242,4 +242,4 @@ def _joined(first: Work, then: Work) -> Work:
 
 
 def _why(result: RunResult) -> str:
-    return f"It was not done after {result.rounds} rounds; allow more with max_rounds, or make the item smaller."
+    return f"It was not done after {result.rounds} rounds; allow more with max_rounds, or split the item."

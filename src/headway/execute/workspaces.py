@@ -151,7 +151,7 @@ class Workspaces:
         self._filling.add(filled)
         try:
             if self._closed:
-                raise HeadwayError("The execution is over.")
+                raise HeadwayError("The execution has ended.")
 
             def is_older(name: str) -> bool:
                 return name != workspace.name and shadow.kept.is_kept_for(name, self.session, workspace.todo_id)
@@ -273,7 +273,7 @@ class Workspaces:
             except FilesChanged as error:
                 if in_the_way and (unsaved := shadow.list_unsaved(now, error.paths)):
                     raise HeadwayError(
-                        f"files that no checkpoint has are in the way: {some(unsaved)}; move them away"
+                        f"files that are in no checkpoint are in the way: {some(unsaved)}; move them out of the way"
                     ) from None
                 conflicts = in_the_way = error.paths
                 continue
@@ -334,7 +334,7 @@ def open_workspaces(
     """
     began = time.monotonic()
     if in_memory:
-        why = "The session is kept in memory, so no files are saved: no rollback."
+        why = "The session is kept in memory, so no files are saved and rollback is unavailable."
         return Workspaces(project, session, None, False, why)
     try:
         shadow = Shadow(project, rules=rules) if linked is None else Shadow(project, linked=linked, rules=rules)
@@ -350,7 +350,7 @@ def open_workspaces(
     if not in_place and shadow.has_worktrees:
         return Workspaces(project, session, shadow, True, note, took)
     if not in_place:
-        why = "This git is too old for worktrees: install 2.38 or newer"
+        why = "This version of git is too old for worktrees; install 2.38 or newer"
         note = f"{_explain(why, parallel, rollback=True)} {note}".strip()
     return Workspaces(project, session, shadow, False, note, took, most_at_once=1)
 

@@ -95,7 +95,8 @@ class _Keys:
         elif screen.input.text:
             screen.input.reset()
         else:
-            screen.tell(f"Ctrl+D or /quit leaves{'' if screen.work.is_in_memory else '; the session is kept'}.", " ")
+            saved = "" if screen.work.is_in_memory else "; the session is saved"
+            screen.tell(f"Press Ctrl+D or type /quit to leave{saved}.", " ")
 
     def leave(self, event: KeyPressEvent) -> None:
         screen = self._screen

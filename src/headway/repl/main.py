@@ -65,7 +65,7 @@ async def _on_screen(work: Work, *, resumes: bool, memory: bool) -> int:
     screen.greet(resumes=resumes)
     await screen.run()
     if work.session.version and not memory:
-        sys.stdout.write(f"Go on with: {work.how_to_continue}   (session {shown(work.session.name)})\n")
+        sys.stdout.write(f"Resume with: {work.how_to_continue}   (session {shown(work.session.name)})\n")
     return 0
 
 

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 
 NOTHING_TO_DO = (
-    "Headway is a coding agent with a todo list: start it in a terminal, pipe messages to it (one per line), or have "
-    'it do one task with headway run "Fix the failing test"; headway --help lists all commands.\n'
+    "Headway is a coding agent with a todo list: start it in a terminal, pipe messages to it (one per line), or "
+    'run a single task with headway run "Fix the failing test"; headway --help lists all commands.\n'
 )
 
 
@@ -271,7 +271,7 @@ class PlainScreen:
                 self._print("\n".join(f"    {line}" for line in text.splitlines()))
         self._lines.forget()
         while True:
-            line = await self.read(f"  y: yes, a: always in this run (any {question.tool}), n: no, or n REASON > ")
+            line = await self.read(f"  y: yes, a: allow all {question.tool} in this run, n: no, or n REASON > ")
             if line is None:
                 return Answer(Reply.NO, "the input ended")
             if answer := understood(line):
@@ -281,7 +281,7 @@ class PlainScreen:
         from headway.cli.editor import edited
 
         if not self._interactive:
-            raise HeadwayError("There is no terminal for an editor here.")
+            raise HeadwayError("An editor needs a terminal.")
         return edited(text, suffix)
 
     def leave(self) -> None:

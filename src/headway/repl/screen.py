@@ -125,25 +125,27 @@ class TerminalScreen:
         session = self.work.session
         if resumes:
             asked, answered = last_words(session)
-            self.paper.say(f"Going on in {shown(session.name)}.", "dim")
+            self.paper.say(f"Resuming {shown(session.name)}.", "dim")
             if asked:
                 self.paper.say(f"> {shown(asked, 500)}", "bold")
             if answered:
                 self.paper.pieces([Piece("markdown", answered[-4_000:])])
         else:
-            self.paper.say("Headway. Say what is to be done; /help lists the commands, Ctrl+P plans first.", "dim")
+            self.paper.say(
+                ("Headway. What would you like to do? /help lists the commands, Ctrl+P turns plan mode on."), "dim"
+            )
         run = session.run
         if run is None:
             return
         if run.goes_on:
-            self.tell("A run goes on in this session, in another process: you see it here.", " ")
+            self.tell("A run is in progress in this session, in another process; its work is shown here.", " ")
         elif run.reason in ("finished", "all_done"):
             if not resumes:
                 self.tell(f"This is a new conversation; {self.work.how_to_continue} resumes the last one.", " ")
         elif run.batch is not None:
-            self.tell("The last run did not come to its end. /todos execute-all goes on.", " ")
+            self.tell("The last execution was interrupted. Type /todos execute-all to continue.", " ")
         elif resumes:
-            self.tell("The last run did not come to its end. Say go on, or something else.", " ")
+            self.tell('The last run was interrupted. Type "go on" to continue, or a new message.', " ")
         else:
             self.tell(f"The last run was interrupted; {self.work.how_to_continue} resumes it.", " ")
 
@@ -211,7 +213,7 @@ class TerminalScreen:
             self.tell(shown(result.error, 1_000), "❌")
         self.paper.say(f"{mark} {said}", "green" if result.ok else "yellow")
         if result.reason == "max_rounds":
-            self.tell("Type go on to let it continue.", " ")
+            self.tell('Type "go on" to let it continue.', " ")
 
     def executed(self, lines: list[str], *, ok: bool) -> None:
         self._drain()
@@ -273,7 +275,7 @@ class TerminalScreen:
     def _over(self, task: asyncio.Task[None]) -> None:
         self._commands.discard(task)
         if not task.cancelled() and (error := task.exception()):
-            self.tell(f"That went wrong ({type(error).__name__}: {shown(str(error), 200)}).", "❌")
+            self.tell(f"Something went wrong ({type(error).__name__}: {shown(str(error), 200)}).", "❌")
         self._leave_if_wanted()
 
     def _leave_if_wanted(self) -> None:
@@ -347,7 +349,7 @@ class TerminalScreen:
     def show_output(self) -> None:
         """What the last call answered, in full."""
         if not self.transcript.calls:
-            self.tell("No call has answered yet.", " ")
+            self.tell("No tool call has finished yet.", " ")
             return
         what, call = self.transcript.earlier_call()
         self.paper.line("●", what)
@@ -369,9 +371,9 @@ class TerminalScreen:
             self.tell(str(error), "❌")
             return
         on = not state.plan_mode
-        self.tell("Plan mode is on: it plans, and changes nothing" if on else "Plan mode is off")
+        self.tell("Plan mode is on: the agent plans but changes nothing" if on else "Plan mode is off")
         if not on and state.plan is not None and not made_of(state.plan, self.todos):
-            self.tell("There is a plan: /plan to-todos makes the list of it, /plan show shows it.", " ")
+            self.tell("There is a plan: /plan to-todos turns it into todos, /plan show shows it.", " ")
         self.changed()
 
     def toggle_box(self) -> None:
@@ -413,10 +415,10 @@ class TerminalScreen:
         assert self._answer is not None and self.question is not None
         answer = understood(text)
         if answer is None:
-            self.tell("Answer with y (yes), a (always in this run) or n (no; a reason may follow).", " ")
+            self.tell("Answer y (yes), a (always in this run) or n (no, optionally with a reason).", " ")
             if text.strip():
                 self._draft = "\n".join([self._draft, text]).strip()
-                self.tell("What you typed is back in the input after the question.", " ")
+                self.tell("What you typed returns to the input after the question.", " ")
         elif not self._answer.done():
             said = {"once": "yes", "always": f"always ({self.question.tool})"}.get(answer.reply)
             if said:

@@ -89,7 +89,7 @@ def _sentence(error: click.ClickException) -> str:
     if isinstance(error, click.MissingParameter):
         return f"{message.rstrip('.')}; {more}."
     if message.startswith("Got unexpected extra argument"):
-        return f"{message.rstrip('.')}; put quotes around a text with spaces, or {more}."
+        return f"{message.rstrip('.')}; quote a text that contains spaces, or {more}."
     return message
 
 

@@ -28,7 +28,7 @@ from headway.core.run_events import (
 )
 from headway.core.text import shown
 from headway.repl.markdown import Lines, Stream
-from headway.views.calls import outcome
+from headway.views.calls import outcome, retry_line
 from headway.views.executing import Executing
 from headway.views.messages import answer_text
 
@@ -114,9 +114,8 @@ class Transcript:
                 self._doing(f"Round {data.round}/{data.max_rounds}: waiting for the model")
                 return self._ended()
             case RunError() if data.retry_in is not None:  # the last one is told at the end
-                again = f"Trying again in {data.retry_in:.0f} s." if data.retry_in else ""
                 self._said = []
-                return [*self._ended(), Piece("line", shown(data.message, 500), "!", again)]
+                return [*self._ended(), Piece("line", retry_line(data), "!")]
             case RunRequested() if data.request != "stop" or event.actor != PERSON:  # that is told at the end
                 return [Piece("line", f"{_REQUESTED[data.request]} by {shown(event.actor)}", "!")]
             case ApprovalAnswered() if data.reply == "no":
@@ -159,7 +158,7 @@ class Transcript:
         pieces = self._ended()
         if text and len(said) < len(text) and not text.startswith("(no answer)"):
             if said:
-                pieces.append(Piece("line", "Some of it came too fast to be shown. In full:", "!"))
+                pieces.append(Piece("line", "Some of the answer came too fast to show. In full:", "!"))
             pieces.append(Piece("markdown", text))
         return pieces
 
@@ -181,7 +180,7 @@ class Transcript:
 def _planned(plan: Plan) -> list[Piece]:
     from headway.views.plan import plan_lines
 
-    how = "/plan to-todos makes the list of it, /plan edit changes it, /plan off ends plan mode."
+    how = "/plan to-todos turns it into todos, /plan edit changes it, /plan off leaves plan mode."
     return [Piece("text", "\n".join(plan_lines(plan))), Piece("line", how, " ")]
 
 

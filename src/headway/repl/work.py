@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 NO_MODEL = (
     "No model is set yet. Everything else works: /help lists the commands.",
     "Set one: /model provider:name (openai:…, anthropic:…, google:…, ollama:…).",
-    "Type demo to see, offline, what there is to see.",
+    'Type "demo" for an offline tour.',
 )
 _COMMAND = re.compile(r"\bheadway (?=(?:plan|todos|model|config)\b)")
 """What an error says to type in a shell."""
@@ -153,7 +153,7 @@ class Work:
 
     async def _use(self, name: str) -> None:
         if self.is_running:
-            raise HeadwayError("A run is going on here: stop it with Ctrl+C before you change the session.")
+            raise HeadwayError("A run is in progress here; stop it with Ctrl+C before you change the session.")
         session = Session(Log(self._store, name))
         unsubscribe = session.subscribe(self._heard)
         self._unsubscribe()
@@ -169,7 +169,7 @@ class Work:
 
     async def _begin(self, wanted: Execution) -> None:
         if self.is_running:
-            raise HeadwayError("A run is going on here: wait for it, or stop it with Ctrl+C first.")
+            raise HeadwayError("A run is in progress here; wait for it, or stop it with Ctrl+C first.")
         self.executions += 1
         self._run = asyncio.create_task(self._work(partial(self._executed, wanted), wanted.model))
         self._run.add_done_callback(self._over)
@@ -186,7 +186,7 @@ class Work:
     def serve(self, port: int | None) -> Place:
         """From the thread of a command."""
         if self._memory:
-            raise HeadwayError("This session is only in memory, where no page finds it; start again without --memory.")
+            raise HeadwayError("This session exists only in memory, so a page cannot show it; start without --memory.")
         from headway.web.server import Background, Served
 
         if self._page is not None and not self._page.is_alive:
@@ -306,7 +306,7 @@ class Work:
         if run.cancelled():
             self._screen.tell("Stopped.")
         elif error := run.exception():
-            self._screen.tell(f"That went wrong ({type(error).__name__}: {shown(str(error), 200)}).", "❌")
+            self._screen.tell(f"Something went wrong ({type(error).__name__}: {shown(str(error), 200)}).", "❌")
         if self.waiting and self._failed:  # the next would fail as well, or go on from something half done
             given_back, self.waiting = self.waiting, []
             self._screen.give_back(given_back)
@@ -356,7 +356,7 @@ class Work:
         began = time.monotonic()
         begins, self._begins = self._begins, False
         if self._replaced and not begins:
-            self._screen.tell("A new conversation was begun here by another process; this message continues it.")
+            self._screen.tell("Another process started a new conversation here; this message continues it.")
         self._replaced = False
         try:
             result = await run_loop(
@@ -374,7 +374,7 @@ class Work:
         except HeadwayError as error:  # it could not begin
             self._begins = begins
             if isinstance(error, RunGoesOn):
-                how = "wait for it, stop it, or begin another session with /session new."
+                how = "wait for it, stop it, or start another session with /session new."
                 raise RunRefused(f"{error.what}: {how}") from error
             raise
         self._failed = result.reason == "error"

@@ -29,10 +29,10 @@ def set_in_project(project: str, name: str, texts: Sequence[str]) -> tuple[str, 
     file = project_file(project)
     key, why = key_for(name, texts), not_the_users(file)
     if why and texts and is_right(key.name, texts[0].strip()):
-        raise SettingsError(f"'{name}' is not taken from {place(file)}, since {why}; set it with --user instead.")
+        raise SettingsError(f"'{name}' cannot be set in {place(file)}, because {why}; set it with --user instead.")
     others = {other: value for other, value in read_toml(read_file(file) or "", file).items() if other != key.name}
     if why == FOREIGN and any(is_right(other, value) for other, value in others.items()):
-        raise SettingsError(f"{place(file)} holds another user's settings, which would become yours; use --user.")
+        raise SettingsError(f"{place(file)} belongs to another user, whose settings would become yours; use --user.")
     return _set(file, name, texts, make_private_folder)
 
 
@@ -55,7 +55,7 @@ def _set(file: str, name: str, texts: Sequence[str], make: Callable[[str], None]
     except HeadwayError:
         raise
     except BlockingIOError:
-        raise SettingsError(f"Another process keeps {place(folder)} locked; try again.") from None
+        raise SettingsError(f"Another process has locked {place(folder)}; try again.") from None
     except OSError as error:
         raise SettingsError(f"{place(file)} could not be written: {error.strerror}; make it writable.") from error
     return file, value
@@ -87,7 +87,7 @@ def _changed(text: str, file: str, key: Key, value: object) -> str:
         kept = False
         changed = ""
     if not kept:
-        raise SettingsError(f"{place(file)} cannot be changed without harm to the rest of it; edit it by hand.")
+        raise SettingsError(f"{place(file)} cannot be changed without damaging the rest of the file; edit it by hand.")
     return changed
 
 

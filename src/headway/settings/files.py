@@ -44,7 +44,7 @@ def own_file() -> str:
     """As `user_config_file`, for those who cannot do without."""
     file = user_config_file()
     if file is None:
-        raise SettingsError("You have no home folder to keep settings in; set HOME or XDG_CONFIG_HOME to a full path.")
+        raise SettingsError("There is no home folder for your settings; set HOME or XDG_CONFIG_HOME to a full path.")
     return file
 
 
@@ -62,7 +62,7 @@ def read_file(file: str) -> str | None:
         raise SettingsError(f"{place(file)} could not be read: {error.strerror}; make it readable.") from error
     try:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise SettingsError(f"{place(file)} is not a file; move it away.")
+            raise SettingsError(f"{place(file)} is not a file; move it out of the way.")
         with os.fdopen(handle, "rb", closefd=False) as opened:
             data = opened.read(MAX_BYTES + 1)
     except OSError as error:
@@ -87,12 +87,10 @@ def read_toml(text: str, file: str) -> dict[str, object]:
     except RecursionError:
         raise too_deep from None
     except ValueError as error:  # also for a number of more digits than Python reads
-        raise SettingsError(f"{place(file)} is not TOML: {shown(str(error), 200)}; correct the file.") from None
+        raise SettingsError(f"{place(file)} is not valid TOML: {shown(str(error), 200)}; correct the file.") from None
     group = found.pop(GROUP, {})
     if not is_object(group):
-        raise SettingsError(
-            f"{place(file)} cannot be used; correct the file:", [f"{GROUP}: Expected a table [{GROUP}]"]
-        )
+        raise SettingsError(f"{place(file)} has errors; correct them:", [f"{GROUP}: Expected a table [{GROUP}]"])
     return {**found, **{f"{GROUP}.{name}": value for name, value in group.items()}}
 
 

@@ -23,10 +23,10 @@ from headway.tools.violations import violations
 GROUP = "limits"
 _SEPARATOR = re.compile(r"[;\n]")
 _SECRET = re.compile(rf"(?:[\w-]+:)?(?:{'|'.join(map(re.escape, secrets.KEYS))})\S{{3}}")
-LOOKS_SECRET = "Looks like a secret key; keys belong in the environment, where the provider's library finds them"
+LOOKS_SECRET = "Looks like a secret key; keys belong in the environment, where the provider's library reads them"
 
 
-_UNUSABLE = "This cannot be set; correct it:"
+_UNUSABLE = "The setting is not valid; correct this:"
 
 
 class Kind(Enum):
@@ -161,7 +161,7 @@ def _typed(key: Key, value: object) -> object:
 
 def _texts(value: object) -> tuple[str, ...]:
     if is_array(value) and any(isinstance(entry, str) and not clean(entry) for entry in value):
-        raise Fault("Must have no blank entry")
+        raise Fault("Must not have blank entries")
     return check_texts(value)
 
 

@@ -81,7 +81,7 @@ def file_values(file: str | None) -> _Values:
 def checked_file(values: _Values, file: str) -> _Values:
     found, wrong = check_all(values)
     if wrong:
-        raise SettingsError(f"{place(file)} has settings that cannot be used; correct the file:", wrong)
+        raise SettingsError(f"{place(file)} has invalid settings; correct the file:", wrong)
     return found
 
 
@@ -95,8 +95,8 @@ def _of_project(file: str, notices: list[str]) -> _Layer:
     rights = [name for name, value in values.items() if is_right(name, value)]
     if rights and (why := not_the_users(file)):
         notices.append(
-            f"Ignored in {IN_PROJECT}: {', '.join(rights)}, since {why} and a project must not grant"
-            " itself rights; set them in your own config file with 'headway config set --user …'."
+            f"Ignored in {IN_PROJECT}: {', '.join(rights)}, because {why} and a project must not grant itself "
+            "rights; set them in your own config file with 'headway config set --user …'."
         )
         values = {name: value for name, value in values.items() if name not in rights}
     return {name: (value, IN_PROJECT) for name, value in values.items()}
@@ -114,7 +114,7 @@ def not_the_users(file: str) -> str | None:
     """Why the file may be someone else's word."""
     folder = os.path.dirname(file)
     if os.path.islink(folder) or os.path.islink(file):
-        return "a link leads to the file"
+        return "the file is reached through a link"
     there = [path for path in (folder, file) if os.path.exists(path)]
     if hasattr(os, "geteuid") and any(os.stat(path).st_uid != os.geteuid() for path in there):
         return FOREIGN
@@ -127,12 +127,12 @@ def _of_environment(environ: Mapping[str, str]) -> _Layer:
     found, wrong = check_all(values)
     if wrong:
         bad = ", ".join(KEYS[name].variable for name in values if name not in found)
-        raise SettingsError(f"The environment has settings that cannot be used; correct or unset {bad}:", wrong)
+        raise SettingsError(f"The environment has invalid settings; correct or unset {bad}:", wrong)
     return {name: (value, f"environment {KEYS[name].variable}") for name, value in found.items()}
 
 
 def _of_flags(flags: Mapping[str, object]) -> _Layer:
     found, wrong = check_all({name: value for name, value in flags.items() if value is not None})
     if wrong:
-        raise SettingsError("The command has settings that cannot be used; correct its flags:", wrong)
+        raise SettingsError("The command has invalid settings; correct its flags:", wrong)
     return {name: (value, f"flag {KEYS[name].flag}") for name, value in found.items()}

@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 
 class Tracking(StrEnum):
-    """Who says that an item is done."""
+    """Who decides that an item is done."""
 
     MANUAL = "manual"
-    """The model, with its todo tool."""
+    """The model, through its todo tools."""
     AUTO = "auto"
-    """Headway too, from what the tools did."""
+    """Headway too, from the outcome of tool calls."""
     JUDGE = "judge"
-    """As auto, but the model is asked whether an item is done."""
+    """As auto, but a model decides whether an item is done."""
 
 
 class Inject(StrEnum):
@@ -84,7 +84,7 @@ def _url(text: str) -> str:
     except ValueError:
         usable, parts = False, None
     if parts is not None and "@" in parts.netloc:
-        raise ValueError("Must hold no user name or password; those belong in the environment")
+        raise ValueError("Must not contain a user name or password; those belong in the environment")
     if not usable or not text.isprintable() or " " in text:
         raise ValueError(f"Expected an http or https URL, received '{shown(text)}'")
     return text
@@ -155,61 +155,61 @@ class Settings(BaseModel):
     base_url: Annotated[str, AfterValidator(_url)] | None = None
     """An OpenAI-compatible server to use instead of the provider's own."""
     mode: Mode = Mode.DEFAULT
-    """How much a person wants to be asked."""
+    """Which calls need approval."""
     allow: tuple[Annotated[str, AfterValidator(_allowed)], ...] = ()
-    """Calls that are made without asking: a tool, or `tool: pattern`, as in `bash: pytest *`."""
+    """Calls that need no approval: a tool, or `tool: pattern`, such as `bash: pytest *`."""
     hosts: tuple[Annotated[str, AfterValidator(_hosts)], ...] = ()
-    """Hosts that are reached without asking; `*.python.org` means all below it."""
+    """Hosts that need no approval; `*.python.org` includes all subdomains."""
     private_hosts: tuple[Annotated[str, AfterValidator(_host)], ...] = ()
-    """Hosts or addresses that may be reached although they are private, such as localhost."""
+    """Private hosts or addresses that may be reached, such as localhost."""
     env: tuple[Annotated[str, AfterValidator(_variable)], ...] = ()
-    """Further environment variables that commands are given."""
+    """Additional environment variables to pass to commands."""
     web_search: Annotated[str, AfterValidator(_search)] | None = None
-    """Who searches the web: `brave`, `tavily` or `searxng:URL`."""
+    """The search provider: `brave`, `tavily` or `searxng:URL`."""
     tracking: Tracking | None = None
-    """Who says that an item is done; nothing: manual where the model has a todo tool, else auto."""
+    """Who decides that an item is done; if not set: manual where the model has a todo tool, else auto."""
     todo_tools: TodoTools = TodoTools.LIGHT
-    """With which tools a model writes the list."""
+    """Which todo tools the model has."""
     parallel: int = Field(default=1, ge=1, le=64)
-    """Items that are worked on at once."""
+    """Maximum number of items executed in parallel."""
     linked: tuple[Annotated[str, AfterValidator(_linked)], ...] = (".venv", "venv", "node_modules")
-    """Ignored folders that items which run at once need in the folders they work in."""
+    """Ignored folders to link into each worktree."""
     checkpoint_exclude: tuple[Annotated[str, AfterValidator(_pattern)], ...] = ()
-    """Further files that are not saved, in the syntax of `.gitignore`; one with `!` is saved after all."""
+    """Additional files to leave out of checkpoints, in `.gitignore` syntax; `!` includes a file again."""
     checkpoint_max_file_mb: int = Field(default=20, ge=1, le=10_000)
-    """Larger files are not saved."""
+    """Files larger than this are left out of checkpoints."""
     keep_executions: int = Field(default=20, ge=1)
-    """Executions whose checkpoints are kept, however old they are."""
+    """Number of latest executions whose checkpoints are kept, however old."""
     keep_days: int = Field(default=30, ge=0)
-    """Days for which checkpoints are kept, however many there are."""
+    """Number of days for which checkpoints are kept, however many there are."""
     verify: Annotated[str, AfterValidator(_command)] | None = None
     """The project's check: a command that shows whether work is done; `{files}` stands for the changed files."""
     verify_tries: int = Field(default=2, ge=0, le=20)
-    """How often a model is sent the output of a check that failed before its todo counts as failed."""
+    """How often the output of a failed check goes back to the model before the todo counts as failed."""
     max_rounds: int = Field(default=50, ge=1)
-    """Rounds of a run."""
+    """Maximum number of rounds in a run."""
     max_cost: float | None = Field(default=None, gt=0, allow_inf_nan=False)
-    """US dollars that a run may cost."""
+    """Maximum cost of a run in US dollars."""
     max_tokens: int | None = Field(default=None, gt=0)
-    """Tokens that a run may use."""
+    """Maximum number of tokens in a run."""
     context_window: int | None = Field(default=None, ge=1_000)
-    """Tokens that fit into a request and its answer; if not set, what is known of the model or its server says."""
+    """Size of the context window in tokens; if not set, what is known of the model or what its server says."""
     reply_tokens: int | None = Field(default=None, ge=16)
-    """Tokens that an answer may have; if not set, as many as the model allows."""
+    """Maximum number of tokens in an answer; if not set, as many as the model allows."""
     temperature: float | None = Field(default=None, ge=0, le=2, allow_inf_nan=False)
-    """How freely the model chooses its words; if not set, as the model does by itself."""
+    """The sampling temperature; if not set, the model's default."""
     thinking: Thinking | None = None
-    """How much the model thinks, its reasoning effort; if not set, as the model does by itself."""
+    """The reasoning effort of the model; if not set, the model's default."""
     inject: Inject = Inject.TAIL
     """Where the model is shown the list."""
     remind_after: int = Field(default=8, ge=1)
-    """Rounds of work without a change of the list after which the model is reminded of it."""
+    """Rounds of work without a change of the list after which the model is reminded to update it."""
     max_nudges: int = Field(default=2, ge=0)
-    """How often a model that stops while items are open is asked to go on."""
+    """How often a model that stops while items are open is asked to continue."""
     retries: int = Field(default=4, ge=0)
-    """How often a request to the model that may work later is made again."""
+    """How often a request that failed for a passing reason is repeated."""
     limits: Limits = Limits()
-    """How much a tool may take, run and answer."""
+    """Limits on the input, duration and output of tools."""
 
     def tools(self, project: str, environ: Mapping[str, str] | None = None) -> list[Tool[Any]]:
         """The built-in tools as they are set, for one folder."""

@@ -68,13 +68,13 @@ def _names(index: bytes) -> list[bytes]:
             return list(_entries(index, digest))
         except (ValueError, IndexError, struct.error):
             continue
-    raise ValueError("not an index of git")
+    raise ValueError("not a git index")
 
 
 def _entries(index: bytes, digest: int) -> Iterator[bytes]:
     signature, version, count = struct.unpack_from(">4sLL", index)
     if signature != b"DIRC" or version not in (2, 3, 4):
-        raise ValueError("not an index of git")
+        raise ValueError("not a git index")
     at, name = _HEADER, b""
     for _ in range(count):
         (flags,) = struct.unpack_from(">H", index, at + _STATS + digest)
@@ -86,7 +86,7 @@ def _entries(index: bytes, digest: int) -> Iterator[bytes]:
         end = index.index(0, start)
         name = kept + index[start:end]
         if flags & _LENGTH != min(len(name), _LENGTH):
-            raise ValueError("not an index of git")
+            raise ValueError("not a git index")
         yield name
         at = end + 1 if version == 4 else at + (end - at + 8) // 8 * 8
 

@@ -34,7 +34,7 @@ def make_closed_folder(folder: str) -> None:
     try:
         os.makedirs(folder, mode=PRIVATE, exist_ok=True)
     except (FileExistsError, NotADirectoryError) as error:
-        raise StoreError(f"'{neutral(folder)}' is not a folder; move it away and try again.") from error
+        raise StoreError(f"'{neutral(folder)}' is not a folder; move it out of the way and try again.") from error
     if os.stat(folder).st_mode & 0o077:
         with suppress(OSError):  # someone else's folder: it is theirs to close
             os.chmod(folder, PRIVATE)
@@ -57,7 +57,7 @@ def one_writer(folder: str, *, dir_fd: int | None = None) -> Generator[None]:
                 break
             except BlockingIOError:
                 if time.monotonic() > deadline:
-                    raise BlockingIOError(errno.EWOULDBLOCK, "another process keeps the folder locked") from None
+                    raise BlockingIOError(errno.EWOULDBLOCK, "another process has locked the folder") from None
                 time.sleep(0.002)
         yield
     finally:

@@ -37,7 +37,7 @@ class MemoryStore:
         with self._lock:
             found, version = self.position(session)
             if version != expected or identity not in (None, found):
-                raise StoreConflict(f"Expected version {expected}, the log is at {version}.")
+                raise StoreConflict(f"Expected version {expected}, but the log is at {version}.")
             self._logs.setdefault(session, []).extend(events)
             return self._identities.setdefault(session, object())
 
@@ -47,7 +47,7 @@ class MemoryStore:
     def event(self, session: str, version: int) -> Event:
         with self._lock:
             if version > self.version(session):
-                raise StoreConflict(f"There is no event {version} any more.")
+                raise StoreConflict(f"Event {version} no longer exists.")
             return self._logs[session][version - 1]
 
     def version(self, session: str) -> int:

@@ -21,7 +21,7 @@ def connected_read_only(path: str, error: sqlite3.Error) -> sqlite3.Connection:
     if os.path.exists(wal) and os.path.getsize(wal):
         if sqlite_errors.is_full(error):
             raise error
-        raise sqlite_errors.read_only(path, "changes in its -wal file wait to be taken over") from error
+        raise sqlite_errors.read_only(path, "changes in its -wal file have not been applied yet") from error
     from urllib.parse import quote
 
     db = sqlite3.connect(

@@ -109,7 +109,9 @@ class SqliteStore:
         try:
             self._patiently(lambda: db.execute(_INSERT_FEW[len(rows)], values))
         except sqlite3.IntegrityError:
-            raise StoreConflict(f"Expected version {expected}, the log has another one or is gone.") from None
+            raise StoreConflict(
+                f"Expected version {expected}, but the log has another version or no longer exists."
+            ) from None
         self._seen[session] = (token, expected + len(rows), session_id)
         return session_id
 
@@ -146,7 +148,7 @@ class SqliteStore:
 
     def _compare(self, expected: int, identity: object, session_id: int | None, version: int) -> None:
         if version != expected or identity not in (None, self._identity(session_id)):
-            raise StoreConflict(f"Expected version {expected}, the log is at {version}.")
+            raise StoreConflict(f"Expected version {expected}, but the log is at {version}.")
 
     def events(self, session: str, after: int, limit: int | None = None) -> list[Event]:
         rows = self._rows(
@@ -166,7 +168,7 @@ class SqliteStore:
         )
         if not rows:
             if version > self.version(session):
-                raise StoreConflict(f"There is no event {version} any more.")
+                raise StoreConflict(f"Event {version} no longer exists.")
             raise sqlite_errors.damaged(self.path, f"event {version} is missing")
         return self._event(rows[0])
 

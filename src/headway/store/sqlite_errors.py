@@ -41,21 +41,21 @@ def is_unwritable(error: sqlite3.Error) -> bool:
 
 def busy(path: str, seconds: float) -> StoreBusy:
     return StoreBusy(
-        f"Another process has kept '{neutral(path)}' locked for over {seconds:g} seconds; nothing was changed."
-        " Try again, or stop the process that holds it."
+        f"Another process has had '{neutral(path)}' locked for over {seconds:g} seconds; nothing was changed. Try "
+        "again, or stop the process that holds it."
     )
 
 
 def damaged(path: str, detail: object) -> StoreCorrupt:
     return StoreCorrupt(
-        f"'{neutral(path)}' is damaged or is not a Headway file ({detail}); it was left as it is."
-        " Restore it from a copy, or move it away to start anew."
+        f"'{neutral(path)}' is damaged or is not a Headway file ({detail}); it was left as it is. Restore it from "
+        "a backup, or move it out of the way to start afresh."
     )
 
 
 def read_only(path: str, detail: object) -> StoreReadOnly:
     return StoreReadOnly(
-        f"'{neutral(path)}' may not be written ({detail}); nothing was changed. Make the file and its folder writable."
+        f"'{neutral(path)}' is not writable ({detail}); nothing was changed. Make the file and its folder writable."
     )
 
 
@@ -72,7 +72,8 @@ def translated(error: sqlite3.Error | OSError, path: str) -> StoreError:
         return read_only(path, error)
     if code == sqlite3.SQLITE_FULL:
         return StoreFull(
-            f"There is no room left to write '{neutral(path)}'; nothing was changed. Free some space and try again."
+            f"There is no space left on the disk to write '{neutral(path)}'; nothing was changed. Free some space "
+            "and try again."
         )
     if code in _DAMAGED:
         return damaged(path, error)

@@ -142,7 +142,7 @@ def turn_from(form: TurnForm) -> Turn:
 def script_from(forms: Iterable[TurnForm | TurnMaker]) -> list[Turn | TurnMaker]:
     """The turns as written in Python; what decides later is left as it is."""
     if isinstance(forms, str):
-        raise TypeError("A script is a list of turns; put the text into one: ['…'].")
+        raise TypeError("A script is a list of turns; put the text in a list: ['…'].")
     turns: list[Turn | TurnMaker] = []
     faults: list[str] = []
     for at, form in enumerate(forms):
@@ -161,9 +161,9 @@ def read_script(path: str | Path) -> list[Turn] | dict[str, list[Turn]]:
     try:
         data = read_json(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
-        raise ModelNotReady(f"{where} cannot be read ({error.strerror}): name a JSON file that can.") from None
+        raise ModelNotReady(f"{where} cannot be read ({error.strerror}); name a readable JSON file.") from None
     except (BadJson, UnicodeDecodeError) as error:
-        raise _faulty(where, [f"(root): Not JSON: {shown(str(error), 200)}"]) from None
+        raise _faulty(where, [f"(root): Not valid JSON: {shown(str(error), 200)}"]) from None
     if isinstance(data, list):
         data = {"turns": cast("object", data)}
     faults = _repeated(data)
@@ -174,7 +174,7 @@ def read_script(path: str | Path) -> list[Turn] | dict[str, list[Turn]]:
     if (script.turns is None) == (script.conversations is None):
         faults.append("(root): Expected either turns or conversations")
     matches = [one.match for one in script.conversations or []]
-    faults += [f"conversations[{at}].match: Repeated" for at, text in enumerate(matches) if text in matches[:at]]
+    faults += [f"conversations[{at}].match: Duplicate match" for at, text in enumerate(matches) if text in matches[:at]]
     if faults:
         raise _faulty(where, faults)
     return {one.match: one.turns for one in script.conversations or []} if script.turns is None else script.turns
@@ -182,7 +182,7 @@ def read_script(path: str | Path) -> list[Turn] | dict[str, list[Turn]]:
 
 def _faulty(where: str, faults: Iterable[str]) -> ModelNotReady:
     lines = "\n".join(f"- {fault}" for fault in faults)
-    return ModelNotReady(f"{where} cannot be used; correct this and try again:\n{lines}")
+    return ModelNotReady(f"{where} is not valid; correct this and try again:\n{lines}")
 
 
 def _repeated(value: object, path: str = "") -> list[str]:
@@ -193,7 +193,7 @@ def _repeated(value: object, path: str = "") -> list[str]:
     if not isinstance(value, dict):
         return []
     twice = value.repeated if isinstance(value, DuplicateKeys) else ()
-    faults = [f"{path}.{shown(key)}: Repeated".lstrip(".") for key in twice]
+    faults = [f"{path}.{shown(key)}: Duplicate field".lstrip(".") for key in twice]
     for key, item in cast("dict[str, object]", value).items():
         faults += _repeated(item, f"{path}.{shown(key)}".lstrip("."))
     return faults

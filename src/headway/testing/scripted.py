@@ -56,7 +56,7 @@ class ScriptedModel(Model):
     ) -> None:
         """`delay` is for turns that have none; `keep_requests` bounds how many of the newest requests are kept."""
         if (script is None) == (conversations is None):
-            raise TypeError("Give either a script or conversations.")
+            raise TypeError("Pass either a script or conversations, not both.")
         super().__init__(profile=None if context_window is None else ModelProfile(context_window=context_window))
         every = {None: script} if script is not None else conversations or {}
         self._conversations = {key: _Conversation(script_from(turns)) for key, turns in every.items()}
@@ -140,7 +140,7 @@ class ScriptedModel(Model):
                 if key is not None and key in text:
                     return conversation
         keys = some([key for key in self._conversations if key])
-        raise ModelError(f"No conversation of the script fits the request: let a prompt contain one of: {keys}.")
+        raise ModelError(f"No conversation of the script matches the request; a prompt must contain one of: {keys}.")
 
     def _new_id(self) -> str:
         self._calls += 1
@@ -156,7 +156,7 @@ class _Conversation:
     def take(self) -> Turn | TurnMaker:
         if self.taken == len(self.turns):
             turns = "the one turn" if self.taken == 1 else f"all {self.taken} turns"
-            raise ModelError(f"The script is used up, {turns} of it: add a turn, or ask the model less often.")
+            raise ModelError(f"The script has no turns left ({turns} used); add a turn, or send fewer requests.")
         self.taken += 1
         return self.turns[self.taken - 1]
 

@@ -114,8 +114,8 @@ class Approvals:
         if ask is None:
             await tool.preview(call, context)
             raise Denied(
-                f"{tool.name} was not run: it needs approval, and nobody is there to give it."
-                f" Go on without it, or say that the user has to allow it ({_how_to_allow(tool, call, effect)})."
+                f"{tool.name} was not run: it needs approval, and nobody is there to give it. Continue without it, "
+                f"or tell the user to allow it ({_how_to_allow(tool, call, effect)})."
             )
         host = _host(tool, call, effect)
         async with self._one_at_a_time:
@@ -130,7 +130,8 @@ class Approvals:
             self._settle(tool, host, *await self._answer(question, ask))
         if await tool.preview(call, context) != preview:
             raise Denied(
-                f"{tool.name} was not run: what it would do changed while the user was asked; look again, then call it."
+                f"{tool.name} was not run: what it would do changed while the user was being asked; check the "
+                "current state, then call it again."
             )
 
     def allows(self, tool: str, covers: Callable[[str], bool]) -> bool:
@@ -143,7 +144,7 @@ class Approvals:
         """Put a question that belongs to no call; the answer is no if nobody is there."""
         ask = ask or self.ask
         if ask is None:
-            return Answer(Reply.NO, "nobody is there to answer")
+            return Answer(Reply.NO, "there was nobody to answer")
         async with self._one_at_a_time:
             return (await self._answer(question, ask))[0]
 
@@ -180,7 +181,7 @@ class Approvals:
         try:
             said, answer = _understood(await ask(question))
         except Exception:
-            logger().error("The question failed:\n%s", redacted(format_exc()))
+            logger().error("Asking for approval failed:\n%s", redacted(format_exc()))
             answer = Answer(Reply.NO, "the question could not be asked")
         finally:
             _tell(self._on_answered, question, answer)
@@ -210,19 +211,19 @@ def _understood(answer: object) -> tuple[bool, Answer]:
         except ValueError:
             pass
     logger().error("An answer must be Answer('once'), Answer('always') or Answer('no', reason=…).")
-    return False, Answer(Reply.NO, "the answer was not understood")
+    return False, Answer(Reply.NO, "the answer was not valid")
 
 
 def _refusal(tool: Tool[Any], answer: Answer) -> Denied:
     why = f": {shown(answer.reason.strip(), 500)}" if answer.reason.strip() else "."
-    return Denied(f"{tool.name} was not run, since the user said no{why}\nDo not try to get the same done another way.")
+    return Denied(f"The user declined {tool.name}{why}\nDo not try to do the same thing another way.")
 
 
 def _tell(hook: Callable[..., None], *about: object) -> None:
     try:
         hook(*about)
     except Exception:  # whoever keeps a record must not decide the call
-        logger().error("Telling of a question failed:\n%s", redacted(format_exc()))
+        logger().error("Reporting a question failed:\n%s", redacted(format_exc()))
 
 
 def _how_to_allow(tool: Tool[Any], call: Any, effect: Effect) -> str:
@@ -237,7 +238,7 @@ def read_pattern(text: str) -> tuple[str, str | None]:
     name, colon, pattern = text.partition(":")
     name, pattern = name.strip(), pattern.strip()
     if not _NAME.fullmatch(name) or (colon and not pattern):
-        raise HeadwayError(f"'{shown(text)}' is no allow pattern; write it like 'bash: pytest *'.")
+        raise HeadwayError(f"'{shown(text)}' is not a valid allow pattern; write it like 'bash: pytest *'.")
     return name, pattern or None
 
 
@@ -245,7 +246,7 @@ def several(texts: Iterable[str], name: str) -> list[str]:
     """The texts of a setting; a single text is a mistake that would be read letter by letter."""
     found: list[object] = [texts] if isinstance(texts, str) else [*texts]
     if isinstance(texts, str) or not all(isinstance(text, str) for text in found):
-        raise HeadwayError(f"`{name}` takes a list of texts, not '{shown(texts)}'.")
+        raise HeadwayError(f"`{name}` must be a list of strings, not '{shown(texts)}'.")
     return [*texts]
 
 
@@ -253,4 +254,4 @@ def _mode(mode: Mode | str) -> Mode:
     try:
         return Mode(mode)
     except ValueError:
-        raise HeadwayError(f"'{shown(mode)}' is no mode; choose from: {', '.join(Mode)}.") from None
+        raise HeadwayError(f"'{shown(mode)}' is not a valid mode; choose from: {', '.join(Mode)}.") from None

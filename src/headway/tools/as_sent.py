@@ -21,6 +21,6 @@ def read_as_sent(name: str, arguments: object) -> AsSent:
             return AsSent(sent=read_json(arguments))
         except BadJson as error:
             raise ToolFault(
-                f"{name} was not run: its arguments are no valid JSON ({error}); send one JSON object."
+                f"{name} was not run: its arguments are not valid JSON ({error}); send one JSON object."
             ) from None
     return AsSent(sent={} if arguments is None or isinstance(arguments, str) else arguments)

@@ -172,11 +172,11 @@ class Tool(ABC, Generic[Input]):
             values, faults = read_arguments(arguments)
         except BadJson as error:
             raise ToolFault(
-                f"{self.name} was not run: its arguments are no valid JSON ({error}); send one JSON object."
+                f"{self.name} was not run: its arguments are not valid JSON ({error}); send one JSON object."
             ) from None
         number = len(values) if isinstance(values, Sized) else 0
         if number > _MOST_FIELDS and not isinstance(values, str):
-            raise ToolFault(f"{self.name} was not run: it was sent {number:,} fields, which is not what it takes.")
+            raise ToolFault(f"{self.name} was not run: it does not accept {number:,} fields.")
         try:
             call = self.input.model_validate(values)
         except ValidationError as error:
@@ -241,8 +241,8 @@ def _say_only_what_is_sent(described: dict[str, Any]) -> None:
 def checked_name(name: str) -> str:
     if not _NAME.fullmatch(name):
         raise HeadwayError(
-            f"A tool cannot be called '{shown(name)}'; use 1 to 64 of the characters A-Z, a-z, 0-9, _ and -,"
-            " beginning with a letter or _."
+            f"A tool cannot be named '{shown(name)}'; use 1 to 64 of the characters A-Z, a-z, 0-9, _ and -, "
+            "starting with a letter or _."
         )
     return name
 

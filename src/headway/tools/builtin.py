@@ -29,7 +29,7 @@ def builtin_tools(
     if os.name != "posix":
         raise HeadwayError("The built-in tools need Linux or macOS; on Windows, run Headway inside WSL.")
     if not os.path.isdir(project):
-        raise HeadwayError(f"There is no folder '{shown(os.fspath(project), 300)}'; create it or name another one.")
+        raise HeadwayError(f"There is no folder '{shown(os.fspath(project), 300)}'; create it, or name another one.")
     from headway.tools.approvals import several
     from headway.tools.files.edit import Edit
     from headway.tools.files.glob import Glob

@@ -60,7 +60,7 @@ class Executor:
         self.tools = as_tools(tools)
         if callable(approvals):
             raise HeadwayError(
-                "`approvals` takes an Approvals object; put the function that asks into it: Approvals(ask)."
+                "`approvals` must be an Approvals object; wrap the function that asks in one: Approvals(ask)."
             )
         self.approvals = approvals or Approvals()
         self._names = {name: tool for tool in self.tools for name in (tool.name, *tool.aliases)}
@@ -159,12 +159,12 @@ class Executor:
             await asyncio.sleep(_LOOK_EVERY)
         if self._planning():
             raise Denied(
-                f"{tool.name} was not run: in plan mode nothing is changed and no command is run."
-                f" Look around with the tools that read, then {self._end_of_planning()}."
+                f"{tool.name} was not run: plan mode changes nothing and runs no commands. Explore with the "
+                f"read-only tools, then {self._end_of_planning()}."
             )
 
     def _end_of_planning(self) -> str:
-        return "finish the plan with create_plan" if "create_plan" in self._names else "say what you would do"
+        return "finish the plan with create_plan" if "create_plan" in self._names else "describe what you would do"
 
     async def _fitted(self, tool: Tool[Any], result: ToolResult) -> ToolResult:
         text = storable(result.text)
@@ -176,5 +176,5 @@ class Executor:
 
     def _unknown(self, name: str) -> str:
         near = difflib.get_close_matches(name[:100], self._names, n=1, cutoff=0.75)
-        hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(self._names) or 'none'}."
-        return f"There is no tool '{shown(name)}'; {hint}"
+        hint = f"did you mean {near[0]}?" if near else f"available tools: {', '.join(self._names) or 'none'}."
+        return f"There is no tool named '{shown(name)}'; {hint}"

@@ -43,9 +43,9 @@ class FunctionTool(Tool[BaseModel], Generic[P, R]):
         if isinstance(function, FunctionTool):
             function = cast("Callable[P, R]", function.function)
         if not callable(function):
-            raise HeadwayError(f"'{shown(function)}' is no function; write @tool(effect=\"read\") above one.")
+            raise HeadwayError(f"'{shown(function)}' is not a function; write @tool(effect=\"read\") above one.")
         if isinstance(function, type):
-            raise HeadwayError(f"'{function.__name__}' is a class; give an instance of it, or a function.")
+            raise HeadwayError(f"'{function.__name__}' is a class; pass an instance of it, or a function.")
         functools.update_wrapper(self, function, updated=())
         self.function: Callable[P, R] = function
         self.name = checked_name(name or named(function))
@@ -112,7 +112,7 @@ def as_tools(tools: Iterable[Tool[Any] | Function]) -> list[Tool[Any]]:
         made = cast("Tool[Any]", one) if isinstance(one, Tool) else FunctionTool(one, limits=ToolLimits())
         for name in (made.name, *made.aliases):
             if checked_name(name) in names:
-                raise HeadwayError(f"Two tools are called '{shown(name)}'; give one of them another name.")
+                raise HeadwayError(f"Two tools are named '{shown(name)}'; give one of them another name.")
             names.add(name)
         result.append(made)
     return result
@@ -122,7 +122,7 @@ def _effect(effect: Effect | EffectName) -> Effect:
     try:
         return Effect(effect)
     except ValueError:
-        raise HeadwayError(f"'{shown(effect)}' is no effect; choose from: {', '.join(Effect)}.") from None
+        raise HeadwayError(f"'{shown(effect)}' is not a valid effect; choose from: {', '.join(Effect)}.") from None
 
 
 async def _in_thread(function: Callable[[], object]) -> object:

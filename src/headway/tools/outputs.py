@@ -119,9 +119,9 @@ class Spool:
         if self.kept is None:
             where = f"it could not be saved: {self._unkept}"
         elif self._cut_short:
-            where = f"its beginning is in {self.kept}"
+            where = f"the beginning is saved in {self.kept}"
         else:
-            where = f"the whole text is in {self.kept}; read_file shows parts of it"
+            where = f"the whole text is in {self.kept}; read parts of it with read_file"
         return f"{self._head}\n\n[… {missing:,} characters left out; {where} …]\n\n{self._tail}"
 
     def _begin(self) -> None:
@@ -131,7 +131,7 @@ class Spool:
         try:
             self._descriptor, self.kept = self._outputs.open_file(self._tool)
         except (OSError, HeadwayError) as error:
-            self._unkept = getattr(error, "strerror", None) or str(error) or "the file could not be made"
+            self._unkept = getattr(error, "strerror", None) or str(error) or "the file could not be created"
         self._room = max(self._outputs.kept_bytes - len(_CUT), 0)
 
     def _keep(self, text: str) -> None:

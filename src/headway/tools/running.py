@@ -41,7 +41,7 @@ async def run_in_time(tool: Tool[Any], call: Any, context: Context) -> ToolResul
         if timer is not None:
             timer.cancel()
     if task.cancelled() or isinstance(task.exception(), GeneratorExit):
-        raise ToolFault(f"{tool.name} failed: it stopped itself.")
+        raise ToolFault(f"{tool.name} failed: it cancelled itself.")
     return task.result()
 
 
@@ -77,9 +77,7 @@ async def _outcome(tool: Tool[Any], call: Any, context: Context) -> ToolResult:
     if isinstance(result, ToolResult) and isinstance(result.text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         return result
     kind = type(result).__name__
-    return ToolResult(
-        f"{tool.name} failed: it answered with {shown(kind)} instead of a ToolResult with text.", ok=False
-    )
+    return ToolResult(f"{tool.name} failed: it returned {shown(kind)} instead of a ToolResult with text.", ok=False)
 
 
 def failure(tool: Tool[Any], error: BaseException) -> str:
@@ -98,5 +96,5 @@ def said(error: BaseException) -> str:
 
 def _overdue(tool: Tool[Any], task: asyncio.Task[ToolResult]) -> str:
     ended = task.done() and tool.can_be_stopped
-    stopped = "was stopped" if ended else "cannot be stopped; it was given up, and may still do something"
+    stopped = "was stopped" if ended else "could not be stopped; it may still be running"
     return f"{tool.name} took longer than {tool.limits.seconds:g} s and {stopped}."

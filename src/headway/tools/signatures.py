@@ -37,7 +37,7 @@ def input_of(function: Callable[..., object], name: str) -> tuple[type[BaseModel
         hint = hints.get(parameter.name)
         if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
             bare = parameter.replace(annotation=parameter.empty)
-            raise _unfit(name, f"a model cannot fill '{bare}'; give it parameters that can be passed by name")
+            raise _unfit(name, f"a model cannot fill '{bare}'; use parameters that can be passed by name")
         if hint is None:
             raise _unfit(name, f"its parameter '{parameter.name}' needs a type annotation")
         if hint is Context or Context in get_args(hint):
@@ -62,7 +62,9 @@ def _model(name: str, fields: dict[str, Any]) -> type[BaseModel]:
         made = create_model(f"{name}_input", __config__=ConfigDict(extra="forbid"), **fields)
         schema_of(made)
     except (PydanticUserError, PydanticUndefinedAnnotation, TypeError, ValueError) as error:
-        raise _unfit(name, f"the type of '{_guilty(fields)}' is none that a model can send ({_first(error)})") from None
+        raise _unfit(
+            name, f"the type of '{_guilty(fields)}' is not one that a model can send ({_first(error)})"
+        ) from None
     return made
 
 
@@ -80,16 +82,17 @@ def _read(function: Callable[..., object], name: str) -> tuple[inspect.Signature
     bare = _bare(function)
     target = bare if inspect.isroutine(bare) else type(bare).__call__
     if inspect.isgeneratorfunction(target) or inspect.isasyncgenfunction(target):
-        raise _unfit(name, "it yields; let it return its answer instead")
+        raise _unfit(name, "it is a generator; let it return its answer instead")
     if inspect.isbuiltin(bare):
-        raise _unfit(name, "it is built in and says nothing of its parameters; wrap it in a typed function")
+        raise _unfit(name, "it is built in and does not describe its parameters; wrap it in a typed function")
     try:
         signature = inspect.signature(function)
         known = _around(inspect.unwrap(target))
         hints = get_type_hints(_Parameters(target), localns=known, include_extras=True)
     except NameError as error:
         raise _unfit(
-            name, f"{_first(error)}; import or define the types of its parameters where it is made a tool"
+            name,
+            (f"{_first(error)}; import or define the types of its parameters in the module where it becomes a tool"),
         ) from None
     except (TypeError, ValueError, SyntaxError, AttributeError) as error:
         raise _unfit(name, f"its signature is unreadable ({_first(error)})") from None

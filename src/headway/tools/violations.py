@@ -60,7 +60,7 @@ _PLAIN = {
     "extra_forbidden": "Unknown field",
     "unexpected_keyword_argument": "Unknown field",
     "string_unicode": "Must be valid Unicode",
-    "int_parsing_size": "Must be a number of fewer digits",
+    "int_parsing_size": "Must have fewer digits",
     "recursion_loop": "Is nested too deeply",
 }
 _CHOICE = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^\s,]+""")

@@ -6,13 +6,13 @@ from headway.core.text import shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from headway.core.run_events import ToolFinished
+    from headway.core.run_events import RunError, ToolFinished
 
 
 def outcome(call: ToolFinished, what: str) -> tuple[str, str, str]:
     """(mark, what was done, why it did not work)."""
     if call.denied:
-        return "⊘", what, "not allowed"
+        return "⊘", what, "denied"
     if call.succeeded:
         return "✓", f"{what} ({call.seconds:.1f} s)" if call.seconds >= 1 else what, ""
     if call.exit_code:
@@ -21,3 +21,9 @@ def outcome(call: ToolFinished, what: str) -> tuple[str, str, str]:
     # A line that ends in a colon only announces what is wrong.
     why = lines[1] if lines[0].rstrip().endswith(":") and len(lines) > 1 else lines[0]
     return "✗", what, shown(why.strip().removeprefix("- "), 120)
+
+
+def retry_line(error: RunError) -> str:
+    """Return what failed, without the advice that follows, and when the request is sent again."""
+    failed = (error.message.rpartition("; ")[0] or error.message).rstrip(".")
+    return f"{shown(failed, 450)}." + (f" Retrying in {error.retry_in:.0f} s." if error.retry_in else "")

@@ -64,7 +64,7 @@ _GIVEN_ID = re.compile(r"t\d{1,9}")
 """In a person's checklist code at the start of an item is an id only if it looks like one that Headway gave."""
 _CODE = re.compile(r"`[^`]+`")
 _LINE_END = re.compile(r"\r\n|\n|\r")
-_EXPECTED = "Found no checklist line; expected lines such as `- [ ] Fix the parser` or `- [x] Read the test`."
+_EXPECTED = "There are no checklist lines; expected lines such as `- [ ] Fix the parser` or `- [x] Read the test`."
 
 
 def to_markdown(todo_list_title: str, todos: Sequence[Todo]) -> str:

@@ -178,12 +178,12 @@ def detail_lines(data: ItemFinished) -> list[Line]:
         lines.append(f"removed: {_names(data.removed)}")
     if data.not_merged:
         nothing = data.outcome == "completed" and not data.files
-        lines += ["Nothing of its work came into the project's files."] if nothing else []
+        lines += ["None of its changes were merged into the project's files."] if nothing else []
         lines.append(f"not merged (ignored, copied or linked): {_names(data.not_merged)}")
     if data.by_others:
-        lines.append(f"changed meanwhile, not by its file tools: {_names(data.by_others)}")
+        lines.append(f"changed during the attempt, but not by its file tools: {_names(data.by_others)}")
     if data.committed:
-        lines.append("Its commits came back as uncommitted changes.")
+        lines.append("Its commits were merged as uncommitted changes.")
     if data.worktree and not data.again:
         lines.append(f"Its files stay until the next attempt: {shown(data.worktree, _PATH)}")
     return [(DETAIL, line, "") for line in lines]
@@ -218,7 +218,7 @@ def ending_lines(
         return ["⏸ Batch Execution Interrupted", f"Completed: {completed}/{total} todos", f"Resume with: {resume}"]
     progress = f"Progress: {completed} completed, {failed} failed"
     if outcome == "waiting":
-        return [f"⏸ {error}", progress, "More about it: headway todos next"]
+        return [f"⏸ {error}", progress, "For details: headway todos next"]
     lines = ["❌ Batch Execution Failed", *([error] if error else []), progress]
     return [*lines, f"Resume with: {resume}   (also retries failed items)"]
 

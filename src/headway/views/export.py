@@ -138,7 +138,9 @@ def _raw_items(data: object) -> Sequence[object]:
         version = data.get("version", VERSION)
         known = isinstance(version, str) and version.partition(".")[0] == "1"
         if not known and "session" not in data:  # a session's list as printed has the version of the session
-            raise HeadwayError(f"This export has version {shown(version)}; this Headway reads version {VERSION}.")
+            raise HeadwayError(
+                f"This export has version {shown(version)}, but this version of Headway reads only version {VERSION}."
+            )
         if "todos" not in data:
             raise InvalidTodos(["todos: Required"])
         data = data["todos"]

@@ -58,6 +58,9 @@ def _details(data: EventData) -> Iterator[str]:
     if not isinstance(data, ListDelta):
         return
     for name, (before, after) in data.about.items():
+        if name == "kept_by_loop":
+            yield f"now kept by the {'agent loop' if after else 'model'}"
+            continue
         yield f"{name.replace('_', ' ')} {_value(name, before)} → {_value(name, after)}"
     for todo in data.added:
         yield f"added {_text(todo.id)} {_quoted(todo.content)}"

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from headway.core.model import State
 
 HALF_CHANGED = (
-    "An execution, rollback or undo was cut off, and the project's files are half changed. "
-    "Put them right with: headway todos execute-all"
+    "An execution, rollback or undo was interrupted and left some of the project's files half changed. Repair them "
+    "with: headway todos execute-all"
 )
 EMPTY = 'The list is empty. Add a todo with: headway todos add "…"'
 MAX_TEXT = 200
@@ -58,7 +58,7 @@ def list_lines(todos: Sequence[Todo]) -> list[str]:
 def next_lines(ready: Sequence[Todo], waiting: Sequence[Waiting]) -> list[str]:
     """What can run now, and for what cannot, why."""
     if not ready and not waiting:
-        return ["Nothing to run: no todo is unfinished."]
+        return ["Nothing to run: every todo is finished."]
     lines: list[str] = []
     if ready:
         lines.append(f"Can run now ({len(ready)}):")

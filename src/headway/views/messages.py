@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+_DATE = re.compile(r"\n\n\(Today is \d{4}-\d\d-\d\d\.\)\Z")
 _SAID = {"response": ("assistant", "text"), "request": ("user", "user-prompt")}
 
 
@@ -14,7 +17,14 @@ def spoken(message: Mapping[str, Any]) -> tuple[str, str]:
     """(user or assistant, the words); no words in a message that only calls tools, or only has their results."""
     role, kind = _SAID.get(str(message.get("kind")), ("", ""))
     texts = (part.get("content", "") for part in message.get("parts", ()) if part.get("part_kind") == kind)
-    return role, "".join(_words(text) for text in texts).strip()
+    text = "".join(_words(text) for text in texts).strip()
+    return role, _DATE.sub("", text) if role == "user" else text
+
+
+def with_date(text: str, day: str) -> str:
+    """Return the first message of a conversation with its date, which a view leaves out. The system prompt has no date:
+    what a provider has cached of a conversation stays valid over midnight."""
+    return f"{text}\n\n(Today is {day}.)"
 
 
 def _words(content: Any) -> str:

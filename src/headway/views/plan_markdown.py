@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from headway.core.plans import PlanStep
 
 TEMPLATE = """\
-<!-- Write the plan below, save and close. Comments such as this one are left out. -->
+<!-- Write the plan below, save and close. Comments like this one are ignored. -->
 
 #
 
-<!-- ↑ The title. Here: what is to be done, why, and how. -->
+<!-- ↑ The title. Below it: what to do, why, and how. -->
 
 ## Steps
 
@@ -33,11 +33,11 @@ TEMPLATE = """\
    - module: parser
    - time: 45min
    - check: pytest -q tests/test_parser.py
-2. **step-2** What to do then
+2. **step-2** What to do next
    - depends on: step-1
    - risk: What could go wrong
 
-A step without an id gets one: its number, as in step-3.
+A step without an id gets its number as id, such as step-3.
 -->
 
 1.
@@ -200,7 +200,7 @@ def _lines(text: str, faults: list[str]) -> Iterator[tuple[int, str]]:
         if rest or not commented:
             yield number, rest
     if opened:
-        faults.append(f"line {opened}: The comment that begins here has no end; close it with -->")
+        faults.append(f"line {opened}: The comment that starts here is not closed; close it with -->")
 
 
 class _Step:
@@ -250,7 +250,7 @@ class _Reader:
         if heading and self._heading(number, len(heading["level"]), (heading["name"] or "").strip()):
             return
         if self._section is None and line.strip():
-            self._fault(number, "A plan begins with its title, such as `# Add a login`")
+            self._fault(number, "A plan starts with its title, such as `# Add a login`")
             self._section = ""
         elif self._section in _TEXTS:
             self._texts.setdefault(self._section, []).append(markup.unescape(line))
@@ -270,9 +270,9 @@ class _Reader:
             return False
         if section is None:
             known = "Steps, Risks, Testing strategy and Duration"
-            self._fault(number, f"'{shown(name)}' is no heading of a plan; the headings are {known}")
+            self._fault(number, f"'{shown(name)}' is not a heading of a plan; the headings are {known}")
         elif section in self._places and section != "overview":
-            self._fault(number, f"There is a heading '{shown(name)}' already, in line {self._places[section]}")
+            self._fault(number, f"The heading '{shown(name)}' is already in line {self._places[section]}")
         else:
             self._places[section] = number
         self._section = section or ""
@@ -290,7 +290,9 @@ class _Reader:
         elif step is not None and line[0] in " \t":
             step.last.append(("\n" if self._after_blank else " ") + line.strip())
         else:
-            self._fault(number, f"Expected a step such as {_STEP_SAMPLE}, or a line about one such as `- module: …`")
+            self._fault(
+                number, (f"Expected a step such as {_STEP_SAMPLE}, or a detail of a step such as `- module: …`")
+            )
 
     def _fact(self, number: int, step: _Step | None, text: str) -> None:
         fact = _FACT.match(text)
@@ -301,9 +303,9 @@ class _Reader:
                 f"Expected `- module:`, `- depends on:`, `- time:`, `- check:` or `- risk:`, found '{shown(text)}'",
             )
         elif step is None:
-            self._fault(number, f"This belongs to no step; write one above it, such as {_STEP_SAMPLE}")
+            self._fault(number, f"This does not belong to a step; write a step above it, such as {_STEP_SAMPLE}")
         elif name in step.one:
-            self._fault(number, f"'{fact['label']}' is said twice of this step; keep one of the two")
+            self._fault(number, f"'{fact['label']}' is given twice for this step; keep only one")
         else:
             step.last = [fact["text"]]
             step.places.setdefault(name, number)
@@ -347,7 +349,7 @@ class _Reader:
         path, _, what = violation.partition(": ")
         if path in ("title", "overview", "steps"):
             missing = {
-                "title": "The title is missing; begin with `# ` and the title",
+                "title": "The title is missing; start with `# ` and the title",
                 "overview": "The overview is missing; write it below the title",
                 "steps": f"There are no steps; write them below `## Steps`, such as {_STEP_SAMPLE}",
             }

@@ -49,8 +49,8 @@ MOST_ATTEMPTS = 20
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 _CONTENT = 600
 _FOOTER = (
-    "✓ verified: its declared check passed · ✓? command ok: a command that could have failed succeeded after the last"
-    " edit; reported: the agent or a person said so; inferred: concluded from the agent's calls. Times are UTC."
+    "✓ verified: its declared check passed · ✓? command ok: a command that could have failed succeeded after the "
+    "last edit; reported: the agent or a person said so; inferred: based on the agent's calls. Times are UTC."
 )
 _STRIP = (
     ("done", "✓", "verified"),
@@ -250,7 +250,7 @@ def _runs(record: Mapping[str, Any]) -> Iterator[str]:
         rows.append(_run(number, run))
     rows += ["</tbody></table>", *_left(len(runs) - MOST_RUNS, "earlier runs")]
     helped = len(record["runs"]) - len(runs)
-    count = f"{len(runs):,}{f' and {helped:,} of sub-agents' if helped else ''}"
+    count = f"{len(runs):,}{f' and {helped:,} by sub-agents' if helped else ''}"
     yield from _section("runs", "Runs", count, rows)
 
 
@@ -261,7 +261,7 @@ def _run(number: int, run: Mapping[str, Any]) -> str:
     error = f'<p class="more wrong">{_bdi(text_of(run["error"], MAX_REASON))}</p>' if run["error"] else ""
     about = f"{_when(run['started_at'])} · {_bdi(name_of(run['model']))} · {safe(run['reason'] or GOES_ON)}{which}"
     return (
-        f'<tr><td class="whole"><span class="id">{number}</span>{_bdi(text_of(run["task"] or "went on"))}'
+        f'<tr><td class="whole"><span class="id">{number}</span>{_bdi(text_of(run["task"] or "continued"))}'
         f'<p class="more">{about}</p>{error}</td>'
         + "".join(f'<td class="n" data-name="{n.lower()}">{safe(c)}</td>' for n, c in zip(_NUMBERS, cells, strict=True))
         + "</tr>\n"

@@ -169,7 +169,7 @@ def _run_lines(record: Mapping[str, Any]) -> Iterator[str]:
     if own:
         yield from ("", "## Runs", "")
     for number, run in enumerate(own, 1):
-        took = lasted(run["seconds"]) if run["seconds"] is not None else "still going on"
+        took = lasted(run["seconds"]) if run["seconds"] is not None else "still in progress"
         which = f" (execution {run['execution']})" if run["execution"] else ""
         facts = [
             escape(text_of(run["model"])),
@@ -178,11 +178,11 @@ def _run_lines(record: Mapping[str, Any]) -> Iterator[str]:
             f"tokens: {tokens_of(run)}",
             f"cost: {money(run['cost'])}",
         ]
-        yield f"{number}. {escape(text_of(run['task'] or 'went on'))}{which}"
+        yield f"{number}. {escape(text_of(run['task'] or 'continued'))}{which}"
         yield f"   {' · '.join(facts)}"
         if run["error"]:
             yield f"   error: {escape(text_of(run['error'], MAX_REASON))}"
     if own:
         helped = len(record["runs"]) - len(own)
-        others = f", with {number_of(helped, 'run')} of sub-agents" if helped else ""
-        yield from ("", f"In all{others}: {record['tokens']:,} tokens · cost: {money(record['cost'])}")
+        others = f", including {number_of(helped, 'run')} by sub-agents" if helped else ""
+        yield from ("", f"Total{others}: {record['tokens']:,} tokens · cost: {money(record['cost'])}")

@@ -82,7 +82,7 @@ def _execution(number: int, execution: Mapping[str, Any], record: Mapping[str, A
 
 
 def _run(number: int, run: Mapping[str, Any], record: Mapping[str, Any]) -> Iterator[str]:
-    yield f'<div class="part"><h3>Run {number}: {safe(text_of(run["task"] or "went on", 100))}</h3>'
+    yield f'<div class="part"><h3>Run {number}: {safe(text_of(run["task"] or "continued", 100))}</h3>'
     yield f'<p class="facts">{_when(run["started_at"])} · {safe(run["reason"] or GOES_ON)}</p>'
     yield from _figure(f"r{number}", f"Timeline of run {number}", run["timeline"], record, [], [])
     yield "</div>"
@@ -108,7 +108,7 @@ def _figure(
         return
     bars = _bars(timeline_bars, record)
     if more := left_out(bars):
-        notes = [*notes, f"{more:,} shorter stretches are not drawn."]
+        notes = [*notes, f"{more:,} shorter work periods are not shown."]
     yield f'<figure class="chart"><div class="wide" tabindex="0" role="region" aria-label="{safe(title)}">'
     yield timeline(bars, name=name, title=title, critical=frozenset(critical))
     yield '</div><figcaption><ul class="key">'
@@ -140,7 +140,7 @@ def _bars(bars: Sequence[Mapping[str, Any]], record: Mapping[str, Any]) -> list[
 
 
 def graph_section(record: Mapping[str, Any]) -> Iterator[str]:
-    """What depends on what; nothing where no item depends on another."""
+    """Dependency graph; nothing where no item depends on another."""
     path = record["critical_path"]
     nodes = [
         Node(
@@ -153,12 +153,12 @@ def graph_section(record: Mapping[str, Any]) -> Iterator[str]:
         )
         for item in record["items"]
     ]
-    graph = dependency_graph(nodes, name="g", title="What depends on what", critical=_critical(path))
+    graph = dependency_graph(nodes, name="g", title="Dependency graph", critical=_critical(path))
     if not graph.svg:
         return
     yield '<section aria-labelledby="graph"><div class="head"><h2 id="graph">Dependencies</h2>'
     yield f'<span class="count">{number_of(graph.drawn, "item")}</span></div>'
-    yield '<div class="part"><figure><div class="wide" tabindex="0" role="region" aria-label="What depends on what">'
+    yield ('<div class="part"><figure><div class="wide" tabindex="0" role="region" aria-label="Dependency graph">')
     size = f"width:{graph.width}px;min-width:{round(graph.width * 0.8)}px;max-width:100%;height:auto"
     yield graph.svg.replace("<svg ", f'<svg style="{size}" ', 1)
     yield "</div><figcaption>"
@@ -170,8 +170,8 @@ def _captions(graph: Graph, path: str) -> Iterator[str]:
     if path:
         yield f'<span class="path">Critical path</span> {safe(path)}'
     if graph.left_out:
-        yield f"Not drawn: {number_of(graph.left_out, 'more item')} with dependencies."
+        yield f"Not shown: {number_of(graph.left_out, 'more item')} with dependencies."
     if graph.edges_left_out:
-        yield f"Not drawn: {number_of(graph.edges_left_out, 'more arrow')}."
+        yield f"Not shown: {number_of(graph.edges_left_out, 'more arrow')}."
     if graph.alone:
         yield f"Without dependencies: {number_of(graph.alone, 'item')}."

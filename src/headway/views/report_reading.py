@@ -264,7 +264,7 @@ class Reading:
     # ordinary runs
 
     def _started(self, event: Event, data: RunStarted) -> None:
-        self._end_execution("Another run began.", event.at)
+        self._end_execution("Another run started.", event.at)
         self._round, self._paid = None, 0.0
 
     def _used(self, event: Event, data: Usage) -> None:
@@ -290,7 +290,7 @@ class Reading:
     def _finished(self, event: Event, data: RunFinished) -> None:
         execution = self._execution
         at = execution.last_at if execution is not None and data.error == CUT_OFF else event.at
-        self._end_execution(data.error or "The execution ended before it.", at)
+        self._end_execution(data.error or "The execution ended before this attempt.", at)
 
     # executions
 
@@ -305,7 +305,7 @@ class Reading:
         self._open = {}
 
     def _batch_started(self, event: Event, data: BatchStarted) -> None:
-        self._end_execution("Another execution began.", event.at)
+        self._end_execution("Another execution started.", event.at)
         self._execution = Execution(self._run, data, event.at, event.at, total=data.total)
         self.executions.append(self._execution)
 

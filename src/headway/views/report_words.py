@@ -38,7 +38,7 @@ OUTCOME_MARKS = {
     None: "●",
 }
 """How an attempt ended → its mark. Colour is never the only sign."""
-GOES_ON = "going on"
+GOES_ON = "in progress"
 
 
 class Fact(NamedTuple):
@@ -165,7 +165,7 @@ def output_of(item: Mapping[str, Any]) -> list[str]:
 
 def outcome_of(attempt: Mapping[str, Any]) -> str:
     outcome = attempt["outcome"] or GOES_ON
-    return f"{outcome}, tried again" if attempt["again"] and outcome != "conflict" else outcome
+    return f"{outcome}, retried" if attempt["again"] and outcome != "conflict" else outcome
 
 
 # the whole
@@ -192,11 +192,11 @@ def summary(record: Mapping[str, Any]) -> list[Fact]:
             Fact(
                 "Time",
                 lasted(record["seconds"]),
-                f"{number_of(len(own), 'run')}{f', {going} going on' if going else ''}",
+                f"{number_of(len(own), 'run')}{f', {going} in progress' if going else ''}",
             )
         )
     if record["speed_up"] is not None:
-        serial = f"{lasted(record['serial_seconds'])} one after the other"
+        serial = f"{lasted(record['serial_seconds'])} one at a time"
         facts.append(Fact("Speed-up", f"{record['speed_up']:.1f}×", serial))
     if has_tokens(record):
         facts.append(Fact("Tokens", f"{record['tokens']:,}", tokens_of(record)))
@@ -225,12 +225,12 @@ def _with_helpers(run: Mapping[str, Any], execution: Mapping[str, Any]) -> dict[
 
 
 def attention(record: Mapping[str, Any]) -> list[Note]:
-    """What went wrong, was tried again, undone or dropped; the worst first."""
+    """What went wrong, was retried, undone or dropped; the worst first."""
     notes = [Note("failed", "⚠", "Files", HALF_CHANGED)] if record["half_changed"] else []
     notes += [note for item in record["items"] for note in _of_item(item)]
     for number, execution in enumerate(record["executions"], 1):
         if execution["outcome"] == "interrupted":
-            why = execution["error"] or f"{execution['completed']} of {execution['total']} items were completed"
+            why = execution["error"] or f"{execution['completed']} of {execution['total']} items completed"
             notes.append(Note("interrupted", "■", f"Execution {number}", f"interrupted: {text_of(why, MAX_REASON)}"))
     for number, run in enumerate(own_runs(record), 1):
         if run["error"] and run["execution"] is None:
@@ -247,7 +247,7 @@ def _of_item(item: Mapping[str, Any]) -> Iterator[Note]:
         why = f": {text_of(item['error'], MAX_REASON)}" if item["error"] else ""
         yield Note("failed", "✗", subject, f"blocked{tried}{why}")
     if item["interrupted"]:
-        yield Note("interrupted", "■", subject, f"interrupted{tried}; it is {item['status'].replace('_', ' ')} again")
+        yield Note("interrupted", "■", subject, f"interrupted{tried}; now {item['status'].replace('_', ' ')}")
     attempts = item["attempts"]
     for index, attempt in enumerate(attempts):
         if attempt["outcome"] == "conflict":
@@ -256,14 +256,14 @@ def _of_item(item: Mapping[str, Any]) -> Iterator[Note]:
                 "conflict",
                 "⇄",
                 subject,
-                f"attempt {attempt['place']} was in conflict{why}{_then(attempts[index + 1 :])}",
+                f"attempt {attempt['place']} ended in a conflict{why}{_then(attempts[index + 1 :])}",
             )
     others = [attempt for attempt in attempts[:-1] if attempt["outcome"] != "conflict"]
     if others and item["status"] != Status.BLOCKED:
         why = "; ".join(_failed(attempt) for attempt in others[:5])
         more = f"; and {len(others) - 5} more" if len(others) > 5 else ""
         last = attempts[-1]["outcome"] or GOES_ON
-        yield Note("retried", "↻", subject, f"tried {len(attempts)} times, in the end {last}: {why}{more}")
+        yield Note("retried", "↻", subject, f"tried {len(attempts)} times, finally {last}: {why}{more}")
     for undone in item["rolled_back"]:
         files = f": {files_of(undone['files'])}" if undone["files"] else ""
         yield Note("undone", "↶", subject, f"rolled back at {moment(undone['at'])}{files}")
@@ -307,11 +307,9 @@ def execution_line(execution: Mapping[str, Any]) -> list[str]:
     if execution["mode"]:
         parts.append(f"mode {text_of(execution['mode'], MAX_ID)}")
     if execution["speed_up"] is not None:
-        parts.append(
-            f"{execution['speed_up']:.1f}× as fast as one after the other ({lasted(execution['serial_seconds'])})"
-        )
+        parts.append(f"{execution['speed_up']:.1f}× as fast as one at a time ({lasted(execution['serial_seconds'])})")
     if execution["retried"]:
-        parts.append(f"{execution['retried']:,} tried again")
+        parts.append(f"{execution['retried']:,} retried")
     if execution["conflicts"]:
         parts.append(number_of(execution["conflicts"], "conflict"))
     if has_tokens(execution):

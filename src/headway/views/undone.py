@@ -92,8 +92,8 @@ def left_lines(left: Sequence[str], *, is_unsaved: bool) -> list[str]:
     """Return which files stay as they are, and why; nothing where there are none."""
     names = f": {_listing(left, len(left))}" if left else ""
     if is_unsaved:
-        return [f"Left the files as they are, since none were saved when it was executed{names}"]
-    return [f"Changed while it ran, not by its file tools, and left as they are{names}"] if left else []
+        return [f"Left the files unchanged, because none were saved during the execution{names}"]
+    return [f"Changed during the attempt, but not by its file tools, and left unchanged{names}"] if left else []
 
 
 def _listing(names: Sequence[str], most: int = MOST) -> str:
@@ -132,7 +132,7 @@ def _details(step: Step) -> Iterator[str]:
         if visible:
             yield f"{format_name(todo_id)} {format_changes(visible)}"
     for todo in delta.added:
-        yield f"brought back {format_name(todo.id)} {format_name(todo.content, quoted=True)}"
+        yield f"restored {format_name(todo.id)} {format_name(todo.content, quoted=True)}"
     for todo in delta.removed:
         yield f"removed {format_name(todo.id)} {format_name(todo.content, quoted=True)}"
     if delta.order and (moved := format_move(delta.order)):

@@ -105,20 +105,22 @@ async def read_body(request: Request) -> Any:
     async for part in request.stream():
         body += part
         if len(body) > MAX_BODY:
-            raise BadRequest(f"The request is longer than {MAX_BODY:,} bytes; send less at once.")
+            raise BadRequest(f"The request is longer than {MAX_BODY:,} bytes; send it in smaller parts.")
     try:
         return await asyncio.to_thread(lambda: read_json(body.decode("utf-8")))
     except (BadJson, UnicodeDecodeError) as error:
-        raise BadRequest(f"The request is no valid JSON ({shown(str(error), 200)}); send one JSON object.") from None
+        raise BadRequest(f"The request is not valid JSON ({shown(str(error), 200)}); send one JSON object.") from None
 
 
 async def read_as(request: Request, kind: TypeAdapter[Any]) -> Any:
     """The body, as what it must be; all that is wrong with it at once."""
     value = await read_body(request)
     if isinstance(value, DuplicateKeys) and value.repeated:
-        raise BadRequest(f"These fields are there twice: {some(value.repeated)}; send each once.")
+        raise BadRequest(f"These fields appear more than once: {some(value.repeated)}; send each only once.")
     if is_object(value) and len(value) > MOST_FIELDS:
-        raise BadRequest(f"The request has {len(value):,} fields, at most {MOST_FIELDS}; leave out what is not known.")
+        raise BadRequest(
+            f"The request has {len(value):,} fields, more than the {MOST_FIELDS} allowed; send only known fields."
+        )
     return await asyncio.to_thread(_valid, value, kind)
 
 
@@ -127,7 +129,7 @@ def _valid(value: Any, kind: TypeAdapter[Any]) -> Any:
         return kind.validate_python(value)
     except ValidationError as error:
         lines = "\n".join(f"- {line}" for line in _some_of(violations(error, value)))
-        raise BadRequest(f"The request was not understood; correct this and send it again:\n{lines}") from None
+        raise BadRequest(f"The request is not valid; correct this and send it again:\n{lines}") from None
 
 
 def number(request: Request, name: str, default: int) -> int:
@@ -136,11 +138,11 @@ def number(request: Request, name: str, default: int) -> int:
     if text is None:
         return default
     if not (text.isascii() and text.isdecimal() and len(text) < 16):
-        raise BadRequest(f"`{name}` is a whole number, not '{shown(text)}'.")
+        raise BadRequest(f"`{name}` must be a whole number, not '{shown(text)}'.")
     return int(text)
 
 
 async def http_error(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
-    words = {404: "There is nothing here.", 405: "That cannot be done here."}
-    return JSONResponse({"error": {"kind": "HTTP", "message": words.get(status, "That did not work.")}}, status)
+    words = {404: "Nothing was found at this address.", 405: "This address does not support that method."}
+    return JSONResponse({"error": {"kind": "HTTP", "message": words.get(status, "The request failed.")}}, status)

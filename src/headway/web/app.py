@@ -198,7 +198,7 @@ class Site:
         session = await asyncio.to_thread(self._session, request)
         kind = request.query_params.get("format", "html")
         if kind not in ("html", "json", "md"):
-            raise BadRequest("A report is html, json or md.")
+            raise BadRequest("The format of a report must be html, json or md.")
         from headway.cli.report import report_text
 
         text = await asyncio.to_thread(report_text, session, kind, now())
@@ -231,7 +231,7 @@ class Site:
             plan = await read_body(request)
             steps = cast("list[object] | None", plan.get("steps")) if is_object(plan) else None
             if isinstance(steps, list) and len(steps) > MOST_STEPS:
-                raise BadRequest(f"A plan from here has at most {MOST_STEPS:,} steps.")
+                raise BadRequest(f"A plan sent from the page can have at most {MOST_STEPS:,} steps.")
             await asyncio.to_thread(session.set_plan, plan)
         return JSONResponse({"version": session.version})
 

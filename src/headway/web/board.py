@@ -78,7 +78,7 @@ class Board:
             except HeadwayError:
                 text = self._text  # the next look finds it
             except Exception:
-                logger().exception("The sessions cannot be told of:")
+                logger().exception("Reading the list of sessions failed:")
                 text = self._text
             if text != self._text:
                 async with self._news:

@@ -100,7 +100,7 @@ def made(session: Session, change: AnyChange) -> dict[str, Any]:
     match change:
         case Begin():
             if session.version:
-                raise AlreadyThere(f"There is a session '{shown(session.name)}' already; choose another name.")
+                raise AlreadyThere(f"A session named '{shown(session.name)}' already exists; choose another name.")
             return {"id": session.add(change.content, actor=PERSON).id}
         case Add():
             fields: dict[str, object] = {"depends_on": change.depends_on} if change.depends_on else {}

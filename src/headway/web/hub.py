@@ -130,7 +130,7 @@ class Channel:
             except (Gone, HeadwayError):
                 state, self.is_over = self._state, True
             except Exception:
-                logger().exception("A session can no longer be followed:")
+                logger().exception("Following a session failed:")
                 state, self.is_over = self._state, True
             if changes or self.is_over:
                 async with self._news:

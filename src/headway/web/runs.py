@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from headway.tools.approvals import Answer, Question
 
 
-_GOES_ON = "A run is going on in this session: wait for it, or stop it first."
+_GOES_ON = "A run is already in progress in this session; wait until it ends, or stop it first."
 
 
 class _Wanted(BaseModel):
@@ -126,9 +126,9 @@ class Runs:
     async def _started(self, session: Session, wanted: Message | Execute) -> dict[str, Any]:
         settings = await asyncio.to_thread(self.settings, {"mode": wanted.mode, "model": wanted.model})
         if settings.model is None:
-            raise HeadwayError("No model is set: set one with headway model provider:name.")
+            raise HeadwayError("No model is set; set one with: headway model provider:name")
         if wanted.model and wanted.model.startswith("scripted:") and wanted.model != (await self._set()).model:
-            raise HeadwayError("A script is a file of this machine: name it in the settings, not in a request.")
+            raise HeadwayError("A script is a file on this machine; name it in the settings, not in a request.")
         before = await asyncio.to_thread(lambda: session.run)
         work = self._message(session, wanted, settings) if isinstance(wanted, Message) else None
         task = asyncio.create_task(work or self._execute(session, wanted, settings))
@@ -150,7 +150,7 @@ class Runs:
         if self._tasks.get(name) is task:
             del self._tasks[name]
         if not task.cancelled() and (error := task.exception()) and not isinstance(error, HeadwayError):
-            logger().error("A run that was started from the page failed:", exc_info=error)
+            logger().error("A run started from the page failed:", exc_info=error)
 
     @staticmethod
     def load() -> None:

@@ -34,7 +34,7 @@ _HEADERS = {
     "cache-control": "no-store",
 }
 TICKET_LASTS = 60
-_LOST = "Open the link that 'headway web' printed: it has the key to this page."
+_LOST = "Open the link that 'headway web' printed; it contains the key to this page."
 
 
 def _refusal(scope: Scope, message: str, status: int) -> Response:
@@ -103,11 +103,11 @@ class Guard:
     def _refused(self, scope: Scope, headers: Headers) -> Response | None:
         """The answer to a request that goes no further; None for one that may."""
         if headers.get("host") not in self._hosts:
-            return _refusal(scope, "This server answers only under its own address.", 403)
+            return _refusal(scope, "This server accepts requests only at its own address.", 403)
         if not self._is_own(scope["method"], headers):
             return _refusal(scope, "Requests from other sites are refused.", 403)
         if scope["method"] not in _SAFE and not headers.get("content-type", "").startswith("application/json"):
-            return _refusal(scope, "What changes something is sent as application/json.", 403)
+            return _refusal(scope, "Send requests that change something as application/json.", 403)
         token, ticket = _keys(scope["query_string"])
         if scope["path"] == "/" and scope["method"] == "GET" and (token or ticket):
             return self._welcome(scope, self._is_token(token) or self._tickets.take(ticket))

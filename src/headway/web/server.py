@@ -45,7 +45,9 @@ class Served(HeadwayError):
     """Another process serves this project's page."""
 
     def __init__(self, place: Place) -> None:
-        super().__init__(f"The page of this project is served already, on {place.address}: stop that server first.")
+        super().__init__(
+            f"The page of this project is already being served at {place.address}; stop that server first."
+        )
         self.place = place
 
 
@@ -60,7 +62,7 @@ def the_only_one(project: str) -> IO[str]:
         held.close()
         if place := kept_place(project):
             raise Served(place) from None
-        raise HeadwayError("The page of this project is being served already, by another process.") from None
+        raise HeadwayError("Another process is already serving the page of this project.") from None
     return held
 
 
@@ -107,7 +109,7 @@ def listening(project: str, port: int | None) -> tuple[socket.socket, Place]:
             keep(project, place)
             return bound, place
         is_same = is_same and before is not None and one != before.port
-    raise HeadwayError(f"Port {port} is taken; choose another one with --port, or leave it out.")
+    raise HeadwayError(f"Port {port} is already in use; choose another one with --port, or omit --port.")
 
 
 def _bound(port: int) -> socket.socket | None:

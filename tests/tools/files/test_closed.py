@@ -11,7 +11,7 @@ from headway.tools import Approvals, Executor, ToolResult, builtin_tools
 
 from .finding import write
 
-CLOSED = "is closed to file tools, since Headway or git keeps records there; use another path."
+CLOSED = "is off limits to file tools, because Headway or git keeps records there; use another path."
 GIT = {"HEAD": "ref: refs/heads/main", "objects/x": "", "refs/x": "", "config": "[core]"}
 
 

@@ -57,19 +57,19 @@ async def test_every_occurrence_changes_if_asked_for(tmp_path: Path) -> None:
 async def test_several_occurrences_are_named_by_their_lines(tmp_path: Path) -> None:
     desk = await opened(tmp_path, "x = 1\ny\nx = 1\n")
     assert await desk.edit_fault("a.txt", "x = 1", "x = 2") == (
-        "old_string is 2 times in 'a.txt' (lines 1, 3); nothing was changed."
-        " Add lines around it until it is unique, or set replace_all."
+        "old_string occurs 2 times in 'a.txt' (lines 1, 3); nothing was changed."
+        " Add surrounding lines until it is unique, or set replace_all."
     )
     desk = await opened(tmp_path, "x\n" * 7)
-    assert "is 7 times in 'a.txt' (lines 1, 2, 3, 4, 5, …)" in await desk.edit_fault("a.txt", "x", "y")
+    assert "occurs 7 times in 'a.txt' (lines 1, 2, 3, 4, 5, …)" in await desk.edit_fault("a.txt", "x", "y")
     desk = await opened(tmp_path, "x\n" * 1_500)
-    assert "is 1,000 or more times in" in await desk.edit_fault("a.txt", "x", "y")
+    assert "occurs 1,000 or more times in" in await desk.edit_fault("a.txt", "x", "y")
     assert (tmp_path / "a.txt").read_text() == "x\n" * 1_500
 
 
 async def test_overlapping_occurrences_are_several(tmp_path: Path) -> None:
     desk = await opened(tmp_path, "aaa")
-    assert "is 2 times in 'a.txt' (lines 1, 1)" in await desk.edit_fault("a.txt", "aa", "b")
+    assert "occurs 2 times in 'a.txt' (lines 1, 1)" in await desk.edit_fault("a.txt", "aa", "b")
     assert await desk.edit("a.txt", "aa", "b", every=True) == "Changed a.txt in 1 place."
     assert (tmp_path / "a.txt").read_text() == "ba"
 
@@ -78,7 +78,7 @@ async def test_overlapping_occurrences_are_several(tmp_path: Path) -> None:
 async def test_a_change_to_the_same_is_refused(tmp_path: Path, old: str, new: str) -> None:
     desk = await opened(tmp_path, b"x\r\n")
     assert await desk.edit_fault("a.txt", old, new) == (
-        "old_string and new_string are the same, line ends aside; nothing was changed."
+        "old_string and new_string are the same (line endings aside); nothing was changed."
     )
 
 
@@ -97,40 +97,43 @@ def second(value):
 @pytest.mark.parametrize(
     ("old", "near"),
     [
-        ("\treturn value + 1", "It differs only in spaces from this:\n     2\t    return value + 1"),
+        ("\treturn value + 1", "Only whitespace differs from this:\n     2\t    return value + 1"),
         (
             "    if value:\n        return value*2",
-            "It differs only in spaces from this:\n     6\t\tif value:\n     7\t",
+            "Only whitespace differs from this:\n     6\t\tif value:\n     7\t",
         ),
-        ("    return valeu + 1\n", "The nearest is:\n     2\t    return value + 1"),
-        ("def first(value):\n    return value - 10", "The nearest is:\n     1\tdef first(value):\n     2\t    return"),
-        ("def second(value):\n    pass\n", "The nearest is:\n     5\tdef second(value):\n     6\t\tif value:"),
+        ("    return valeu + 1\n", "The closest text is:\n     2\t    return value + 1"),
+        (
+            "def first(value):\n    return value - 10",
+            "The closest text is:\n     1\tdef first(value):\n     2\t    return",
+        ),
+        ("def second(value):\n    pass\n", "The closest text is:\n     5\tdef second(value):\n     6\t\tif value:"),
         (
             "     1\tdef first(value):\n     2\t    return value + 1",
-            "Leave out the line numbers and tabs that read_file puts before each line.",
+            "Leave out the line number and tab that read_file puts before each line.",
         ),
-        ("#########", "Nothing in the file is near it; read the file again."),
-        ("\n\n\n\n", "Nothing in the file is near it; read the file again."),
-        ("?", "Nothing in the file is near it; read the file again."),
+        ("#########", "Nothing in the file is similar; read the file again."),
+        ("\n\n\n\n", "Nothing in the file is similar; read the file again."),
+        ("?", "Nothing in the file is similar; read the file again."),
     ],
 )
 async def test_a_text_that_is_not_there_is_answered_with_what_is_near(tmp_path: Path, old: str, near: str) -> None:
     desk = await opened(tmp_path, CODE)
     fault = await desk.edit_fault("a.txt", old, "x")
-    assert fault.startswith(f"old_string is not in 'a.txt'; nothing was changed. {near}")
+    assert fault.startswith(f"old_string was not found in 'a.txt'; nothing was changed. {near}")
     assert (tmp_path / "a.txt").read_text() == CODE
 
 
 async def test_near_is_found_in_long_lines_and_in_chinese(tmp_path: Path) -> None:
     desk = await opened(tmp_path, "start\n" + "some words of a long line, " * 12 + "\n这是第一行内容\n")
     fault = await desk.edit_fault("a.txt", "some words of a lnog line, " * 12, "x")
-    assert "The nearest is:\n     2\tsome words" in fault
-    assert "The nearest is:\n     3\t这是第一行内容" in await desk.edit_fault("a.txt", "这是第一行的内容", "x")
+    assert "The closest text is:\n     2\tsome words" in fault
+    assert "The closest text is:\n     3\t这是第一行内容" in await desk.edit_fault("a.txt", "这是第一行的内容", "x")
 
 
 async def test_nothing_is_near_in_an_empty_file(tmp_path: Path) -> None:
     desk = await opened(tmp_path, "")
-    assert (await desk.edit_fault("a.txt", "x", "y")).endswith("Nothing in the file is near it; read the file again.")
+    assert (await desk.edit_fault("a.txt", "x", "y")).endswith("Nothing in the file is similar; read the file again.")
 
 
 async def test_a_file_at_the_limit_is_edited_and_may_not_outgrow_it(tmp_path: Path) -> None:
@@ -145,7 +148,7 @@ async def test_megabytes_are_searched_for_what_is_near(tmp_path: Path) -> None:
     letters = "abcdefghijklmnopqrstuvwxyz"
     lines = [letters[number % 26 :] + letters[: number % 26] + str(number) for number in range(some(300_000, 3))]
     desk = await opened(tmp_path, "\n".join(lines), read_lines=10)
-    assert "The nearest in its first 20,000 lines is:\n" in await desk.edit_fault(
+    assert "The closest text in its first 20,000 lines is:\n" in await desk.edit_fault(
         "a.txt", letters[::-1] + letters + "7", "x"
     )
     result = await desk.call("edit", path="a.txt", old_string=lines[50_000], new_string="here")
@@ -156,8 +159,8 @@ async def test_megabytes_are_searched_for_what_is_near(tmp_path: Path) -> None:
 async def test_what_the_encoding_cannot_hold_is_refused(tmp_path: Path) -> None:
     desk = await opened(tmp_path, b"caf\xe9 x")
     assert await desk.edit_fault("a.txt", "x", "→") == (
-        "'a.txt' is in latin-1, which has no '→'; nothing was changed."
-        " Use other characters, or convert the file to UTF-8 with bash first."
+        "'a.txt' is in latin-1, which does not have '→'; nothing was changed. Use other characters, or first "
+        "convert the file to UTF-8 with bash."
     )
     assert (tmp_path / "a.txt").read_bytes() == b"caf\xe9 x"
 
@@ -167,7 +170,7 @@ async def test_a_nul_is_refused(tmp_path: Path, field: str) -> None:
     desk = await opened(tmp_path, "x")
     arguments = {"old_string": "x", "new_string": "y", field: "\0"}
     assert await desk.fault("edit", path="a.txt", **arguments) == (
-        f"{field} has a NUL character, which no text file has; leave it out, or use bash."
+        f"{field} contains a NUL character, which is not allowed in a text file; remove it, or use bash."
     )
 
 
@@ -178,7 +181,7 @@ async def test_an_unread_a_missing_and_a_binary_file_are_not_edited(tmp_path: Pa
     assert await desk.edit_fault("a.txt", "x", "y") == (
         "'a.txt' has not been read yet; read it with read_file first, then change it."
     )
-    assert await desk.edit_fault("c.txt", "x", "y") == "There is no 'c.txt'; look with ls or glob what there is."
+    assert await desk.edit_fault("c.txt", "x", "y") == "There is no 'c.txt'; use ls or glob to see what exists."
     assert "is a binary file (2 bytes)" in await desk.edit_fault("b.bin", "x", "y")
     assert await desk.edit_fault("new/", "x", "y") == "'new/' names a folder; name a file in it."
 

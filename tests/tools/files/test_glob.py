@@ -66,7 +66,7 @@ def test_a_path_is_where_the_pattern_begins(tmp_path: Path):
 
 @pytest.mark.parametrize("pattern", ["/etc/*", "../*", "a/../../*", "src/*/../x", "{..,a}/*", "{.,}./x", "**/.."])
 def test_patterns_that_lead_out_are_refused_with_a_sentence(tmp_path: Path, pattern: str):
-    assert "give the folder to look in as path" in glob(tmp_path, pattern)
+    assert "pass the folder to search as path" in glob(tmp_path, pattern)
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_patterns_that_lead_out_are_refused_with_a_sentence(tmp_path: Path, patt
         ("[[:none:]]", "unknown class"),
         ("a\\", "ends in a backslash"),
         ("{a,b}" * 8, "more than 100 patterns"),
-        ("{a," * 100 + "}" * 100, "more than 10 braces"),
+        ("{a," * 100 + "}" * 100, "nested more than 10 deep"),
     ],
 )
 def test_a_pattern_that_is_none_is_refused_with_its_reason(tmp_path: Path, pattern: str, why: str):
@@ -102,7 +102,7 @@ def test_what_is_over_the_limit_is_counted(tmp_path: Path):
 
 def test_when_its_time_is_over_it_says_so(tmp_path: Path):
     write(tmp_path, {"a": ""})
-    assert "Ended after 1e-09 seconds; there may be more." in glob(tmp_path, "*", search_seconds=1e-9)
+    assert "Stopped after 1e-09 seconds; there may be more." in glob(tmp_path, "*", search_seconds=1e-9)
 
 
 async def test_a_cancelled_call_ends_its_walk(tmp_path: Path):

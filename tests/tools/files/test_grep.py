@@ -77,7 +77,7 @@ def test_a_filter_chooses_files_by_name_or_path(tmp_path: Path, glob: str, found
 def test_a_filter_is_relative_to_the_path_searched(tmp_path: Path):
     write(tmp_path, {"src/in/a.py": "x", "src/a.py": "x"})
     assert grep(tmp_path, "x", "src", glob="in/*.py", output="files") == "src/in/a.py"
-    assert "cannot be used" in grep(tmp_path, "x", glob="../*.py")
+    assert "is not valid" in grep(tmp_path, "x", glob="../*.py")
 
 
 def test_ignored_files_are_searched_only_if_asked_for(tmp_path: Path):
@@ -88,19 +88,19 @@ def test_ignored_files_are_searched_only_if_asked_for(tmp_path: Path):
     assert grep(tmp_path, "x", "a.log") == "a.log:1: x"
     assert grep(tmp_path, "x", "out") == "out/b:1: x"
     assert grep(tmp_path, "x", ".git") == ".git/d:1: x"
-    assert "closed" in grep(tmp_path, "x", ".headway")
+    assert "off limits" in grep(tmp_path, "x", ".headway")
 
 
 @pytest.mark.parametrize(
     ("pattern", "why"),
     [
         *((pattern, "at position") for pattern in ("(", "[a", "a{3,1}", "*")),
-        ("(" * 900 + ")" * 900, "too many groups"),
-        ("((a{900}){900}){900}", "counts in braces are too large"),
+        ("(" * 900 + ")" * 900, "nested too deeply"),
+        ("((a{900}){900}){900}", "repeat counts are too large"),
         ("(?x) a { 9 9 }", "verbose"),
         (r"\\(?x)a", "verbose"),
-        *((pattern, "contain themselves") for pattern in ("a(?R)?b", "(a(?1)?b)", "(?<n>a(?&n)?)", "(?P<n>a(?P>n)?)")),
-        *((pattern, "contain themselves") for pattern in ("(a(?-1)?b)", "(?+1)?(a)")),
+        *((pattern, "recursive patterns") for pattern in ("a(?R)?b", "(a(?1)?b)", "(?<n>a(?&n)?)", "(?P<n>a(?P>n)?)")),
+        *((pattern, "recursive patterns") for pattern in ("(a(?-1)?b)", "(?+1)?(a)")),
     ],
 )
 def test_a_pattern_that_is_none_is_refused_with_its_reason_and_a_way_out(tmp_path: Path, pattern: str, why: str):
@@ -123,7 +123,7 @@ def test_a_pattern_that_would_never_end_is_ended_with_what_was_found(
     write(tmp_path, {"1": "a" * 1_000, "2": "a" * 5_000 + "!" + "xa" * 500})
     text = grep(tmp_path, pattern, limits={"search_seconds": 3})
     assert (
-        "the pattern takes too long" in text or "Ended after" in text or "No match" in text or text.startswith("1:1:")
+        "the pattern takes too long" in text or "Stopped after" in text or "No match" in text or text.startswith("1:1:")
     )
 
 
@@ -132,12 +132,12 @@ def test_what_was_found_before_a_line_that_takes_too_long_is_kept(tmp_path: Path
     write(tmp_path, {"1": "aaa\naaa", "2": "a" * 60 + "!"})
     lines = grep(tmp_path, "^(a|aa)+$").split("\n")
     assert lines[:2] == ["1:1: aaa", "1:2: aaa"]
-    assert lines[2].startswith("[Ended in '2': the pattern takes too long on one of its lines")
+    assert lines[2].startswith("[Stopped in '2': the pattern takes too long on one of its lines")
 
 
 def test_when_its_time_is_over_it_says_so(tmp_path: Path):
     write(tmp_path, {"a": "x"})
-    assert "Ended after 1e-09 seconds; there may be more." in grep(tmp_path, "x", limits={"search_seconds": 1e-9})
+    assert "Stopped after 1e-09 seconds; there may be more." in grep(tmp_path, "x", limits={"search_seconds": 1e-9})
 
 
 async def test_others_go_on_while_a_pattern_takes_its_time_and_a_cancelled_one_ends(

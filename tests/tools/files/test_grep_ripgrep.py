@@ -127,7 +127,7 @@ with tempfile.TemporaryDirectory() as folder:
     done = run_python(script)
     assert done.code == 0, done.err
     found = ["a:1: needle", "[1 folder could not be opened.]", "[Skipped 1 file that could not be read.]"]
-    no_permission = "'closed' may not be touched: no permission; leave it, or ask the user to allow it."
+    no_permission = "'closed' cannot be accessed: permission denied; leave it, or ask the user to allow it."
     names = [".gitignore", "a", "unreadable", "[1 folder could not be opened.]"]
     assert done.out.splitlines() == [*found, *found, *names, no_permission, no_permission]
 
@@ -161,7 +161,7 @@ def test_a_ripgrep_that_hangs_is_ended_with_the_search(tmp_path: Path, monkeypat
     project = tmp_path / "project"
     write(project, {"a": "needle"})
     text = answer(Grep(Workspace(project)), project, {"pattern": "needle"}, search_seconds=1)
-    assert "Ended after 1 seconds" in text
+    assert "Stopped after 1 seconds" in text
     assert running_in(int((tmp_path / "pid").read_text())) == []
 
 

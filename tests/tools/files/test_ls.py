@@ -30,8 +30,8 @@ def test_without_a_path_it_lists_the_project(tmp_path: Path):
 
 def test_headways_own_folder_is_named_but_closed(tmp_path: Path):
     write(tmp_path, {".headway/secret": "", "a/.headway/x": ""})
-    assert ls(tmp_path) == ".headway/ (closed: Headway's own records)\na/"
-    assert "closed to file tools" in ls(tmp_path, ".headway")
+    assert ls(tmp_path) == ".headway/ (off limits: Headway's own records)\na/"
+    assert "off limits to file tools" in ls(tmp_path, ".headway")
 
 
 def test_links_are_shown_with_where_they_lead_but_nothing_outside_is_named(tmp_path: Path):
@@ -53,7 +53,7 @@ def test_links_are_shown_with_where_they_lead_but_nothing_outside_is_named(tmp_p
         "a -> real",
         "b -> folder/",
         "c -> missing (missing)",
-        *(f"{name} -> (nowhere inside the project)" for name in "defg"),
+        *(f"{name} -> (outside the project)" for name in "defg"),
         "real (0 bytes)",
     ]
     assert ls(project, "b") == "x (0 bytes)"
@@ -69,7 +69,7 @@ def test_what_is_no_folder_is_said(tmp_path: Path):
     assert ls(tmp_path, "empty") == "empty is empty."
     assert "pipe (a pipe)" in ls(tmp_path)
     assert "There is no 'x'" in ls(tmp_path, "x")
-    assert "no folder" in ls(tmp_path, "a.txt/x")
+    assert "not a folder" in ls(tmp_path, "a.txt/x")
 
 
 @pytest.mark.full
@@ -78,7 +78,7 @@ def test_of_very_many_names_the_first_are_given_and_the_others_counted(tmp_path:
     write(tmp_path, {f"{number:05}": "" for number in range(many)})
     lines = ls(tmp_path, results=50).split("\n")
     assert lines[0] == "00000 (0 bytes)"
-    assert lines[50:] == [f"[… and {many - 50:,} more; find those you need with glob]"]
+    assert lines[50:] == [f"[… and {many - 50:,} more; use glob to find the ones you need]"]
 
 
 @pytest.mark.parametrize(

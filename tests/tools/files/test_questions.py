@@ -10,7 +10,9 @@ from tests.tools.files.desk import Desk, executor
 
 from headway.tools import Answer, Executor, Question
 
-CHANGED = "was not run: what it would do changed while the user was asked; look again, then call it."
+CHANGED = (
+    "was not run: what it would do changed while the user was being asked; check the current state, then call it again."
+)
 HOSTILE = "a\tb\x1b[2J\x1b]0;x\x07\n\u202e中\x9b31m\r\n"
 
 
@@ -96,8 +98,8 @@ async def test_a_change_by_a_command_is_told_as_such(tmp_path: Path):
     await desk.read("a.txt")
     (tmp_path / "a.txt").write_text("formatted")
     assert await desk.edit_fault("a.txt", "old", "new") == (
-        "'a.txt' was changed since you read it, by someone else or by a command; nothing was written."
-        " Read it again, and keep those changes."
+        "'a.txt' was changed by someone else or by a command since you read it; nothing was written. Read it "
+        "again, and keep those changes."
     )
 
 

@@ -52,14 +52,14 @@ async def test_both_sides_of_every_range(tmp_path: Path) -> None:
     assert await desk.read("a.txt", offset=10) == "    10\tline 10\n[lines 10–10 of 10]"
     assert await desk.read("a.txt", offset=9, limit=1) == "     9\tline 9\n[lines 9–9 of 10; read on with offset=10]"
     assert await desk.read("a.txt", offset=10, limit=5) == "    10\tline 10\n[lines 10–10 of 10]"
-    assert await desk.read("a.txt", offset=11) == "(a.txt has 10 lines; there is none from 11 on)"
-    assert "there is none" in await desk.read("a.txt", offset=10**30)
+    assert await desk.read("a.txt", offset=11) == "(a.txt has only 10 lines, so there is nothing from line 11 on)"
+    assert "there is nothing" in await desk.read("a.txt", offset=10**30)
     assert (await desk.read("a.txt", limit=10**30)).endswith("    10\tline 10")
 
 
 async def test_one_line_is_called_a_line(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("only\n")
-    assert await Desk(tmp_path).read("a.txt", offset=2) == "(a.txt has 1 line; there is none from 2 on)"
+    assert await Desk(tmp_path).read("a.txt", offset=2) == "(a.txt has only 1 line, so there is nothing from line 2 on)"
 
 
 @pytest.mark.parametrize("count", [9, 10])
@@ -99,7 +99,7 @@ async def test_a_line_up_to_the_limit_is_whole(tmp_path: Path, length: int) -> N
 async def test_a_longer_line_is_cut_and_says_by_how_much(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("字" * 3_234 + "\nnext\n")
     text = await Desk(tmp_path).read("a.txt")
-    assert text == "     1\t" + "字" * 2_000 + " [… 1,234 characters of this line left out]\n     2\tnext"
+    assert text == "     1\t" + "字" * 2_000 + " [… 1,234 more characters in this line]\n     2\tnext"
 
 
 async def test_a_kept_answer_can_be_read(tmp_path: Path) -> None:
@@ -131,8 +131,8 @@ async def test_a_kept_answer_can_be_read(tmp_path: Path) -> None:
 async def test_pictures_and_binaries_are_declined(tmp_path: Path, name: str, data: bytes, kind: str) -> None:
     (tmp_path / name).write_bytes(data)
     assert await Desk(tmp_path).fault("read_file", path=name) == (
-        f"'{name}' is {kind} ({len(data)} bytes), which cannot be shown as text;"
-        " use bash if a program can tell what is needed of it."
+        f"'{name}' is {kind} ({len(data)} bytes), which cannot be shown as text; if you need its contents, use "
+        "bash with a program that reads this format."
     )
 
 
@@ -148,12 +148,10 @@ async def test_a_missing_file_and_a_folder_are_told_apart(tmp_path: Path) -> Non
     (tmp_path / "src").mkdir()
     (tmp_path / "a.txt").write_text("a")
     desk = Desk(tmp_path)
-    assert await desk.fault("read_file", path="b.txt") == "There is no 'b.txt'; look with ls or glob what there is."
-    assert await desk.fault("read_file", path="src") == (
-        "'src' is a folder; name a file in it, or look into it with ls."
-    )
+    assert await desk.fault("read_file", path="b.txt") == "There is no 'b.txt'; use ls or glob to see what exists."
+    assert await desk.fault("read_file", path="src") == ("'src' is a folder; name a file in it, or list it with ls.")
     assert await desk.fault("read_file", path="a.txt/b") == (
-        "'a.txt/b' goes through something that is no folder; look with ls what there is."
+        "'a.txt/b' has a part that is not a folder; use ls to see what exists."
     )
 
 

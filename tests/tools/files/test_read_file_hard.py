@@ -40,16 +40,19 @@ async def test_a_range_of_fifty_megabytes_is_read_without_the_rest(tmp_path: Pat
     count = large(tmp_path / "a.log", b"x" * 99_999 + b"\n")
     desk = Desk(tmp_path)
     text = await desk.read("a.log", offset=count - 1, limit=1)
-    assert text.startswith(f"{count - 1:>6}\t" + "x" * 2_000 + " [… 97,999 characters of this line left out]\n")
+    assert text.startswith(f"{count - 1:>6}\t" + "x" * 2_000 + " [… 97,999 more characters in this line]\n")
     assert text.endswith(f"\n[lines {count - 1}–{count - 1}; read on with offset={count}]")
     assert (await desk.read("a.log", offset=count)).endswith(f"[lines {count}–{count} of {count}]")
-    assert await desk.read("a.log", offset=count + 1) == f"(a.log has {count} lines; there is none from {count + 1} on)"
+    assert (
+        await desk.read("a.log", offset=count + 1)
+        == f"(a.log has only {count} lines, so there is nothing from line {count + 1} on)"
+    )
 
 
 async def test_one_line_of_fifty_megabytes_is_cut(tmp_path: Path, memory: None) -> None:
     large(tmp_path / "a.json", b"x" * 1_000)
     text = await Desk(tmp_path).read("a.json")
-    assert text == "     1\t" + "x" * 2_000 + " [… 49,998,000 characters of this line left out]"
+    assert text == "     1\t" + "x" * 2_000 + " [… 49,998,000 more characters in this line]"
 
 
 async def test_a_large_file_cannot_be_changed_and_the_answer_says_so(tmp_path: Path) -> None:
@@ -57,8 +60,8 @@ async def test_a_large_file_cannot_be_changed_and_the_answer_says_so(tmp_path: P
     desk = Desk(tmp_path, file_bytes=4_999)
     await desk.read("a.log")
     sentence = (
-        "'a.log' has 5,000 bytes, more than the 4,999 that can be taken whole;"
-        " read parts of it with offset and limit, or use bash."
+        "'a.log' has 5,000 bytes, more than the 4,999 that can be read at once; read parts of it with offset and "
+        "limit, or use bash."
     )
     assert await desk.edit_fault("a.log", "line", "x") == sentence
     assert await desk.fault("write_file", path="a.log", content="x") == sentence
@@ -89,8 +92,8 @@ async def test_a_line_too_far_away_is_given_up_in_time(tmp_path: Path) -> None:
     large(tmp_path / "a.log", b"line\n", 2 * MEGABYTE)
     desk = Desk(tmp_path, file_bytes=1_000, search_seconds=1e-9)
     assert await desk.fault("read_file", path="a.log", offset=400_000) == (
-        "'a.log' is so large (2,000,000 bytes) that line 400,000 was not reached in 1e-09 s;"
-        " use bash to take out the part that is needed."
+        "'a.log' is so large (2,000,000 bytes) that line 400,000 was not reached in 1e-09 s; use bash to extract "
+        "the part you need."
     )
 
 
@@ -99,13 +102,13 @@ async def test_pipes_sockets_and_devices_are_declined_without_waiting(
 ) -> None:
     os.mkfifo(tmp_path / "pipe")
     desk = Desk(tmp_path)
-    assert await desk.fault("read_file", path="pipe") == "'pipe' is a pipe; use an ordinary file."
-    assert await desk.fault("write_file", path="pipe", content="") == "'pipe' is a pipe; use an ordinary file."
-    assert await desk.edit_fault("pipe", "a", "b") == "'pipe' is a pipe; use an ordinary file."
+    assert await desk.fault("read_file", path="pipe") == "'pipe' is a pipe; use a regular file."
+    assert await desk.fault("write_file", path="pipe", content="") == "'pipe' is a pipe; use a regular file."
+    assert await desk.edit_fault("pipe", "a", "b") == "'pipe' is a pipe; use a regular file."
     monkeypatch.chdir(tmp_path)
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind("socket")
-        assert await desk.fault("read_file", path="socket") == "'socket' is a socket; use an ordinary file."
+        assert await desk.fault("read_file", path="socket") == "'socket' is a socket; use a regular file."
 
 
 async def test_a_device_is_declined(tmp_path: Path) -> None:
@@ -114,8 +117,8 @@ async def test_a_device_is_declined(tmp_path: Path) -> None:
     except PermissionError:
         pytest.skip("this user may not make devices")
     desk = Desk(tmp_path)
-    assert await desk.fault("read_file", path="zero") == "'zero' is a device; use an ordinary file."
-    assert await desk.fault("write_file", path="zero", content="x") == "'zero' is a device; use an ordinary file."
+    assert await desk.fault("read_file", path="zero") == "'zero' is a device; use a regular file."
+    assert await desk.fault("write_file", path="zero", content="x") == "'zero' is a device; use a regular file."
 
 
 async def test_a_file_that_changes_whenever_it_is_read_is_told_to_be_written(
@@ -136,7 +139,7 @@ async def test_a_file_that_changes_whenever_it_is_read_is_told_to_be_written(
     desk = Desk(tmp_path, file_bytes=1_000)
     assert await desk.read("a.txt") == "     1\tagain"
     changes = iter([b"1", b"2", b"3"])
-    assert await desk.fault("read_file", path="a.txt") == "'a.txt' is being written just now; try again in a moment."
+    assert await desk.fault("read_file", path="a.txt") == "'a.txt' is being written right now; try again in a moment."
     changes = iter([b"x" * 1_000, b"x" * 1_001])
     assert "has 1,001 bytes, more than the 1,000" in await desk.fault("read_file", path="a.txt")
 
@@ -155,7 +158,7 @@ async def test_a_log_that_grows_while_it_is_read_is_read_to_where_it_ended(
 
     monkeypatch.setattr(os, "read", read_and_grow)
     text = await Desk(tmp_path, file_bytes=1_000).read("a.log", offset=10**9)
-    assert text == "(a.log has 20,000 lines; there is none from 1,000,000,000 on)"
+    assert text == "(a.log has only 20,000 lines, so there is nothing from line 1,000,000,000 on)"
 
 
 _AS_NOBODY = """
@@ -196,7 +199,7 @@ def test_what_may_not_be_touched_is_told_and_left_alone() -> None:
         assert answer.code == 0, answer.err
         names = ("secret.txt", "closed/a.txt", "new.txt", "new/a.txt", "theirs.txt", "open/theirs.txt")
         assert answer.out.splitlines() == [
-            f"'{name}' may not be touched: no permission; leave it, or ask the user to allow it." for name in names
+            f"'{name}' cannot be accessed: permission denied; leave it, or ask the user to allow it." for name in names
         ]
         assert sorted(os.listdir(project)) == ["closed", "open", "secret.txt", "theirs.txt"]
         assert os.listdir(project / "open") == ["theirs.txt"]

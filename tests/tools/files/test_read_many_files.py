@@ -28,14 +28,14 @@ async def test_what_cannot_be_read_is_told_among_the_others(tmp_path: Path) -> N
     assert result.ok
     assert result.text.split("\n\n") == [
         "==> a <==\n     1\ttext",
-        "==> b <==\n('b' is a binary file (1 byte), which cannot be shown as text;"
-        " use bash if a program can tell what is needed of it.)",
-        "==> pipe <==\n('pipe' is a pipe; use an ordinary file.)",
-        "==> loop <==\n('loop' goes round in circles of links; use the real path.)",
-        "==> ../x <==\n('../x' leads out of the project; give a path inside it, relative to its folder.)",
-        "==> missing <==\n(There is no 'missing'; look with ls or glob what there is.)",
-        "==> . <==\n('.' is a folder; name a file in it, or look into it with ls.)",
-        "==> nul␀ <==\n('nul␀' is no usable path; give one inside the project, relative to its folder.)",
+        "==> b <==\n('b' is a binary file (1 byte), which cannot be shown as text; if you need its contents, use "
+        "bash with a program that reads this format.)",
+        "==> pipe <==\n('pipe' is a pipe; use a regular file.)",
+        "==> loop <==\n('loop' is part of a loop of links; use the real path.)",
+        "==> ../x <==\n('../x' leads out of the project; use a path inside it, relative to its folder.)",
+        "==> missing <==\n(There is no 'missing'; use ls or glob to see what exists.)",
+        "==> . <==\n('.' is a folder; name a file in it, or list it with ls.)",
+        "==> nul␀ <==\n('nul␀' is not a valid path; use one inside the project, relative to its folder.)",
         "==> e <==\n(e is empty)",
     ]
 

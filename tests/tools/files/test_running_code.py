@@ -124,4 +124,4 @@ async def test_a_path_that_cannot_be_is_a_sentence_in_auto_edit_too(
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     runner = Executor(builtin_tools(tmp_path), approvals=Approvals(Person(NO), mode="auto_edit"))
     result = await runner.call("write_file", {"path": path, "content": "x"})
-    assert "no usable path" in result.text or "too long for a path" in result.text
+    assert "not a valid path" in result.text or "too long for a path" in result.text

@@ -78,7 +78,7 @@ def test_five_thousand_folders_in_each_other_do_not_use_up_descriptors(tmp_path:
     before = open_descriptors()
     assert [file.path for file in walk.files()] == ["a.txt"]
     assert open_descriptors() == before
-    assert walk.notes() == [f"1 folder deeper than {DEEPEST} others left out."]
+    assert walk.notes() == [f"1 folder nested deeper than {DEEPEST} levels left out."]
     # Neither pytest nor shutil can remove such a tree.
     subprocess.run(["rm", "-rf", "d"], cwd=tmp_path, check=True)
 
@@ -151,7 +151,7 @@ def test_a_gitignore_that_is_too_large_is_not_used_and_said(tmp_path: Path, cont
     write(tmp_path, {".gitignore": content, "a": ""})
     walk = Walk(Workspace(tmp_path), ".", Stop(60))
     assert [file.path for file in walk.files()] == [".gitignore", "a"]
-    assert walk.notes() == ["1 `.gitignore` too large to be used."]
+    assert walk.notes() == ["1 `.gitignore` too large to use."]
 
 
 def test_a_gitignore_that_is_a_link_or_a_pipe_is_not_read(tmp_path: Path):

@@ -12,8 +12,8 @@ from tests.tools.files.desk import Desk
 from headway.tools.base import ToolFault
 from headway.tools.files.workspace import NotThere, Workspace, kind_of
 
-OUT = "leads out of the project; give a path inside it, relative to its folder."
-CLOSED = "is closed to file tools, since Headway or git keeps records there; use another path."
+OUT = "leads out of the project; use a path inside it, relative to its folder."
+CLOSED = "is off limits to file tools, because Headway or git keeps records there; use another path."
 
 
 @pytest.fixture
@@ -82,13 +82,13 @@ def test_circles_of_links_end(inner_project: Path) -> None:
     (inner_project / "b").symlink_to("a")
     (inner_project / "self").symlink_to("self/x")
     for path in ("a", "b/x", "self"):
-        assert refused(inner_project, path) == f"'{path}' goes round in circles of links; use the real path."
+        assert refused(inner_project, path) == f"'{path}' is part of a loop of links; use the real path."
 
 
 async def test_a_dangling_link_inside_can_be_written_through(inner_project: Path) -> None:
     (inner_project / "link").symlink_to("new/file.txt")
     desk = Desk(inner_project)
-    assert await desk.fault("read_file", path="link") == "There is no 'link'; look with ls or glob what there is."
+    assert await desk.fault("read_file", path="link") == "There is no 'link'; use ls or glob to see what exists."
     assert (await desk.preview("write_file", path="link", content="x")).line == "Create new/file.txt"
     assert await desk.write("link", "x") == "Created new/file.txt (1 line)."
     assert (inner_project / "link").is_symlink()
@@ -97,7 +97,7 @@ async def test_a_dangling_link_inside_can_be_written_through(inner_project: Path
 @pytest.mark.parametrize("path", ["a\0b", "x" * 4_001])
 def test_paths_that_can_be_none_are_refused(inner_project: Path, path: str) -> None:
     assert refused(inner_project, path).endswith(
-        "is no usable path; give one inside the project, relative to its folder."
+        "is not a valid path; use one inside the project, relative to its folder."
     )
     assert Workspace(inner_project).relative(path) == path
 
@@ -116,7 +116,7 @@ def test_names_and_ways_that_are_too_long_are_refused(inner_project: Path) -> No
     assert refused(inner_project, "n" * 300).endswith("is too long for a path; use a shorter one.")
     deep = "d/" * 101 + "f"
     (inner_project / deep).parent.mkdir(parents=True)
-    assert refused(inner_project, deep).endswith("is too deep; use a path of at most 100 folders.")
+    assert refused(inner_project, deep).endswith("is nested too deeply; use a path of at most 100 folders.")
     assert reached(inner_project, "d/" * 100 + "f") == "d/" * 100 + "f"
 
 
@@ -166,7 +166,7 @@ async def test_a_project_that_is_gone_is_told(tmp_path: Path) -> None:
     (tmp_path / "project").mkdir()
     desk = Desk(tmp_path / "project")
     (tmp_path / "project").rmdir()
-    sentence = "The project's folder cannot be opened: No such file or directory; ask the user to look after it."
+    sentence = "The project's folder cannot be opened: No such file or directory; ask the user to fix this."
     assert await desk.fault("read_file", path="a") == sentence
     assert await desk.fault("write_file", path="a", content="") == sentence
     assert Workspace(tmp_path / "project").relative("a") == "a"
@@ -187,17 +187,17 @@ def test_patterns_are_compared_with_where_a_path_leads(inner_project: Path) -> N
 @pytest.mark.parametrize(
     ("code", "sentence"),
     [
-        (errno.ENOENT, "There is no 'a'; look with ls or glob what there is."),
-        (errno.ENOTDIR, "'a' goes through something that is no folder; look with ls what there is."),
-        (errno.ELOOP, "'a' was replaced by a link meanwhile; try again."),
-        (errno.EACCES, "'a' may not be touched: no permission; leave it, or ask the user to allow it."),
-        (errno.EPERM, "'a' may not be touched: no permission; leave it, or ask the user to allow it."),
+        (errno.ENOENT, "There is no 'a'; use ls or glob to see what exists."),
+        (errno.ENOTDIR, "'a' has a part that is not a folder; use ls to see what exists."),
+        (errno.ELOOP, "'a' was replaced by a link in the meantime; try again."),
+        (errno.EACCES, "'a' cannot be accessed: permission denied; leave it, or ask the user to allow it."),
+        (errno.EPERM, "'a' cannot be accessed: permission denied; leave it, or ask the user to allow it."),
         (errno.EISDIR, "'a' is a folder; name a file in it."),
         (errno.ENAMETOOLONG, "'a' is too long for a path; use a shorter one."),
-        (errno.ENOSPC, "'a' was not written: there is no room left on the disk; nothing was changed."),
-        (errno.EDQUOT, "'a' was not written: there is no room left on the disk; nothing was changed."),
-        (errno.EROFS, "'a' is on a disk that can only be read; nothing was changed."),
-        (errno.EIO, "'a' cannot be used: Input/output error."),
+        (errno.ENOSPC, "'a' was not written: no space is left on the disk; nothing was changed."),
+        (errno.EDQUOT, "'a' was not written: no space is left on the disk; nothing was changed."),
+        (errno.EROFS, "'a' is on a read-only disk; nothing was changed."),
+        (errno.EIO, "'a' cannot be accessed: Input/output error."),
     ],
 )
 def test_every_fault_of_the_system_is_a_sentence(tmp_path: Path, code: int, sentence: str) -> None:

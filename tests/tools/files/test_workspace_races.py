@@ -147,8 +147,8 @@ async def test_a_swap_between_looking_and_opening_leads_nowhere(
 
     at_the_worst_moment(monkeypatch, Path(swapped).name, swap)
     assert await desk.fault(name, path="folder/a.txt", **arguments) in (
-        "'folder/a.txt' goes through something that is no folder; look with ls what there is.",
-        "'folder/a.txt' was replaced by a link meanwhile; try again.",
+        "'folder/a.txt' has a part that is not a folder; use ls to see what exists.",
+        "'folder/a.txt' was replaced by a link in the meantime; try again.",
     )
     assert (inner_project / swapped).is_symlink()
     assert everything(outside) == {"a.txt": "SECRET", "sub/a.txt": "SECRET"}
@@ -166,7 +166,7 @@ async def test_of_many_writers_of_a_new_file_one_wins_and_the_others_are_told(tm
         assert len(winners) == 1
         assert (tmp_path / f"new{round}/a.txt").read_text() == f"writer {winners[0]}"
         for result in results:
-            told = ("was changed by someone else meanwhile", "has not been read yet")
+            told = ("was changed by someone else in the meantime", "has not been read yet")
             assert isinstance(result, str) or any(text in str(result) for text in told)
         assert os.listdir(tmp_path / f"new{round}") == ["a.txt"]
 
@@ -178,7 +178,7 @@ def test_a_file_that_changes_between_reading_and_writing_is_left_alone(tmp_path:
             write_bytes(place, b"mine", expected)
         assert str(caught.value) == str(changed_meanwhile("a.txt"))
     assert str(changed_meanwhile("a.txt")) == (
-        "'a.txt' was changed by someone else meanwhile; nothing was written. Read it again."
+        "'a.txt' was changed by someone else in the meantime; nothing was written. Read it again."
     )
     with pytest.raises(ToolFault), Workspace(tmp_path).place("gone.txt", write=True) as place:
         write_bytes(place, b"mine", b"old")
@@ -274,7 +274,9 @@ async def test_a_save_in_the_last_moment_is_kept_and_told(
 
     monkeypatch.setattr("headway.tools.files.writing.exchange", saved_first)
     if sys.platform == "linux":
-        assert "was changed by someone else meanwhile" in await desk.fault("write_file", path="a.txt", content="mine")
+        assert "was changed by someone else in the meantime" in await desk.fault(
+            "write_file", path="a.txt", content="mine"
+        )
         assert everything(tmp_path) == {"a.txt": "theirs"}
 
 
@@ -287,7 +289,7 @@ async def test_a_folder_that_stays_locked_is_told(tmp_path: Path, monkeypatch: p
     try:
         fcntl.flock(held, fcntl.LOCK_EX)
         assert await desk.fault("write_file", path="a.txt", content="new") == (
-            "'a.txt' is in a folder that another program keeps locked; nothing was written. Try again in a moment."
+            "'a.txt' is in a folder that another program has locked; nothing was written. Try again in a moment."
         )
     finally:
         os.close(held)
@@ -313,8 +315,8 @@ def test_a_write_that_breaks_off_leaves_nothing_behind(tmp_path: Path) -> None:
     answer = run_python(_FULL, tmp_path)
     assert answer.code == 0, answer.err
     assert answer.out.splitlines() == [
-        "'a.txt' cannot be used: File too large.",
-        "'new/b.txt' cannot be used: File too large.",
+        "'a.txt' cannot be accessed: File too large.",
+        "'new/b.txt' cannot be accessed: File too large.",
     ]
     assert everything(tmp_path) == {"a.txt": "old"}
     assert os.listdir(tmp_path) == ["a.txt"]

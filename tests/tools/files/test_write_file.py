@@ -79,8 +79,8 @@ async def test_someone_elses_change_is_never_overwritten(tmp_path: Path) -> None
         await desk.read("a.txt")
         path.write_text(path.read_text() + "!")
         assert await desk.fault(name, path="a.txt", **arguments) == (
-            "'a.txt' was changed since you read it, by someone else or by a command; nothing was written."
-            " Read it again, and keep those changes."
+            "'a.txt' was changed by someone else or by a command since you read it; nothing was written. Read it "
+            "again, and keep those changes."
         )
         assert "has not been read yet" in await desk.fault(name, path="a.txt", **arguments)
     assert path.read_text() == "new!!"
@@ -92,7 +92,7 @@ async def test_a_file_read_in_part_is_replaced_only_once_the_rest_was_shown(tmp_
     await desk.read("a.txt")
     await desk.read("a.txt", offset=21)
     assert await desk.fault("write_file", path="a.txt", content="x") == (
-        "'a.txt' was read only in part, so nothing was written; read the rest of it from line 11 on,"
+        "'a.txt' was only partly read, so nothing was written; read the rest from line 11 on,"
         " or change the part with edit."
     )
     await desk.read("a.txt", offset=5)
@@ -105,7 +105,7 @@ async def test_an_edit_does_not_make_a_file_read_in_part_a_known_one(tmp_path: P
     desk = Desk(tmp_path)
     await desk.read("a.txt", limit=5)
     await desk.edit("a.txt", "30", "thirty")
-    assert "was read only in part" in await desk.fault("write_file", path="a.txt", content="x")
+    assert "was only partly read" in await desk.fault("write_file", path="a.txt", content="x")
     await desk.read("a.txt")
     await desk.edit("a.txt", "thirty", "30")
     assert await desk.write("a.txt", "x") == "Replaced a.txt (1 line)."
@@ -116,7 +116,7 @@ async def test_what_was_cut_from_a_joint_reading_counts_as_unread(tmp_path: Path
         (tmp_path / name).write_text("word " * 300)
     desk = Desk(tmp_path, output_chars=1_000)
     await desk.call("read_many_files", paths=["a.txt", "b.txt"])
-    assert "was read only in part" in await desk.fault("write_file", path="a.txt", content="x")
+    assert "was only partly read" in await desk.fault("write_file", path="a.txt", content="x")
 
 
 async def test_a_deleted_file_is_told_once_and_then_made_anew(tmp_path: Path) -> None:
@@ -127,8 +127,8 @@ async def test_a_deleted_file_is_told_once_and_then_made_anew(tmp_path: Path) ->
     (tmp_path / "sub/a.txt").unlink()
     (tmp_path / "sub").rmdir()
     assert await desk.fault("write_file", path="sub/a.txt", content="x") == (
-        "'sub/a.txt' was deleted by someone else since you read it; nothing was written."
-        " If it is wanted again, call write_file once more."
+        "'sub/a.txt' was deleted by someone else since you read it; nothing was written. To create it again, call "
+        "write_file once more."
     )
     assert os.listdir(tmp_path) == []
     assert await desk.write("sub/a.txt", "x") == "Created sub/a.txt (1 line)."
@@ -165,7 +165,7 @@ async def test_what_the_old_encoding_cannot_hold_becomes_utf8_and_the_answer_say
     desk = Desk(tmp_path)
     await desk.read("a.txt")
     assert await desk.write("a.txt", "中文") == (
-        "Replaced a.txt (1 line). It is in UTF-8 now, since latin-1 cannot hold this content."
+        "Replaced a.txt (1 line). It is now in UTF-8, because latin-1 cannot represent this content."
     )
     assert (tmp_path / "a.txt").read_text(encoding="utf-8") == "中文"
 
@@ -203,7 +203,7 @@ async def test_a_write_protected_file_is_left_alone(tmp_path: Path) -> None:
 async def test_a_folder_is_no_target(tmp_path: Path, path: str) -> None:
     (tmp_path / "src").mkdir()
     fault = await Desk(tmp_path).fault("write_file", path=path, content="x")
-    assert fault.endswith("is a folder; name a file in it, or look into it with ls.")
+    assert fault.endswith("is a folder; name a file in it, or list it with ls.")
 
 
 @pytest.mark.parametrize("path", ["src/", "new/", "new/sub/"])
@@ -220,7 +220,7 @@ async def test_a_file_that_became_a_pipe_is_left_alone(tmp_path: Path) -> None:
     await desk.read("a")
     (tmp_path / "a").unlink()
     os.mkfifo(tmp_path / "a")
-    assert await desk.fault("write_file", path="a", content="new") == "'a' is a pipe; use an ordinary file."
+    assert await desk.fault("write_file", path="a", content="new") == "'a' is a pipe; use a regular file."
     assert (tmp_path / "a").is_fifo()
 
 
@@ -235,7 +235,7 @@ async def test_too_much_content_makes_nothing(tmp_path: Path) -> None:
 
 async def test_a_nul_is_refused_since_the_file_could_not_be_read_again(tmp_path: Path) -> None:
     assert await Desk(tmp_path).fault("write_file", path="a.txt", content="a\0b") == (
-        "content has a NUL character, which no text file has; leave it out, or use bash."
+        "content contains a NUL character, which is not allowed in a text file; remove it, or use bash."
     )
     assert os.listdir(tmp_path) == []
 
@@ -262,7 +262,7 @@ async def test_a_file_system_without_hard_links_is_written_too(tmp_path: Path, m
 
     monkeypatch.setattr(os, "link", no_links)
     assert await Desk(tmp_path).write("a.txt", "x") == "Created a.txt (1 line)."
-    with pytest.raises(ToolFault, match="meanwhile"), Workspace(tmp_path).place("a.txt", write=True) as place:
+    with pytest.raises(ToolFault, match="in the meantime"), Workspace(tmp_path).place("a.txt", write=True) as place:
         write_bytes(place, b"other", None)
     assert os.listdir(tmp_path) == ["a.txt"]
     assert (tmp_path / "a.txt").read_text() == "x"
@@ -293,7 +293,7 @@ async def test_the_preview_shows_what_then_happens(tmp_path: Path) -> None:
     assert (await desk.preview("write_file", path="new/sub/b.txt", content="x")).line == "Create new/sub/b.txt"
     assert (await desk.preview("write_file", path="a.txt", content="one\ntwo")).diff == "(only line ends change)"
     assert (await desk.preview("write_file", path="c.txt", content="x" * 200_001)).diff == (
-        "(too long to be shown: 0 → 200,001 characters)"
+        "(too long to show: 0 → 200,001 characters)"
     )
     assert sorted(os.listdir(tmp_path)) == ["a.txt"]
 
@@ -313,6 +313,6 @@ async def test_a_change_between_question_and_answer_is_not_overwritten(tmp_path:
     changed = await run.call("write_file", {"path": "a.txt", "content": "mine"})
     created = await run.call("write_file", {"path": "b.txt", "content": "mine"})
     assert [question.preview.line for question in asked] == ["Change a.txt"]
-    assert "was changed since you read it" in changed.text
+    assert "since you read it" in changed.text
     assert "has not been read yet" in created.text
     assert {path.read_text() for path in tmp_path.iterdir() if path.is_file()} == {"theirs"}

@@ -37,7 +37,7 @@ async def test_an_unknown_command_fails_as_in_a_shell(tmp_path: Path):
 
 async def test_a_signal_is_named(tmp_path: Path):
     result = await bash(tmp_path, "kill -9 $$")
-    assert (result.text, result.ok, result.exit_code) == ("(no output)\n[ended by signal 9]", False, 137)
+    assert (result.text, result.ok, result.exit_code) == ("(no output)\n[killed by signal 9]", False, 137)
 
 
 async def test_a_broken_pipe_ends_a_command_as_in_a_terminal(tmp_path: Path):
@@ -69,7 +69,7 @@ async def test_without_bash_the_plain_shell_runs_it(tmp_path: Path, monkeypatch:
 
 async def test_a_folder_that_is_gone_is_a_clear_fault(tmp_path: Path):
     folder = tmp_path / "gone"
-    with pytest.raises(ToolFault, match=r"folder '.*gone' is gone"):
+    with pytest.raises(ToolFault, match=r"folder '.*gone' no longer exists"):
         await bash(folder, "true")
 
 
@@ -78,9 +78,9 @@ async def test_a_folder_that_is_gone_is_a_clear_fault(tmp_path: Path):
     [
         ({}, "command: Required"),
         ({"command": " \n"}, "command: Must not be blank"),
-        ({"command": "a\0b"}, "command: Must not have a NUL character"),
+        ({"command": "a\0b"}, "command: Must not contain a NUL character"),
         ({"command": "x" * 100_001}, "command: Must have at most 100000 characters, received 100001"),
-        ({"command": "你" * 50_000}, "command: Must have at most 131071 bytes, received 150000; write it into a file"),
+        ({"command": "你" * 50_000}, "command: Must have at most 131071 bytes, received 150000; write it to a file"),
         ({"command": "ls", "timeout": 0}, "timeout: Must be more than 0"),
         ({"command": "ls", "timeout": "soon"}, "timeout: Expected number, received 'soon'"),
         ({"command": "ls", "cwd": "/"}, "cwd: Unknown field"),

@@ -46,7 +46,7 @@ async def test_a_command_that_takes_too_long_is_ended_and_its_output_kept(tmp_pa
     result = await bash(tmp_path, "echo begun; sleep 1000", timeout=0.5)
     assert result.exit_code == 124
     assert not result.ok
-    assert result.text.startswith("begun\n[timed out after 0.5 s and was ended, exit code 124;")
+    assert result.text.startswith("begun\n[timed out after 0.5 s and was stopped, exit code 124;")
     assert running(tmp_path) == []
 
 
@@ -78,13 +78,13 @@ async def test_what_is_left_in_the_background_ends_with_the_call(tmp_path: Path,
     result = await bash(tmp_path, command)
     assert (result.exit_code, result.ok) == (0, True)
     assert "started" in result.text
-    assert result.text.endswith("[1 process was still running and was ended]")
+    assert result.text.endswith("[1 process was still running and was stopped]")
     assert running(tmp_path) == []
 
 
 async def test_how_many_were_left_is_said(tmp_path: Path):
     result = await bash(tmp_path, "sleep 1000 & setsid sleep 1000 & exit 4")
-    assert result.text == "(no output)\n[exit code 4]\n[2 processes were still running and were ended]"
+    assert result.text == "(no output)\n[exit code 4]\n[2 processes were still running and were stopped]"
 
 
 @pytest.mark.usefixtures("short_grace")
@@ -171,21 +171,21 @@ async def test_one_call_does_not_end_what_another_has_started(tmp_path: Path):
     await bash(tmp_path, "sleep 1000", timeout=0.2)
     await bash(tmp_path, "kill -9 $PPID; sleep 1000")
     (tmp_path / "go").touch()
-    assert (await other).text == "started\nalive\n[1 process was still running and was ended]"
+    assert (await other).text == "started\nalive\n[1 process was still running and was stopped]"
     assert running(tmp_path) == []
 
 
 @pytest.mark.usefixtures("short_grace")
 async def test_a_command_that_kills_what_watches_over_it_is_ended_as_well(tmp_path: Path):
     result = await bash(tmp_path, "setsid sleep 1000 & echo started; kill -9 $PPID; sleep 1000")
-    assert result.text == "started\n[ended early: the process that watched over the command was killed]"
+    assert result.text == "started\n[stopped early: the process that supervises the command was killed]"
     assert (result.ok, result.exit_code) == (False, 137)
     assert running(tmp_path) == []
 
 
 async def test_a_command_cannot_end_what_watches_over_it_by_mistake(tmp_path: Path):
     result = await bash(tmp_path, "kill $PPID; kill -INT $PPID; kill -HUP $PPID; kill 0; sleep 1000")
-    assert result.text == "(no output)\n[ended by signal 15]"
+    assert result.text == "(no output)\n[killed by signal 15]"
 
 
 async def test_nothing_outlives_an_agent_that_is_killed(tmp_path: Path):
@@ -225,7 +225,7 @@ async def test_a_report_that_a_command_forged_is_not_believed(tmp_path: Path, re
     forged = f"printf '{report}' > /proc/$PPID/fd/2; kill -9 $PPID"
     result = await bash(tmp_path, f"{forged}; sleep 1000")
     assert (result.ok, result.exit_code) == (False, 137)
-    assert "[ended early: the process that watched over the command was killed]" in result.text
+    assert "[stopped early: the process that supervises the command was killed]" in result.text
     await until(lambda: running(tmp_path) == [])
 
 

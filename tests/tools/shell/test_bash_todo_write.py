@@ -79,7 +79,7 @@ async def test_a_list_in_memory_is_not_written_to_disk_by_the_script(tmp_path: P
     session = headway.open(memory=True)
     result = await bash(tmp_path, f"TodoWrite '{TODOS}' && echo ok", session=session)
     assert not result.ok
-    assert "The agent keeps this list in memory; call TodoWrite on a line of its own, not within a" in result.text
+    assert "The agent keeps this list in memory; call TodoWrite on a line of its own, not as part of" in result.text
     assert "\nok" not in result.text and "Traceback" not in result.text
     assert (session.todos, list(tmp_path.iterdir())) == ([], [])
     assert (await bash(tmp_path, f"TodoWrite '{TODOS}'", session=session)).ok

@@ -105,9 +105,9 @@ REFUSED: list[tuple[dict[str, Any], list[str]]] = [
             "start: Required",
             "block: 't2' needs a reason",
             "add[0]: Required",
-            "drop[0]: 't1' is also in done; name it in one of them",
+            "drop[0]: 't1' is also in done; name it in only one of them",
             "drop[1]: Unknown id 't9'",
-            "todos: The ids are: t1, t2",
+            "todos: The known ids are: t1, t2",
         ],
     ),
     (

@@ -86,7 +86,7 @@ async def test_the_history_tells_what_they_did(session: Session, call: Call):
     assert [line.strip() for line in lines if line.startswith(" ")] == snapshot(
         [
             'title "Agent Tasks" → "Parser"',
-            "kept by loop no → yes",
+            "now kept by the agent loop",
             'added t1 "A"',
             'added t2 "B"',
             'added t3 "C"',
@@ -182,7 +182,7 @@ async def test_todo_write_names_every_violation_as_its_contract_does(
 
 
 def test_todo_write_refuses_what_is_no_json():
-    with pytest.raises(ToolFault, match="no valid JSON"):
+    with pytest.raises(ToolFault, match="not valid JSON"):
         TodoWrite().read('{"todos":')
 
 
@@ -214,10 +214,10 @@ def test_the_schema_of_create_todo_list_is_pinned():
                 "Item": {
                     "additionalProperties": False,
                     "properties": {
-                        "id": {"description": "Needed only where others depend on it.", "type": "string"},
+                        "id": {"description": "Needed only if other items depend on it.", "type": "string"},
                         "description": {"description": "What to do, in the imperative.", "type": "string"},
                         "depends_on": {
-                            "description": "Ids of items to complete first.",
+                            "description": "Ids of items that must be completed first.",
                             "items": {"type": "string"},
                             "type": "array",
                         },
@@ -264,7 +264,7 @@ def test_the_schema_of_todo_is_pinned():
             "additionalProperties": False,
             "properties": {
                 "done": {"description": "Ids.", "items": {"type": "string"}, "type": "array"},
-                "start": {"description": "Id; only to leave the order of the list.", "type": "string"},
+                "start": {"description": "Id of the todo to start; only needed to change the order.", "type": "string"},
                 "block": {"$ref": "#/$defs/Block"},
                 "add": {"description": "Texts of new todos.", "items": {"type": "string"}, "type": "array"},
                 "drop": {"description": "Ids.", "items": {"type": "string"}, "type": "array"},

@@ -192,13 +192,13 @@ async def test_dependencies_that_were_kept_count_too(session: Session, call: Cal
 
 
 def test_what_is_no_json_is_refused():
-    with pytest.raises(ToolFault, match=r"write_todos was not run: its arguments are no valid JSON \(expecting value"):
+    with pytest.raises(ToolFault, match=r"write_todos was not run: its arguments are not valid JSON \(expecting value"):
         WriteTodos().read('{"todos":')
 
 
 async def test_without_a_session_the_answer_says_so(tmp_path: Path):
     tool = WriteTodos()
-    with pytest.raises(ToolFault, match="write_todos was not run: this run has no session, and so no list"):
+    with pytest.raises(ToolFault, match="write_todos was not run: this run has no session and therefore no list"):
         await tool.run(tool.read({"todos": []}), context_of(tmp_path, None))
 
 
@@ -241,18 +241,18 @@ def test_the_description_and_the_input_are_pinned():
             "priority": {"enum": ["high", "medium", "low"], "type": "string"},
             "module": {"type": "string"},
             "dependencies": {
-                "description": "Ids of items to complete first.",
+                "description": "Ids of items that must be completed first.",
                 "items": {"type": "string"},
                 "type": "array",
             },
             "risks": {"items": {"type": "string"}, "type": "array"},
             "estimatedTime": {"type": "string"},
             "verify": {
-                "description": "Command that fails until the item is done, such as its tests.",
+                "description": "A command that fails until the item is done, such as its tests.",
                 "type": "string",
             },
             "createdFrom": {"enum": ["plan", "manual"], "type": "string"},
-            "createdAt": {"description": "ISO 8601, as the next.", "type": "string"},
+            "createdAt": {"description": "ISO 8601.", "type": "string"},
             "completedAt": {"type": "string"},
         }
     )

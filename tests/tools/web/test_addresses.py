@@ -74,16 +74,16 @@ def test_what_is_no_web_address_is_refused_before_anyone_is_asked():
             ("http://example.com/\x00", "control or invisible"),
             ("http://example.com/\u202e", "control or invisible"),
             ("http://[::1", "valid address"),
-            ("http://[fe80::1%25eth0]/", "no valid host"),
-            ("http://[fe80::1%eth0]/", "no valid host"),
-            ("http://127.0.0.%31/", "no valid host"),
-            ("http://a\\b/", "no valid host"),
-            ("http://exa mple.com/", "no valid host"),
-            ("http://a..b/", "no valid host"),
-            ("http://example.com../", "no valid host"),
-            ("http://256.256.256.256/", "no valid host"),
-            ("http://1.2.3.4.5/", "no valid host"),
-            (f"http://{'a' * 64}.com/", "no valid host"),
+            ("http://[fe80::1%25eth0]/", "not a valid host"),
+            ("http://[fe80::1%eth0]/", "not a valid host"),
+            ("http://127.0.0.%31/", "not a valid host"),
+            ("http://a\\b/", "not a valid host"),
+            ("http://exa mple.com/", "not a valid host"),
+            ("http://a..b/", "not a valid host"),
+            ("http://example.com../", "not a valid host"),
+            ("http://256.256.256.256/", "not a valid host"),
+            ("http://1.2.3.4.5/", "not a valid host"),
+            (f"http://{'a' * 64}.com/", "not a valid host"),
             (f"http://example.com/{'a' * 2_000}", "at most 2000 characters"),
         ],
         check,
@@ -191,7 +191,7 @@ async def test_a_literal_private_address_is_refused_before_the_question(tmp_path
 
 
 def test_a_private_host_that_is_no_host_is_named():
-    with pytest.raises(HeadwayError, match=r"'a b' is no valid host; correct private_hosts"):
+    with pytest.raises(HeadwayError, match=r"'a b' is not a valid host; correct private_hosts"):
         WebFetch(["a b"])
 
 

@@ -94,7 +94,7 @@ async def test_a_server_that_speaks_no_tls_is_one_plain_sentence(tmp_path: Path)
     async with serving() as server:
         result = await fetched(WebFetch([HERE]), server.url(scheme="https"), context(tmp_path))
     assert not result.ok
-    assert result.text.startswith(f"No secure connection to {HERE}:{server.port}: ")
+    assert result.text.startswith(f"Could not make a secure connection to {HERE}:{server.port}: ")
     assert "\n" not in result.text
 
 
@@ -103,4 +103,4 @@ async def test_a_server_that_never_shakes_hands_is_given_up(tmp_path: Path):
         port = silent.getsockname()[1]
         result = await fetched(WebFetch([HERE]), f"https://{HERE}:{port}/", context(tmp_path, fetch_seconds=1))
     assert not result.ok
-    assert result.text.startswith(f"No connection to {HERE}:{port}: it took too long.")
+    assert result.text.startswith(f"Could not connect to {HERE}:{port}: it took too long.")

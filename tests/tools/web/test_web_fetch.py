@@ -32,9 +32,7 @@ async def test_a_page_begins_with_its_address_status_and_type(tool: WebFetch, tm
 def test_a_model_is_told_of_one_field(tool: WebFetch):
     assert tool.parameters() == {
         "type": "object",
-        "properties": {
-            "url": {"type": "string", "maxLength": 2_000, "description": "http or https address of the page"}
-        },
+        "properties": {"url": {"type": "string", "maxLength": 2_000, "description": "http or https URL of the page"}},
         "required": ["url"],
         "additionalProperties": False,
     }
@@ -83,7 +81,7 @@ async def test_what_is_no_text_is_declined_with_type_and_size(tool: WebFetch, tm
         assert not result.ok
         assert (
             result.text
-            == f"{server.url()} (200, {kind or 'no type'})\n\n[This is no text (106 bytes), so it was not read.]"
+            == f"{server.url()} (200, {kind or 'no type'})\n\n[This is not text (106 bytes), so it was not read.]"
         )
     async with serving(b"HTTP/1.1 200 OK\r\nContent-Type: video/mp4\r\n\r\n", endless=b"x" * 1_000) as server:
         assert "unknown size" in (await fetched(tool, server.url(), context(tmp_path))).text
@@ -101,7 +99,7 @@ async def test_no_content_says_so(tool: WebFetch, tmp_path: Path):
     async with serving(b"HTTP/1.1 204 No Content\r\n\r\n") as server:
         result = await fetched(tool, server.url(), context(tmp_path))
     assert result.ok
-    assert result.text == f"{server.url()} (204, no type)\n\n[There is no text in it.]"
+    assert result.text == f"{server.url()} (204, no type)\n\n[The page contains no text.]"
 
 
 async def test_chunks_and_gzip_are_put_together(tool: WebFetch, tmp_path: Path):
@@ -118,7 +116,7 @@ async def test_an_endless_page_is_cut_at_the_limit(tool: WebFetch, tmp_path: Pat
     async with serving(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n", endless="中".encode() * 1_000) as server:
         result = await fetched(tool, server.url(), context(tmp_path, fetch_bytes=10_000))
     assert result.ok
-    assert result.text.endswith("\n\n[It is longer than 10,000 bytes; the rest was not read.]")
+    assert result.text.endswith("\n\n[The page is longer than 10,000 bytes; the rest was not read.]")
     assert result.text.count("中") == 3_333
 
 
@@ -144,15 +142,15 @@ async def test_gzip_that_never_gives_anything_is_stopped_too(tool: WebFetch, tmp
 @pytest.mark.parametrize(
     ("answer", "why"),
     [
-        (page("x", headers=["Content-Encoding: br"]), "packed in a way that was not asked for (br)"),
-        (page("x", headers=["Content-Encoding: gzip, gzip"]), "packed in a way that was not asked for (gzip, gzip)"),
-        (page(gzip.compress(b"abc" * 99)[:20], headers=["Content-Encoding: gzip"]), "it ends in the middle"),
-        (page("no gzip", headers=["Content-Encoding: gzip"]), "gave a broken answer"),
-        (b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc", "gave a broken answer"),
-        (b"HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\nabc", "gave a broken answer"),
-        (b"HTTP/1.1 200 OK\r\nX: " + b"y" * 300_000, "gave a broken answer"),
-        (b"garbage\r\n\r\n", "gave a broken answer"),
-        (b"", "gave a broken answer"),
+        (page("x", headers=["Content-Encoding: br"]), "uses a compression that was not requested (br)"),
+        (page("x", headers=["Content-Encoding: gzip, gzip"]), "uses a compression that was not requested (gzip, gzip)"),
+        (page(gzip.compress(b"abc" * 99)[:20], headers=["Content-Encoding: gzip"]), "it is incomplete"),
+        (page("no gzip", headers=["Content-Encoding: gzip"]), "sent an invalid answer"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc", "sent an invalid answer"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\nabc", "sent an invalid answer"),
+        (b"HTTP/1.1 200 OK\r\nX: " + b"y" * 300_000, "sent an invalid answer"),
+        (b"garbage\r\n\r\n", "sent an invalid answer"),
+        (b"", "sent an invalid answer"),
     ],
 )
 async def test_a_broken_answer_is_one_plain_sentence(tool: WebFetch, tmp_path: Path, answer: bytes, why: str):
@@ -172,7 +170,7 @@ async def test_a_server_that_drips_is_given_up(tool: WebFetch, tmp_path: Path):
     async with serving(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n", drip=b".") as server:
         result = await fetched(tool, server.url(), context(tmp_path, fetch_seconds=0.3))
     assert not result.ok
-    assert result.text == f"{HERE}:{server.port} took longer than 0.3 seconds, so it was given up."
+    assert result.text == f"{HERE}:{server.port} took longer than 0.3 seconds, so the request was stopped."
 
 
 async def test_a_closed_port_and_an_unknown_host_are_plain_sentences(tool: WebFetch, tmp_path: Path):
@@ -181,7 +179,7 @@ async def test_a_closed_port_and_an_unknown_host_are_plain_sentences(tool: WebFe
     with socket.create_server((HERE, 0)) as gone:
         port = gone.getsockname()[1]
     result = await fetched(tool, f"http://{HERE}:{port}/", context(tmp_path))
-    assert result.text.startswith(f"No connection to {HERE}:{port}: it was refused.")
+    assert result.text.startswith(f"Could not connect to {HERE}:{port}: the connection was refused.")
 
     async def unknown(host: str, port: int) -> list[str]:
         raise socket.gaierror(socket.EAI_NONAME, "unknown")
@@ -194,7 +192,7 @@ async def test_a_closed_port_and_an_unknown_host_are_plain_sentences(tool: WebFe
         "There is no host 'nowhere.example'"
         in (await fetched(WebFetch(lookup=unknown), nowhere, context(tmp_path))).text
     )
-    assert "cannot be looked up now" in (await fetched(WebFetch(lookup=down), nowhere, context(tmp_path))).text
+    assert "cannot be resolved right now" in (await fetched(WebFetch(lookup=down), nowhere, context(tmp_path))).text
 
 
 async def test_the_next_address_is_tried_if_the_first_does_not_answer(tmp_path: Path):

@@ -94,14 +94,14 @@ async def test_nothing_found_is_said(tmp_path: Path, value: object):
 @pytest.mark.parametrize(
     ("reply", "why"),
     [
-        (answer({}, "401 Unauthorized"), "refused the search (401); the person should check BRAVE_API_KEY"),
+        (answer({}, "401 Unauthorized"), "refused the search (401); ask the user to check BRAVE_API_KEY"),
         (answer({}, "403 Forbidden"), "refused the search (403)"),
-        (answer({}, "429 Too Many Requests"), "too many searches for now (429)"),
-        (answer({}, "500 Oops"), "gave the status 500 instead of results"),
-        (page(status="302 Found", headers=["Location: https://elsewhere.example/"]), "gave the status 302"),
-        (page("<html>", "text/html"), "gave an answer that is no JSON"),
-        (page("[" * 5_000, "application/json"), "too long an answer"),
-        (page("[" * 900, "application/json"), "no JSON"),
+        (answer({}, "429 Too Many Requests"), "limiting searches for now (429)"),
+        (answer({}, "500 Oops"), "sent status 500 instead of results"),
+        (page(status="302 Found", headers=["Location: https://elsewhere.example/"]), "sent status 302"),
+        (page("<html>", "text/html"), "sent an answer that is not valid JSON"),
+        (page("[" * 5_000, "application/json"), "an answer that is too long"),
+        (page("[" * 900, "application/json"), "not valid JSON"),
     ],
 )
 async def test_a_failed_search_is_one_sentence_without_the_key(tmp_path: Path, reply: bytes, why: str):
@@ -131,8 +131,8 @@ async def test_the_person_is_asked_about_the_providers_host(tmp_path: Path):
         ("brave", {}, "set the environment variable BRAVE_API_KEY"),
         ("tavily", {"TAVILY_API_KEY": "  "}, "set the environment variable TAVILY_API_KEY"),
         ("brave", {"BRAVE_API_KEY": "a\nb"}, "set the environment variable BRAVE_API_KEY"),
-        ("google", {}, "'google' is no search provider; set web_search to brave, tavily or searxng:URL"),
-        ("brave:x", {}, "no search provider"),
+        ("google", {}, "'google' is not a search provider; set web_search to brave, tavily or searxng:URL"),
+        ("brave:x", {}, "not a search provider"),
         ("searxng", {}, "address of the SearXNG server is wrong"),
         ("searxng:ftp://x", {}, "address of the SearXNG server is wrong"),
         ("searxng:http://me:pw@x", {}, "user name or password"),

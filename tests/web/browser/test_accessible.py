@@ -104,7 +104,7 @@ async def test_dialogs_have_no_flaws(tabs: Tabs, name: str, begun: Begun, person
     await look(page.get_by_role("button", name="New session…").click)
     await page.keyboard.press("Escape")
     await show(page, "plan")
-    for button in ("Make it the list…", "Edit…"):
+    for button in ("Turn into list…", "Edit…"):
         await look(page.locator("#view-plan").get_by_role("button", name=button).click)
 
 
@@ -117,7 +117,7 @@ async def test_empty_and_refused_pages_have_no_flaws(tabs: Tabs, name: str, begu
         assert await flaws(page, "#session") == [], view
     tabs.expect_error("404")
     await page.goto(page.url.partition("#")[0] + "#session=not+there")
-    await expect(page.get_by_role("heading", level=1)).to_have_text("This session is not there")
+    await expect(page.get_by_role("heading", level=1)).to_have_text("Session not found")
     assert await flaws(page) == []
     tabs.expect_error("401")
     await context.clear_cookies()
@@ -188,7 +188,7 @@ async def test_what_others_do_is_announced(tabs: Tabs, name: str, begun: Begun) 
     session.write([{"id": each, "status": "cancelled"} for each in "bcde"])
     await expect(live).to_have_text("4 items changed status.")
     Story(session)
-    await expect(live).to_contain_text("The agent asks: line. And 1 more.")
+    await expect(live).to_contain_text("The agent needs an answer: line. And 1 more.")
 
 
 _FOCUS = """() => {

@@ -126,7 +126,7 @@ async def test_a_server_that_was_started_again_is_found_again(own: Own, how: sig
     own.server.stop()
     await expect(connection(page)).to_have_text(AWAY)
     await adding(page).press("Enter")
-    await expect(page.get_by_text("The server does not answer.")).to_be_visible()
+    await expect(page.get_by_text("The server is not responding.")).to_be_visible()
     await expect(adding(page)).to_have_value("Typed before")
     run_program(own.server, "mine", "headway", "todos", "add", "While it was down")
     session.update("t1", status="completed")

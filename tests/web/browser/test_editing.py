@@ -117,7 +117,7 @@ async def test_what_cannot_be_added_is_refused_in_words_and_stays(tabs: Tabs, na
     problem = page.locator(".adding .problem")
     await new_item(page).fill("  ")
     await page.get_by_role("button", name="Add", exact=True).click()
-    await expect(problem).to_have_text("Write what is to be done first.")
+    await expect(problem).to_have_text("Describe the item first.")
     await expect(new_item(page)).to_be_focused()
     await page.keyboard.type("x")
     await expect(problem).to_be_hidden()
@@ -227,7 +227,7 @@ async def test_every_field_can_be_set_and_taken_away(tabs: Tabs, name: str, begu
     fields = await edit(page, "c")
     await fields.get_by_label("What to do").fill("Do c,\nthen rest")
     await fields.get_by_label("Priority").select_option("Low")
-    await fields.get_by_label("Expected time").fill("2 days")
+    await fields.get_by_label("Estimated time").fill("2 days")
     await fields.get_by_label("Module").fill(" core ")
     await fields.get_by_label("Depends on").fill("a")
     await fields.get_by_label("Add a dependency").select_option("b")
@@ -246,7 +246,7 @@ async def test_every_field_can_be_set_and_taken_away(tabs: Tabs, name: str, begu
 
     fields = await edit(page, "c")
     await fields.get_by_label("Priority").select_option("None")
-    for label in ("Expected time", "Module", "Depends on", "Notes"):
+    for label in ("Estimated time", "Module", "Depends on", "Notes"):
         await fields.get_by_label(label, exact=True).fill("")
     await page.keyboard.press("Control+Enter")
     await expect(fields).to_have_count(0)
@@ -266,7 +266,7 @@ async def test_what_breaks_the_rules_is_refused_and_stays(tabs: Tabs, name: str,
     for wrong, words in (("b", "Dependency cycle a → b → a"), ("nobody", "Depends on: Unknown id 'nobody'")):
         await fields.get_by_label("Depends on").fill(wrong)
         await fields.get_by_role("button", name="Save").click()
-        await expect(problem).to_have_text(f"This cannot be saved; correct it first:{words}")
+        await expect(problem).to_have_text(f"Not saved. Correct this first:{words}")
     await fields.get_by_label("Depends on").fill("")
     await fields.get_by_label("What to do").fill("  ")
     await page.keyboard.press("Control+Enter")
@@ -296,7 +296,7 @@ async def test_nothing_is_written_where_nothing_was_typed(tabs: Tabs, name: str,
     await edit(page, "a")
     await fields.get_by_label("Notes").fill("n")
     await page.keyboard.press("Escape")
-    await expect(notice(page)).to_contain_text("Save what you typed")
+    await expect(notice(page)).to_contain_text("Save your changes")
     await expect(fields.get_by_label("Notes")).to_have_value("n")
     await page.keyboard.press("Control+Enter")
     await expect(detail(page).locator(".facts")).to_contain_text("Notes")
@@ -354,7 +354,7 @@ async def test_what_is_dropped_comes_back(tabs: Tabs, name: str, begun: Begun) -
     await shows(page, "a", "c")
     await expect(redo).to_have_attribute("aria-disabled", "true")
     await page.keyboard.press("Shift+U")
-    await expect(notice(page)).to_contain_text("There is nothing to redo.")
+    await expect(notice(page)).to_contain_text("Nothing to redo.")
     await page.keyboard.press("u")
     await shows(page, "a", "b", "c")
     assert ids(session) == ["a", "b", "c"]
@@ -373,7 +373,7 @@ async def test_undo_beside_what_was_done_takes_back_nothing_else(
     session.update("a", status="completed")
     await expect(row(page, "a")).to_have_class(re.compile("is-completed"))
     await notice(page).get_by_role("button", name="Undo").click()
-    await expect(notice(page)).to_contain_text("The list was changed since.")
+    await expect(notice(page)).to_contain_text("The list has changed since.")
     assert (ids(session), of(session, "a").status) == (["a", "c"], "completed")
 
     await page.keyboard.press("l")
@@ -392,7 +392,7 @@ async def test_the_list_is_cleared_after_a_question(tabs: Tabs, name: str, begun
     clear = page.locator("#view-list").get_by_role("button", name="Clear the list")
     await clear.click()
     dialog = page.get_by_role("dialog", name="Clear the list")
-    await expect(dialog).to_contain_text("All 3 items of the list will be dropped")
+    await expect(dialog).to_contain_text("All 3 items will be removed from the list")
     await expect(dialog.get_by_role("button", name="Cancel")).to_be_focused()
     await page.keyboard.press("Enter")
     await expect(dialog).to_have_count(0)
@@ -400,7 +400,7 @@ async def test_the_list_is_cleared_after_a_question(tabs: Tabs, name: str, begun
     assert ids(session) == ["a", "b", "c"]
     await page.keyboard.press("Enter")
     await dialog.get_by_role("button", name="Clear the list").click()
-    await expect(page.get_by_text("Nothing in the list yet.")).to_be_visible()
+    await expect(page.get_by_text("The list is empty.")).to_be_visible()
     await expect(clear).to_be_hidden()
     await expect(new_item(page)).to_be_focused()
     assert ids(session) == []
@@ -518,7 +518,9 @@ async def test_what_others_change_is_shown_and_never_overwritten(tabs: Tabs, nam
     session.update("a", content="Theirs", notes="theirs", module="n", priority="high")
     await expect(fields.get_by_label("Module")).to_have_value("n")
     await expect(fields.get_by_label("Priority")).to_have_value("high")
-    await expect(said).to_have_text(["Changed meanwhile to: Theirs Use that", "Changed meanwhile to: theirs Use that"])
+    await expect(said).to_have_text(
+        ["Changed by someone else to: Theirs Use this value", "Changed by someone else to: theirs Use this value"]
+    )
     await expect(content).to_have_value("Do a")
     await expect(content).to_be_focused()
     await expect(notes).to_have_value("mine")
@@ -535,7 +537,7 @@ async def test_what_others_change_is_shown_and_never_overwritten(tabs: Tabs, nam
     await expect(content).to_have_value("Third")
     await expect(said).to_have_count(0)
     session.update("a", notes="theirs again")
-    await said.get_by_role("button", name="Use that").click()
+    await said.get_by_role("button", name="Use this value").click()
     await expect(notes).to_have_value("theirs again")
     await expect(notes).to_be_focused()
     await page.keyboard.press("Escape")
@@ -611,7 +613,7 @@ async def test_what_is_being_typed_is_not_touched_by_what_happens(tabs: Tabs, na
     dialog = page.get_by_role("dialog")
     await stays(dialog.get_by_role("textbox"))
     await page.keyboard.press("Escape")
-    await expect(dialog).to_contain_text("What you typed would be lost.")
+    await expect(dialog).to_contain_text("Closing discards what you typed.")
     await page.keyboard.press("Escape")
     await expect(dialog).to_have_count(0)
     await expect(page.get_by_role("button", name="Message…")).to_be_focused()

@@ -42,18 +42,18 @@ async def test_only_what_is_verified_has_a_plain_tick_and_the_details_tell_of_th
     await expect(evidence).to_contain_text("✓? command ok")
     await expect(evidence).to_contain_text("check changed: tests/test_calc.py")
     await row(page, "c").locator(".open").click()
-    await expect(evidence).to_contain_text("✓? inferred — concluded from the agent’s calls")
+    await expect(evidence).to_contain_text("✓? inferred — based on the agent’s calls")
 
 
 async def test_a_check_is_given_with_a_new_item_changed_and_taken_away(tabs: Tabs, name: str, begun: Begun) -> None:
     session = begun("a")
     page = await tabs.open(name)
     await new_item(page).fill("Fix the parser")
-    await page.get_by_label("Its check").fill(" pytest -q ")
+    await page.get_by_label("Check: a command").fill(" pytest -q ")
     await page.keyboard.press("Enter")
     await expect(row(page, "t1")).to_contain_text("Fix the parser")
     assert session.todo_list.items["t1"].verify == "pytest -q"
-    await expect(page.get_by_label("Its check")).to_have_value("")
+    await expect(page.get_by_label("Check: a command")).to_have_value("")
     await row(page, "t1").locator(".open").click()
     for typed, kept in (("make test", "make test"), ("", None)):
         await detail(page).get_by_role("button", name="Edit").click()

@@ -213,7 +213,7 @@ async def test_what_is_typed_into_the_page_is_kept_as_it_is_and_shown_as_text(
     await row(page, added.id).locator(".open").click()
     detail = page.locator("#detail")
     await detail.get_by_role("button", name="Edit", exact=True).click()
-    for label, text in (("What to do", "what"), ("Module", "module"), ("Expected time", "time"), ("Notes", "notes")):
+    for label, text in (("What to do", "what"), ("Module", "module"), ("Estimated time", "time"), ("Notes", "notes")):
         await detail.get_by_label(label).fill(hostile(text))
     await detail.get_by_label("Depends on", exact=True).fill(f"a\n{MARKUP}")
     tabs.expect_error("422")
@@ -228,7 +228,7 @@ async def test_what_is_typed_into_the_page_is_kept_as_it_is_and_shown_as_text(
     await page.get_by_role("button", name="New session…").click()
     await page.get_by_label("Name").fill(f"{MARKUP[:-1]} {next(_numbers)}>")
     await page.get_by_label("First item").fill(OTHERS[0])
-    await page.get_by_role("button", name="Begin", exact=True).click()
+    await page.get_by_role("button", name="Create", exact=True).click()
     await expect(page.get_by_role("heading", level=1)).to_contain_text(MARKUP[:-1])
     await expect(page.locator("#view-list")).to_contain_text(OTHERS[0])
     await page.get_by_label("New item", exact=True).fill(OTHERS[1])

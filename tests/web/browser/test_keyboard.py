@@ -139,7 +139,7 @@ async def test_tab_goes_through_the_page_in_its_order(tabs: Tabs, name: str, beg
         seen.append(await page.evaluate(HERE))
         assert await page.evaluate(SEEN), seen
     lists = ["Find in the list", "Which items", "Pending: Do aa", "Clear the list…"]
-    check = "Its check: a command that fails until it is done"
+    check = "Check: a command that fails until the item is done"
     assert seen == [*lists, "New item", check, "Priority of the new item", "Add"]
     await opener(page, "b").focus()
     await keys(page, "Enter", "Tab")
@@ -164,7 +164,7 @@ async def test_escape_closes_what_is_on_top(tabs: Tabs, name: str, begun: Begun)
     await expect(page.get_by_role("menu")).to_have_count(0)
     await focused(status)
     await keys(page, "?")
-    await expect(page.get_by_role("heading", name="Keys")).to_be_focused()  # where reading begins
+    await expect(page.get_by_role("heading", name="Keyboard shortcuts")).to_be_focused()  # where reading begins
     await keys(page, "Escape")
     await expect(page.get_by_role("dialog")).to_have_count(0)
     await focused(status)
@@ -222,7 +222,7 @@ async def test_dialogs_keep_the_focus_and_give_it_back(tabs: Tabs, name: str, be
     begun("a", "b")
     page = await tabs.open(name)
     dialog = page.get_by_role("dialog")
-    for key, title in (("x", "Execute"), ("m", "Message"), ("?", "Keys")):
+    for key, title in (("x", "Execute"), ("m", "Message"), ("?", "Keyboard shortcuts")):
         await opener(page, "b").focus()
         await keys(page, key)
         await expect(dialog).to_be_visible()

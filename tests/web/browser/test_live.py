@@ -157,19 +157,19 @@ async def begin(page: Page, name: str, content: str) -> None:
     await page.get_by_role("button", name="New session…").click()
     await page.get_by_role("textbox", name="Name").fill(name)
     await page.get_by_role("textbox", name="First item").fill(content)
-    await page.get_by_role("button", name="Begin", exact=True).click()
+    await page.get_by_role("button", name="Create", exact=True).click()
 
 
 async def test_an_empty_list_says_in_which_other_sessions_items_are_open(own: Own) -> None:
     own.begun("first", "One").clear()
     page = await own.tabs.open("first")
-    about = page.get_by_text("Nothing in the list yet.")
+    about = page.get_by_text("The list is empty.")
     await expect(about).to_be_visible()
     await expect(about).not_to_contain_text("other sessions")
     second = own.begun("second", "Two", "Three")
-    await expect(about).to_contain_text("Items are open in other sessions: second (2).")
+    await expect(about).to_contain_text("Other sessions have open items: second (2).")
     second.update("t1", status="completed")
-    await expect(about).to_contain_text("other sessions: second (1).")
+    await expect(about).to_contain_text("Other sessions have open items: second (1).")
 
 
 async def test_sessions_of_others_come_and_go_by_themselves(own: Own) -> None:
@@ -229,7 +229,7 @@ async def test_sessions_of_any_name_are_begun_here_and_found_again(tabs: Tabs, s
     page = await tabs.blank()
     await page.goto(f"http://{server.host}/#{urlencode({'session': 'nobody has this one'})}")
     tabs.expect_error("404")
-    await expect(message(page)).to_contain_text("This session is not there")
+    await expect(message(page)).to_contain_text("Session not found")
     names = [f"{name} {odd}" if "/up" not in odd else f"../{name}" for odd in ODD_NAMES]
     for number, odd in enumerate(names):
         await begin(page, odd, f"First of {number}")

@@ -193,7 +193,7 @@ async def test_an_agent_that_was_stopped_goes_on_where_it_was(
     door.let()
     await page.get_by_role("button", name="Resume").click()
     await page.get_by_role("button", name="Allow once").click()
-    said = page.get_by_role("group", name="What the agent said last")
+    said = page.get_by_role("group", name="The agent’s last message")
     await expect(said.locator(".lines")).to_have_text(re.compile("That is\\s+all of it"))
     await expect(said).to_contain_text("That is\nall of it.", use_inner_text=True)
     await expect(page.get_by_role("button", name="Resume")).to_be_hidden()

@@ -61,7 +61,7 @@ async def test_a_plan_is_written_refused_corrected_and_becomes_the_list(
     await expect(dialog.locator(".problem li")).to_have_count(len(faults))
     await expect(dialog.get_by_label("Plan as JSON")).to_have_value(json.dumps(wrong))
     await write_plan(page, "{no plan")
-    await expect(dialog.locator(".problem")).to_contain_text("This is no valid JSON")
+    await expect(dialog.locator(".problem")).to_contain_text("This is not valid JSON")
     await write_plan(page, PLAN)
     await expect(dialog).to_have_count(0)
     await expect(plan.get_by_role("heading", name="A new parser")).to_be_visible()
@@ -71,8 +71,8 @@ async def test_a_plan_is_written_refused_corrected_and_becomes_the_list(
     await plan.get_by_role("button", name="Edit…").click()
     await write_plan(page, {**PLAN, "title": "A newer parser"})
     await expect(plan.get_by_role("heading", name="A newer parser")).to_be_visible()
-    await plan.get_by_role("button", name="Make it the list…").click()
-    await expect(page.get_by_role("dialog")).to_contain_text("The item of the list gives way to the 2 steps")
+    await plan.get_by_role("button", name="Turn into list…").click()
+    await expect(page.get_by_role("dialog")).to_contain_text("The 2 steps of the plan will replace the 1 item")
     await page.get_by_role("button", name="Replace the list").click()
     await expect(row(page, "s2")).to_contain_text("Write the rest")
     assert await shown(page) == ["s1", "s2"]
@@ -95,7 +95,7 @@ async def test_plan_mode_is_set_and_a_plan_is_removed_and_brought_back(
     await expect(mode).not_to_be_checked()
     await plan.get_by_role("button", name="Remove").click()
     await expect(plan).to_contain_text("No plan yet")
-    await page.locator("#notice").get_by_role("button", name="Bring it back").click()
+    await page.locator("#notice").get_by_role("button", name="Restore").click()
     await expect(plan.get_by_role("heading", name="A new parser")).to_be_visible()
     session.plan_to_todos()
     session.update("s1", status="in_progress")
@@ -118,7 +118,7 @@ async def test_a_plan_that_another_changes_meanwhile_is_not_overwritten_unseen(
     await expect(dialog.locator(".problem")).to_contain_text("it is now “Theirs” with 2 steps")
     await expect(dialog.get_by_label("Plan as JSON")).to_have_value(mine)
     assert server.state(name)["plan"]["title"] == "Theirs"
-    await dialog.get_by_role("button", name="Save over it").click()
+    await dialog.get_by_role("button", name="Overwrite").click()
     await expect(view(page, "Plan").get_by_role("heading", name="Mine")).to_be_visible()
 
 
@@ -139,8 +139,8 @@ async def test_the_graph_shows_what_depends_on_what_and_follows(tabs: Tabs, name
     session = begun("a", item("b", "a"), item("c", "a"), item("d", "b", "c"), "e")
     page = await tabs.open(name, view="graph")
     graph, edges = view(page, "Graph"), view(page, "Graph").locator(".edge")
-    await expect(graph).to_contain_text("The longest chain still to be done has 3 items")
-    await expect(graph).to_contain_text("1 item without dependencies is not drawn")
+    await expect(graph).to_contain_text("The longest unfinished chain has 3 items")
+    await expect(graph).to_contain_text("1 item without dependencies is not shown")
     await expect(edges).to_have_count(4)
     await expect(node(page, "d")).to_have_accessible_name("d: Do d. Pending, depends on b, c")
     places = [(await where(node(page, one)))[0] for one in "abcd"]
@@ -173,7 +173,7 @@ async def test_of_a_long_list_the_graph_shows_the_part_that_matters(tabs: Tabs, 
     begun("i1", *(item(f"i{number}", f"i{number - 1}") for number in range(2, 301)))
     page = await tabs.open(name, view="graph")
     graph = view(page, "Graph")
-    await expect(graph).to_contain_text("Drawn are 80 of 300 linked items")
+    await expect(graph).to_contain_text("Showing 80 of 300 linked items")
     await expect(node(page, "i250")).to_have_count(0)
     await page.get_by_role("tab", name="List").click()
     await row(page, "i250").get_by_text("Do i250").click()
@@ -216,7 +216,7 @@ async def test_the_timeline_shows_who_worked_on_what_while_it_happens(
     detail = page.get_by_role("complementary", name="Item")
     await expect(detail.get_by_role("heading", name="Do a")).to_be_visible()
     await expect(detail.locator(".try")).to_contain_text(
-        [re.compile("Attempt 1 .* blocked, tried again"), re.compile("Attempt 2 .* completed")]
+        [re.compile("Attempt 1 .* blocked, retried"), re.compile("Attempt 2 .* completed")]
     )
 
 
@@ -281,9 +281,9 @@ async def test_the_log_is_filtered_and_each_event_opens_to_what_it_did(
     )
     await expect(events.last).to_contain_text("run finished")
     await expect(events.filter(has_text="said: I write it.")).to_contain_text("a #1")
-    await expect(events.filter(has_text="was told: Execute todo: a")).to_have_count(1)
+    await expect(events.filter(has_text="prompt: Execute todo: a")).to_have_count(1)
     await expect(events.filter(has_text="tokens in")).to_have_count(0)
-    await log.get_by_label("Which events").select_option("What went wrong")
+    await log.get_by_label("Which events").select_option("Problems")
     await expect(events).to_contain_text(["exit 4 — exit code 4"])
     await log.get_by_label("Which events").select_option("Tools and questions")
     await log.get_by_label("Whose events").select_option("a #1")
@@ -316,7 +316,7 @@ async def test_an_item_tells_what_was_done_on_it_and_who_has_it(
     detail = page.get_by_role("complementary", name="Item")
     facts = detail.locator(".facts > div")
     calls = detail.get_by_role("list", name="Tool calls").get_by_role("listitem")
-    await expect(detail).to_contain_text("Nothing yet.")
+    await expect(detail).to_contain_text("No activity yet.")
     started(server, name, mode="yolo", only="a", model=scripted(a=[turn("exit 5"), turn(door.command), "It is done."]))
     door.reached()
     await expect(calls).to_contain_text(["exit code 5", "running"])
@@ -342,8 +342,8 @@ async def test_an_item_tells_what_was_done_on_it_and_who_has_it(
     long_log(session, 700)
     page = await tabs.open(name, item="a")
     detail = page.get_by_role("complementary", name="Item")
-    await expect(detail).to_contain_text("Nothing in the latest events")
-    await detail.get_by_role("button", name="Look in earlier events").click()
+    await expect(detail).to_contain_text("No activity in the latest events")
+    await detail.get_by_role("button", name="Search earlier events").click()
     await expect(detail.get_by_role("list", name="Tool calls").get_by_role("listitem")).to_have_count(2)
     await expect(detail.locator(".try")).to_contain_text("Attempt 1")
 

@@ -52,7 +52,7 @@ class CheckResult:
     def explain(self) -> str:
         """Say how the check failed, with its last lines."""
         if self.exit_code == TIMED_OUT:
-            how = f"took longer than {self.seconds:.0f} s and was ended (limits.bash_seconds)"
+            how = f"took longer than {self.seconds:.0f} s and was stopped (limits.bash_seconds)"
         else:
             how = f"exit code {self.exit_code}"
         return f"The check failed ({how}): {shown(self.command, 300)}" + (f"\n{self.output}" if self.output else "")

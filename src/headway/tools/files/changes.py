@@ -44,7 +44,7 @@ class FileChange:
         last = max(end - _AROUND, 0)
         old, new = old[first : len(old) - last], new[first : len(new) - last]
         if len(old) * len(new) > _MOST_PAIRS or sum(map(len, old)) + sum(map(len, new)) > _LONGEST:
-            return f"(too long to be shown: {len(self.old):,} → {len(self.new):,} characters)"
+            return f"(too long to show: {len(self.old):,} → {len(self.new):,} characters)"
         name = shown(self.path, 200)
         source = "/dev/null" if self.before is None else f"a/{name}"
         lines = difflib.unified_diff(old, new, source, f"b/{name}", lineterm="", n=_AROUND)

@@ -81,5 +81,6 @@ def _is_file(name: str, folder: int) -> bool:
 
 def _closed(path: str) -> ToolFault:
     return ToolFault(
-        f"'{shown(path, 200)}' is closed to file tools, since Headway or git keeps records there; use another path."
+        f"'{shown(path, 200)}' is off limits to file tools, because Headway or git keeps records there; use "
+        "another path."
     )

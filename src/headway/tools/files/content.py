@@ -60,7 +60,7 @@ def opened(place: Place) -> tuple[int, os.stat_result]:
 
 def decline_special(path: str, status: os.stat_result) -> None:
     if kind := kind_of(status):
-        hint = "name a file in it, or look into it with ls" if kind == "a folder" else "use an ordinary file"
+        hint = "name a file in it, or list it with ls" if kind == "a folder" else "use a regular file"
         raise ToolFault(f"'{shown(path, 200)}' is {kind}; {hint}.")
 
 
@@ -79,7 +79,7 @@ def read_bytes(place: Place, limit: int) -> bytes:
             raise too_large(place.path, len(data), limit)
         if (before.st_mtime_ns, before.st_size) == (after.st_mtime_ns, after.st_size):
             return data
-    raise ToolFault(f"'{shown(place.path, 200)}' is being written just now; try again in a moment.")
+    raise ToolFault(f"'{shown(place.path, 200)}' is being written right now; try again in a moment.")
 
 
 def _all(descriptor: int, limit: int) -> bytes:
@@ -93,8 +93,8 @@ def _all(descriptor: int, limit: int) -> bytes:
 
 def too_large(path: str, size: int, limit: int) -> ToolFault:
     return ToolFault(
-        f"'{shown(path, 200)}' has {size:,} bytes, more than the {limit:,} that can be taken whole;"
-        " read parts of it with offset and limit, or use bash."
+        f"'{shown(path, 200)}' has {size:,} bytes, more than the {limit:,} that can be read at once; read parts of "
+        "it with offset and limit, or use bash."
     )
 
 
@@ -114,8 +114,8 @@ def decline_binary(path: str, start: bytes, size: int) -> None:
 
 def _binary(path: str, kind: str, size: int) -> ToolFault:
     return ToolFault(
-        f"'{shown(path, 200)}' is {kind} ({size:,} byte{'' if size == 1 else 's'}), which cannot be shown as text;"
-        " use bash if a program can tell what is needed of it."
+        f"'{shown(path, 200)}' is {kind} ({size:,} byte{'' if size == 1 else 's'}), which cannot be shown as text; "
+        "if you need its contents, use bash with a program that reads this format."
     )
 
 
@@ -180,7 +180,9 @@ def split_lines(text: str) -> list[str]:
 def text_to_write(text: str, field: str) -> str:
     """Text of a model as it can be written. Raises `ToolFault` if the file would be no text."""
     if "\0" in text:
-        raise ToolFault(f"{field} has a NUL character, which no text file has; leave it out, or use bash.")
+        raise ToolFault(
+            f"{field} contains a NUL character, which is not allowed in a text file; remove it, or use bash."
+        )
     return storable(text)
 
 

@@ -22,8 +22,10 @@ from headway.tools.threads import done_in_thread
 class EditInput(ToolInput):
     path: str = Field(min_length=1, description="File, relative to the project's folder.")
     old_string: str = Field(min_length=1, description="The text to replace, exactly as it is in the file.")
-    new_string: str = Field(description="The text to put in its place.")
-    replace_all: bool = Field(default=False, description="Replace every occurrence instead of the only one.")
+    new_string: str = Field(description="The text that replaces it.")
+    replace_all: bool = Field(
+        default=False, description="Replace every occurrence; otherwise old_string must be unique."
+    )
 
 
 class Edit(Tool[EditInput]):
@@ -72,8 +74,8 @@ def _change(place: Place, call: EditInput, context: Context) -> tuple[FileChange
     except UnicodeEncodeError as error:
         char = shown(after[error.start])
         raise ToolFault(
-            f"'{shown(place.path, 200)}' is in {encoding}, which has no '{char}'; nothing was changed."
-            " Use other characters, or convert the file to UTF-8 with bash first."
+            f"'{shown(place.path, 200)}' is in {encoding}, which does not have '{char}'; nothing was changed. Use "
+            "other characters, or first convert the file to UTF-8 with bash."
         ) from None
     if len(data) > context.limits.file_bytes:
         raise too_large(place.path, len(data), context.limits.file_bytes)
@@ -85,7 +87,7 @@ def replaced(text: str, old: str, new: str, every: bool, path: str) -> tuple[str
     plain = text.replace("\r\n", "\n")
     old, new = old.replace("\r\n", "\n"), new.replace("\r\n", "\n")
     if old == new:
-        raise ToolFault("old_string and new_string are the same, line ends aside; nothing was changed.")
+        raise ToolFault("old_string and new_string are the same (line endings aside); nothing was changed.")
     first = plain.find(old)
     if first < 0:
         raise no_match(plain, old, path)

@@ -20,8 +20,8 @@ _WILD = re.compile(r"[*?\[{\\]")
 
 
 class GlobInput(ToolInput):
-    pattern: str = Field(min_length=1, max_length=1_000, description="Such as `**/*.py`, relative to `path`.")
-    path: str = Field(default=".", description="Folder to look in, relative to the project's folder.")
+    pattern: str = Field(min_length=1, max_length=1_000, description="Pattern such as `**/*.py`, relative to `path`.")
+    path: str = Field(default=".", description="Folder to search, relative to the project's folder.")
 
 
 class Glob(Tool[GlobInput]):
@@ -63,14 +63,14 @@ class Glob(Tool[GlobInput]):
             found.append(f"[… and {count - len(found):,} more; narrow the pattern or the path]")
         notes = walk.notes()
         if walk.stopped:
-            notes.append(f"Ended after {limits.search_seconds:g} seconds; there may be more. Narrow the path.")
+            notes.append(f"Stopped after {limits.search_seconds:g} seconds; there may be more. Narrow the path.")
         return "\n".join([*(found or [_nothing(call)]), *(f"[{note}]" for note in notes)])
 
     def _walk(self, path: str, folder: str, stop: Stop) -> Walk | None:
         """The walk from where the pattern's wildcards begin; None if there is no folder."""
         walk = Walk(self._workspace, path, stop)
         if walk.file is not None:
-            raise ToolFault(f"'{shown(path, 200)}' is a file; give its folder as path, or read it with read_file.")
+            raise ToolFault(f"'{shown(path, 200)}' is a file; pass its folder as path, or read it with read_file.")
         if not folder:
             return walk
         try:
@@ -86,12 +86,12 @@ def path_matcher(pattern: str, given: str) -> re.Pattern[str]:
         choices = alternatives(pattern)
         if any(choice.startswith("/") or ".." in choice.split("/") for choice in choices):
             raise ToolFault(
-                f"'{shown(given, 200)}' cannot be used: a pattern is relative and has no '..';"
-                " give the folder to look in as path."
+                f"'{shown(given, 200)}' is not valid: a pattern must be relative and must not contain '..'; pass "
+                "the folder to search as path."
             )
         return re.compile(f"(?:{'|'.join(map(path_expression, choices))})\\Z")
     except BadWildcards as error:
-        raise ToolFault(f"'{shown(given, 200)}' cannot be used: {error}.") from None
+        raise ToolFault(f"'{shown(given, 200)}' is not valid: {error}.") from None
 
 
 def _split(pattern: str) -> tuple[str, str]:

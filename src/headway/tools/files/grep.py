@@ -31,7 +31,7 @@ class GrepInput(ToolInput):
     pattern: str = Field(min_length=1, max_length=2_000, description="Regular expression, compared line by line.")
     path: str = Field(default=".", description="Folder or file to search, relative to the project's folder.")
     glob: str | None = Field(default=None, min_length=1, max_length=1_000, description="Files to search: `*.py`.")
-    fixed: bool = Field(default=False, description="Take the pattern as plain text.")
+    fixed: bool = Field(default=False, description="Treat the pattern as plain text.")
     ignore_case: bool = False
     context: int = Field(default=0, ge=0, le=20, description="Lines to show before and after each match.")
     output: Output = "lines"
@@ -91,7 +91,9 @@ class _Search:
             data = read_bytes(place, self._limits.file_bytes)
         text, encoding = decoded(data, place.path)
         if not _is_searched(data, encoding):
-            raise ToolFault(f"'{shown(place.path, 200)}' has an encoding that is not searched; read it with read_file.")
+            raise ToolFault(
+                f"'{shown(place.path, 200)}' has an encoding that grep does not support; read it with read_file."
+            )
         self._searched = 1
         self._add(place.path, text)
 
@@ -127,12 +129,12 @@ class _Search:
             notes.append(f"Skipped {_files(self._unread)} that could not be read.")
         if self._slow_in is not None:
             notes.append(
-                f"Ended in '{shown(self._slow_in, 200)}': the pattern takes too long on one of its lines;"
-                " there may be more. Make it simpler, without repeats in each other."
+                f"Stopped in '{shown(self._slow_in, 200)}': the pattern takes too long on one of its lines; there "
+                "may be more. Simplify it, without nested repeats."
             )
         elif self._stop:
             seconds = f"{self._limits.search_seconds:g} seconds"
-            notes.append(f"Ended after {seconds}; there may be more. Narrow the path or the glob.")
+            notes.append(f"Stopped after {seconds}; there may be more. Narrow the path or the glob.")
         return notes
 
     def _wanted(self) -> Generator[File]:

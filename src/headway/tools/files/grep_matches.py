@@ -149,23 +149,23 @@ def _compiled(pattern: str, fixed: bool, ignore_case: bool) -> regex.Pattern[str
     if fixed:
         pattern = regex.escape(pattern)
     elif _RECURSION.search(pattern):
-        raise _unusable(pattern, "patterns that contain themselves, (?R), are not taken")
+        raise _unusable(pattern, "recursive patterns, (?R), are not supported")
     elif _VERBOSE.search(pattern):
-        raise _unusable(pattern, "verbose patterns, (?x), are not taken")
+        raise _unusable(pattern, "verbose patterns, (?x), are not supported")
     elif len(pattern) * math.prod(max(int(count), 1) for count in _COUNT.findall(pattern)) > _MOST_UNROLLED:
-        raise _unusable(pattern, "its counts in braces are too large")
+        raise _unusable(pattern, "its repeat counts are too large")
     try:
         return regex.compile(pattern, regex.IGNORECASE if ignore_case else 0, cache_pattern=False)
     except regex.error as error:
         raise _unusable(pattern, shown(str(error), 200)) from None
     except (RecursionError, OverflowError, MemoryError):
-        raise _unusable(pattern, "it has too many groups in each other") from None
+        raise _unusable(pattern, "its groups are nested too deeply") from None
 
 
 def _unusable(pattern: str, why: str) -> ToolFault:
     return ToolFault(
-        f"'{shown(pattern, 200)}' cannot be searched for: {why}."
-        " Correct it, or set fixed to search for the text as it is."
+        f"'{shown(pattern, 200)}' is not a usable pattern: {why}. Correct it, or set fixed to search for it as "
+        "plain text."
     )
 
 

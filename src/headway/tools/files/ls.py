@@ -73,10 +73,10 @@ class Ls(Tool[LsInput]):
         try:
             status = os.stat(name, dir_fd=folder, follow_symlinks=False)
         except OSError:
-            return f"{label} (cannot be looked at)"
+            return f"{label} (cannot be read)"
         if stat.S_ISDIR(status.st_mode):
             is_own = name.casefold() == FOLDER
-            return f"{label}/ (closed: Headway's own records)" if is_own else f"{label}/"
+            return f"{label}/ (off limits: Headway's own records)" if is_own else f"{label}/"
         if stat.S_ISLNK(status.st_mode):
             return f"{label} -> {self._target(f'{path}/{name}')}"
         return f"{label} ({kind_of(status) or _bytes(status.st_size)})"
@@ -87,7 +87,7 @@ class Ls(Tool[LsInput]):
             with self._workspace.place(link) as place:
                 status = place.status()
         except ToolFault:
-            return "(nowhere inside the project)"
+            return "(outside the project)"
         if status is None:
             return f"{neutral(place.path)} (missing)"
         return neutral(place.path) + "/" * stat.S_ISDIR(status.st_mode)
@@ -109,7 +109,7 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 
 def _more(names: _Names) -> str:
     count = f"{'more than ' * names.uncounted}{names.total - len(names.shown):,}"
-    return f"[… and {count} more; find those you need with glob]"
+    return f"[… and {count} more; use glob to find the ones you need]"
 
 
 def _bytes(size: int) -> str:

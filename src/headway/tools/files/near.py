@@ -29,23 +29,23 @@ def several_matches(text: str, old: str, path: str) -> ToolFault:
     more = ", …" if count > len(lines) else ""
     times = f"{count}" if count < 1_000 else "1,000 or more"
     return ToolFault(
-        f"old_string is {times} times in '{shown(path, 200)}' (lines {', '.join(lines)}{more}); nothing was changed."
-        " Add lines around it until it is unique, or set replace_all."
+        f"old_string occurs {times} times in '{shown(path, 200)}' (lines {', '.join(lines)}{more}); nothing was "
+        "changed. Add surrounding lines until it is unique, or set replace_all."
     )
 
 
 def no_match(text: str, old: str, path: str) -> ToolFault:
-    start = f"old_string is not in '{shown(path, 200)}'; nothing was changed."
+    start = f"old_string was not found in '{shown(path, 200)}'; nothing was changed."
     if _NUMBERED.search(old) and _NUMBERED.sub("", old) in text:
-        return ToolFault(f"{start} Leave out the line numbers and tabs that read_file puts before each line.")
+        return ToolFault(f"{start} Leave out the line number and tab that read_file puts before each line.")
     lines = text.split("\n")
     wanted = old.strip("\n").split("\n")
     if (at := _spaced_differently(lines, wanted)) is not None:
-        return ToolFault(f"{start} It differs only in spaces from this:\n{_excerpt(lines, at, len(wanted))}")
+        return ToolFault(f"{start} Only whitespace differs from this:\n{_excerpt(lines, at, len(wanted))}")
     if (at := _closest(lines, wanted)) is not None:
         within = f" in its first {_MOST_LINES:,} lines" if len(lines) > _MOST_LINES else ""
-        return ToolFault(f"{start} The nearest{within} is:\n{_excerpt(lines, at, len(wanted))}")
-    return ToolFault(f"{start} Nothing in the file is near it; read the file again.")
+        return ToolFault(f"{start} The closest text{within} is:\n{_excerpt(lines, at, len(wanted))}")
+    return ToolFault(f"{start} Nothing in the file is similar; read the file again.")
 
 
 def _spaced_differently(lines: list[str], wanted: list[str]) -> int | None:

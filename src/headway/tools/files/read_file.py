@@ -32,7 +32,7 @@ _MARGIN = 10
 
 class ReadFileInput(ToolInput):
     path: str = Field(min_length=1, description="File, relative to the project's folder.")
-    offset: int = Field(default=1, ge=1, description="First line to read, counted from 1.")
+    offset: int = Field(default=1, ge=1, description="First line to read, starting at 1.")
     limit: int | None = Field(default=None, ge=1, description="Number of lines to read.")
 
 
@@ -92,7 +92,7 @@ def numbered(part: Part, path: str) -> str:
         return f"({shown(path, 200)} is empty)"
     if not part.lines:
         lines = "1 line" if part.total == 1 else f"{part.total:,} lines"
-        return f"({shown(path, 200)} has {lines}; there is none from {part.first:,} on)"
+        return f"({shown(path, 200)} has only {lines}, so there is nothing from line {part.first:,} on)"
     last = part.first + len(part.lines) - 1
     # A lone carriage return would let a line look like several.
     lines = (line.replace("\r", "␍") for line in part.lines)
@@ -116,7 +116,7 @@ def _fitted(lines: Iterable[tuple[str, int]], room: int) -> tuple[list[str], boo
     for line, dropped in lines:
         left_out = dropped + max(len(line) - longest, 0)
         if left_out:
-            line = f"{line[:longest]} [… {left_out:,} characters of this line left out]"
+            line = f"{line[:longest]} [… {left_out:,} more characters in this line]"
         room -= len(line) + _MARGIN
         if found and (room < 0 or (left_out and longest < LONGEST_LINE)):
             return found, True
@@ -138,8 +138,8 @@ def _part_of_large(place: Place, offset: int, lines: int, context: Context, room
         return Part(found, offset, before + len(found), more)
     except TimeoutError:
         raise ToolFault(
-            f"'{shown(place.path, 200)}' is so large ({status.st_size:,} bytes) that line {offset:,} was not reached in"
-            f" {context.limits.search_seconds:g} s; use bash to take out the part that is needed."
+            f"'{shown(place.path, 200)}' is so large ({status.st_size:,} bytes) that line {offset:,} was not "
+            f"reached in {context.limits.search_seconds:g} s; use bash to extract the part you need."
         ) from None
     finally:
         os.close(descriptor)

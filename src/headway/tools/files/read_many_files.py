@@ -18,7 +18,7 @@ MOST_FILES = 100
 
 class ReadManyFilesInput(ToolInput):
     paths: list[str] = Field(
-        min_length=1, max_length=MOST_FILES, description="Files, relative to the project's folder, in the order wanted."
+        min_length=1, max_length=MOST_FILES, description="Files to read, relative to the project's folder, in order."
     )
 
 

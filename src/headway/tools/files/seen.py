@@ -51,21 +51,21 @@ class Seen:
         if known.digest != digest(content):
             self.forget(path)
             raise ToolFault(
-                f"'{name}' was changed since you read it, by someone else or by a command; nothing was written."
-                " Read it again, and keep those changes."
+                f"'{name}' was changed by someone else or by a command since you read it; nothing was written. "
+                "Read it again, and keep those changes."
             )
         if whole and known.unseen:
             raise ToolFault(
-                f"'{name}' was read only in part, so nothing was written; read the rest of it from line"
-                f" {known.unseen[0].start:,} on, or change the part with edit."
+                f"'{name}' was only partly read, so nothing was written; read the rest from line "
+                f"{known.unseen[0].start:,} on, or change the part with edit."
             )
 
     def check_new(self, path: str) -> None:
         """Raises `ToolFault`, once, if the run has seen a file where now there is none."""
         if self._files.pop(path, None) is not None:
             raise ToolFault(
-                f"'{shown(path, 200)}' was deleted by someone else since you read it; nothing was written."
-                " If it is wanted again, call write_file once more."
+                f"'{shown(path, 200)}' was deleted by someone else since you read it; nothing was written. To "
+                "create it again, call write_file once more."
             )
 
 

@@ -111,9 +111,9 @@ class Walk:
         """What was left out, a sentence each."""
         found = (
             (self._closed, "folder", "could not be opened"),
-            (self._deep, "folder", f"deeper than {DEEPEST} others left out"),
-            (self._crowded, "folder", f"with more than {MOST_NAMES:,} names looked at in part"),
-            (self._rules_unused, "`.gitignore`", "too large to be used"),
+            (self._deep, "folder", f"nested deeper than {DEEPEST} levels left out"),
+            (self._crowded, "folder", f"with more than {MOST_NAMES:,} names searched only in part"),
+            (self._rules_unused, "`.gitignore`", "too large to use"),
         )
         return [f"{count:,} {thing}{'s' * (count > 1)} {what}." for count, thing, what in found if count]
 
@@ -224,5 +224,5 @@ def _order(entry: tuple[str, bool]) -> str:
 
 def _ordinary(place: Place, status: os.stat_result) -> File:
     if kind := kind_of(status):
-        raise ToolFault(f"'{shown(place.path, 200)}' is {kind}; name an ordinary file or a folder.")
+        raise ToolFault(f"'{shown(place.path, 200)}' is {kind}; name a regular file or a folder.")
     return File(place.path, status.st_size)

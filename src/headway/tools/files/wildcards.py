@@ -85,7 +85,7 @@ def alternatives(pattern: str) -> list[str]:
             found = [start + pattern[position : position + step] for start in found]
             position += step
         if len(found) > _MOST_ALTERNATIVES:
-            raise BadWildcards(f"its braces make more than {_MOST_ALTERNATIVES} patterns")
+            raise BadWildcards(f"its braces expand to more than {_MOST_ALTERNATIVES} patterns")
     return found
 
 
@@ -100,7 +100,7 @@ def _choices(pattern: str, start: int) -> tuple[list[str] | None, int]:
         elif char == "{":
             depth += 1
             if depth > _DEEPEST_BRACES:
-                raise BadWildcards(f"it has more than {_DEEPEST_BRACES} braces in each other")
+                raise BadWildcards(f"its braces are nested more than {_DEEPEST_BRACES} deep")
         elif char == "," and depth == 1:
             choices.append(pattern[begun:position])
             begun = position + 1

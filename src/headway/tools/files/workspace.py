@@ -102,7 +102,7 @@ class Workspace:
 
     def _steps(self, path: str) -> list[str]:
         if "\0" in path or len(path) > _LONGEST:
-            raise ToolFault(f"'{shown(path)}' is no usable path; give one inside the project, relative to its folder.")
+            raise ToolFault(f"'{shown(path)}' is not a valid path; use one inside the project, relative to its folder.")
         below = self.below(path) if os.path.isabs(path) else path
         if below is None:
             raise _outside(path)
@@ -124,7 +124,7 @@ class _Walk:
             self.folders = [os.open(workspace.root, _FOLDER_FLAGS)]
         except OSError as error:
             why = shown(error.strerror or str(error), 200)
-            raise ToolFault(f"The project's folder cannot be opened: {why}; ask the user to look after it.") from None
+            raise ToolFault(f"The project's folder cannot be opened: {why}; ask the user to fix this.") from None
         self.names: list[str] = []
         self.ahead: list[str] = []
         """Steps still to go, the next one last."""
@@ -178,7 +178,7 @@ class _Walk:
     def _follow(self, target: str) -> None:
         self._links += 1
         if self._links > _MOST_LINKS:
-            raise ToolFault(f"'{shown(self._path, 200)}' goes round in circles of links; use the real path.")
+            raise ToolFault(f"'{shown(self._path, 200)}' is part of a loop of links; use the real path.")
         if os.path.isabs(target):
             below = self._workspace.below(target)
             if below is None:
@@ -192,7 +192,7 @@ class _Walk:
         """Into a folder. Where the way may be made, missing folders are; but not on the way back up."""
         here = self.folders[-1]
         if len(self.folders) > _DEEPEST:
-            raise ToolFault(f"'{shown(self._path)}' is too deep; use a path of at most {_DEEPEST} folders.")
+            raise ToolFault(f"'{shown(self._path)}' is nested too deeply; use a path of at most {_DEEPEST} folders.")
         try:
             self.folders.append(os.open(step, _FOLDER_FLAGS, dir_fd=here))
         except FileNotFoundError:
@@ -213,30 +213,30 @@ def _split(path: str) -> list[str]:
 
 
 def _outside(path: str) -> ToolFault:
-    return ToolFault(f"'{shown(path, 200)}' leads out of the project; give a path inside it, relative to its folder.")
+    return ToolFault(f"'{shown(path, 200)}' leads out of the project; use a path inside it, relative to its folder.")
 
 
 def _sentence(error: OSError, path: str) -> str:
     name = shown(path, 200)
     match error.errno:
         case errno.ENOENT:
-            return f"There is no '{name}'; look with ls or glob what there is."
+            return f"There is no '{name}'; use ls or glob to see what exists."
         case errno.ENOTDIR:
-            return f"'{name}' goes through something that is no folder; look with ls what there is."
+            return f"'{name}' has a part that is not a folder; use ls to see what exists."
         case errno.ELOOP:
-            return f"'{name}' was replaced by a link meanwhile; try again."
+            return f"'{name}' was replaced by a link in the meantime; try again."
         case errno.EACCES | errno.EPERM:
-            return f"'{name}' may not be touched: no permission; leave it, or ask the user to allow it."
+            return f"'{name}' cannot be accessed: permission denied; leave it, or ask the user to allow it."
         case errno.EISDIR:
             return f"'{name}' is a folder; name a file in it."
         case errno.ENAMETOOLONG:
             return f"'{name}' is too long for a path; use a shorter one."
         case errno.ENOSPC | errno.EDQUOT:
-            return f"'{name}' was not written: there is no room left on the disk; nothing was changed."
+            return f"'{name}' was not written: no space is left on the disk; nothing was changed."
         case errno.EROFS:
-            return f"'{name}' is on a disk that can only be read; nothing was changed."
+            return f"'{name}' is on a read-only disk; nothing was changed."
         case _:
-            return f"'{name}' cannot be used: {shown(error.strerror or str(error), 200)}."
+            return f"'{name}' cannot be accessed: {shown(error.strerror or str(error), 200)}."
 
 
 def kind_of(status: os.stat_result) -> str:

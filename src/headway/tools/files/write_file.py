@@ -26,7 +26,7 @@ from headway.tools.threads import done_in_thread
 
 
 class WriteFileInput(ToolInput):
-    path: str = Field(min_length=1, description="File, relative to the project's folder; missing folders are made.")
+    path: str = Field(min_length=1, description="File, relative to the project's folder; missing folders are created.")
     content: str = Field(description="The whole new content.")
 
 
@@ -71,7 +71,7 @@ class WriteFile(Tool[WriteFileInput]):
         size = f"{lines:,} line{'' if lines == 1 else 's'}"
         text = f"{'Created' if change.before is None else 'Replaced'} {name} ({size})."
         if change.recoded:
-            text += f" It is in UTF-8 now, since {change.recoded} cannot hold this content."
+            text += f" It is now in UTF-8, because {change.recoded} cannot represent this content."
         return ToolResult(text, files=(place.path,), diff=change.diff())
 
 

@@ -117,8 +117,8 @@ def _alone(place: Place) -> Generator[None]:
             stack.enter_context(one_writer(".", dir_fd=place.folder))
         except BlockingIOError:
             raise ToolFault(
-                f"'{shown(place.path, 200)}' is in a folder that another program keeps locked;"
-                " nothing was written. Try again in a moment."
+                f"'{shown(place.path, 200)}' is in a folder that another program has locked; nothing was written. "
+                "Try again in a moment."
             ) from None
         yield
 
@@ -145,4 +145,6 @@ def _take_name(place: Place, temporary: str) -> None:
 
 
 def changed_meanwhile(path: str) -> ToolFault:
-    return ToolFault(f"'{shown(path, 200)}' was changed by someone else meanwhile; nothing was written. Read it again.")
+    return ToolFault(
+        f"'{shown(path, 200)}' was changed by someone else in the meantime; nothing was written. Read it again."
+    )

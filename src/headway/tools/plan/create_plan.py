@@ -24,14 +24,14 @@ NAME = "create_plan"
 
 
 class Step(ToolInput):
-    id: str = Field(description="Such as step-1.")
+    id: str = Field(description="Id such as step-1.")
     description: str = Field(description="What to do, in the imperative.")
     module: str | None = None
-    dependencies: list[str] | None = Field(None, description="Ids of steps to complete first.")
+    dependencies: list[str] | None = Field(None, description="Ids of steps that must be completed first.")
     risks: list[str] | None = None
-    estimatedTime: str | None = Field(None, description="Such as 45min or 2h.")
+    estimatedTime: str | None = Field(None, description="Estimate such as 45min or 2h.")
     verify: str | None = Field(
-        None, description="Command that fails until the step is done, such as pytest -q tests/test_dates.py."
+        None, description="A command that fails until the step is done, such as pytest -q tests/test_dates.py."
     )
 
 
@@ -39,7 +39,7 @@ class PlanInput(ToolInput):
     """What a model is told of the input."""
 
     title: str
-    overview: str = Field(description="The goal, what was found out, and the approach.")
+    overview: str = Field(description="The goal, your findings and the approach.")
     steps: list[Step] = Field(min_length=1)
     risks: list[str] | None = None
     testingStrategy: str | None = None
@@ -66,30 +66,30 @@ class CreatePlan(Tool[Call]):
                 return Call(sent=read_json(arguments))
             except BadJson as error:
                 raise ToolFault(
-                    _answer(False, f"The arguments are no valid JSON ({error}); send one JSON object.")
+                    _answer(False, f"The arguments are not valid JSON ({error}); send one JSON object.")
                 ) from None
         return Call(sent={} if arguments is None or isinstance(arguments, str) else arguments)
 
     async def run(self, call: Call, context: Context) -> ToolResult:
         if context.session is None:
             raise ToolFault(
-                _answer(False, "This run has no session that could keep a plan; write the plan as your answer instead.")
+                _answer(False, "This run has no session to keep a plan in; write the plan as your answer instead.")
             )
         try:
             plan = await asyncio.to_thread(context.session.set_plan, call.sent, actor=MODEL)
         except InvalidPlan as error:
-            message = f"The plan was not taken. Correct every fault and call {NAME} again."
+            message = f"The plan was not accepted. Correct every error and call {NAME} again."
             return ToolResult(_answer(False, message, {"faults": error.violations}), ok=False)
         except HeadwayError as error:
-            return ToolResult(_answer(False, f"The plan was not kept: {error}"), ok=False)
+            return ToolResult(_answer(False, f"The plan was not saved: {error}"), ok=False)
         return ToolResult(_answer(True, _accepted(plan), {"title": plan.title, "steps": [s.id for s in plan.steps]}))
 
 
 def _accepted(plan: Plan) -> str:
     number = len(plan.steps)
     return (
-        f"This is now the session's plan ({number} step{'' if number == 1 else 's'}). The user sees it and goes on with"
-        " /plan to-todos (in a shell: headway plan to-todos); say in a sentence or two what it comes to, and stop."
+        f"This is now the session's plan ({number} step{'' if number == 1 else 's'}). The user sees it and goes on "
+        "with /plan to-todos (in a shell: headway plan to-todos); summarise it in a sentence or two, and stop."
     )
 
 

@@ -43,11 +43,9 @@ class BashInput(ToolInput):
         if not command.strip():
             raise ValueError("Must not be blank")
         if "\0" in command:
-            raise ValueError("Must not have a NUL character in it")
+            raise ValueError("Must not contain a NUL character")
         if (size := len(command.encode())) > _MOST_BYTES:
-            raise ValueError(
-                f"Must have at most {_MOST_BYTES} bytes, received {size}; write it into a file and run that"
-            )
+            raise ValueError(f"Must have at most {_MOST_BYTES} bytes, received {size}; write it to a file and run that")
         return command
 
 
@@ -124,7 +122,7 @@ def covers_command(pattern: str, command: str) -> bool:
 
 async def _todo_write(args: str, context: Context) -> ToolResult:
     if context.session is None:
-        raise ToolFault("TodoWrite was not run: there is no todo list in this run; go on without one.")
+        raise ToolFault("TodoWrite was not run: this run has no todo list; continue without one.")
     result = await asyncio.to_thread(run_todo_write, context.session, args)
     return ToolResult(
         "\n".join(text for text in (result.stdout, result.stderr) if text),
@@ -150,19 +148,19 @@ def _notes(ending: Ending, seconds: float) -> list[str]:
     notes: list[str] = []
     if ending.timed_out:
         notes.append(
-            f"[timed out after {seconds:g} s and was ended, exit code {TIMED_OUT};"
-            " give a longer timeout, or run less at a time]"
+            f"[timed out after {seconds:g} s and was stopped, exit code {TIMED_OUT}; set a longer timeout, or run "
+            "less at a time]"
         )
     elif ending.code is None:
-        notes.append("[ended early: the process that watched over the command was killed]")
+        notes.append("[stopped early: the process that supervises the command was killed]")
     elif ending.code < 0:
-        notes.append(f"[ended by signal {-ending.code}]")
+        notes.append(f"[killed by signal {-ending.code}]")
     elif ending.code:
         notes.append(f"[exit code {ending.code}]")
     if ending.ended and not ending.timed_out:
-        notes.append(f"[{_processes(ending.ended)} still running and {'was' if ending.ended == 1 else 'were'} ended]")
+        notes.append(f"[{_processes(ending.ended)} still running and {'was' if ending.ended == 1 else 'were'} stopped]")
     if ending.left:
-        notes.append(f"[{_processes(ending.left)} running on and could not be ended]")
+        notes.append(f"[{_processes(ending.left)} still running and could not be stopped]")
     return notes
 
 

@@ -102,7 +102,7 @@ def end_marked(mark: str) -> None:
             with suppress(OSError):
                 _kill(pid, mark)
         time.sleep(_PAUSE)
-    _log.warning("Some processes of a command could not be ended: %s", marked(mark))
+    _log.warning("Some processes of a command could not be stopped: %s", marked(mark))
 
 
 def marked(mark: str) -> list[int]:
@@ -182,5 +182,5 @@ class _Watch(asyncio.SubprocessProtocol):
             return Ending(int(outcome), False, int(ended), int(left))
         except ValueError:
             if self._said:
-                _log.error("The keeper of a command failed: %s", redacted(self._said.decode(errors="replace")))
+                _log.error("The supervisor of a command failed: %s", redacted(self._said.decode(errors="replace")))
             return None

@@ -46,6 +46,9 @@ def exit_code_of(ending: Ending) -> int:
 
 def _explain(folder: str, error: OSError) -> str:
     if not os.path.isdir(folder):
-        return f"The command was not run: the project's folder '{shown(folder, 300)}' is gone; ask the user about it."
+        return (
+            f"The command was not run: the project's folder '{shown(folder, 300)}' no longer exists; ask the "
+            "user about it."
+        )
     reason = shown(error.strerror or str(error), 200)
-    return f"The command was not run: no process could be started ({reason}); try again, or ask the user."
+    return f"The command was not run: a process could not be started ({reason}); try again, or ask the user."

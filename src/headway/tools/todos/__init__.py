@@ -60,5 +60,5 @@ def given_tools(
 def todo_tools(kind: TodoTools | TodoToolsName = TodoTools.LIGHT) -> list[Tool[Any]]:
     """The tools of `full`, `light`, `plan` or `off`, always in the same order."""
     if kind not in KINDS:
-        raise HeadwayError(f"There are no todo tools '{shown(kind)}'; choose from: {', '.join(KINDS)}.")
+        raise HeadwayError(f"There is no set of todo tools named '{shown(kind)}'; choose from: {', '.join(KINDS)}.")
     return [make() for make in KINDS[kind]]

@@ -22,9 +22,9 @@ def _not_blank(text: str) -> str:
 
 
 class Item(ToolInput):
-    id: str | None = Field(None, description="Needed only where others depend on it.")
+    id: str | None = Field(None, description="Needed only if other items depend on it.")
     description: Annotated[str, AfterValidator(_not_blank)] = Field(description="What to do, in the imperative.")
-    depends_on: list[str] | None = Field(None, description="Ids of items to complete first.")
+    depends_on: list[str] | None = Field(None, description="Ids of items that must be completed first.")
     notes: str | None = None
 
 

@@ -38,7 +38,9 @@ class ListTool(Tool[Input]):
 
     async def run(self, call: Input, context: Context) -> ToolResult:
         if context.session is None:
-            raise ToolFault(f"{self.name} was not run: this run has no session, and so no list; go on without it.")
+            raise ToolFault(
+                f"{self.name} was not run: this run has no session and therefore no list; continue without it."
+            )
         try:
             return await asyncio.to_thread(self.change, context.session, call)
         except InvalidTodos as error:

@@ -23,7 +23,7 @@ class Block(ToolInput):
 
 class TodoInput(ToolInput):
     done: list[str] | None = Field(None, description="Ids.")
-    start: str | None = Field(None, description="Id; only to leave the order of the list.")
+    start: str | None = Field(None, description="Id of the todo to start; only needed to change the order.")
     block: Block | None = None
     add: list[str] | None = Field(None, description="Texts of new todos.")
     drop: list[str] | None = Field(None, description="Ids.")

@@ -38,12 +38,12 @@ class Item(ToolInput):
     status: Literal["pending", "in_progress", "completed", "cancelled"]
     priority: Literal["high", "medium", "low"] | None = None
     module: str | None = None
-    dependencies: list[str] | None = Field(None, description="Ids of items to complete first.")
+    dependencies: list[str] | None = Field(None, description="Ids of items that must be completed first.")
     risks: list[str] | None = None
     estimatedTime: str | None = None
-    verify: str | None = Field(None, description="Command that fails until the item is done, such as its tests.")
+    verify: str | None = Field(None, description="A command that fails until the item is done, such as its tests.")
     createdFrom: Literal["plan", "manual"] | None = None
-    createdAt: str | None = Field(None, description="ISO 8601, as the next.")
+    createdAt: str | None = Field(None, description="ISO 8601.")
     completedAt: str | None = None
 
 

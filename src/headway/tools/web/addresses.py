@@ -98,7 +98,7 @@ def read_host(text: str) -> str:
         if _NUMBER.fullmatch(name.rpartition(".")[2]):
             return str(IPv4Address(socket.inet_aton(name)))
     except (ValueError, OSError):
-        raise BadAddress(f"'{shown(text)}' is no valid host") from None
+        raise BadAddress(f"'{shown(text)}' is not a valid host") from None
     return name
 
 

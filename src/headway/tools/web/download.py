@@ -67,7 +67,7 @@ async def in_time(limits: Limits, address: Address) -> AsyncGenerator[None]:
             yield
     except TimeoutError:
         raise ToolFault(
-            f"{shown(address.place)} took longer than {limits.fetch_seconds:g} seconds, so it was given up."
+            f"{shown(address.place)} took longer than {limits.fetch_seconds:g} seconds, so the request was stopped."
         ) from None
 
 
@@ -85,9 +85,9 @@ async def download(request: Request, reach: Reach, limits: Limits, wanted: Calla
                 raise ToolFault(_about_tls(place, fault)) from None
             failure = error
         except (httpx2.HTTPError, zlib.error, OSError) as error:
-            raise ToolFault(f"{place} gave a broken answer: {_reason(error)}.") from None
+            raise ToolFault(f"{place} sent an invalid answer: {_reason(error)}.") from None
     why = "it took too long" if isinstance(failure, httpx2.ConnectTimeout) else _reason(failure)
-    raise ToolFault(f"No connection to {place}: {why}. The server may be down, or the address wrong.")
+    raise ToolFault(f"Could not connect to {place}: {why}. The server may be down, or the address may be wrong.")
 
 
 async def _exchange(request: Request, ip: IP, reach: Reach, limits: Limits, wanted: Callable[[str], bool]) -> Answer:
@@ -124,7 +124,7 @@ async def _body(response: httpx2.Response, limit: int) -> tuple[bytes, bool]:
     """At most `limit` bytes, unpacked, and whether there were more. Never holds much more than that."""
     packing = response.headers.get("content-encoding", "identity").strip().lower()
     if packing not in ("", "identity", "gzip"):
-        raise ToolFault(f"The page is packed in a way that was not asked for ({shown(packing)}), so it was not read.")
+        raise ToolFault(f"The page uses a compression that was not requested ({shown(packing)}), so it was not read.")
     unpack = zlib.decompressobj(zlib.MAX_WBITS | 16) if packing == "gzip" else None
     body, received = bytearray(), 0
     async with aclosing(response.aiter_raw()) as pieces:
@@ -136,7 +136,7 @@ async def _body(response: httpx2.Response, limit: int) -> tuple[bytes, bool]:
             if unpack is not None and unpack.eof:
                 break
     if unpack is not None and received and not unpack.eof:
-        raise zlib.error("it ends in the middle")
+        raise zlib.error("it is incomplete")
     return bytes(body), False
 
 
@@ -177,12 +177,12 @@ def _cause(error: BaseException | None, kind: type[Kind]) -> Kind | None:
 def _about_tls(place: str, fault: ssl.SSLError) -> str:
     if isinstance(fault, ssl.SSLCertVerificationError):
         return f"The certificate of {place} cannot be trusted: {shown(fault.verify_message, 200)}; nothing was read."
-    return f"No secure connection to {place}: {shown(fault.reason or 'the handshake failed', 200)}."
+    return f"Could not make a secure connection to {place}: {shown(fault.reason or 'the handshake failed', 200)}."
 
 
 def _reason(error: BaseException | None) -> str:
     if _cause(error, ConnectionRefusedError):
-        return "it was refused"
+        return "the connection was refused"
     system = _cause(error, OSError)
     text = system.strerror if system is not None and system.strerror else str(error or "")
-    return shown(text.rstrip("."), 200) or "it broke off"
+    return shown(text.rstrip("."), 200) or "the connection was closed"

@@ -74,8 +74,8 @@ class Reach:
     def refusal(self, host: str, address: str) -> str:
         what = f"'{shown(host)}'" if host == address else f"'{shown(host)}' leads to {shown(address)}, which"
         return (
-            f"{what} is a private or special address, so nothing was fetched; only the person can allow it, by naming"
-            " it under private_hosts in the settings."
+            f"{what} is a private or special address, so nothing was fetched; only the user can allow it, by "
+            "adding it to private_hosts in the settings."
         )
 
     def _open(self, host: str, ip: IP) -> bool:
@@ -90,7 +90,7 @@ class Reach:
         except (socket.gaierror, UnicodeError) as error:
             if isinstance(error, socket.gaierror) and error.errno == socket.EAI_AGAIN:
                 raise ToolFault(
-                    f"The host '{shown(address.host)}' cannot be looked up now; the network may be down."
+                    f"The host '{shown(address.host)}' cannot be resolved right now; the network may be down."
                 ) from None
             found = ()
         if not found:

@@ -78,17 +78,19 @@ class WebApi:
         if answer.status == 200 and not answer.cut:
             return
         if answer.status in (401, 403):
-            raise ToolFault(f"{self.name} refused the search ({answer.status}); the person should {self.refused}.")
+            raise ToolFault(f"{self.name} refused the search ({answer.status}); ask the user to {self.refused}.")
         if answer.status == 429:
-            raise ToolFault(f"{self.name} has had too many searches for now ({answer.status}); wait, or do without.")
-        what = "too long an answer" if answer.cut else f"the status {answer.status} instead of results"
-        raise ToolFault(f"{self.name} gave {what}; try again later, or do without.")
+            raise ToolFault(
+                f"{self.name} is limiting searches for now ({answer.status}); wait, or continue without searching."
+            )
+        what = "an answer that is too long" if answer.cut else f"status {answer.status} instead of results"
+        raise ToolFault(f"{self.name} sent {what}; try again later, or continue without searching.")
 
     def _results(self, answer: Answer) -> list[Found]:
         try:
             value = read_json(decoded(answer.body or b"", "utf-8"))
         except BadJson as error:
-            raise ToolFault(f"{self.name} gave an answer that is no JSON: {error}.") from None
+            raise ToolFault(f"{self.name} sent an answer that is not valid JSON: {error}.") from None
         for name in self.within:
             value = _fields(value).get(name)
         entries = cast("list[object]", value) if isinstance(value, list) else []
@@ -118,7 +120,7 @@ def search_provider(spec: str, environ: Mapping[str, str]) -> SearchProvider:
             return _searxng(rest)
         case _:
             raise HeadwayError(
-                f"'{shown(spec)}' is no search provider; set web_search to brave, tavily or searxng:URL."
+                f"'{shown(spec)}' is not a search provider; set web_search to brave, tavily or searxng:URL."
             )
 
 
@@ -165,7 +167,7 @@ def _searxng(url: str) -> WebApi:
 def _key(name: str, environ: Mapping[str, str]) -> str:
     key = environ.get(name, "").strip()
     if not key or not key.isascii() or not key.isprintable():
-        raise HeadwayError(f"Searching the web needs a key: set the environment variable {name} to yours.")
+        raise HeadwayError(f"Web search needs an API key; set the environment variable {name}.")
     return key
 
 

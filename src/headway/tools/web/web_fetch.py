@@ -35,7 +35,7 @@ _TEXTS = ("json", "xml", "yaml", "toml", "javascript", "ecmascript", "typescript
 
 
 class WebFetchInput(ToolInput):
-    url: str = Field(max_length=LONGEST, description="http or https address of the page")
+    url: str = Field(max_length=LONGEST, description="http or https URL of the page")
 
     @field_validator("url")
     @classmethod
@@ -104,12 +104,12 @@ def _result(answer: Answer, limits: Limits) -> ToolResult:
     text = None if answer.body is None else _text(answer, answer.body)
     if text is None:
         size = "unknown size" if answer.size is None else f"{answer.size:,} bytes"
-        return ToolResult(f"{head}\n\n[This is no text ({size}), so it was not read.]", ok=False)
+        return ToolResult(f"{head}\n\n[This is not text ({size}), so it was not read.]", ok=False)
     parts = [head, text if ok else cut(text, _ERROR_CHARS)]
     if not text.strip():
-        parts[1] = "[There is no text in it.]"
+        parts[1] = "[The page contains no text.]"
     if answer.cut:
-        parts.append(f"[It is longer than {limits.fetch_bytes:,} bytes; the rest was not read.]")
+        parts.append(f"[The page is longer than {limits.fetch_bytes:,} bytes; the rest was not read.]")
     return ToolResult("\n\n".join(parts), ok=ok)
 
 

@@ -28,7 +28,7 @@ _KINDS = {
     "pending": "quiet",
     "dropped": "quiet",
 }
-_WORDS = {None: "going on", "pending": "put back"}
+_WORDS = {None: "in progress", "pending": "set to pending"}
 _HATCHED = ("conflict", "blocked")
 
 
@@ -169,11 +169,11 @@ def _label(bar: Bar, x: float, y: float, room: float) -> Iterable[str]:
 def _described(placed: Sequence[Placed], lanes: int, whole: float, left_out: int) -> str:
     counted: dict[str, int] = {}
     for each in placed:
-        outcome = each.bar.outcome or "going on"
+        outcome = each.bar.outcome or "in progress"
         counted[outcome] = counted.get(outcome, 0) + 1
     outcomes = ", ".join(f"{count} {outcome}" for outcome, count in counted.items())
-    more = f" {left_out} more are not drawn." if left_out else ""
-    return f"{len(placed)} stretches of work in {lanes} lanes over {whole:.0f} seconds: {outcomes}.{more}"
+    more = f" {left_out} more are not shown." if left_out else ""
+    return f"{len(placed)} work periods in {lanes} lanes over {whole:.0f} seconds: {outcomes}.{more}"
 
 
 def left_out(bars: Sequence[Bar]) -> int:

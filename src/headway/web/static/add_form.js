@@ -19,9 +19,9 @@ export function focusAdding() {
 /** `left()` when the person leaves it with Esc. */
 export function mountAdding(element, { left }) {
   const problem = problemPlace();
-  text = h("textarea", { name: "content", rows: "1", dir: "auto", "aria-label": "New item", placeholder: "Add an item — what is to be done?" });
+  text = h("textarea", { name: "content", rows: "1", dir: "auto", "aria-label": "New item", placeholder: "Add an item: what needs to be done?" });
   const priority = h("select", { name: "priority", "aria-label": "Priority of the new item" }, h("option", { value: "" }, "Priority"), ...PRIORITIES.map((one) => h("option", { value: one }, one[0].toUpperCase() + one.slice(1))));
-  const check = h("input", { type: "text", name: "verify", dir: "ltr", autocomplete: "off", spellcheck: "false", "aria-label": "Its check: a command that fails until it is done", placeholder: "Check (a command)" });
+  const check = h("input", { type: "text", name: "verify", dir: "ltr", autocomplete: "off", spellcheck: "false", "aria-label": "Check: a command that fails until the item is done", placeholder: "Check (a command)" });
   const where = h("input", { type: "checkbox", name: "after" });
   const whereName = h("span", { dir: "auto", class: "said" });
   const place = h("label", { class: "tick", hidden: true }, where, whereName);
@@ -65,7 +65,7 @@ export function mountAdding(element, { left }) {
     event.preventDefault();
     const content = text.value;
     if (!content.trim()) {
-      showProblem(problem, new Problem("Write what is to be done first."));
+      showProblem(problem, new Problem("Describe the item first."));
       return text.focus();
     }
     const fields = { ...(priority.value && { priority: priority.value }), ...(check.value.trim() && { verify: check.value.trim() }), ...(where.checked && !place.hidden && { after: route.item }) };

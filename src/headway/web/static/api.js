@@ -21,9 +21,9 @@ export class Problem extends Error {
   }
 }
 
-export const NO_KEY = "This browser has no key to this page. Open the link that “headway web” printed in the terminal.";
-const NO_ANSWER = "The server does not answer. If it was stopped, start it again with “headway web”; nothing here is lost.";
-const ODD_NAME = "A page cannot ask for a session called “.” or “..”; choose another name.";
+export const NO_KEY = "This browser does not have the key to this page. Open the link that “headway web” printed in the terminal.";
+const NO_ANSWER = "The server is not responding. If it was stopped, start it again with “headway web”; nothing on this page is lost.";
+const ODD_NAME = "The page cannot open a session named “.” or “..”; choose another name.";
 const PATIENCE = 30_000;
 
 let keyLost = () => {};

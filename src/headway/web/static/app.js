@@ -113,12 +113,12 @@ function updateTitle() {
   if (document.title !== title) document.title = title;
 }
 
-const CONNECTIONS = { live: "Live", connecting: "Reconnecting…", away: "No answer from the server", resting: "Looks now and then", nokey: "No key", idle: "" };
+const CONNECTIONS = { live: "Live", connecting: "Reconnecting…", away: "Server not responding", resting: "Updating every few seconds", nokey: "No key", idle: "" };
 
 function updateConnection(dirty) {
   if (!dirty.connection) return;
   setText(byId("connection"), CONNECTIONS[store.connection]);
-  setAttribute(byId("connection"), "title", store.connection === "away" ? "Start it again with “headway web”; nothing here is lost." : null);
+  setAttribute(byId("connection"), "title", store.connection === "away" ? "Start it again with “headway web”; nothing on this page is lost." : null);
   setAttribute(byId("connection"), "class", `connection is-${store.connection === "away" ? "connecting" : store.connection}`);
 }
 
@@ -139,22 +139,22 @@ function updateMessage(dirty) {
   place.hidden = !key;
   if (place.dataset.key === key) return;
   place.dataset.key = key;
-  const begin = () => h("button", { type: "button", class: "primary", on: { click: () => newSession() } }, "Begin a session…");
+  const begin = () => h("button", { type: "button", class: "primary", on: { click: () => newSession() } }, "New session…");
   const content = {
     nokey: () => [h(store.session ? "h2" : "h1", {}, "This page is locked"), h("p", {}, NO_KEY)],
-    wait: () => [h("p", {}, "Looking…")],
+    wait: () => [h("p", {}, "Loading…")],
     choose: () => [h("h1", {}, "Choose a session"), h("p", {}, "The sessions of this project are on the left."), begin()],
     begin: () => [
       h("h1", {}, "No sessions yet"),
-      h("p", {}, "A session holds a list of items, a plan, and everything that is done about them. Begin one here, or in a terminal in this project:"),
+      h("p", {}, "A session holds a list of items, a plan and the history of all work on them. Start one here, or in a terminal in this project:"),
       h("pre", { class: "command" }, 'headway todos add "Write the parser"\nheadway run "Plan the import of bookmarks"'),
       begin(),
     ],
   }[key];
   const problem = () => {
     const { message, status } = store.problem;
-    const advice = { 404: "It may have been deleted. Choose another one on the left.", 400: "Choose another one on the left." }[status] ?? "It is tried again by itself.";
-    return [h("h1", {}, status === 404 ? "This session is not there" : "This does not work now"), said(message, "p"), h("p", {}, advice)];
+    const advice = { 404: "It may have been deleted. Choose another session on the left.", 400: "Choose another session on the left." }[status] ?? "Retrying automatically.";
+    return [h("h1", {}, status === 404 ? "Session not found" : "Something went wrong"), said(message, "p"), h("p", {}, advice)];
   };
   place.replaceChildren(h("div", { class: "message" }, ...(key ? (content ?? problem)() : [])));
 }

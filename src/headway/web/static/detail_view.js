@@ -33,10 +33,10 @@ export function mountDetail(element, { closed }) {
   parts.status = h("button", { type: "button", class: "status", "aria-haspopup": "menu", title: "Change the status" }, parts.mark, parts.statusName);
   parts.problem = problemPlace();
   parts.edit = act("Edit", "Edit (e)", () => editItem());
-  parts.run = act("Execute…", "Have the agent do this item", (id) => executeItem(id));
-  parts.cancel = act("Cancel item", "Set it to cancelled", (id, button) => setStatus(id, "cancelled", button, parts.problem));
-  parts.back = act("Roll back…", "Reverse what it changed in the files", (id) => rollBackItem(id));
-  parts.drop = act("Drop", "Remove it from the list (Delete)", (id, button) => dropItem(id, button, parts.problem));
+  parts.run = act("Execute…", "Have the agent work on this item", (id) => executeItem(id));
+  parts.cancel = act("Cancel item", "Set the status to cancelled", (id, button) => setStatus(id, "cancelled", button, parts.problem));
+  parts.back = act("Roll back…", "Undo the changes this item made to files", (id) => rollBackItem(id));
+  parts.drop = act("Drop", "Remove the item from the list (Delete)", (id, button) => dropItem(id, button, parts.problem));
   parts.facts = h("dl", { class: "facts" });
   parts.form = h("div");
   addEventListener("beforeunload", (event) => [...drafts.values()].some((form) => form.isTouched) && event.preventDefault());
@@ -106,7 +106,7 @@ const LEVELS = {
   verified: " — its declared check passed",
   command_ok: " — a command that could have failed succeeded after the last edit",
   reported: " — the agent or a person said so",
-  inferred: " — concluded from the agent’s calls",
+  inferred: " — based on the agent’s calls",
 };
 
 function evidence(found) {
@@ -136,10 +136,10 @@ function facts(todo) {
     ["Depends on", todo.depends_on.length ? links(todo.depends_on) : null],
     ["Needed by", needed.length ? links(needed) : null],
     ["Module", todo.module && longText(todo.module, {}, "span")],
-    ["Expected", todo.estimated_time && longText(todo.estimated_time, {}, "span")],
+    ["Estimated time", todo.estimated_time && longText(todo.estimated_time, {}, "span")],
     ["Took", itemLasted(todo) && h("span", { class: "took" }, itemLasted(todo))],
-    ["Began", todo.started_at && todo.status !== "pending" && h("span", {}, time(todo.started_at), round(todo.started_at_round))],
-    ["Ended", todo.completed_at && h("span", {}, time(todo.completed_at), round(todo.completed_at_round))],
+    ["Started", todo.started_at && todo.status !== "pending" && h("span", {}, time(todo.started_at), round(todo.started_at_round))],
+    ["Finished", todo.completed_at && h("span", {}, time(todo.completed_at), round(todo.completed_at_round))],
     ["Tool calls", calls],
     ["Notes", todo.notes && longText(todo.notes)],
     ["Risks", todo.risks.length ? h("ul", {}, todo.risks.map((risk) => said(risk, "li"))) : null],
@@ -192,7 +192,7 @@ export function updateDetail(dirty) {
 function setGone(now) {
   if (now === isGone) return;
   isGone = now;
-  if (now) showProblem(parts.problem, new Problem("This item is no longer in the list. What you typed is kept here; undo (u) brings the item back."));
+  if (now) showProblem(parts.problem, new Problem("This item is no longer in the list. What you typed is still here; undo (u) restores the item."));
   else clearProblem(parts.problem);
 }
 

@@ -42,7 +42,7 @@ export function openDialog({ title, content = [], action, work, danger = false, 
     if (doIt.getAttribute("aria-busy") !== "true" && now === known) return;
     event.preventDefault();
     known = now;
-    if (doIt.getAttribute("aria-busy") !== "true") showProblem(problem, new Problem("What you typed would be lost. Press Esc again to close this."));
+    if (doIt.getAttribute("aria-busy") !== "true") showProblem(problem, new Problem("Closing discards what you typed. Press Esc again to close."));
   });
   const before = document.activeElement;
   dialog.addEventListener("close", () => {

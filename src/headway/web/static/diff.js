@@ -13,7 +13,7 @@ function kind(text) {
 
 export function diffBlock(text) {
   const all = lines(text).replace(/\n$/, "").split("\n");
-  const block = h("pre", { class: "diff", tabindex: "0", "aria-label": "Changes of files" });
+  const block = h("pre", { class: "diff", tabindex: "0", "aria-label": "File changes" });
   const draw = (some) => some.map((one) => h("span", { class: `diff-${kind(one)}` }, `${one}\n`));
   block.append(...draw(all.slice(0, MOST)));
   if (all.length > MOST) {

@@ -23,7 +23,7 @@ const FIELDS = {
   content: { label: "What to do", make: () => area("content", "3"), show: (value) => value ?? "", read: (text) => text },
   priority: { label: "Priority", make: () => select("priority", [["", "None"], ...PRIORITIES.map((one) => [one, one[0].toUpperCase() + one.slice(1)])], ""), show: (value) => value ?? "", read: (text) => text || null },
   module: { label: "Module", make: () => input("module"), show: (value) => value ?? "", read: (text) => text.trim() || null },
-  estimated_time: { label: "Expected time", make: () => input("estimated_time"), show: (value) => value ?? "", read: (text) => text.trim() || null },
+  estimated_time: { label: "Estimated time", make: () => input("estimated_time"), show: (value) => value ?? "", read: (text) => text.trim() || null },
   verify: { label: "Check", hint: "A command that fails until the item is done.", make: () => input("verify", { dir: "ltr", spellcheck: "false" }), show: (value) => value ?? "", read: (text) => text.trim() || null },
   depends_on: { label: "Depends on", hint: "Ids, one per line.", make: () => area("depends_on", "2"), show: (value) => value.join("\n"), read: idsOf },
   notes: { label: "Notes", make: () => area("notes", "4"), show: (value) => value ?? "", read: (text) => text.trim() || null },
@@ -59,7 +59,7 @@ export class EditForm {
         event.preventDefault();
         this.element.requestSubmit();
       } else if (event.key === "Escape" && !this.isTouched) done();
-      else if (event.key === "Escape") say("Save what you typed (Ctrl+Enter), or cancel.");
+      else if (event.key === "Escape") say("Save your changes (Ctrl+Enter) or cancel.");
       else return;
       event.stopPropagation();
     });
@@ -135,12 +135,12 @@ export class EditForm {
 
   /** Says beside a field what someone else made of it; it can be taken over. */
   tell(name, theirs) {
-    const take = h("button", { type: "button", class: "link" }, "Use that");
+    const take = h("button", { type: "button", class: "link" }, "Use this value");
     take.addEventListener("click", () => {
       this.controls[name].focus();
       this.take(name);
     });
-    this.notes[name].replaceChildren(`Changed meanwhile to: ${line(theirs, 200) || "nothing"} `, take);
+    this.notes[name].replaceChildren(`Changed by someone else to: ${line(theirs, 200) || "(empty)"} `, take);
   }
 
   /** Items to choose from, for those who do not know ids by heart. */

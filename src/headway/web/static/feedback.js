@@ -62,10 +62,10 @@ function ofField(violation) {
 
 /** Shows a problem where the person is; nothing hides what is shown there. */
 export function showProblem(place, error) {
-  const message = error instanceof Problem ? error.message : `Something went wrong here: ${error.message}`;
+  const message = error instanceof Problem ? error.message : `Something went wrong on this page: ${error.message}`;
   const list = error.violations?.length ? error.violations.slice(0, 20) : null;
   const isOfItem = error.kind === "InvalidTodos";
-  const first = isOfItem ? "This cannot be saved; correct it first:" : message.split("\n")[0];
+  const first = isOfItem ? "Not saved. Correct this first:" : message.split("\n")[0];
   const words = list?.map((one) => line(isOfItem ? ofField(one) : one, 400));
   place.replaceChildren(
     h("p", { dir: "auto", class: "said lines" }, lines(list ? first : message)),

@@ -21,7 +21,7 @@ let drawn = "";
 
 export function mountGraph(element) {
   about = h("p", { class: "view-about" });
-  empty = h("p", { class: "empty", hidden: true }, "No item depends on another. Dependencies are set when an item is edited (“Depends on”).");
+  empty = h("p", { class: "empty", hidden: true }, "No item depends on another. To add a dependency, edit an item (“Depends on”).");
   picture = svg("svg", { class: "picture", role: "group", "aria-label": "Dependencies" });
   frame = h("div", { class: "picture-frame" }, picture);
   element.append(about, empty, frame);
@@ -146,7 +146,7 @@ export function updateGraph(dirty) {
   const path = new Set(critical.length > 1 ? critical : []);
   for (const id of some.ids) paint(id, items, path);
   if (dirty.route || dirty.shown) nodes.get(route.item)?.element.scrollIntoView({ block: "nearest", inline: "nearest" });
-  const left = some.left ? ` Drawn are ${some.ids.length} of ${some.ids.length + some.left} linked items: those being worked on${route.item ? ", the chosen one" : ""} and the longest chain, with what is around them.` : "";
-  const alone = some.alone ? ` ${count(some.alone, "item")} without dependencies ${some.alone === 1 ? "is" : "are"} not drawn.` : "";
-  setText(about, `${path.size > 1 ? `The longest chain ${isOpen ? "still to be done " : ""}has ${count(path.size, "item")}; it is drawn in ink.` : `${count(some.ids.length, "item")}.`}${left}${alone}`);
+  const left = some.left ? ` Showing ${some.ids.length} of ${some.ids.length + some.left} linked items: those in progress${route.item ? ", the selected one" : ""} and the longest chain, with their neighbours.` : "";
+  const alone = some.alone ? ` ${count(some.alone, "item")} without dependencies ${some.alone === 1 ? "is" : "are"} not shown.` : "";
+  setText(about, `${path.size > 1 ? `The longest ${isOpen ? "unfinished chain" : "chain"} has ${count(path.size, "item")}, shown in bold.` : `${count(some.ids.length, "item")}.`}${left}${alone}`);
 }

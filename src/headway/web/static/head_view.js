@@ -17,10 +17,10 @@ export function mountHead(element) {
   parts.figures = h("p", { class: "figures", id: "figures" });
   parts.strip = h("div", { class: "strip", role: "progressbar", "aria-labelledby": "figures", "aria-valuemin": "0" });
   parts.problem = problemPlace();
-  parts.undo = h("button", { type: "button", class: "plain", title: "Undo the last change, also in files (u)" }, "Undo");
-  parts.redo = h("button", { type: "button", class: "plain", title: "Redo what was undone (Shift+u)" }, "Redo");
+  parts.undo = h("button", { type: "button", class: "plain", title: "Undo the last change, including file changes (u)" }, "Undo");
+  parts.redo = h("button", { type: "button", class: "plain", title: "Redo the last undone change (Shift+u)" }, "Redo");
   parts.report = h("a", { class: "plain", target: "_blank", rel: "noopener" }, "Report", h("span", { "aria-hidden": "true" }, " ↗"));
-  parts.current = h("button", { type: "button", class: "plain", hidden: true, title: "Commands in a terminal then use this session" }, "Make current");
+  parts.current = h("button", { type: "button", class: "plain", hidden: true, title: "Terminal commands will use this session" }, "Make current");
   parts.current.addEventListener("click", async () => {
     const name = store.session.name;
     if (!(await attempt(parts.current, parts.problem, () => makeCurrent(name)))) return;
@@ -40,7 +40,7 @@ export function mountHead(element) {
 /** Undo or redo, by button or key. */
 export async function back(which) {
   const control = parts[which];
-  if (control.getAttribute("aria-disabled") === "true") return say(`There is nothing to ${which}.`);
+  if (control.getAttribute("aria-disabled") === "true") return say(`Nothing to ${which}.`);
   const { name } = store.session;
   const done = await attempt(control, parts.problem, which === "undo" ? undo : redo);
   const opposite = which === "undo" ? "redo" : "undo";

@@ -16,7 +16,7 @@ const MOST = 200; // attempts that are shown
 function outcome(call) {
   const end = call.ended;
   if (!end) return call.left ? ["⊘", "quiet", "interrupted"] : ["●", "running", "running"];
-  if (end.denied) return ["⊘", "blocked", "not allowed"];
+  if (end.denied) return ["⊘", "blocked", "denied"];
   if (end.exit_code) return ["✗", "blocked", `exit code ${end.exit_code}`];
   if (!end.ok) return ["✗", "blocked", "failed"];
   return ["✓", "done", "ok"];
@@ -78,8 +78,8 @@ function rolledBack(event) {
 
 function wordsOf(one) {
   const { ended, left } = one;
-  if (!ended) return left ? "interrupted" : "going on";
-  return `${line(ended.outcome)}${ended.again ? ", tried again" : ""} · ${lasted(ended.seconds)} · ${count(ended.tool_calls, "call")}`;
+  if (!ended) return left ? "interrupted" : "in progress";
+  return `${line(ended.outcome)}${ended.again ? ", retried" : ""} · ${lasted(ended.seconds)} · ${count(ended.tool_calls, "call")}`;
 }
 
 function kindOf(one) {
@@ -95,11 +95,11 @@ function tried(one, name) {
     ended?.text ? longText(ended.text, { class: "try-text" }, "p") : null,
     ended?.files?.length ? h("p", { class: "fact" }, "Changed ", ended.files.slice(0, 12).map((file) => said(file, "code")), ended.files.length > 12 ? ` and ${ended.files.length - 12} more` : "") : null,
     fileList("Removed", ended?.removed),
-    ended?.outcome === "completed" && ended.not_merged?.length && !ended.files?.length ? h("p", { class: "fact" }, "Nothing of its work came into the project's files.") : null,
+    ended?.outcome === "completed" && ended.not_merged?.length && !ended.files?.length ? h("p", { class: "fact" }, "None of its changes were merged into the project's files.") : null,
     fileList("Not merged (ignored, copied or linked)", ended?.not_merged),
-    fileList("Changed meanwhile, not by its file tools", ended?.by_others),
-    ended?.committed ? h("p", { class: "fact" }, "Its commits came back as uncommitted changes.") : null,
-    ended?.worktree ? fileList("Its files are kept until the next attempt:", [ended.worktree]) : null,
+    fileList("Changed during the attempt, but not by its file tools", ended?.by_others),
+    ended?.committed ? h("p", { class: "fact" }, "Its commits were merged as uncommitted changes.") : null,
+    ended?.worktree ? fileList("Its worktree is kept until the next attempt:", [ended.worktree]) : null,
   ].filter(Boolean);
 }
 
@@ -134,9 +134,9 @@ export class History {
     this.tries = h("ol", { class: "tries", role: "list" });
     this.list = h("ol", { class: "calls", role: "list", "aria-label": "Tool calls" });
     this.note = h("p", { class: "fact" });
-    this.older = h("button", { type: "button", class: "link", on: { click: () => this.lookBack() } }, "Look in earlier events");
+    this.older = h("button", { type: "button", class: "link", on: { click: () => this.lookBack() } }, "Search earlier events");
     this.problem = problemPlace();
-    this.heading = h("h3", { tabindex: "-1" }, "Work on it");
+    this.heading = h("h3", { tabindex: "-1" }, "Activity");
     this.changes = new ItemChanges();
     this.element = h("section", { class: "history" }, this.heading, this.changes.element, this.tries, this.list, this.note, this.older, this.problem);
     this.rows = new Map();
@@ -159,7 +159,7 @@ export class History {
     const missing = Math.max(todo.tool_calls - calls.length, 0);
     const isOlder = store.log.first > 1 && !this.whole;
     this.older.hidden = !isOlder || (!missing && todo.status !== "pending" && past.length > 0);
-    setText(this.note, calls.length || past.length ? (missing && isOlder ? `${count(missing, "earlier call")} not shown.` : "") : isOlder ? "Nothing in the latest events." : "Nothing yet.");
+    setText(this.note, calls.length || past.length ? (missing && isOlder ? `${count(missing, "earlier call")} not shown.` : "") : isOlder ? "No activity in the latest events." : "No activity yet.");
   }
 
   /** Attempts with their calls, numbered if none before them can be unknown; rows of the calls that belong to none. */

@@ -19,7 +19,7 @@ function takeBack({ version }) {
   const isLater = (event) => event.version > version && event.type === "TodoListUpdated" && event.agent_id === "main";
   const run = () => {
     if (store.session?.name !== name) say(`That was in “${line(name, 60)}”.`);
-    else if (store.log.events.some(isLater)) say("The list was changed since. Undo (u) undoes the last change, whoever made it.");
+    else if (store.log.events.some(isLater)) say("The list has changed since. Undo (u) reverses the latest change, whoever made it.");
     else attempt(null, null, undo);
   };
   return { name: "Undo", run };
@@ -87,12 +87,12 @@ export function clearList() {
   const items = store.session.items.size;
   return openDialog({
     title: "Clear the list",
-    content: [h("p", {}, `${items === 1 ? "The item" : `All ${count(items, "item")}`} of the list will be dropped, whether finished or not. Undo brings everything back.`)],
+    content: [h("p", {}, `${items === 1 ? "The only item" : `All ${count(items, "item")}`} will be removed from the list, finished or not. Undo restores everything.`)],
     action: "Clear the list",
     danger: true,
     work: sameSession(async () => {
       const done = await clear();
-      say("The list is cleared.", takeBack(done));
+      say("Cleared the list.", takeBack(done));
       return done;
     }),
   });
@@ -117,7 +117,7 @@ export function rollBackItem(id) {
     title: "Roll back this item",
     content: [
       said(line(store.session.items.get(id)?.content ?? id, 300), "p", { class: "quoted" }),
-      h("p", {}, "What it changed in the files is reversed, and the item is pending again. Later work in the same files stays."),
+      h("p", {}, "Reverses the changes this item made to files and sets it to pending. Later work in the same files stays."),
       later,
     ],
     action: "Roll back",
@@ -129,7 +129,7 @@ export function rollBackItem(id) {
         return done;
       } catch (error) {
         later.hidden = !error.items?.length;
-        later.querySelector("span").textContent = `Roll those back too: ${ids(error.items ?? [])}`;
+        later.querySelector("span").textContent = `Also roll back ${ids(error.items ?? [])}`;
         throw error;
       }
     }),
@@ -141,12 +141,12 @@ const ids = (some) => some.map((one) => line(one, 40)).join(", ");
 /** What was removed from the project is always named, all of it. */
 function tellRollback(id, { files, removed, with_later: later, left, dependents }) {
   const done = `Rolled back ${line(id, 60)}${later.length ? ` and ${ids(later)}` : ""}: ${count(files.length, "file")} restored.`;
-  const kept = dependents.length ? `Completed on top of it, and left as they are: ${ids(dependents)}.` : "";
+  const kept = dependents.length ? `Items completed on top of it stay completed: ${ids(dependents)}.` : "";
   if (!removed.length && !left.length) {
     say([done, kept].filter(Boolean).join(" "));
     return;
   }
   const fileList = (what, paths) => (paths.length ? [h("p", {}, what), h("ul", {}, paths.map((path) => said(path, "li")))] : []);
-  const content = [h("p", {}, done), ...fileList("Removed:", removed), ...fileList("Changed while it ran, not by its file tools, and left as they are:", left), kept && h("p", {}, kept)];
+  const content = [h("p", {}, done), ...fileList("Removed:", removed), ...fileList("Changed during the attempt, but not by its file tools, and left unchanged:", left), kept && h("p", {}, kept)];
   openDialog({ title: "Rolled back", content: content.filter(Boolean) });
 }

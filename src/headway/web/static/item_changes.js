@@ -10,7 +10,7 @@ export class ItemChanges {
   constructor() {
     this.body = h("div", { class: "changes-body" });
     this.problem = problemPlace();
-    this.element = h("details", { class: "changes", hidden: true }, h("summary", {}, "Changes in files"), this.body, this.problem);
+    this.element = h("details", { class: "changes", hidden: true }, h("summary", {}, "File changes"), this.body, this.problem);
     this.element.addEventListener("toggle", () => this.element.open && this.load());
     this.of = "";
   }
@@ -32,8 +32,8 @@ export class ItemChanges {
     const found = await attempt(null, this.problem, () => get(this.path));
     if (!found || of !== this.of) return;
     this.body.replaceChildren(
-      found.diff ? diffBlock(found.diff) : h("p", { class: "fact" }, "It changed no files."),
-      ...(found.cut ? [h("p", { class: "fact" }, "This is only the beginning; headway todos diff shows all of it.")] : []),
+      found.diff ? diffBlock(found.diff) : h("p", { class: "fact" }, "This item changed no files."),
+      ...(found.cut ? [h("p", { class: "fact" }, "This is only the beginning; run headway todos diff to see everything.")] : []),
     );
   }
 }

@@ -22,7 +22,7 @@ export function mountList(element, { openItem, editItem }) {
   search = h("input", { type: "search", placeholder: "Find in the list", "aria-label": "Find in the list", autocomplete: "off" });
   which = h("select", { "aria-label": "Which items" }, ...[["all", "All items"], ["open", "Open"], ["in_progress", "In progress"], ["blocked", "Blocked"], ["finished", "Finished"]].map(([value, text]) => h("option", { value }, text)));
   found = h("p", { class: "found", role: "status" });
-  clearing = h("p", { class: "view-about" }, h("button", { type: "button", class: "link", title: "Drop all items; undo brings them back", on: { click: askToClear } }, "Clear the list…"));
+  clearing = h("p", { class: "view-about" }, h("button", { type: "button", class: "link", title: "Remove all items; undo restores them", on: { click: askToClear } }, "Clear the list…"));
   list = h("ol", { class: "stops", role: "list", "aria-label": "Items" });
   empty = h("p", { class: "empty", hidden: true });
   element.append(h("div", { class: "filters", role: "search" }, search, which, found), empty, list, clearing);
@@ -148,7 +148,7 @@ function openElsewhere() {
   if (!others.length) return "";
   const names = others.slice(0, MOST_NAMED).map((one) => `${line(one.name, 60)} (${one.total - one.completed})`);
   const more = others.length > names.length ? ` and ${others.length - names.length} more` : "";
-  return ` Items are open in other sessions: ${names.join(", ")}${more}.`;
+  return ` Other sessions have open items: ${names.join(", ")}${more}.`;
 }
 
 function filter() {
@@ -162,7 +162,7 @@ function filter() {
   const all = store.session.items.size;
   setText(found, shown === all ? "" : `${shown} of ${count(all, "item")}`);
   empty.hidden = shown > 0;
-  setText(empty, all ? "No item matches." : `Nothing in the list yet. Add the first item below, or make items from a plan in the Plan view.${openElsewhere()}`);
+  setText(empty, all ? "No item matches." : `The list is empty. Add the first item below, or turn a plan into items in the Plan view.${openElsewhere()}`);
   keepFocus(clearing, () => (clearing.hidden = shown === 0), () => (all ? search.focus() : focusAdding()));
 }
 

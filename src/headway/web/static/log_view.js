@@ -24,7 +24,7 @@ let matching = 0;
 
 export function mountLog(element) {
   search = h("input", { type: "search", placeholder: "Filter the log", "aria-label": "Filter the log", autocomplete: "off" });
-  group = h("select", { "aria-label": "Which events" }, ...[["main", "What matters"], ["all", "All events"], ["items", "Items"], ["tools", "Tools and questions"], ["runs", "Runs"], ["plan", "Plan"], ["trouble", "What went wrong"]].map(([value, text]) => h("option", { value }, text)));
+  group = h("select", { "aria-label": "Which events" }, ...[["main", "Main events"], ["all", "All events"], ["items", "Items"], ["tools", "Tools and questions"], ["runs", "Runs"], ["plan", "Plan"], ["trouble", "Problems"]].map(([value, text]) => h("option", { value }, text)));
   agent = h("select", { "aria-label": "Whose events" }, h("option", { value: "" }, "Everyone"), h("option", { value: "user" }, "You"));
   found = h("p", { class: "found", role: "status" });
   problem = problemPlace();
@@ -135,7 +135,7 @@ function about() {
   older.hidden = drawn >= matching && store.log.first <= 1;
   empty.hidden = drawn > 0;
   const isFiltered = !["main", "all"].includes(group.value) || agent.value || search.value.trim();
-  setText(empty, isFiltered ? "None of the events that are loaded match." : "Nothing has happened yet.");
+  setText(empty, isFiltered ? "No loaded event matches." : "Nothing has happened yet.");
   const whole = store.session?.version ?? 0;
   setText(found, isFiltered ? `${matching.toLocaleString("en")} match in the last ${count(store.log.events.length, "event")}` : `${drawn.toLocaleString("en")} of ${count(whole, "event")}`);
 }

@@ -12,8 +12,8 @@ import { count, line } from "./text.js";
 import { kindOf, markOf } from "./words.js";
 
 const EXAMPLE = {
-  title: "What is to be reached",
-  overview: "How, in a few sentences.",
+  title: "The goal",
+  overview: "The approach, in a few sentences.",
   steps: [
     { id: "step-1", description: "The first step" },
     { id: "step-2", description: "The next one", dependencies: ["step-1"] },
@@ -26,9 +26,9 @@ export function mountPlan(element) {
   parts.body = h("div", { class: "plan" });
   parts.problem = problemPlace();
   const button = (name, act, title) => h("button", { type: "button", title, on: { click: (event) => act(event.currentTarget) } }, name);
-  parts.use = button("Make it the list…", () => useIt(), "Replace the list by the steps of the plan");
+  parts.use = button("Turn into list…", () => useIt(), "Replace the list with the steps of the plan");
   parts.write = button("Edit…", () => writeIt(), "Edit the plan as JSON");
-  parts.remove = button("Remove", (control) => removeIt(control), "Remove the plan, not the items");
+  parts.remove = button("Remove", (control) => removeIt(control), "Remove the plan and keep the items");
   parts.mode = h("input", { type: "checkbox", role: "switch" });
   parts.mode.addEventListener("change", async () => {
     const on = parts.mode.checked;
@@ -36,7 +36,7 @@ export function mountPlan(element) {
     told = (await attempt(parts.mode, parts.problem, () => setPlanMode(on)))?.version ?? 0;
     showMode();
   });
-  const mode = h("label", { class: "tick", title: "The agent plans and changes nothing" }, parts.mode, h("span", {}, "Plan mode: the agent only plans"));
+  const mode = h("label", { class: "tick", title: "The agent plans but changes nothing" }, parts.mode, h("span", {}, "Plan mode: the agent only plans"));
   element.append(h("div", { class: "view-head" }, h("div", { class: "acts" }, parts.use, parts.write, parts.remove), mode), parts.problem, parts.body);
 }
 
@@ -52,14 +52,14 @@ function useIt() {
   const work = async () => {
     const done = await planToTodos();
     go({ view: "list" });
-    say("The list is now the plan’s steps.", { name: "Undo", run: () => attempt(null, null, takeBack) });
+    say("Replaced the list with the steps of the plan.", { name: "Undo", run: () => attempt(null, null, takeBack) });
     return done;
   };
   const takeBack = sameSession(undo);
   if (!items) return attempt(parts.use, parts.problem, work);
   return openDialog({
-    title: "Make the plan the list",
-    content: [h("p", {}, `The ${items === 1 ? "item of the list gives" : `${count(items, "item")} of the list give`} way to the ${count(store.session.plan.steps.length, "step")} of the plan. Undo brings ${items === 1 ? "it" : "them"} back.`)],
+    title: "Turn the plan into the list",
+    content: [h("p", {}, `The ${count(store.session.plan.steps.length, "step")} of the plan will replace the ${count(items, "item")} in the list. Undo restores ${items === 1 ? "it" : "them"}.`)],
     action: "Replace the list",
     work: sameSession(work),
   });
@@ -89,7 +89,7 @@ function parsed(text) {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new Problem(`This is no valid JSON: ${error.message}.`);
+    throw new Problem(`This is not valid JSON: ${error.message}.`);
   }
 }
 
@@ -99,18 +99,18 @@ function changedMeanwhile() {
   const now = JSON.stringify(plan);
   if (now === editing.base) return null;
   editing.base = now;
-  editing.doIt.textContent = plan ? "Save over it" : "Save";
-  const what = plan ? `The plan was changed meanwhile: it is now “${line(plan.title, 100)}” with ${count(plan.steps.length, "step")}` : "The plan was removed meanwhile";
-  return new Problem(`${what}. What you typed is not saved; save it if it is to be the plan all the same.`);
+  editing.doIt.textContent = plan ? "Overwrite" : "Save";
+  const what = plan ? `Someone else changed the plan: it is now “${line(plan.title, 100)}” with ${count(plan.steps.length, "step")}` : "Someone else removed the plan";
+  return new Problem(`${what}. What you typed is not saved; save again to make it the plan anyway.`);
 }
 
 function removeIt(control) {
   const before = store.session.plan;
   const bringBack = sameSession(() => {
-    if (store.session.plan) throw new Problem("There is another plan now.");
+    if (store.session.plan) throw new Problem("There is a new plan now.");
     return setPlan(before);
   });
-  return attempt(control, parts.problem, clearPlan).then((done) => done && say("The plan is removed.", { name: "Bring it back", run: () => attempt(null, null, bringBack) }));
+  return attempt(control, parts.problem, clearPlan).then((done) => done && say("Removed the plan.", { name: "Restore", run: () => attempt(null, null, bringBack) }));
 }
 
 function texts(name, list) {
@@ -178,7 +178,7 @@ function draw({ plan }) {
       plan.estimatedDuration ? h("p", { class: "soft" }, "About ", said(plan.estimatedDuration)) : null,
       h("ol", { class: "steps" }, plan.steps.map(step)),
       texts("Risks", plan.risks),
-      plan.testingStrategy ? h("section", {}, h("h3", {}, "How it is tested"), longText(plan.testingStrategy, {}, "p")) : null,
+      plan.testingStrategy ? h("section", {}, h("h3", {}, "Testing"), longText(plan.testingStrategy, {}, "p")) : null,
     ].filter(Boolean),
   );
 }

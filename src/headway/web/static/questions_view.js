@@ -18,29 +18,29 @@ export function mountQuestions(element) {
 
 const WHAT = { read: "wants to read", write: "wants to change files", execute: "wants to run a command", run: "wants to run a command", network: "wants to reach a host" };
 
-const REPLIES = { once: "allowed once", always: "always allowed", no: "no" };
+const REPLIES = { once: "allowed once", always: "always allowed", no: "denied" };
 
 /** What “always” is good for. */
-const covers = (question) => `any ${question.host ? `request to ${line(question.host, 60)}` : line(question.tool, 60)} in this run`;
+const covers = (question) => `all ${question.host ? `requests to ${line(question.host, 60)}` : line(question.tool, 60)} in this run`;
 
 function made(question, session) {
   const block = { session, isSent: false };
   const problem = problemPlace();
-  const reason = h("input", { type: "text", class: "reason", "aria-label": "Reason for no (the agent is told)", placeholder: "Reason for no, which the agent is told", dir: "auto", autocomplete: "off" });
+  const reason = h("input", { type: "text", class: "reason", "aria-label": "Why not? (sent to the agent)", placeholder: "Why not? (sent to the agent)", dir: "auto", autocomplete: "off" });
   const reply = (text, value, title, hint = null) => {
     const control = h("button", { type: "button", title, class: value === "once" ? "primary" : "" }, text, hint && said(hint, "span", { class: "answer-hint soft" }));
     control.addEventListener("click", async () => {
       block.isSent = true;
       const done = await attempt(control, problem, () => answer({ question_id: question.question_id, agent: question.agent, reply: value, reason: value === "no" ? reason.value : "" }));
       block.isSent = Boolean(done);
-      if (done && done.reply !== value) say(`It was answered before: ${REPLIES[done.reply] ?? line(done.reply)}.`);
+      if (done && done.reply !== value) say(`Already answered: ${REPLIES[done.reply] ?? line(done.reply)}.`);
     });
     return control;
   };
   const item = question.item_id && h("button", { type: "button", class: "link", on: { click: () => go({ item: question.item_id }) } }, said(line(question.item_id, 60)));
   const gone = h("p", { class: "gone", hidden: true });
   const answers = h("div", { class: "answers" });
-  const no = reply("No", "no", "The agent may not, and is told why");
+  const no = reply("No", "no", "Deny, and tell the agent why");
   reason.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && !event.isComposing) no.click();
   });
@@ -56,7 +56,7 @@ function made(question, session) {
     gone,
     problem,
   );
-  answers.append(reply("Allow once", "once", "This call alone"), reply("Always allow ", "always", `This, and ${covers(question)}`, covers(question)), h("span", { class: "refuse" }, no, reason));
+  answers.append(reply("Allow once", "once", "Only this call"), reply("Always allow ", "always", `This, and ${covers(question)}`, covers(question)), h("span", { class: "refuse" }, no, reason));
   settle(answers);
   return Object.assign(block, { element, answers, reason, gone });
 }
@@ -82,7 +82,7 @@ function retire(key, block) {
   block.gone.hidden = false;
   block.reason.readOnly = true;
   for (const control of buttonsOf(block.answers)) control.hidden = true;
-  block.gone.replaceChildren("This was answered elsewhere, or its run is over. ", h("button", { type: "button", class: "link", on: { click: () => close(key, block) } }, "Close"));
+  block.gone.replaceChildren("This was answered elsewhere, or its run has ended. ", h("button", { type: "button", class: "link", on: { click: () => close(key, block) } }, "Close"));
 }
 
 /** It is asked after all. */
@@ -118,7 +118,7 @@ export function updateQuestions(dirty) {
   const draw = () => arrange(section, shown.map((block) => block.element));
   keepFocus(section, draw, () => document.getElementById("main").focus({ preventScroll: true }));
   section.hidden = !shown.length;
-  if (fresh.length) announce(`The agent asks: ${line(fresh[0][1].line, 150)}. ${fresh.length > 1 ? `And ${fresh.length - 1} more.` : ""}`);
+  if (fresh.length) announce(`The agent needs an answer: ${line(fresh[0][1].line, 150)}. ${fresh.length > 1 ? `And ${fresh.length - 1} more.` : ""}`);
 }
 
 /** Puts the focus on the first question; false if there is none. */

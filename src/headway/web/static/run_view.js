@@ -25,13 +25,13 @@ export function mountRun(element) {
   parts.state = h("p", { class: "run-state" });
   parts.more = h("p", { class: "run-more said", dir: "auto" });
   parts.problem = problemPlace();
-  parts.start = button("Execute all…", "Have the agent do all pending items (x)", () => startRun());
+  parts.start = button("Execute all…", "Have the agent work on all pending items (x)", () => startRun());
   parts.start.classList.add("primary");
-  parts.message = button("Message…", "Tell the agent something (m)", () => sendMessage());
+  parts.message = button("Message…", "Send the agent a message (m)", () => sendMessage());
   parts.resume = button("Resume", "", (event) => attempt(event.currentTarget, parts.problem, () => goOn()));
   parts.resume.classList.add("primary");
-  parts.pause = button("Pause", "The run goes no further until it is resumed", (event) => want(event.currentTarget));
-  parts.stop = button("Stop", "End the run; what is done stays done", (event) => want(event.currentTarget));
+  parts.pause = button("Pause", "Pause the run until you resume it", (event) => want(event.currentTarget));
+  parts.stop = button("Stop", "End the run; completed work is kept", (event) => want(event.currentTarget));
   parts.stop.dataset.action = "stop";
   element.append(
     h("div", { class: "run-words" }, parts.state, parts.more, saidPlace()),
@@ -54,11 +54,11 @@ function want(control_) {
 export function startRun() {
   if (!store.session || store.session.run?.goes_on) return;
   const has = (status) => [...store.session.items.values()].filter((todo) => todo.status === status).length;
-  const again = has("blocked") ? " Blocked items that failed when they were executed are tried again." : "";
+  const again = has("blocked") ? " Blocked items that failed in an earlier execution are retried." : "";
   const fields = runFields();
   openDialog({
     title: "Execute the list",
-    content: [h("p", {}, `${count(has("pending"), "pending item")}: each is done by the agent when everything it depends on is completed.${again}`), ...fields.elements],
+    content: [h("p", {}, `${count(has("pending"), "pending item")}. The agent starts each one when everything it depends on is completed.${again}`), ...fields.elements],
     action: "Execute all",
     work: sameSession(() => execute(fields.read())),
   });
@@ -70,7 +70,7 @@ export function sendMessage() {
   const fields = messageFields();
   openDialog({
     title: "Message to the agent",
-    content: [field("What the agent is to do", text, "Left empty, it goes on where it was. What it does is in the log and in the list."), ...fields.elements],
+    content: [field("What should the agent do?", text, "Leave empty to continue where the agent stopped. Follow its work in the log and the list."), ...fields.elements],
     action: "Send",
     work: sameSession(() => message({ ...fields.read(), ...(text.value.trim() ? { text: text.value } : {}) })),
   });
@@ -84,15 +84,15 @@ const own = (run, type) => store.log.events.findLast((event) => event.type === t
 /** What would go on where an interrupted run ended: {title, start}, or null. */
 function rest({ run, items }) {
   if (!run || run.goes_on || !INTERRUPTED.includes(run.reason)) return null;
-  if (!run.batch) return { title: "The agent goes on where it was", start: () => message(messageFields().read()) };
+  if (!run.batch) return { title: "Continue where the agent stopped", start: () => message(messageFields().read()) };
   const batch = own(run, "BatchStarted");
   const isOpen = (todo) => todo?.status === "pending" || todo?.status === "blocked";
   const isLeft = batch && (batch.only ? isOpen(items.get(batch.only)) : [...items.values()].some(isOpen));
   if (!isLeft || own(run, "BatchFinished")?.outcome === "complete") return null;
   const { mode, parallel, retries, keep_going, in_place, require_evidence, only } = batch;
   const wanted = { mode, parallel, retries, keep_going, in_place, require_evidence, ...(only && { only }) };
-  const what = only ? `Execute ${line(only, 60)} again` : "Go on with the items that are left";
-  return { title: `${what}, as before (${ASKS[mode] ?? line(mode)})`, start: () => execute(wanted) };
+  const what = only ? `Execute ${line(only, 60)} again` : "Continue with the remaining items";
+  return { title: `${what} with the same settings (${ASKS[mode] ?? line(mode)})`, start: () => execute(wanted) };
 }
 
 const goOn = () => rest(store.session)?.start();
@@ -111,8 +111,8 @@ function going(run) {
   if (!batch) return { state, more: `${line(run.model, 60)} · round ${run.round} of ${run.max_rounds} · ${count(run.tool_calls, "tool call")}` };
   const executing = Object.keys(batch.executing).length ? `now: ${some(Object.keys(batch.executing))}` : "between items";
   const mode = ASKS[batch.mode] ?? line(batch.mode);
-  const several = batch.parallel > 1 ? ` · ${batch.parallel} at once` : "";
-  return { state: `${state}, ${Math.min(batch.current_index, batch.total_count)} of ${batch.total_count} begun`, more: `${executing} · ${mode}${several} · ${line(run.model, 60)}` };
+  const several = batch.parallel > 1 ? ` · ${batch.parallel} in parallel` : "";
+  return { state: `${state}, ${Math.min(batch.current_index, batch.total_count)} of ${batch.total_count} started`, more: `${executing} · ${mode}${several} · ${line(run.model, 60)}` };
 }
 
 /** How the last run ended: why, if it is still in the log. */
@@ -128,7 +128,7 @@ function over(run) {
 }
 
 function idle(session) {
-  const words = session.run ? over(session.run) : { state: "No run yet", more: session.items.size ? "The agent can do the items of this list." : "" };
+  const words = session.run ? over(session.run) : { state: "No run yet", more: session.items.size ? "The agent can work through this list." : "" };
   return project && !project.model ? { ...words, more: [session.run ? words.more : "", NO_MODEL].filter(Boolean).join(" · ") } : words;
 }
 

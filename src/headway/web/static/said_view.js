@@ -13,7 +13,7 @@ let place;
 let shown = null;
 
 export function saidPlace() {
-  place = h("div", { class: "run-said try k-quiet", role: "group", "aria-label": "What the agent said last", tabindex: "0", hidden: true });
+  place = h("div", { class: "run-said try k-quiet", role: "group", "aria-label": "The agent’s last message", tabindex: "0", hidden: true });
   return place;
 }
 
@@ -51,5 +51,5 @@ export function updateSaid(run) {
   if (key === shown) return;
   shown = key;
   place.hidden = !event;
-  place.replaceChildren(...(event ? [h("p", {}, "The agent said"), ...words(event)] : []));
+  place.replaceChildren(...(event ? [h("p", {}, "Agent"), ...words(event)] : []));
 }

@@ -8,7 +8,7 @@ import { line } from "./text.js";
 export function sameSession(work) {
   const { name } = store.session;
   return (...given) => {
-    if (store.session?.name !== name) throw new Problem(`This is about the session “${line(name, 60)}”: go back to it first.`);
+    if (store.session?.name !== name) throw new Problem(`This belongs to the session “${line(name, 60)}”; go back to it first.`);
     return work(...given);
   };
 }

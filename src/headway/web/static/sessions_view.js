@@ -33,12 +33,12 @@ export function newSession() {
   const first = h("textarea", { name: "content", rows: "2", required: true, dir: "auto" });
   openDialog({
     title: "New session",
-    content: [field("Name", name, "Commands in a terminal then use this session."), field("First item", first, "What is to be done, in the imperative.")],
-    action: "Begin",
+    content: [field("Name", name, "Terminal commands will use this session."), field("First item", first, "What to do, as a command: “Fix the parser”.")],
+    action: "Create",
     work: async () => {
       const wanted = name.value.trim();
-      if (!wanted) refuse(name, "Give it a name.");
-      if (!first.value.trim()) refuse(first, "Write its first item.");
+      if (!wanted) refuse(name, "Enter a name.");
+      if (!first.value.trim()) refuse(first, "Enter the first item.");
       await begin(wanted, first.value);
       await store.loadSessions();
       go({ session: wanted, view: "list" });
@@ -54,7 +54,7 @@ function refuse(control, words) {
 function made(name) {
   const title = h("span", { class: "session-name said", dir: "auto" });
   const own = h("span", { class: "session-own said soft", dir: "auto" });
-  const asks = h("span", { class: "session-asks", hidden: true }, h("span", { "aria-hidden": "true" }, "? "), "asks you");
+  const asks = h("span", { class: "session-asks", hidden: true }, h("span", { "aria-hidden": "true" }, "? "), "needs your answer");
   const progress = h("span", { class: "session-figures" });
   const when = h("span", { class: "session-when" });
   const fill = h("span", { class: "session-fill" });
@@ -88,7 +88,7 @@ function tellAsking({ name }, asks, isNew) {
   if (!asks) asking.delete(name);
   else if (!asking.has(name)) {
     asking.add(name);
-    if (name !== route.session && !isNew) announce(`The session ${line(name, 60)} asks you.`);
+    if (name !== route.session && !isNew) announce(`The session ${line(name, 60)} needs your answer.`);
   }
 }
 

@@ -7,30 +7,30 @@ import { route, VIEWS } from "./route.js";
 const KEYS = [
   ["Anywhere", [
     [["n"], "New item"],
-    [["/"], "Find in the list (↓: to what is found) or the log"],
+    [["/"], "Search the list (↓: go to the results) or the log"],
     [["u"], "Undo"],
     [["Shift", "u"], "Redo"],
     [["x"], "Execute all…"],
     [["m"], "Message to the agent…"],
-    [["q"], "To the question that waits"],
-    [["l"], "To the list"],
+    [["q"], "Go to the open question"],
+    [["l"], "Go to the list"],
     [["1", "…", "5"], "List, Graph, Timeline, Plan, Log"],
-    [["s"], "To the sessions"],
-    [["?"], "These keys"],
-    [["Esc"], "Close what is open"],
+    [["s"], "Go to the sessions"],
+    [["?"], "Show these shortcuts"],
+    [["Esc"], "Close the open panel"],
   ]],
   ["On an item of the list", [
-    [["↑", "↓", "Home", "End"], "Go through the list"],
+    [["↑", "↓", "Home", "End"], "Move through the list"],
     [["Enter"], "Open it"],
     [["Space"], "Set its status"],
     [["e"], "Edit it"],
     [["Alt", "↑"], "Move it up"],
     [["Alt", "↓"], "Move it down"],
-    [["Delete"], "Drop it (undo brings it back)"],
+    [["Delete"], "Remove it (undo restores it)"],
   ]],
   ["While typing", [
     [["Enter"], "Add the item (Shift+Enter: a new line)"],
-    [["Ctrl", "Enter"], "Save or send it"],
+    [["Ctrl", "Enter"], "Save or send"],
   ]],
 ];
 
@@ -38,7 +38,7 @@ export function showKeys() {
   const content = KEYS.map(([title, keys]) =>
     h("section", { class: "keys" }, h("h3", {}, title), h("dl", {}, keys.map(([names, what]) => h("div", {}, h("dt", {}, names.map((name) => (name === "…" ? "… " : h("kbd", {}, name)))), h("dd", {}, what))))),
   );
-  openDialog({ title: "Keys", content, action: "", wide: true });
+  openDialog({ title: "Keyboard shortcuts", content, action: "", wide: true });
 }
 
 /** `actions` by key; a view by its number. */

@@ -22,7 +22,7 @@ let timer = 0;
 
 export function mountTimeline(element) {
   about = h("p", { class: "view-about" });
-  empty = h("p", { class: "empty", hidden: true }, "Nobody has worked on an item yet. What is done, and by whom, is drawn here as it happens.");
+  empty = h("p", { class: "empty", hidden: true }, "No work yet. This view shows who works on what, as it happens.");
   axisRow = h("div", { class: "axis", "aria-hidden": "true" });
   lanesBox = h("div", { class: "lanes", role: "list", "aria-label": "Who worked on what" });
   chart = h("div", { class: "timeline" }, axisRow, lanesBox);
@@ -67,7 +67,7 @@ function place(element, left, width) {
 
 function dot({ place: left, moments }) {
   const some = moments.slice(-8).map((one) => `${clock(one.at)} — ${eventWords(one.event)}`);
-  const words = (moments.length > 8 ? `${moments.length} changes, the last:\n` : "") + some.join("\n");
+  const words = (moments.length > 8 ? `${moments.length} changes, the latest:\n` : "") + some.join("\n");
   const element = h("span", { class: "dot", title: words, role: "img", "aria-label": words }, moments.length > 1 ? moments.length : null);
   element.style.setProperty("left", `${left * 100}%`);
   return element;
@@ -107,10 +107,10 @@ function draw() {
   bars = fresh;
   laneRows = rows;
   arrange(lanesBox, [...rows.values()].map((row) => row.element));
-  const older = store.log.first > 1 ? ` Work before event ${store.log.first.toLocaleString("en")} is drawn from the items alone.` : "";
-  const idle = axis.idle.length ? " Idle stretches are shortened." : "";
-  const left = read.stretches.length > MOST ? ` Only the last ${MOST} of ${read.stretches.length} stretches are drawn.` : "";
-  setText(about, `${count(stretches.length, "stretch").replace("stretchs", "stretches")} of work, ${count(moments.length, "change")} by you.${idle}${left}${older}`);
+  const older = store.log.first > 1 ? ` For work before event ${store.log.first.toLocaleString("en")}, only the times of the items are known.` : "";
+  const idle = axis.idle.length ? " Idle periods are shortened." : "";
+  const left = read.stretches.length > MOST ? ` Showing only the last ${MOST} of ${read.stretches.length} work periods.` : "";
+  setText(about, `${count(stretches.length, "work period")}, ${count(moments.length, "change")} by you.${idle}${left}${older}`);
 }
 
 function laneRow(name, index, hasChanges) {
@@ -126,7 +126,7 @@ function drawAxis(axis) {
     return element;
   });
   const gaps = axis.idle.map(({ from, to, seconds }) => {
-    const element = h("span", { class: "idle", title: `Nothing for ${lasted(seconds)}` });
+    const element = h("span", { class: "idle", title: `Idle for ${lasted(seconds)}` });
     element.style.setProperty("left", `${from * 100}%`);
     element.style.setProperty("width", `${(to - from) * 100}%`);
     return element;

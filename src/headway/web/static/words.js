@@ -16,7 +16,7 @@ const KINDS = { pending: "quiet", in_progress: "running", completed: "done", blo
 export const PRIORITIES = ["high", "medium", "low"];
 export const MODES = {
   default: "Ask before every change and command",
-  auto_edit: "Edit files at once, ask before commands",
+  auto_edit: "Edit files without asking, ask before commands",
   yolo: "Never ask",
 };
 
@@ -58,13 +58,13 @@ export function whose(event) {
 export const ENDINGS = {
   complete: "complete",
   failed: "failed",
-  waiting: "over, with items left",
+  waiting: "ended with items left",
   interrupted: "interrupted",
   finished: "finished",
   all_done: "finished, all items done",
-  max_rounds: "stopped at its limit of rounds",
+  max_rounds: "stopped at the round limit",
   cancelled: "stopped",
-  error: "ended in an error",
+  error: "ended with an error",
 };
 
 const name = (id) => line(id, 60);
@@ -90,39 +90,42 @@ function ofList(event) {
   return cause + (first.join("; ") || "the list") + (more > 0 ? `; and ${more}${event.changes.length >= 100 ? " or" : ""} more` : "");
 }
 
+/** Who wrote a message: of the main agent's, the person. */
+const speaker = (event) => (event.role === "assistant" ? "said" : event.agent_id === "main" ? "You" : "prompt");
+
 const removedFiles = (event) => (event.removed?.length ? `, removed: ${event.removed.map((path) => line(path, 300)).join(", ")}` : "");
 
 const EVENTS = {
   TodoListUpdated: ofList,
-  LeaseRenewed: (event) => `keeps ${name(event.id)}`,
+  LeaseRenewed: (event) => `renewed the claim on ${name(event.id)}`,
   PlanUpdated: (event) => (event.plan ? `set the plan “${line(event.plan.title, 100)}”` : "removed the plan"),
   PlanModeChanged: (event) => `turned plan mode ${event.on ? "on" : "off"}`,
   CompletionLogged: () => "wrote the finished list to the completion log",
-  TodoListItemProgress: (event) => `${name(event.item_id)}: ${count(event.tool_calls_count, "call")}, ${line(event.tool)} ${event.denied ? "not allowed" : event.ok ? "ok" : "failed"}`,
+  TodoListItemProgress: (event) => `${name(event.item_id)}: ${count(event.tool_calls_count, "call")}, ${line(event.tool)} ${event.denied ? "denied" : event.ok ? "ok" : "failed"}`,
   TodoListCompleted: () => "the list is complete",
   TodoListContextInjected: (event) => `showed the model the list (${count(event.total_items, "item")})`,
   TodoEvaluationStarted: (event) => `judging ${name(event.item_id)}`,
-  TodoEvaluationCompleted: (event) => `judged ${name(event.item_id)}: ${event.status ?? "left as it is"} — ${line(event.reason, 160)}`,
+  TodoEvaluationCompleted: (event) => `judged ${name(event.item_id)}: ${event.status ?? "unchanged"} — ${line(event.reason, 160)}`,
   RunStarted: (event) => `run started with ${modelName(event.model)}${event.new_conversation ? ", in a new conversation" : ""}`,
   RoundStarted: (event) => `round ${event.round} of ${event.max_rounds}`,
   ToolStarted: (event) => `${line(event.summary || event.tool, 240)}`,
-  ToolFinished: (event) => `${line(event.command ?? event.tool, 160)} — ${event.denied ? "not allowed" : event.exit_code ? `exit code ${event.exit_code}` : event.ok ? "ok" : "failed"}, ${lasted(event.seconds)}`,
+  ToolFinished: (event) => `${line(event.command ?? event.tool, 160)} — ${event.denied ? "denied" : event.exit_code ? `exit code ${event.exit_code}` : event.ok ? "ok" : "failed"}, ${lasted(event.seconds)}`,
   ApprovalAsked: (event) => `asks: ${line(event.line, 200)}`,
   ApprovalAnswered: (event) => `answered “${event.reply}”${event.reason ? `: ${line(event.reason, 160)}` : ""}`,
   Usage: (event) => `${event.input_tokens.toLocaleString("en")} tokens in, ${event.output_tokens.toLocaleString("en")} out`,
-  RunError: (event) => `error: ${line(event.message, 240)}${event.retry_in === null ? "" : `; trying again in ${lasted(event.retry_in)}`}`,
+  RunError: (event) => (event.retry_in === null ? `error: ${line(event.message, 240)}` : `error: ${line(event.message.replace(/; [^;]*$/, ""), 240)}; retrying in ${lasted(event.retry_in)}`),
   RunRequested: (event) => `asked the run to ${line(event.request)}`,
-  MessageAdded: (event) => (event.text ? `${event.role === "assistant" ? "said" : "was told"}: ${line(event.text, 240)}` : "added a message to the conversation"),
+  MessageAdded: (event) => (event.text ? `${speaker(event)}: ${line(event.text, 240)}` : "added a message to the conversation"),
   ConversationCompacted: () => "summarised the conversation so far",
   RunFinished: (event) => `run ${ENDINGS[event.reason] ?? line(event.reason)}${event.rounds ? ` after ${count(event.rounds, "round")}` : ""}${event.error ? `: ${line(event.error, 200)}` : ""}`,
-  BatchStarted: (event) => `executing ${count(event.total, "item")}, mode ${line(event.mode)}${event.parallel > 1 ? `, ${event.parallel} at once` : ""}`,
-  ItemStarted: (event) => `began ${name(event.item_id)} (${event.index} of ${event.total})${event.attempt > 1 ? `, attempt ${event.attempt}` : ""}`,
-  ItemMerging: (event) => `bringing the changes of ${name(event.item_id)} into the project’s files`,
+  BatchStarted: (event) => `executing ${count(event.total, "item")}, mode ${line(event.mode)}${event.parallel > 1 ? `, ${event.parallel} in parallel` : ""}`,
+  ItemStarted: (event) => `started ${name(event.item_id)} (${event.index} of ${event.total})${event.attempt > 1 ? `, attempt ${event.attempt}` : ""}`,
+  ItemMerging: (event) => `merging the changes of ${name(event.item_id)} into the project’s files`,
   ItemFinished: (event) => `${name(event.item_id)}: ${line(event.outcome)}${event.again ? ", retrying" : ""}${event.reason ? ` — ${line(event.reason, 200)}` : ""}, ${lasted(event.seconds)}${removedFiles(event)}`,
   BatchFinished: (event) => `execution ${ENDINGS[event.outcome] ?? line(event.outcome)}: ${event.completed} of ${event.total} completed, ${lasted(event.seconds)}`,
   ItemRolledBack: (event) => `rolled back ${[event.item_id, ...(event.with_later ?? [])].map(name).join(", ")} (${count(event.files.length, "file")}${removedFiles(event)})`,
-  FilesReverted: (event) => `${event.cause === "redo" ? "redid" : "undid"} the changes of ${count(event.files.length, "file")}`,
-  ModeChanged: (event) => `the mode is now ${line(event.mode)}`,
+  FilesReverted: (event) => `${event.cause === "redo" ? "redid" : "undid"} the changes in ${count(event.files.length, "file")}`,
+  ModeChanged: (event) => `set the mode to ${line(event.mode)}`,
   EvidenceAsked: (event) => `asked for evidence: ${event.item_ids.map(name).join(", ")}`,
 };
 
