@@ -88,8 +88,9 @@ class CreatePlan(Tool[Call]):
 def _accepted(plan: Plan) -> str:
     number = len(plan.steps)
     return (
-        f"This is now the session's plan ({number} step{'' if number == 1 else 's'}). The user sees it and goes on "
-        "with /plan to-todos (in a shell: headway plan to-todos); summarise it in a sentence or two, and stop."
+        f"This is now the session's plan ({number} step{'' if number == 1 else 's'}). The user sees it and "
+        "continues with /plan to-todos (in a shell: headway plan to-todos); summarise it in a sentence or two, and "
+        "stop."
     )
 
 
