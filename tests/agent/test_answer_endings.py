@@ -235,7 +235,7 @@ FAILING: list[tuple[Format, Events, str, int]] = [
     ("responses", responses("Half", end="content_filter"), "A content filter of", 1),
     ("responses", responses(refusal="I must not."), "refused to answer (I must not)", 1),
     ("responses", responses("Half", status="failed"), "ended its answer with an error (failed)", 3),
-    ("anthropic", anthropic("Half", end="refusal"), "refused to answer: ask in other words", 1),
+    ("anthropic", anthropic("Half", end="refusal"), "refused to answer; rephrase the request", 1),
     ("anthropic", anthropic("", ("save", '{"text": "x"}'), "refusal"), "refused to answer", 1),
     ("google", google("", end="SAFETY"), "A content filter of", 1),
     ("google", google("Half", end="RECITATION"), "A content filter of", 1),
@@ -347,7 +347,7 @@ async def test_a_server_that_ends_while_it_is_used_is_asked_again(session: headw
             session, "Go.", model=model, tools=[look], config=LoopConfig(instructions="Work.", retries=1)
         )
     assert result.reason == "error"
-    assert "broke off before the answer was complete" in str(result.error)
+    assert "was lost before the answer was complete" in str(result.error)
 
 
 @pytest.mark.parametrize(
