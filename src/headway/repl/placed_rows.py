@@ -1,15 +1,17 @@
 """Rows for prompt_toolkit that stay whole however wide a terminal draws their characters.
 
 prompt_toolkit keeps a grid of cells and writes those that changed at the columns where it takes them to be: wrong from
-the first character that the terminal draws wider or narrower. To it such a row is blank, but for its last cell, before
-which the whole row is written as one escape sequence. The style of that cell says which row it is, so that a new row is
-written and one that did not change is not.
+the first character that the terminal draws wider or narrower. Before the last cell of such a row, the whole row is
+therefore written once more as one escape sequence. The style of that cell says which row it is, so that this happens
+when the row is another one.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from typing import TYPE_CHECKING
+
+from prompt_toolkit.utils import get_cwidth
 
 from headway.views.terminal import ERASE, styled, to_column
 
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 CODES = {"": "", "bold": "1", "reverse": "7", "fg:ansiyellow": "33", "fg:ansibrightblack": "90"}
 """Styles of prompt_toolkit → codes of terminals."""
 _WITHOUT_COLOUR = frozenset({"", "bold", "reverse"})
+_NARROW = str.maketrans("", "", "·…●")
+"""Headway's own marks, one cell wide on every terminal that is not set to draw them wide."""
 _MOST = 1_000
 """Rows that are told apart at a time: many more than there are on a screen."""
 
@@ -30,20 +34,24 @@ class PlacedRows:
 
     def row(self, style: str, text: str, columns: int) -> StyleAndTextTuples:
         """One row of text with its line break."""
-        if text.isascii():
+        if text.translate(_NARROW).isascii():
             return [(style, text + "\n")]
         codes = CODES[style] if self._colour or style in _WITHOUT_COLOUR else ""
-        return self.drawn_row(styled(text, codes) + ERASE, columns)
+        return self.drawn_row(styled(text, codes) + ERASE, columns, (style, text))
 
-    def drawn_row(self, row: str, columns: int) -> StyleAndTextTuples:
-        """One row as it is sent to the terminal, with its line break."""
+    def drawn_row(self, row: str, columns: int, before: tuple[str, str] = ("", "")) -> StyleAndTextTuples:
+        """One row as it is sent to the terminal, with its line break; `before`: what prompt_toolkit takes it for."""
         last = max(columns - 1, 0)
+        style, text = before
+        while get_cwidth(text) > last:
+            text = text[:-1]
+        cells = text + " " * (last - get_cwidth(text))
         # A colour, though of nothing: prompt_toolkit leaves out blanks that have none at the end of a row.
-        style = f"fg:ansidefault class:row{self._number(row)}"
+        mark = f"fg:ansidefault class:row{self._number(row)}"
         return [
-            ("class:placed", " " * last),
+            (f"{style} class:placed", cells),
             ("[ZeroWidthEscape]", f"\r{row}{to_column(last + 1)}"),
-            (style, " "),
+            (mark, " "),
             ("", "\n"),
         ]
 
