@@ -118,12 +118,12 @@ def test_in_memory_nothing_is_said_to_be_kept(project: Path) -> None:
 
 
 def test_a_setting_that_cannot_be_used_is_said_before_anything_is_drawn(project: Path) -> None:
-    terminal = Repl("--model", script(turn("", writing(("One", "pending"))), "So."), env={"TODO_MAX_ITEMS": "abc"})
+    terminal = Repl("--model", script(turn("", writing(("One", "completed"))), "So."), env={"TODO_MAX_ITEMS": "abc"})
     terminal.idle()
     warning = "Warning: TODO_MAX_ITEMS must be a positive whole number, not 'abc'; using 50."
     assert terminal.all.startswith(warning)
     terminal.say("first")
-    terminal.idle("Finished after")
+    terminal.idle("All done after")
     assert terminal.raw.count("TODO_MAX_ITEMS") == 1
 
 
