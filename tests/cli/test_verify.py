@@ -31,6 +31,8 @@ def test_a_check_whose_files_changed_since_it_failed_verifies_nothing(project: P
     (project / "check.sh").write_text("test -f made\n")
     run("todos", "add", "Make it", "--verify", "sh check.sh")
     assert run("todos", "verify").code == 1
+    evidence = api.open(project).todo_list.items["t1"].evidence
+    assert evidence is not None and (evidence.note, evidence.level) == ("the check failed", "reported")
     (project / "check.sh").write_text("exit 0\n")
     run("todos", "update", "t1", "completed")
     passed = run("todos", "verify", "t1")

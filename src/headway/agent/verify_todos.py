@@ -22,7 +22,6 @@ from headway.tools.checks.check_files import CheckFiles, read_check_files
 from headway.tools.checks.judge_check import judge_check
 from headway.tools.checks.run_check import CheckRunner
 
-_FAILED = "the check failed with the check's files as they were then:  "
 T = TypeVar("T")
 
 
@@ -41,40 +40,40 @@ def verify_todo(session: Session, todo_id: str, *, project: str | None = None) -
     settings = load_settings(folder).settings
     before = todo.evidence
     files = before.files if before is not None and todo.status is Status.COMPLETED else ()
-    own = read_check_files(todo.verify, folder)
+    own, stamp = read_check_files(todo.verify, folder), before.check_files if before is not None else None
     result = _finish(CheckRunner(folder, session, settings.limits, settings.env).run(todo.verify, folder, files=files))
     if result.passed:
         evidence = judge_check(
             result,
             weakened=_weakened(before, own, [file for file in files if file in own.contents]),
             changed=files,
-            failed_before=own.is_as_stamped(_failed_with(before) or "-"),
+            failed_before=own.is_as_stamped(stamp or "-"),
             can_fail=can_fail(todo.verify),
         )
         if before is not None and before.level is EvidenceLevel.VERIFIED and before.command == todo.verify:
             evidence = before
     else:
         seconds, output = result.seconds, result.output or None
-        note = f"{_FAILED}{own.stamp()}"
         evidence = Evidence(
-            EvidenceLevel.REPORTED, result.command, result.exit_code, tuple(files), seconds, output, note
+            EvidenceLevel.REPORTED,
+            result.command,
+            result.exit_code,
+            tuple(files),
+            seconds,
+            output,
+            "the check failed",
+            own.stamp(),
         )
     return session.record_check(todo_id, evidence)
 
 
-def _failed_with(evidence: Evidence | None) -> str | None:
-    """Return what stands for the check's own files when it last failed."""
-    note = (evidence.note if evidence is not None else None) or ""
-    return note.removeprefix(_FAILED) if note.startswith(_FAILED) else None
-
-
 def _weakened(before: Evidence | None, own: CheckFiles, changed: list[str]) -> list[str]:
-    failed_with = _failed_with(before)
-    if failed_with is not None and not own.is_as_stamped(failed_with):
+    stamp = before.check_files if before is not None else None
+    if stamp is not None and not own.is_as_stamped(stamp):
         return ["its own files, after it failed"]
     if before is not None and before.note is not None and before.note.startswith("check changed: "):
         return [before.note.removeprefix("check changed: ")]
-    return changed if failed_with is None else []
+    return changed if stamp is None else []
 
 
 def _finish(work: Coroutine[Any, Any, T]) -> T:

@@ -67,6 +67,8 @@ class Evidence:
     """The last lines of the check."""
     note: str | None = None
     """Why the level is not higher: `check changed: FILE`, or why the check did not run."""
+    check_files: str | None = None
+    """What the check's own files were when it failed, to find out later whether they were changed."""
 
 
 _FIELDS = frozenset(Evidence.__dataclass_fields__)
@@ -95,8 +97,9 @@ def check_evidence(value: object) -> Evidence:
             raise Fault(f"Unknown field '{shown(key)}'")
     level = check_choice(value.get("level"), {level.value: level for level in EvidenceLevel}, EvidenceLevel)
     code, seconds = value.get("exit_code"), value.get("seconds")
-    command, output, note = (
-        None if text is None else check_text(text) for text in map(value.get, ("command", "output", "note"))
+    command, output, note, check_files = (
+        None if text is None else check_text(text)
+        for text in map(value.get, ("command", "output", "note", "check_files"))
     )
     return Evidence(
         _read_level(str(level), value),
@@ -106,6 +109,7 @@ def check_evidence(value: object) -> Evidence:
         None if seconds is None else check_number(seconds, 0),
         output,
         note,
+        check_files,
     )
 
 
@@ -118,6 +122,7 @@ def evidence_record(evidence: Evidence) -> dict[str, object]:
         "seconds": evidence.seconds,
         "output": evidence.output,
         "note": evidence.note,
+        **({} if evidence.check_files is None else {"check_files": evidence.check_files}),
     }
 
 
@@ -130,6 +135,7 @@ def read_evidence(record: dict[str, Any]) -> Evidence:
         record.get("seconds"),
         record.get("output"),
         record.get("note"),
+        record.get("check_files"),
     )
 
 
