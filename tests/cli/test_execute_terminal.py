@@ -281,7 +281,7 @@ def test_at_once_it_says_which_item_asks_and_one_is_asked_after_the_other(reposi
     assert terminal.given_back and one_box(terminal.all, rows=4)
     assert sorted(states().values()) == ["blocked", "completed"]
     assert len([*repository.glob("s[12]")]) == 1
-    assert "bash was not allowed" in terminal.all
+    assert "bash was denied" in terminal.all
 
 
 def test_in_auto_edit_only_commands_are_asked_about(repository: Path) -> None:
@@ -320,5 +320,5 @@ def test_without_a_keyboard_nobody_is_asked(repository: Path) -> None:
     model = scripted(s1=[turn("", bash("touch 1")), "As you say."] * 2)
     terminal = Terminal(*ALL, "--model", model, typed=False)
     assert terminal.end() == 1
-    assert PROMPT not in terminal.all and "bash was not allowed" in terminal.all
+    assert PROMPT not in terminal.all and "bash was denied" in terminal.all
     assert len(starts()) == 2 and not (repository / "1").exists()

@@ -101,7 +101,7 @@ def test_the_end_of_the_input_is_a_no(project: Path) -> None:
     terminal.send("y\n")
     assert terminal.end() == 0
     assert not (project / "1").exists() and (project / "2").exists()
-    assert "said no: the input ended" in results(project)[0]
+    assert "The user declined bash: the input ended" in results(project)[0]
 
 
 def test_ctrl_c_at_a_question_stops_the_run(project: Path) -> None:
@@ -180,7 +180,7 @@ def test_an_answer_from_another_process_counts_while_the_terminal_waits(project:
     assert (project / "1").exists() == (reply == "once")
     if reply == "no":
         assert "⊘ no: not on this branch" in terminal.shown
-        assert "said no: not on this branch" in results(project)[0]
+        assert "The user declined bash: not on this branch" in results(project)[0]
     assert not any(line.startswith("  y: yes") for line in terminal.shown.splitlines())
 
 

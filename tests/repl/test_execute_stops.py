@@ -193,7 +193,7 @@ def test_while_it_executes_another_process_is_refused_and_can_change_the_list() 
     at("two")
     terminal.busy("● Two...")
     refused = run(*ALL, "--model", scripted("other.json", s3=["Done."]))
-    assert refused.code == 1 and refused.err.startswith("Error: Another run has been using the session 'mine', since ")
+    assert refused.code == 1 and refused.err.startswith("Error: Another run has been using the session 'mine' since ")
     assert run("todos", "drop", "s3").code == 0
     assert run("todos", "add", "One more").code == 0
     terminal.busy("○ One more")

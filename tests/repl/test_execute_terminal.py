@@ -114,7 +114,7 @@ def test_what_cannot_be_executed_is_told_and_the_session_goes_on() -> None:
     terminal.say("/todos execute step-9")
     terminal.idle("Error: No todo has the id 'step-9'; the ids are: step-1, step-3.")
     terminal.say("/todos execute-all")
-    seen = terminal.idle("⏸ Items are left that cannot run", "More about it: /todos next")
+    seen = terminal.idle("⏸ Some items cannot run", "For details: /todos next")
     assert "headway todos" not in seen
     terminal.say("/plan on")
     terminal.until(lambda seen: prompt(seen) == "[PLAN] >")
@@ -224,7 +224,7 @@ def test_what_cannot_be_done_meanwhile_is_refused_and_it_goes_on() -> None:
     for line, told in {
         "/todos execute-all": wait,
         "/todos execute s2": wait,
-        "/todos rollback s1": "Error: A run is going on in this session; wait for it or stop it before",
+        "/todos rollback s1": "Error: A run is in progress in this session; wait for it or stop it before",
         "/session new": "Error: A run is in progress here; stop it with Ctrl+C before you change the session.",
     }.items():
         terminal.say(line)
@@ -330,7 +330,7 @@ def test_questions_are_answered_with_yes_no_and_always_for_all_items(repository:
     terminal.say("/todos execute-all")
     for number, answer in enumerate(("y", "n not 那个", "a"), 1):
         terminal.until_there(f"? Run: touch {number}", "no >")
-        assert bottom(terminal.seen) == "a allows all bash in this run"
+        assert bottom(terminal.seen) == "a allows all bash calls in this run"
         terminal.say(answer)
     seen = terminal.idle("Executed 2/2 todos in ")
     assert sorted(path.name for path in repository.glob("[0-9]")) == ["1", "3", "4"]
@@ -381,7 +381,7 @@ def test_rollback_and_report_are_there_afterwards(repository: Path) -> None:
     terminal.idle("✅ Rolled back s1 → pending\n   Removed 1 file: a.txt")
     assert not (repository / "a.txt").exists() and one_box(terminal.seen, "○ Write it", "✓ Do s2")
     terminal.say("/todos rollback s1")
-    terminal.idle("Error: There is nothing ")
+    terminal.idle(" has nothing to roll back")
     done("s1")
     terminal.say("/todos execute s1")
     terminal.idle("✅ s1 completed (reported) in ")

@@ -376,7 +376,7 @@ def test_a_bad_settings_file_is_named_in_one_sentence_and_the_session_goes_on(pr
     terminal = Talk("--session", NAME, columns=250, model=script("Hello."))
     shown = terminal.until(lambda shown: "❌" in shown and "tokens" in terminal.bottom)
     (said,) = [line for line in shown.splitlines() if "❌" in line]
-    assert "config.toml' is not TOML" in said and said.endswith(".")
+    assert "config.toml' is not valid TOML" in said and said.endswith(".")
     terminal.say("/todos add x", "Added t1")
     terminal.say("Hi", "> Hi")
     terminal.until(lambda shown: shown.count("❌") == 2)

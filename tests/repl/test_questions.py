@@ -349,7 +349,7 @@ def test_of_two_calls_made_at_once_one_is_asked_about_after_the_other(project: P
     terminal.send("y\r")
     terminal.over("That is all.")
     assert not (project / "1").exists() and (project / "2").exists()
-    assert [text.startswith("bash was not run") for text in results()] == [True, False]
+    assert [text.startswith("The user declined bash") for text in results()] == [True, False]
 
 
 # stopping

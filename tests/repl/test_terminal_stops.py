@@ -110,7 +110,7 @@ def test_in_memory_nothing_is_said_to_be_kept(project: Path) -> None:
     terminal.say("first")
     terminal.idle("Finished after")
     terminal.send(CTRL_C)
-    terminal.until_there("Ctrl+D or /quit leaves.")
+    terminal.until_there("Press Ctrl+D or type /quit to leave.")
     terminal.say("/help")
     terminal.idle("/quit")
     assert terminal.leave() == 0
@@ -363,7 +363,7 @@ def test_a_new_conversation_has_the_list_and_says_how_the_last_one_is_resumed(pr
 def test_there_is_nothing_to_continue_where_there_was_nothing(project: Path) -> None:
     terminal = Repl("--continue", "--model", script("Hello."))
     assert terminal.end() == 1
-    assert "Error: There is nothing to continue" in terminal.shown and terminal.given_back
+    assert "has no conversation to continue" in terminal.shown and terminal.given_back
 
 
 def test_a_session_that_works_elsewhere_is_not_worked_on_twice(project: Path) -> None:
@@ -393,7 +393,7 @@ def test_a_conversation_that_was_begun_elsewhere_meanwhile_is_continued_and_said
     seen = terminal.idle("Second it is.")
     assert "Another process started a new conversation here; this message continues it." in " ".join(seen.split())
     terminal.say("fourth")
-    terminal.until(lambda seen: seen.count("Second it is.") == 2 and seen.count("by another process") == 1)
+    terminal.until(lambda seen: seen.count("Second it is.") == 2 and seen.count("Another process started") == 1)
 
 
 def test_two_terminals_on_one_session_see_one_list_and_one_run(project: Path) -> None:
@@ -406,7 +406,7 @@ def test_two_terminals_on_one_session_see_one_list_and_one_run(project: Path) ->
     two.until(lambda seen: one_box(seen, "○ Mine"))
     one.until(lambda seen: one_box(seen, "○ Mine"))
     two.say("second")
-    two.idle("❌ Another run has the session")
+    two.idle("❌ Another run has been using the session")
     one.busy()
     one.send(CTRL_C)
     one.idle("Stopped after")

@@ -79,7 +79,7 @@ def test_a_session_in_memory_has_no_page(project: Path) -> None:
     terminal = Repl("--memory")
     terminal.idle()
     terminal.say("/web")
-    terminal.until_there("Error: This session is only in memory")
+    terminal.until_there("Error: This session exists only in memory")
     assert not (project / ".headway").exists()
 
 
@@ -88,9 +88,9 @@ def test_a_port_that_is_taken_is_told(project: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         terminal.say(f"/web --port {port}")
-        terminal.until_there(f"Error: Port {port} is taken; choose another one with --port")
+        terminal.until_there(f"Error: Port {port} is already in use; choose another one with --port")
         terminal.say("/web")
         page = Page(terminal.idle("Headway is running at"))
         terminal.say(f"/web --port {port}")  # the page that there is stays
-        terminal.until_there("Error: The page of this project is served already")
+        terminal.until_there("Error: The page of this project is already being served")
         page.ask("GET", "/api/sessions")

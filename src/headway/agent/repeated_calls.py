@@ -57,8 +57,8 @@ class RepeatedCalls:
         """Raise `HeadwayError` if the run has to end."""
         if self._number >= END_AFTER:
             raise HeadwayError(
-                f"The model made the same call {self._number} times in a row with the same result ({self._call}). Tell "
-                "it how to go on differently, or choose another model with --model."
+                f"The model made the same call {self._number} times in a row with the same result ({self._call}). "
+                "Tell it how to continue differently, or choose another model with --model."
             )
 
 

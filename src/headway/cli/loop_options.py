@@ -8,26 +8,30 @@ from typing import Any
 import click
 
 _OPTIONS = (
-    click.option("--context-window", type=click.IntRange(min=1_000), help="Tokens that fit into a request."),
-    click.option("--reply-tokens", type=click.IntRange(min=16), help="Tokens that an answer may have."),
-    click.option("--temperature", type=click.FloatRange(0, 2), help="How freely the model chooses its words: 0 to 2."),
+    click.option(
+        "--context-window", type=click.IntRange(min=1_000), help=("Size of the model's context window in tokens.")
+    ),
+    click.option("--reply-tokens", type=click.IntRange(min=16), help="Maximum number of tokens in an answer."),
+    click.option("--temperature", type=click.FloatRange(0, 2), help="Sampling temperature of the model, 0 to 2."),
     click.option(
         "--thinking",
         type=click.Choice(["off", "on", "minimal", "low", "medium", "high", "xhigh", "max"]),
-        help="How much the model thinks: its reasoning effort.",
+        help="Reasoning effort of the model.",
     ),
     click.option(
         "--inject", type=click.Choice(["tail", "tool", "system"]), help="Where the model sees the list (default: tail)."
     ),
     click.option(
-        "--remind-after", type=click.IntRange(min=1), help="Rounds of work after which it is reminded (default: 8)."
+        "--remind-after",
+        type=click.IntRange(min=1),
+        help=("Rounds of work after which the model is reminded of the list (default: 8)."),
     ),
     click.option(
-        "--max-nudges", type=click.IntRange(min=0), help="How often it is asked to go on with open items (default: 2)."
+        "--max-nudges",
+        type=click.IntRange(min=0),
+        help=("How often the model is asked to continue with open items (default: 2)."),
     ),
-    click.option(
-        "--retries", type=click.IntRange(min=0), help="How often a request that failed is made again (default: 4)."
-    ),
+    click.option("--retries", type=click.IntRange(min=0), help="Number of retries for a failed request (default: 4)."),
 )
 
 
