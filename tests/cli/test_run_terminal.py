@@ -105,12 +105,12 @@ def test_the_end_of_the_input_is_a_no(project: Path) -> None:
 
 
 def test_ctrl_c_at_a_question_stops_the_run(project: Path) -> None:
-    terminal = Terminal("run", "x", "--model", ran(creating("Run it"), bash("touch 1")))
+    terminal = Terminal("run", "x", "--model", ran(creating("Run it"), call("todo", start="t1"), bash("touch 1")))
     terminal.asked("? Run: touch 1")
     terminal.send(CTRL_C)
     assert terminal.end() == 130
     assert not (project / "1").exists()
-    assert "⏹  Stopped after 2 rounds" in terminal.shown
+    assert "⏹  Stopped after 3 rounds" in terminal.shown
     assert "○ t1: Run it (interrupted)" in terminal.shown
     assert terminal.given_back
 
@@ -376,7 +376,7 @@ def test_keys_pressed_while_it_works_leave_no_remains_of_the_box(project: Path) 
 
 
 def test_no_empty_lines_come_with_questions(project: Path) -> None:
-    terminal = Terminal("run", "x", "--model", ran(creating("Run it"), bash("touch 1")))
+    terminal = Terminal("run", "x", "--model", ran(creating("Run it"), call("todo", start="t1"), bash("touch 1")))
     shown = terminal.asked("? Run: touch 1")
     assert "" not in shown.rstrip().splitlines()
 
@@ -427,7 +427,9 @@ def test_a_signal_while_the_agent_is_loading_gives_the_terminal_back(project: Pa
 
 def test_a_terminal_that_goes_away_leaves_nothing_running_and_nothing_in_progress(project: Path) -> None:
     command = bash("echo $$ > pid; exec sleep 60")
-    terminal = Terminal("run", "x", "--mode", "yolo", "--model", ran(creating("Run it"), command))
+    terminal = Terminal(
+        "run", "x", "--mode", "yolo", "--model", ran(creating("Run it"), call("todo", start="t1"), command)
+    )
     until(lambda: (project / "pid").exists() and (project / "pid").read_text().endswith("\n"))
     terminal.close()
     terminal.wait()
