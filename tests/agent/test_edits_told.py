@@ -292,6 +292,55 @@ async def test_what_the_model_changes_is_not_read_back(listed: Session, read: li
     assert len(listed.todos) == 22 and not any(told(model)) and read == []
 
 
+# what a rewrite does not change
+
+
+def planning(*statuses: str) -> Turn:
+    """An answer that calls write_todos for the items of `listed`."""
+    todos = [
+        {"id": f"t{number}", "description": "AB"[number - 1], "status": status}
+        for number, status in enumerate(statuses, start=1)
+    ]
+    return Turn(calls=[Call("write_todos", {"todos": todos})])
+
+
+@pytest.mark.parametrize(
+    ("todo_tools", "before", "set_to", "rewrite", "answer"),
+    [
+        (
+            "full",
+            "in_progress",
+            "cancelled",
+            writing(("A", "pending"), ("B", "in_progress")),
+            "Todo list updated: 1 in_progress, 1 pending\nNote: t2 stays cancelled",
+        ),
+        (
+            "full",
+            "completed",
+            "pending",
+            writing(("A", "pending"), ("B", "completed")),
+            "Todo list updated: 1 completed, 1 pending\nNote: t2 stays pending",
+        ),
+        ("light", "pending", "cancelled", creating("A", "B"), "Created 2 todos: t1, t2\nNote: t2 stays cancelled"),
+        (
+            "plan",
+            "pending",
+            "cancelled",
+            planning("in_progress", "pending"),
+            "Todo list updated: 1 in_progress, 1 cancelled\nNote: t2 stays cancelled",
+        ),
+    ],
+)
+async def test_a_rewrite_that_leaves_what_a_person_set_says_so(
+    listed: Session, todo_tools: str, before: str, set_to: str, rewrite: Turn, answer: str
+) -> None:
+    listed.update("t2", status=before)
+    model = ScriptedModel([then(lambda: listed.update("t2", status=set_to), rewrite), "Done."])
+    await run(listed, model, todo_tools=todo_tools, max_nudges=0)
+    assert results(model.requests[1]) == [answer]
+    assert listed.todos[1].status == set_to
+
+
 # the reminder
 
 

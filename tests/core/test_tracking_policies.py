@@ -399,10 +399,12 @@ def test_a_rewrite_that_repeats_an_older_state_leaves_what_a_person_set(
     for _ in range(2):
         running.next_round()
         todos = [{"content": "A", "status": "in_progress"}, {"content": "B", "status": rewritten}, {"content": "C"}]
-        session.write(todos, replace=True, actor=MODEL, **REWRITES[rewrite])  # type: ignore[arg-type]
+        written = session.write(todos, replace=True, actor=MODEL, **REWRITES[rewrite])  # type: ignore[arg-type]
+        assert written.refused_statuses == ({} if comes_to == rewritten else {"t2": rewritten})
         running.todo_call()
         assert statuses(session) == ["in_progress", comes_to, "pending"]
-    session.write([{"id": "t2", "status": rewritten}], actor=MODEL)
+    written = session.write([{"id": "t2", "status": rewritten}], actor=MODEL)
+    assert written.refused_statuses == ({} if comes_to == rewritten else {"t2": rewritten})
     assert status(session, "t2") == comes_to
     running.sets("t2", rewritten)
     assert status(session, "t2") == rewritten

@@ -99,7 +99,7 @@ def counts_line(written: Written) -> str:
     """`Todo list updated: 1 completed, 2 pending`, as it was sent, or that it was cleared."""
     if not written.todos:
         return "Todo list cleared"
-    statuses = [todo.status for todo in written.todos] + [Status.PENDING for _ in written.held]
+    statuses = [written.refused_statuses.get(todo.id, todo.status) for todo in written.todos]
     order = (Status.COMPLETED, Status.IN_PROGRESS, Status.PENDING)
     parts = [f"{count} {status}" for status in order if (count := statuses.count(status))]
     return "Todo list updated: " + ", ".join(parts)
@@ -111,8 +111,9 @@ def notes(written: Written, ids: Mapping[str, str] | None = None) -> list[str]:
     `ids` has the ids that the reader knows the items by, if they are others.
     """
     lines: list[str] = []
-    for status in dict.fromkeys(todo.status for todo in written.held):
-        names = [(ids or {}).get(todo.id, shown(todo.id, 40)) for todo in written.held if todo.status is status]
+    kept = [todo for todo in written.todos if todo.id in written.refused_statuses]
+    for status in dict.fromkeys(todo.status for todo in kept):
+        names = [(ids or {}).get(todo.id, shown(todo.id, 40)) for todo in kept if todo.status is status]
         lines.append(f"Note: {', '.join(names)} {'stays' if len(names) == 1 else 'stay'} {status}")
     if dropped := written.dropped:
         what = "todo was" if len(dropped) == 1 else "todos were"

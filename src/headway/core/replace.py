@@ -8,12 +8,11 @@ from headway.core.errors import InvalidTodos
 from headway.core.evolve import id_number
 from headway.core.graph import edge_faults
 from headway.core.model import Status, Todo, TodoList, new_todo, with_fields
-from headway.core.rules import have, is_array, is_object, wire_name
-from headway.core.text import clean
+from headway.core.rules import check_items, have, is_array
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from headway.core.events import ListDelta
     from headway.core.evidence import Evidence
@@ -155,23 +154,39 @@ def _keep_dependencies(items: list[Todo], patches: list[Patch], moved: Mapping[s
                 items[index] = with_fields(todo, {"depends_on": kept})
 
 
-def held(sent: object, todos: list[Todo], shape: Shape) -> list[Todo]:
-    """Return the items that were sent as pending and kept a state that the sender has no word for."""
-    others = [todo for todo in todos if todo.status not in shape.statuses]
-    if not others or not is_array(sent):
-        return []
-    name = wire_name(shape, "content")
-    texts = [clean(str(item.get(name))) for item in sent if is_object(item)]
-    open_places = {text: texts.count(text) for text in {todo.content for todo in others}}
-    for todo in todos:
-        if todo.content in open_places and todo.status in shape.statuses:
-            open_places[todo.content] -= 1
-    found: set[str] = set()
-    for todo in sorted(others, key=lambda todo: todo.status is Status.CANCELLED):
-        if open_places[todo.content] > 0:
-            open_places[todo.content] -= 1
-            found.add(todo.id)
-    return [todo for todo in others if todo.id in found]
+def refused_statuses(sent: object, todos: Iterable[Todo], shape: Shape) -> dict[str, Status]:
+    """Return the statuses that were sent and not set, by the ids of the items that kept another one."""
+    left = {todo.id: todo for todo in todos}
+    refused: dict[str, Status] = {}
+
+    def match(todo: Todo, status: Status) -> None:
+        del left[todo.id]
+        if status is not todo.status:
+            refused[todo.id] = status
+
+    unmatched: list[tuple[object, Status]] = []
+    for patch in check_items(sent, shape, [], []):
+        status = patch.get("status")
+        if not isinstance(status, Status):
+            continue
+        todo = left.get(str(patch.get("id")))
+        if todo is not None and patch.get("content", todo.content) == todo.content:
+            match(todo, status)
+        else:
+            unmatched.append((patch.get("content"), status))
+    for is_same_status in (True, False):
+        # A cancelled item may be one that was left out: where others have the same text, those were sent.
+        same: dict[object, list[Todo]] = {}
+        for todo in sorted(left.values(), key=lambda todo: todo.status is not Status.CANCELLED):
+            same.setdefault((todo.content, todo.status) if is_same_status else todo.content, []).append(todo)
+        others: list[tuple[object, Status]] = []
+        for content, status in unmatched:
+            if found := same.get((content, status) if is_same_status else content):
+                match(found.pop(), status)
+            else:
+                others.append((content, status))
+        unmatched = others
+    return refused
 
 
 def without(items: Mapping[str, Todo], gone: set[str]) -> list[Todo]:

@@ -11,9 +11,9 @@ from headway.core.errors import HeadwayError
 from headway.core.events import EVIDENCE_ASKED, ListDelta
 from headway.core.graph import ready, waiting
 from headway.core.log import Log
-from headway.core.model import FINISHED, MAIN_AGENT, PERSON, Todo, TodoList
+from headway.core.model import FINISHED, MAIN_AGENT, MODEL, PERSON, Todo, TodoList
 from headway.core.recap import recap
-from headway.core.replace import held, lost
+from headway.core.replace import lost, refused_statuses
 from headway.core.rules import FULL
 from headway.core.run_control import RunControl
 from headway.core.stream import Stream
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from headway.core.events import Event
     from headway.core.evidence import Evidence
     from headway.core.graph import Waiting
-    from headway.core.model import CompletionLog, State
+    from headway.core.model import CompletionLog, State, Status
     from headway.core.plans import Plan
     from headway.core.rules import Shape
     from headway.core.store import Store
@@ -40,18 +40,18 @@ class Written(Value):
     """What a write did: the list as it now is, and whether it changed.
 
     `dropped` has the unfinished items that are no longer in it, `detached` an (item, dependency) pair for each
-    dependency that was removed because its item was dropped; `held` the items that were sent as pending and kept a
-    state, as blocked, that whoever wrote has no word for.
+    dependency that was removed because its item was dropped; `refused_statuses` the statuses that were sent and not
+    set, by the ids of the items: those kept a state that a person set, or one that the writer's contract cannot say.
     """
 
-    __slots__ = ("changed", "detached", "dropped", "held", "todos")
+    __slots__ = ("changed", "detached", "dropped", "refused_statuses", "todos")
 
     def __init__(self, todos: list[Todo], changed: bool, dropped: list[Todo], detached: list[tuple[str, str]]) -> None:
         self.todos = todos
         self.changed = changed
         self.dropped = dropped
         self.detached = detached
-        self.held: list[Todo] = []
+        self.refused_statuses: dict[str, Status] = {}
 
 
 class Session(Stream, RunControl):
@@ -138,7 +138,9 @@ class Session(Stream, RunControl):
                 self._agent, _name(actor, "actor"), self._clock(), todos, shape, replace, cause, about
             )
         )
-        written.held = held(todos, written.todos, shape)
+        run = self.run if actor == MODEL else None
+        if (run is not None and run.set_by_user) or any(todo.status not in shape.statuses for todo in written.todos):
+            written.refused_statuses = refused_statuses(todos, written.todos, shape)
         return written
 
     def update(self, todo_id: str, *, actor: str | None = None, **fields: object) -> Todo:
