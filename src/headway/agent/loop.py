@@ -84,7 +84,7 @@ class Loop:
         self._planning = recorder.session.is_planning
         self._cut: CutOff | None = None
         """Where the last answer was cut off, if it was."""
-        self._begun = self._answer = ""
+        self._text_before_cut = self._answer = ""
         """What the model has said of an answer that it completes now; and with the last answer."""
         self.round = 0
         self.text = ""
@@ -199,7 +199,7 @@ class Loop:
     def _keep(self, answer: ModelResponse, size: int) -> tuple[list[ToolCallPart[Any]], dict[str, str]]:
         """The answer goes into the conversation and into the log, with the calls that begin now."""
         self._cut = self._requests.cut_of(answer)
-        self._answer = self._begun + joined_text(answer)
+        self._answer = self._text_before_cut + joined_text(answer)
         self.text = self._answer.strip() or self.text
         answer, faults = sound(answer, self._used_ids, self._cut)
         if faults and self._cut:
@@ -234,13 +234,13 @@ class Loop:
         if outcome is not None:
             todos = state.list_of(self._agent)
             self._attention.round_over(todos, worked=outcome.worked, succeeded=outcome.succeeded)
-            self._begun = ""
+            self._text_before_cut = ""
             self._repeated.check()
             return None
         if self._cut is not None:
             self._go_on_after_cut(self._cut)
             return None
-        self._begun = ""
+        self._text_before_cut = ""
         if self._all_done:
             return Reason.ALL_DONE
         line = self._attention.nudge(state, self._agent, self._last_words())
@@ -270,9 +270,9 @@ class Loop:
 
     def _go_on_after_cut(self, cut: CutOff) -> None:
         """Has the model complete an answer that was cut off, once."""
-        if self._begun or self.round == self._config.max_rounds:
+        if self._text_before_cut or self.round == self._config.max_rounds:
             raise self._requests.cut_off_twice(cut)
-        self._begun = self._answer or " "
+        self._text_before_cut = self._answer or " "
         self._add_own(cut.line if self._answer.strip() else cut.line_before_text)
 
     def _add_own(self, line: str) -> None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from headway.core.run_events import ToolFinished
 
-TELL_AFTER = 3
+WARN_AFTER = 3
 """Identical calls in a row after which the model is told."""
 END_AFTER = 6
 """Those that end the run."""
@@ -31,7 +31,7 @@ class RepeatedCalls:
         self._last: tuple[str, str, str] | None = None
         self._number = 0
         self._call = ""
-        self._told_in = 0
+        self._warned_in = 0
         """The round in which the model was told of them."""
 
     def add(self, calls: Sequence[ToolCallPart[Any]], finished: Sequence[ToolFinished]) -> None:
@@ -40,14 +40,14 @@ class RepeatedCalls:
             if this == self._last:
                 self._number += 1
                 continue
-            self._last, self._number, self._told_in = this, 1, 0
+            self._last, self._number, self._warned_in = this, 1, 0
             self._call = escaped(summary(call.tool_name, call.args, self._redacted), 200)
 
     def warning(self, round: int) -> str:
         """The line that tells the model, in the request of one round."""
-        if self._number < TELL_AFTER or self._told_in not in (0, round):
+        if self._number < WARN_AFTER or self._warned_in not in (0, round):
             return ""
-        self._told_in = round
+        self._warned_in = round
         return (
             f"(You made the same call {self._number} times in a row, with the same result: {self._call}. Try another "
             "way, or tell the user what stops you.)"

@@ -9,7 +9,7 @@ import click
 
 _OPTIONS = (
     click.option(
-        "--context-window", type=click.IntRange(min=1_000), help=("Size of the model's context window in tokens.")
+        "--context-window", type=click.IntRange(min=1_000), help="Size of the model's context window in tokens."
     ),
     click.option("--reply-tokens", type=click.IntRange(min=16), help="Maximum number of tokens in an answer."),
     click.option("--temperature", type=click.FloatRange(0, 2), help="Sampling temperature of the model, 0 to 2."),
@@ -24,12 +24,12 @@ _OPTIONS = (
     click.option(
         "--remind-after",
         type=click.IntRange(min=1),
-        help=("Rounds of work after which the model is reminded of the list (default: 8)."),
+        help="Rounds of work after which the model is reminded of the list (default: 8).",
     ),
     click.option(
         "--max-nudges",
         type=click.IntRange(min=0),
-        help=("How often the model is asked to continue with open items (default: 2)."),
+        help="How often the model is asked to continue with open items (default: 2).",
     ),
     click.option("--retries", type=click.IntRange(min=0), help="Number of retries for a failed request (default: 4)."),
 )
