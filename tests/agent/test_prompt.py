@@ -11,11 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway.agent import instructions
+from headway.agent import instructions, tool_definitions
 from headway.agent.prompt import MAX_NOTES
-from headway.settings import Tracking
-from headway.tools.todo_kinds import TodoToolsName
+from headway.settings import Settings, Tracking
+from headway.tools import Executor
+from headway.tools.todo_kinds import TodoTools, TodoToolsName
 
+TODO_TOOL = re.compile(r"TodoWrite|create_todo_list|update_todo_item|write_todos|(?<=`)todo(?=`)")
 OPENED = re.compile(r"^<project-notes-([0-9a-f]{16})>$", re.MULTILINE)
 
 
@@ -62,6 +64,20 @@ def test_the_todo_list_is_explained_by_the_tools_there_are(tmp_path: Path) -> No
         assert "record" in prompt
         assert "{" not in prompt
         assert len(prompt.splitlines()) <= 65
+
+
+@pytest.mark.parametrize("planning", [False, True])
+@pytest.mark.parametrize("tracking", Tracking)
+@pytest.mark.parametrize("todo_tools", ["light", "full", "plan", "off"])
+def test_neither_the_prompt_nor_a_tool_names_a_todo_tool_that_is_not_offered(
+    tmp_path: Path, todo_tools: TodoToolsName, tracking: Tracking, planning: bool
+) -> None:
+    offered = Executor(Settings(todo_tools=TodoTools(todo_tools)).tools(str(tmp_path))).offered(planning=planning)
+    prompt = instructions(tmp_path, todo_tools=todo_tools, tracking=tracking, planning=planning)
+    texts = [prompt, *(f"{tool.description}{tool.parameters_json_schema}" for tool in tool_definitions(offered))]
+    named = {name for text in texts for name in TODO_TOOL.findall(text)}
+    assert named <= {tool.name for tool in offered}
+    assert planning or (len(named) > 0) is (todo_tools != "off")
 
 
 def test_a_project_without_notes_has_no_block(tmp_path: Path) -> None:
