@@ -217,8 +217,8 @@ def empty_twice(model: Model) -> ModelError:
 def cut_off_twice(model: Model, limit: int | None) -> ModelError:
     at = f"the limit of {limit:,} output tokens" if limit else "its output limit"
     return ModelError(
-        f"The answer of '{_Asked.of(model).name}' was cut off at {at} and could not be completed; ask for less at "
-        "once, or raise the limit with reply_tokens where you set one."
+        f"The answer of '{_Asked.of(model).name}' was cut off at {at} and could not be completed; ask for a "
+        "shorter answer, or raise reply_tokens if you have set it."
     )
 
 
