@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 from urllib.parse import urlsplit
 
-from headway.agent.providers import PROVIDERS, Provider, is_elsewhere, shown_url
+from headway.agent.providers import PROVIDERS, Provider, shown_url
+from headway.agent.server_windows import is_own_server
 from headway.core.errors import ContextTooLong, ModelBusy, ModelError, ModelNotReady, UserAfterToolRefused
 from headway.core.text import shown
 from headway.tools.secrets import redacted
@@ -78,7 +79,7 @@ class _Asked:
     def of(cls, model: Model, *, has_answered: bool = False) -> _Asked:
         provider = PROVIDERS.get(model.system)
         url = shown_url(model.base_url) if model.base_url else None
-        own = bool(provider and url and provider.takes_base_url and (provider.start or is_elsewhere(provider, url)))
+        own = is_own_server(model)
         who = f"the server at {url}" if own else provider.label if provider else shown(model.system or model.model_name)
         return cls(shown(model.model_name, 100), provider, url, who, own, has_answered)
 
