@@ -34,13 +34,13 @@ def open_store(project: str | os.PathLike[str] = ".", *, memory: bool = False) -
         from headway.store.memory import MemoryStore
 
         return MemoryStore()
+    from headway.adoption import is_adopted
+    from headway.store.opening import refuse_links
     from headway.store.sqlite import SqliteStore
 
     file = os.path.join(headway_folder(project), FILE)
-    for name in (file, f"{file}-wal", f"{file}-shm"):
-        if os.path.islink(name):
-            raise HeadwayError(f"'{shown(name, 300)}' is a link; replace it with the file itself.")
-    return SqliteStore(file)
+    refuse_links(file)
+    return SqliteStore(file, is_adopted=is_adopted)
 
 
 def headway_folder(project: str | os.PathLike[str]) -> str:

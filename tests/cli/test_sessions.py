@@ -1,5 +1,10 @@
 from __future__ import annotations
 
+import sqlite3
+import subprocess
+from contextlib import closing
+from pathlib import Path
+
 from .commands import Headway, data
 
 
@@ -49,3 +54,22 @@ def test_a_deleted_current_session_gives_way_to_default(headway: Headway) -> Non
     headway("sessions", "resume", "other")
     headway("sessions", "delete", "other", "--yes")
     assert data(headway("todos", "list", "--json"))["session"] == "default"
+
+
+def test_sessions_that_came_with_a_clone_are_adopted_by_a_command(headway: Headway, project: Path) -> None:
+    headway("todos", "add", "A")
+    assert headway("sessions", "adopt").stdout == "These sessions are yours already; nothing to adopt.\n"
+    for words in (["init", "-q"], ["add", "-f", ".headway/headway.db"]):
+        subprocess.run(["git", *words], cwd=project, check=True)
+    refusal = headway("todos", "list", code=1).stderr
+    assert "git tracks the file" in refusal and "'headway sessions adopt'" in refusal
+    assert headway("sessions", "adopt").stdout.startswith("✅ Adopted 1 session in '")
+    assert "A" in headway("todos", "list").stdout
+
+
+def test_there_must_be_something_to_adopt_and_headway_must_have_made_it(headway: Headway, project: Path) -> None:
+    assert "There are no sessions to adopt" in headway("sessions", "adopt", code=1).stderr
+    headway("todos", "add", "A")
+    with closing(sqlite3.connect(project / ".headway/headway.db")) as db:
+        db.execute("CREATE VIEW extra AS SELECT 1")
+    assert "which Headway did not make like that" in headway("sessions", "adopt", code=1).stderr

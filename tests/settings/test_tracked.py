@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from headway.settings import Settings, load_settings
-from headway.settings.tracked import is_tracked
+from headway.store.git_index import is_tracked
 
 from .conftest import Write, git
 

@@ -292,7 +292,8 @@ def test_any_text_can_be_a_holder(store: Store, name: str) -> None:
 
 
 AS_NOBODY = """
-import json, os, platform, sys, time, urllib.parse
+import json, os, platform, sys, tempfile, time, urllib.parse
+import platformdirs, headway.adoption
 import headway, headway.core.store, headway.store.sqlite, headway.core.run_changes, headway.core.runs
 platform.node()  # what is loaded or asked for late may be out of reach then
 from headway.store.leases import is_live
@@ -448,6 +449,8 @@ def folder() -> Iterator[Path]:
 READ_TWICE = (
     AS_NOBODY
     + """
+os.environ["XDG_CONFIG_HOME"] = tempfile.mkdtemp()
+headway.adoption.adopt_file(os.path.join(sys.argv[1], ".headway", "headway.db"))
 session = headway.open(sys.argv[1])
 found = [[str(todo.status) for todo in session.todos], session.run.goes_on if session.run else None]
 try:

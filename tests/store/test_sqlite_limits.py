@@ -135,12 +135,16 @@ def test_a_limit_on_the_size_of_files_is_survived(tmp_path: Path) -> None:
 
 
 AS_NOBODY = """
-import json, os, sys, urllib.parse
-import headway, headway.core.store, headway.store.sqlite
+import contextlib, json, os, sys, tempfile, urllib.parse
+import platformdirs
+import headway, headway.adoption, headway.core.store, headway.store.sqlite
 if os.getuid() == 0:  # whom no permission stops
     os.setgroups([])
     os.setgid(65534)
     os.setuid(65534)
+os.environ["XDG_CONFIG_HOME"] = tempfile.mkdtemp()
+with contextlib.suppress(OSError):  # the file is not there, or cannot be reached
+    headway.adoption.adopt_file(os.path.join(sys.argv[1], ".headway", "headway.db"))
 
 def outcome(action):
     try:

@@ -8,6 +8,7 @@ from contextlib import suppress
 
 import click
 
+from headway.adoption import adopt_file, is_adopted
 from headway.cli.options import Chosen, HelpfulGroup, complete_sessions, known_session, of_project, print_json
 from headway.cli.session_choice import left_behind, unused_name
 from headway.core.clock import local_time
@@ -17,7 +18,10 @@ from headway.core.model import FINISHED
 from headway.core.session import Session
 from headway.core.store import Store
 from headway.core.text import cut, neutral, shown
-from headway.project import DEFAULT_SESSION, headway_folder
+from headway.project import DEFAULT_SESSION, FILE, headway_folder
+from headway.store.foreign_files import explain_foreign
+from headway.store.opening import refuse_links
+from headway.store.sqlite import SqliteStore
 from headway.views.listing import HALF_CHANGED, is_half_changed
 
 NEW = "new"
@@ -156,3 +160,33 @@ def delete(chosen: Chosen, name: str, yes: bool) -> None:
         print_json({"deleted": name})
     else:
         click.echo(f"✅ Deleted {shown(name)}")
+
+
+@sessions.command()
+@of_project
+def adopt(chosen: Chosen) -> None:
+    """Use this project's sessions though someone else may have written them.
+
+    The sessions of a project that you cloned, copied or got from another user are not used by themselves: they may hold
+    answers and settings that you never gave. Look at what came with the project before you adopt it.
+    """
+    file = os.path.join(headway_folder(chosen.folder()), FILE)
+    store = SqliteStore(file, is_adopted=lambda path: True)
+    refuse_links(file)
+    names = [info.name for info in store.sessions()]  # refused here if Headway did not make it like that
+    store.close()
+    if not os.path.exists(file):
+        raise HeadwayError(f"There are no sessions to adopt: '{shown(file, 300)}' does not exist.")
+    why = explain_foreign(file)
+    if why is not None and not is_adopted(file):
+        try:
+            adopt_file(file)
+        except OSError as error:
+            raise HeadwayError(f"That could not be remembered: {shown(str(error), 300)}.") from error
+    if chosen.json:
+        print_json({"adopted": names, "file": file})
+    elif why is None:
+        click.echo("These sessions are yours already; nothing to adopt.")
+    else:
+        what = "1 session" if len(names) == 1 else f"{len(names)} sessions"
+        click.echo(f"✅ Adopted {what} in '{shown(file, 300)}'")

@@ -27,6 +27,7 @@ HeadwayError
     ├── StoreReadOnly                 the file or its folder may not be written
     ├── StoreFull                     no room left on the disk
     ├── StoreTooNew                   the file was made by a newer Headway
+    ├── StoreForeign                  the file may be someone else's, and was not adopted
     └── StoreCorrupt                  the file is damaged or is not a Headway file
 """
 
@@ -198,6 +199,10 @@ class StoreFull(StoreError):
 
 
 class StoreTooNew(StoreError):
+    pass
+
+
+class StoreForeign(StoreError):
     pass
 
 

@@ -11,8 +11,9 @@ from headway.core.errors import HeadwayError, SettingsError
 from headway.core.text import shown, storable
 from headway.settings.files import own_file, place, project_file, read_file, read_toml, write_file
 from headway.settings.keys import KEYS, LOOKS_SECRET, Key, Kind, check, looks_secret, nearest, read_texts
-from headway.settings.load import FOREIGN, checked_file, is_right, not_the_users
+from headway.settings.load import checked_file, is_right
 from headway.store.folder import PRIVATE, make_private_folder, one_writer
+from headway.store.foreign_files import OTHER_OWNER, explain_foreign
 
 
 def key_for(name: str, texts: Sequence[str]) -> Key:
@@ -27,11 +28,11 @@ def key_for(name: str, texts: Sequence[str]) -> Key:
 def set_in_project(project: str, name: str, texts: Sequence[str]) -> tuple[str, object]:
     """Sets a value in the project's file, or removes it; returns the file and the value as it is kept."""
     file = project_file(project)
-    key, why = key_for(name, texts), not_the_users(file)
+    key, why = key_for(name, texts), explain_foreign(file)
     if why and texts and is_right(key.name, texts[0].strip()):
         raise SettingsError(f"'{name}' cannot be set in {place(file)}, because {why}; set it with --user instead.")
     others = {other: value for other, value in read_toml(read_file(file) or "", file).items() if other != key.name}
-    if why == FOREIGN and any(is_right(other, value) for other, value in others.items()):
+    if why == OTHER_OWNER and any(is_right(other, value) for other, value in others.items()):
         raise SettingsError(f"{place(file)} belongs to another user, whose settings would become yours; use --user.")
     return _set(file, name, texts, make_private_folder)
 

@@ -15,7 +15,7 @@ from headway.core.text import storable
 from headway.settings.files import IN_PROJECT, place, project_file, read_file, read_toml, user_config_file
 from headway.settings.keys import KEYS, check_all, nested, read_text
 from headway.settings.model import HARMLESS, Settings
-from headway.settings.tracked import is_tracked
+from headway.store.foreign_files import explain_foreign
 
 DEFAULT = "default"
 _Values = dict[str, object]
@@ -93,7 +93,7 @@ def _of_project(file: str, notices: list[str]) -> _Layer:
     """What the project's file sets; no rights, if the file may have come with the project."""
     values = file_values(file)
     rights = [name for name, value in values.items() if is_right(name, value)]
-    if rights and (why := not_the_users(file)):
+    if rights and (why := explain_foreign(file)):
         notices.append(
             f"Ignored in {IN_PROJECT}: {', '.join(rights)}, because {why} and a project must not grant itself "
             "rights; set them in your own config file with 'headway config set --user …'."
@@ -105,20 +105,6 @@ def _of_project(file: str, notices: list[str]) -> _Layer:
 def is_right(name: str, value: object) -> bool:
     """Whether a setting is only taken from the user; a script as a model would be the project's own words."""
     return name not in HARMLESS or str(value).startswith("scripted:")
-
-
-FOREIGN = "another user owns the file"
-
-
-def not_the_users(file: str) -> str | None:
-    """Why the file may be someone else's word."""
-    folder = os.path.dirname(file)
-    if os.path.islink(folder) or os.path.islink(file):
-        return "the file is reached through a link"
-    there = [path for path in (folder, file) if os.path.exists(path)]
-    if hasattr(os, "geteuid") and any(os.stat(path).st_uid != os.geteuid() for path in there):
-        return FOREIGN
-    return "git tracks the file" if is_tracked(file) else None
 
 
 def _of_environment(environ: Mapping[str, str]) -> _Layer:

@@ -5,6 +5,8 @@ To change the schema, add a function at the end; never change one that was relea
 
 from __future__ import annotations
 
+from contextlib import closing
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,6 +43,8 @@ def m002_leases(db: Connection) -> None:
 
 MIGRATIONS: tuple[Callable[[Connection], None], ...] = (m001_log, m002_leases)
 NEWEST = len(MIGRATIONS)
+_OBJECTS = "SELECT type, name, tbl_name, sql FROM sqlite_master WHERE name NOT IN ('sqlite_stat1', 'sqlite_stat4')"
+"""Without the tables that ANALYZE makes, which hold figures."""
 
 
 def migrate(db: Connection) -> None:
@@ -50,3 +54,18 @@ def migrate(db: Connection) -> None:
         step(db)
         db.execute(f"PRAGMA user_version = {number}")
     db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+
+
+def find_foreign_object(db: Connection, version: int) -> str | None:
+    """Return the name of something in the schema that Headway did not make at this version, or made otherwise.
+
+    A trigger, view, index, generated column or virtual table would do something when a row is read or written.
+    """
+    import sqlite3
+
+    with closing(sqlite3.connect(":memory:")) as fresh:
+        for step in MIGRATIONS[:version]:
+            step(fresh)
+        expected = set(fresh.execute(_OBJECTS))
+    found = set(db.execute(_OBJECTS))
+    return min((str(name) for _, name, _, _ in found ^ expected), default=None)

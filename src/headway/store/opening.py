@@ -7,7 +7,30 @@ import sqlite3
 from contextlib import suppress
 
 from headway.store import sqlite_errors
-from headway.store.migrations import APPLICATION_ID, NEWEST, migrate
+from headway.store.foreign_files import explain_foreign
+from headway.store.migrations import APPLICATION_ID, NEWEST, find_foreign_object, migrate
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+SIDE_FILES = ("-wal", "-shm", "-journal")
+"""What SQLite keeps beside the file, and reads as a part of it."""
+
+
+def refuse_links(path: str) -> None:
+    for file in (path, *(path + suffix for suffix in SIDE_FILES)):
+        if os.path.islink(file):
+            raise sqlite_errors.linked(file)
+
+
+def refuse_foreign(path: str, is_adopted: Callable[[str], bool]) -> None:
+    """Raise `StoreForeign` for a file that someone else may have written, unless the user adopted it."""
+    refuse_links(path)
+    for file in (path, *(path + suffix for suffix in SIDE_FILES)):
+        why = explain_foreign(file) if os.path.exists(file) else None
+        if why is not None and not is_adopted(path):
+            raise sqlite_errors.foreign(path, why)
 
 
 def connected(path: str) -> sqlite3.Connection:
@@ -40,15 +63,20 @@ def _prepared(db: sqlite3.Connection, path: str, *, read_only: bool = False) -> 
 
 
 def _prepare(db: sqlite3.Connection, path: str, *, read_only: bool) -> None:
+    db.execute("PRAGMA trusted_schema = OFF")
+    db.execute("PRAGMA cell_size_check = ON")
+    db.execute("PRAGMA mmap_size = 0")
     db.execute("BEGIN")  # one view of the file, which another process may be creating right now
     (schema,) = db.execute("PRAGMA user_version").fetchone()
     (application,) = db.execute("PRAGMA application_id").fetchone()
     foreign = application or schema or db.execute("SELECT 1 FROM sqlite_master").fetchone()
-    db.execute("COMMIT")
     if application != APPLICATION_ID and foreign:
         raise sqlite_errors.damaged(path, "it belongs to another program")
     if schema > NEWEST:
         raise sqlite_errors.too_new(path, f"schema {schema}, this one knows {NEWEST}")
+    if (name := find_foreign_object(db, schema)) is not None:
+        raise sqlite_errors.altered(path, name)
+    db.execute("COMMIT")
     db.execute("PRAGMA synchronous = FULL")
     db.execute("PRAGMA foreign_keys = ON")
     if schema < NEWEST and not (read_only and schema):

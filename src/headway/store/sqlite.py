@@ -58,9 +58,13 @@ def _are_few(rows: list[_Row]) -> bool:
 class SqliteStore:
     keeps_snapshots = True
 
-    def __init__(self, path: str, *, timeout: float = 5.0) -> None:
+    def __init__(
+        self, path: str, *, timeout: float = 5.0, is_adopted: Callable[[str], bool] = lambda path: False
+    ) -> None:
         self.path = path
         self.timeout = timeout
+        self._is_adopted = is_adopted
+        """Whether the user adopted a file that someone else may have written."""
         self._translating = sqlite_errors.Translating(path)
         self._lock = RLock()
         renew_in_children(self)
@@ -106,12 +110,15 @@ class SqliteStore:
         values: list[object] = [session_id, expected, *rows[0]]
         for row in rows[1:]:
             values += (session_id, *row)
+        before = db.total_changes
         try:
             self._patiently(lambda: db.execute(_INSERT_FEW[len(rows)], values))
         except sqlite3.IntegrityError:
             raise StoreConflict(
                 f"Expected version {expected}, but the log has another version or no longer exists."
             ) from None
+        if db.total_changes - before != len(rows):
+            raise sqlite_errors.tampered(self.path)
         self._seen[session] = (token, expected + len(rows), session_id)
         return session_id
 
@@ -134,7 +141,10 @@ class SqliteStore:
             if session_id is None:
                 session_id = db.execute("INSERT INTO sessions (name) VALUES (?)", (session,)).lastrowid
             last = expected + len(rows)
+            before = db.total_changes
             db.executemany(f"{_INSERT} VALUES ({session_id}, ?, ?, ?, ?, ?, ?)", rows)
+            if db.total_changes - before != len(rows):
+                raise sqlite_errors.tampered(self.path)
             if snapshot is not None:
                 db.execute("INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?)", (session_id, last, snapshot))
             token = self._seen.pop(session)[0]  # an interrupt may come when the commit is done
@@ -289,6 +299,7 @@ class SqliteStore:
 
     def _connected(self) -> sqlite3.Connection:
         self._full = True
+        opening.refuse_foreign(self.path, self._is_adopted)
         try:
             db = opening.connected(self.path)
         except sqlite3.Error as error:

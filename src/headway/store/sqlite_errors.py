@@ -5,8 +5,8 @@ from __future__ import annotations
 import errno
 import sqlite3
 
-from headway.core.errors import StoreBusy, StoreCorrupt, StoreError, StoreFull, StoreReadOnly, StoreTooNew
-from headway.core.text import neutral
+from headway.core.errors import StoreBusy, StoreCorrupt, StoreError, StoreForeign, StoreFull, StoreReadOnly, StoreTooNew
+from headway.core.text import cut, neutral
 
 _BUSY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 _READ_ONLY = frozenset({sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_AUTH})
@@ -50,6 +50,34 @@ def damaged(path: str, detail: object) -> StoreCorrupt:
     return StoreCorrupt(
         f"'{neutral(path)}' is damaged or is not a Headway file ({detail}); it was left as it is. Restore it from "
         "a backup, or move it out of the way to start afresh."
+    )
+
+
+def foreign(path: str, why: str) -> StoreForeign:
+    return StoreForeign(
+        f"'{neutral(path)}' is not used, since {why}: someone else may have written its sessions and the answers in"
+        " them. Adopt it with 'headway sessions adopt', or move it away to start anew."
+    )
+
+
+def linked(path: str) -> StoreForeign:
+    return StoreForeign(
+        f"'{neutral(path)}' is a link, and someone else may have written what it leads to: put the file itself in its"
+        " place, then adopt it with 'headway sessions adopt'."
+    )
+
+
+def altered(path: str, name: str) -> StoreCorrupt:
+    return StoreCorrupt(
+        f"'{neutral(path)}' is not used, since its schema has '{cut(neutral(name), 60)}', which Headway did not make"
+        " like that; it was left as it is. Restore it from a copy, or move it away to start anew."
+    )
+
+
+def tampered(path: str) -> StoreCorrupt:
+    return StoreCorrupt(
+        f"'{neutral(path)}' changed by itself when it was written: something in it is not Headway's. Restore it from a"
+        " copy, or move it away to start anew."
     )
 
 
