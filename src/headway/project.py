@@ -87,18 +87,27 @@ def project_of(session: Session) -> str | None:
 
 
 def find_project(environ: Mapping[str, str], start: str = ".") -> str:
-    """HEADWAY_PROJECT, else the nearest folder upward with `.headway`, else with `.git`, else the folder itself."""
+    """HEADWAY_PROJECT, else the nearest folder upward with `.headway` or `.git`, else the folder itself.
+
+    The search ends at the home folder and at folders of other users: what is there is not for every project below.
+    """
     if named := environ.get("HEADWAY_PROJECT"):
         return _absolute(named)
-    here = _absolute(start)
-    folders = [here]
-    while (parent := os.path.dirname(folders[-1])) != folders[-1]:
-        folders.append(parent)
-    for marker in (FOLDER, ".git"):
-        for folder in folders:
-            if os.path.exists(os.path.join(folder, marker)):
-                return folder
-    return here
+    here = folder = _absolute(start)
+    home = os.path.realpath(os.path.expanduser("~"))
+    while not any(os.path.lexists(os.path.join(folder, marker)) for marker in (FOLDER, ".git")):
+        parent = os.path.dirname(folder)
+        if parent == folder or os.path.realpath(parent) == home or not _is_users(parent):
+            return here
+        folder = parent
+    return folder
+
+
+def _is_users(folder: str) -> bool:
+    try:
+        return not hasattr(os, "geteuid") or os.stat(folder).st_uid == os.geteuid()
+    except OSError:
+        return False
 
 
 def project_of_list(environ: Mapping[str, str]) -> str:

@@ -1,0 +1,60 @@
+"""Which folder is the project: the nearest with `.headway` or `.git`, never one further up that is not meant."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from headway.project import find_project
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "home"
+    folder.mkdir()
+    monkeypatch.setenv("HOME", str(folder))
+    return folder
+
+
+def found(start: Path) -> str:
+    return find_project({}, str(start))
+
+
+def test_the_nearest_of_either_marker_wins(home: Path) -> None:
+    deep = home / "outer" / "inner" / "deep"
+    deep.mkdir(parents=True)
+    assert found(deep) == str(deep)
+    (home / "outer" / ".headway").mkdir()
+    assert found(deep) == str(home / "outer")
+    (home / "outer" / "inner" / ".git").write_text("gitdir: elsewhere\n")  # as in a worktree or submodule
+    assert found(deep) == str(home / "outer" / "inner")
+    (deep / ".headway").mkdir()
+    assert found(deep) == str(deep)
+
+
+@pytest.mark.parametrize("marker", [".headway", ".git"])
+def test_the_home_folder_is_a_project_only_for_who_is_in_it(home: Path, marker: str) -> None:
+    (home / marker).mkdir()
+    (home / "code" / "repository").mkdir(parents=True)
+    assert found(home / "code" / "repository") == str(home / "code" / "repository")
+    assert found(home) == str(home)
+    (home.parent / "link").symlink_to(home)
+    assert found(home.parent / "link" / "code") == str(home.parent / "link" / "code")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
+def test_the_search_does_not_enter_a_folder_of_another_user(tmp_path: Path, home: Path) -> None:
+    shared = tmp_path / "shared"
+    (shared / "mine" / "deep").mkdir(parents=True)
+    (shared / ".headway").mkdir()
+    assert found(shared / "mine" / "deep") == str(shared)
+    os.chown(shared, 12345, 12345)
+    assert found(shared / "mine" / "deep") == str(shared / "mine" / "deep")
+    assert found(shared) == str(shared)
+
+
+def test_a_project_that_is_named_counts_wherever_it_is(home: Path) -> None:
+    (home / ".git").mkdir()
+    assert find_project({"HEADWAY_PROJECT": str(home)}, str(home.parent)) == str(home)
