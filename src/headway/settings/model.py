@@ -162,6 +162,8 @@ class Settings(BaseModel):
     """Hosts that need no approval; `*.python.org` includes all subdomains."""
     private_hosts: tuple[Annotated[str, AfterValidator(_host)], ...] = ()
     """Private hosts or addresses that may be reached, such as localhost."""
+    ask_before_editing: tuple[Annotated[str, AfterValidator(_pattern)], ...] = ()
+    """Additional files to ask about in `auto_edit`, in `.gitignore` syntax; `!` takes a file out."""
     env: tuple[Annotated[str, AfterValidator(_variable)], ...] = ()
     """Additional environment variables to pass to commands."""
     web_search: Annotated[str, AfterValidator(_search)] | None = None
@@ -221,6 +223,7 @@ class Settings(BaseModel):
             env=self.env,
             private_hosts=self.private_hosts,
             web_search=self.web_search,
+            ask_before_editing=self.ask_before_editing,
             environ=environ,
         )
 

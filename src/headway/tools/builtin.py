@@ -19,12 +19,14 @@ def builtin_tools(
     env: Sequence[str] = (),
     private_hosts: Sequence[str] = (),
     web_search: str | None = None,
+    ask_before_editing: Sequence[str] = (),
     environ: Mapping[str, str] | None = None,
 ) -> list[Tool[Any]]:
     """File tools, `bash`, web tools, `create_plan` and todo tools that work in this folder and nowhere else.
 
     `env` names further variables that commands get, `private_hosts` what may be fetched although it is private,
     `web_search` a search provider ("brave", "tavily", "searxng:URL"); without one there is no such tool.
+    `ask_before_editing` adds patterns of files that `auto_edit` asks about, since something runs them later.
     """
     if os.name != "posix":
         raise HeadwayError("The built-in tools need Linux or macOS; on Windows, run Headway inside WSL.")
@@ -44,7 +46,7 @@ def builtin_tools(
     from headway.tools.todos import todo_tools as todos
     from headway.tools.web.web_fetch import WebFetch
 
-    workspace = Workspace(project)
+    workspace = Workspace(project, ask_before_editing=several(ask_before_editing, "ask_before_editing"))
     tools: list[Tool[Any]] = [
         ReadFile(workspace),
         ReadManyFiles(workspace),

@@ -13,7 +13,6 @@ from headway.tools.effects import Effect
 from headway.tools.files.changes import FileChange
 from headway.tools.files.content import decoded, encoded, read_bytes, split_lines, text_to_write, too_large
 from headway.tools.files.near import no_match, several_matches
-from headway.tools.files.running_code import is_running_code
 from headway.tools.files.workspace import Place, Workspace
 from headway.tools.files.writing import write_bytes
 from headway.tools.threads import done_in_thread
@@ -39,7 +38,7 @@ class Edit(Tool[EditInput]):
         self.folder = workspace.root
 
     def edits_project(self, call: EditInput) -> bool:
-        return not is_running_code(self._workspace.root, self.subject(call))
+        return not self._workspace.is_executed(self.subject(call))
 
     def subject(self, call: EditInput) -> str:
         return self._workspace.relative(call.path)

@@ -9,13 +9,15 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from headway.core.text import shown
 from headway.tools.base import ToolFault
 from headway.tools.files import closed
+from headway.tools.files.executed_later import ExecutedLater
+from headway.tools.files.running_code import is_running_code
 
 _MOST_LINKS = 40
 _FOLDER_FLAGS = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -50,7 +52,9 @@ class Place:
 class Workspace:
     """A folder whose files tools may read and write."""
 
-    def __init__(self, root: str | os.PathLike[str]) -> None:
+    def __init__(self, root: str | os.PathLike[str], *, ask_before_editing: Sequence[str] = ()) -> None:
+        """`ask_before_editing`: further patterns of `ExecutedLater`."""
+        self._executed_later = ExecutedLater(ask_before_editing)
         self.root = os.path.realpath(root)
         self._given = os.path.abspath(root)
 
@@ -91,6 +95,10 @@ class Workspace:
         finally:
             walk.close()
         return os.path.normpath("/".join(walk.names) or ".")
+
+    def is_executed(self, path: str) -> bool:
+        """Return whether a change of this file could run something, now or later; the path is relative to the root."""
+        return is_running_code(self.root, path) or self._executed_later.includes(path)
 
     def below(self, path: str) -> str | None:
         """What an absolute path says after the root; None if it does not begin with it."""

@@ -19,7 +19,6 @@ from headway.tools.files.content import (
     text_to_write,
     too_large,
 )
-from headway.tools.files.running_code import is_running_code
 from headway.tools.files.workspace import NotThere, Place, Workspace
 from headway.tools.files.writing import write_bytes
 from headway.tools.threads import done_in_thread
@@ -41,7 +40,7 @@ class WriteFile(Tool[WriteFileInput]):
         self.folder = workspace.root
 
     def edits_project(self, call: WriteFileInput) -> bool:
-        return not is_running_code(self._workspace.root, self.subject(call))
+        return not self._workspace.is_executed(self.subject(call))
 
     def subject(self, call: WriteFileInput) -> str:
         return self._workspace.relative(call.path)

@@ -1,0 +1,64 @@
+"""`auto_edit` asks before a file is written that something runs later."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.support.tables import check_rows
+
+from headway.core.errors import HeadwayError
+from headway.tools import Approvals, Executor, builtin_tools
+from headway.tools.files.executed_later import ExecutedLater
+
+from ..samples import NO, Person
+
+ASKED = [
+    *(".envrc", ".bashrc", "home/.zshrc", ".vscode/tasks.json", "sub/.vscode/settings.json", ".husky/pre-commit"),
+    *(".github/workflows/ci.yml", ".gitlab-ci.yml", ".circleci/config.yml", "conftest.py", "tests/unit/conftest.py"),
+    *("Makefile", "makefile", "sub/Makefile", "rules.mk", "package.json", "web/package.json", "pyproject.toml"),
+    *("src/x.pth", "sitecustomize.py", ".claude/settings.json", ".mcp.json", "AGENTS.md", "agents.MD", "tox.ini"),
+    *(".devcontainer/devcontainer.json", "build.gradle.kts", ".idea/runConfigurations/a.xml"),
+]
+NOT_ASKED = [
+    *("src/main.py", "README.md", "docs/Makefile.md", "conftest.py.txt", "github/workflows/ci.yml", "vscode/a"),
+    *("tests/test_a.py", "package-lock.json", "requirements.txt", "notes/envrc", "日本.py"),
+]
+
+
+def test_files_that_run_later_are_told_from_others() -> None:
+    files = ExecutedLater()
+
+    def is_asked(path: str, expected: bool) -> None:
+        assert files.includes(path) is expected
+
+    check_rows([*((path, True) for path in ASKED), *((path, False) for path in NOT_ASKED)], is_asked)
+
+
+def test_patterns_are_added_and_taken_out() -> None:
+    files = ExecutedLater(["deploy/", "!pyproject.toml", "!web/package.json"])
+    assert files.includes("deploy/run.txt") and files.includes("package.json")
+    assert not files.includes("pyproject.toml") and not files.includes("web/package.json")
+    assert not any(map(ExecutedLater(["!*", "!*/"]).includes, ASKED))
+
+
+@pytest.mark.parametrize("name", ["write_file", "edit"])
+async def test_a_person_is_asked_in_auto_edit_and_a_no_leaves_the_file(tmp_path: Path, name: str) -> None:
+    (tmp_path / "Makefile").write_text("all:\n")
+    (tmp_path / "plain.txt").symlink_to("Makefile")
+    arguments = {"write_file": {"content": "x"}, "edit": {"old_string": "all", "new_string": "x"}}[name]
+    person = Person(NO)
+    run = Executor(builtin_tools(tmp_path), approvals=Approvals(person, mode="auto_edit"))
+    for path in ("Makefile", "plain.txt", "sub/../Makefile"):
+        assert (await run.call(name, {"path": path, **arguments})).denied
+    assert len(person.questions) == 3
+    assert (tmp_path / "Makefile").read_text() == "all:\n"
+
+
+async def test_what_is_taken_out_of_the_list_is_written_unasked(tmp_path: Path) -> None:
+    tools = builtin_tools(tmp_path, ask_before_editing=["!Makefile", "*.sql"])
+    run = Executor(tools, approvals=Approvals(mode="auto_edit"))
+    assert (await run.call("write_file", {"path": "Makefile", "content": "x"})).ok
+    assert (await run.call("write_file", {"path": "a.sql", "content": "x"})).denied
+    with pytest.raises(HeadwayError, match="ask_before_editing"):
+        builtin_tools(tmp_path, ask_before_editing="*.sql")
