@@ -25,6 +25,7 @@ _TEXTS = {
     "linked": _WORD | st.builds("{}/{}".format, _WORD, _WORD),
     "verify": st.builds("{} {}".format, _WORD, _PRINTED),
     "checkpoint_exclude": _WORD | st.builds("!{}/*.{}".format, _WORD, _WORD),
+    "ask_before_editing": _WORD | st.builds("!{}/*.{}".format, _WORD, _WORD),
 }
 _WHOLES = {
     "parallel": st.integers(1, 64),
@@ -41,6 +42,7 @@ _WHOLES = {
     "retries": st.integers(0, 10**12),
     "limits.output_chars": st.integers(1_000, 1_000_000),
     "limits.kept_bytes": st.integers(0, 10**10),
+    "limits.outputs_bytes": st.integers(0, 10**12),
     "limits.file_bytes": st.integers(1_000, 10**9),
     "limits.read_lines": st.integers(10, 100_000),
     "limits.results": st.integers(1, 100_000),
@@ -50,7 +52,7 @@ _WHOLES = {
 
 def values(name: str) -> st.SearchStrategy[object]:
     """Values that the setting of that name may have."""
-    if name in ("allow", "hosts", "private_hosts", "env", "linked", "checkpoint_exclude"):
+    if name in ("allow", "hosts", "private_hosts", "env", "linked", "checkpoint_exclude", "ask_before_editing"):
         return st.lists(_TEXTS[name], max_size=4).map(tuple)
     if name in _TEXTS:
         return _TEXTS[name]

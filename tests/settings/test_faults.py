@@ -40,6 +40,7 @@ BOUNDS = [
     ("retries", 0, None),
     ("limits.output_chars", 1_000, 1_000_000),
     ("limits.kept_bytes", 0, 10_000_000_000),
+    ("limits.outputs_bytes", 0, 1_000_000_000_000),
     ("limits.file_bytes", 1_000, 1_000_000_000),
     ("limits.read_lines", 10, 100_000),
     ("limits.results", 1, 100_000),

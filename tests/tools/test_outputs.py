@@ -117,7 +117,8 @@ def test_no_more_is_kept_than_allowed(tmp_path: Path):
 
 def test_nothing_is_kept_where_that_is_turned_off(tmp_path: Path):
     text, kept = spooled(tmp_path, ["x" * 2_000], kept_bytes=0)
-    assert kept is None and "it could not be saved: the setting `limits.kept_bytes` is 0" in text
+    assert kept is None
+    assert "it could not be saved: the setting `limits.kept_bytes` or `limits.outputs_bytes` is 0" in text
     assert not (tmp_path / ".headway").exists()
 
 
@@ -166,6 +167,16 @@ def test_the_newest_outputs_stay(tmp_path: Path):
     there = sorted((tmp_path / ".headway" / "outputs").iterdir())
     assert [str(path.relative_to(tmp_path)) for path in there] == kept[-MOST_FILES:]
     assert [path.read_text()[:4] for path in there] == [f"{at:04}" for at in range(100, 300)]
+
+
+def test_all_outputs_together_stay_below_their_limit_and_the_newest_stay(tmp_path: Path):
+    outputs = Outputs(str(tmp_path), kept_bytes=4_000, total_bytes=10_000)
+    sizes = [3_000, 4_000, 2_500, 2_000, 9_000, 3_500]  # of the fifth only as much is kept as one may have
+    kept = [outputs.fitted("bash", "x" * size, 1_000)[1] for size in sizes]
+    there = sorted((tmp_path / ".headway" / "outputs").iterdir())
+    assert [str(path.relative_to(tmp_path)) for path in there] == kept[-3:]
+    assert sum(path.stat().st_size for path in there) <= 10_000
+    assert Outputs(str(tmp_path), kept_bytes=4_000, total_bytes=0).fitted("bash", "x" * 2_000, 1_000)[1] is None
 
 
 def test_surrogates_do_not_keep_an_answer_from_being_kept(tmp_path: Path):

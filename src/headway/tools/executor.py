@@ -69,7 +69,9 @@ class Executor:
         self._project = os.path.abspath(next(folders, ".") if project is None else project)
         self._limits = limits or Limits()
         self._seen = Seen()
-        self._outputs = Outputs(self._project, kept_bytes=self._limits.kept_bytes)
+        self._outputs = Outputs(
+            self._project, kept_bytes=self._limits.kept_bytes, total_bytes=self._limits.outputs_bytes
+        )
         self._on_output = on_output
         self._ask = ask
         self._variables = dict(variables or {})

@@ -14,6 +14,8 @@ class Limits(BaseModel):
     """Longest answer of a tool; what is longer is cut in the middle and kept whole in a file."""
     kept_bytes: int = Field(default=50_000_000, ge=0, le=10_000_000_000)
     """Largest file in which a long answer is kept."""
+    outputs_bytes: int = Field(default=1_000_000_000, ge=0, le=1_000_000_000_000)
+    """Size of all files together in which long answers are kept; older ones give way."""
     file_bytes: int = Field(default=10_000_000, ge=1_000, le=1_000_000_000)
     """Largest file that is edited, or searched."""
     read_lines: int = Field(default=2_000, ge=10, le=100_000)

@@ -31,9 +31,11 @@ _CUT = b"\n[cut here: too long to be kept]\n"
 class Outputs:
     """Where one run keeps its long answers."""
 
-    def __init__(self, project: str, *, kept_bytes: int) -> None:
+    def __init__(self, project: str, *, kept_bytes: int, total_bytes: int = 1_000_000_000) -> None:
+        """`kept_bytes`: of one answer; `total_bytes`: of all that are kept in the project."""
         self._project = project
-        self.kept_bytes = kept_bytes
+        self.kept_bytes = min(kept_bytes, total_bytes)
+        self._total_bytes = total_bytes
 
     def spool(self, tool: str, output_chars: int) -> Spool:
         return Spool(self, tool, output_chars)
@@ -54,7 +56,7 @@ class Outputs:
         if os.path.islink(folder):
             raise StoreError(f"'.headway/{FOLDER}' is a link, which is not followed; remove it.")
         make_closed_folder(folder)
-        _prune(folder)
+        _prune(folder, self._total_bytes - self.kept_bytes)
         seconds, fraction = divmod(time.time_ns(), 1_000_000_000)
         moment = f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime(seconds))}-{fraction:09}"
         name = f"{moment}-{tool}-{random.token_hex(4)}.txt"
@@ -126,7 +128,7 @@ class Spool:
 
     def _begin(self) -> None:
         if not self._outputs.kept_bytes:
-            self._unkept = "the setting `limits.kept_bytes` is 0"
+            self._unkept = "the setting `limits.kept_bytes` or `limits.outputs_bytes` is 0"
             return
         try:
             self._descriptor, self.kept = self._outputs.open_file(self._tool)
@@ -189,8 +191,16 @@ def _parted(window: str) -> tuple[int, str]:
     return head_end, redacted(window[:head_end])
 
 
-def _prune(folder: str) -> None:
-    names = sorted(name for name in os.listdir(folder) if name.endswith(".txt"))
-    for name in names[: max(len(names) - MOST_FILES + 1, 0)]:
+def _prune(folder: str, room: int) -> None:
+    """Remove the oldest files until one more may be added, and the others take at most `room` bytes."""
+    with os.scandir(folder) as entries:
+        files = [(entry.name, entry.stat(follow_symlinks=False).st_size) for entry in entries if entry.name.endswith(".txt")]
+    files.sort()
+    total = sum(size for _, size in files)
+    for number, (name, size) in enumerate(files):
+        if len(files) - number < MOST_FILES and total <= room:
+            return
+        total -= size
         with suppress(OSError):
             os.unlink(os.path.join(folder, name))
+

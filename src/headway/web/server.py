@@ -16,6 +16,7 @@ from typing import IO, TYPE_CHECKING
 from headway.core.errors import HeadwayError
 from headway.project import headway_folder, open_store
 from headway.store.folder import make_private_folder
+from headway.store.foreign_files import explain_foreign
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -67,11 +68,14 @@ def the_only_one(project: str) -> IO[str]:
 
 
 def kept_place(project: str) -> Place | None:
-    """Where the project's page was last served."""
+    """Where the project's page was last served; None where someone else may know the token or have chosen it."""
+    path = os.path.join(headway_folder(project), FILE)
+    if explain_foreign(path) is not None:
+        return None
     try:
-        with open(os.path.join(headway_folder(project), FILE), encoding="utf-8") as file:
+        with open(path, encoding="utf-8") as file:
             if os.fstat(file.fileno()).st_mode & 0o077:
-                return None  # others may have read it
+                return None
             kept = json.load(file)
         port, token = kept["port"], kept["token"]
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
