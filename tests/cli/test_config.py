@@ -252,3 +252,10 @@ def test_other_commands_take_the_model_without_loading_the_settings() -> None:
     command = [sys.executable, "-X", "utf8", "-c", LOADED, *words]
     done = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=60, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_an_allow_pattern_that_allows_more_than_it_seems_to_is_set_with_a_note(headway: Headway) -> None:
+    shown = headway("config", "set", "--user", "allow", "bash: git *", "bash: make test").stdout
+    assert shown.startswith("✅ Set allow to bash: git *, bash: make test in ")
+    assert shown.count("Note: ") == 1
+    assert "Note: 'bash: git *' allows every command, as in: git -c alias.x='!COMMAND' x\n" in shown

@@ -117,6 +117,10 @@ def set_value(chosen: Chosen, key: str, value: tuple[str, ...], user: bool) -> N
         raise click.UsageError(f"'{key}' takes one VALUE, not {len(value)}; quote a value that contains spaces.")
     file, kept = set_for_user(key, value) if user else set_in_project(chosen.folder(), key, value)
     notes = _notes(chosen, key, file if user else IN_PROJECT, removed=kept is None)
+    if key == "allow":
+        from headway.tools.shell.broad_patterns import explain_broad
+
+        notes = [*filter(None, map(explain_broad, _texts(kept) if kept else ())), *notes]
     if chosen.json:
         print_json({"key": key, "value": kept, "file": file, "notices": notes})
         return

@@ -194,7 +194,9 @@ def _parted(window: str) -> tuple[int, str]:
 def _prune(folder: str, room: int) -> None:
     """Remove the oldest files until one more may be added, and the others take at most `room` bytes."""
     with os.scandir(folder) as entries:
-        files = [(entry.name, entry.stat(follow_symlinks=False).st_size) for entry in entries if entry.name.endswith(".txt")]
+        files = [
+            (entry.name, entry.stat(follow_symlinks=False).st_size) for entry in entries if entry.name.endswith(".txt")
+        ]
     files.sort()
     total = sum(size for _, size in files)
     for number, (name, size) in enumerate(files):
@@ -203,4 +205,3 @@ def _prune(folder: str, room: int) -> None:
         total -= size
         with suppress(OSError):
             os.unlink(os.path.join(folder, name))
-
