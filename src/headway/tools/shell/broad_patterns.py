@@ -20,41 +20,12 @@ _EXAMPLES = {
 }
 _RUN_ANYTHING = frozenset(
     {
-        *(
-            "bash",
-            "sh",
-            "zsh",
-            "dash",
-            "fish",
-            "env",
-            "xargs",
-            "sudo",
-            "doas",
-            "su",
-            "nohup",
-            "timeout",
-            "nice",
-            "time",
-        ),
-        *(
-            "watch",
-            "ssh",
-            "docker",
-            "podman",
-            "perl",
-            "ruby",
-            "php",
-            "lua",
-            "node",
-            "deno",
-            "bun",
-            "npx",
-            "pnpm",
-            "yarn",
-        ),
-        *("uv", "uvx", "pipx", "poetry", "hatch", "tox", "nox", "just", "rake", "gradle", "mvn", "go", "cargo", "java"),
-        *("vim", "vi", "emacs", "eval", "exec", "command", "parallel", "screen", "tmux", "gdb", "man", "less", "more"),
-        *("cmake", "ninja", "bazel"),
+        *("bash", "sh", "zsh", "dash", "fish", "env", "xargs", "sudo", "doas", "su"),
+        *("nohup", "timeout", "nice", "time", "watch", "ssh", "docker", "podman", "perl", "ruby"),
+        *("php", "lua", "node", "deno", "bun", "npx", "pnpm", "yarn", "uv", "uvx"),
+        *("pipx", "poetry", "hatch", "tox", "nox", "just", "rake", "gradle", "mvn", "go"),
+        *("cargo", "java", "vim", "vi", "emacs", "eval", "exec", "command", "parallel", "screen"),
+        *("tmux", "gdb", "man", "less", "more", "cmake", "ninja", "bazel"),
     }
 )
 
