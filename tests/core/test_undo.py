@@ -73,32 +73,81 @@ def test_an_execution_that_is_interrupted_leaves_nothing_in_progress_when_undone
     assert statuses(session) == ["completed", "pending", "pending", "pending"]
 
 
-def test_what_others_changed_during_an_execution_stays_when_that_is_undone(session: Session) -> None:
+def test_what_others_changed_during_an_execution_is_undone_edit_by_edit_before_it(session: Session) -> None:
     batch = execute(session, "a")
     session.update("c", content="Do something else")
     batch.start("b")
     session.update("b", status="cancelled")
+    batch.finish_item("b", "interrupted")
     batch.end()
     session.undo()
-    assert [(todo.content, todo.status) for todo in session.todos][:3] == [
-        ("Do a", "pending"),
-        ("Do b", "cancelled"),
-        ("Do something else", "pending"),
-    ]
-    session.redo()
+    assert statuses(session) == ["completed", "pending", "pending", "pending"]
+    assert session.todos[1].interrupted, "nobody works on it any more"
+    session.undo()
+    assert session.todos[2].content == "Do c"
+    undone = session.undo()
+    assert undone.steps[0].origin.type == "RunFinished"
+    assert statuses(session) == ["pending"] * 4
+    session.redo(3)
     assert statuses(session) == ["completed", "cancelled", "pending", "pending"]
+    assert session.todos[2].content == "Do something else"
 
 
-def test_an_edit_of_what_an_execution_had_done_is_not_undone_to_work_that_is_gone(session: Session) -> None:
+def test_an_edit_of_what_an_execution_had_done_is_a_step_of_its_own(session: Session) -> None:
     batch = execute(session, "a")
     session.update("a", status="pending", notes="not good")
     batch.start("b")
     batch.finish_item("b")
     batch.end()
     session.undo()
+    assert statuses(session) == ["completed", "completed", "pending", "pending"]
+    session.undo()
     assert statuses(session) == ["pending"] * 4
     session.undo()
     assert session.todos == []
+
+
+@pytest.mark.parametrize("edit", ["drop", "clear", "completed", "cancelled", "pending"])
+@pytest.mark.parametrize("when", ["at once", "after the end"])
+def test_an_item_that_was_taken_away_is_never_in_progress_again(session: Session, edit: str, when: str) -> None:
+    batch = execute(session, "a")
+    batch.start("b")
+    if edit in ("drop", "clear"):
+        session.drop("b") if edit == "drop" else session.clear()
+    else:
+        session.update("b", status=edit, notes="I did it.")
+    if when == "at once":
+        session.undo()
+    batch.finish_item("b", "interrupted")
+    batch.end("cancelled")
+    if when != "at once":
+        session.undo()
+    assert statuses(session) == ["completed", "pending", "pending", "pending"]
+    assert session.todos[1].notes is None
+    session.undo()
+    assert statuses(session) == ["pending"] * 4
+
+
+def test_what_a_model_had_in_progress_is_pending_once_its_run_is_over(session: Session) -> None:
+    running = Running(session).begin()
+    session.update("a", actor=MODEL, status="in_progress")
+    session.drop("a")
+    session.undo()
+    assert statuses(session)[0] == "in_progress", "it is still at work on it"
+    session.redo()
+    running.end()
+    session.undo()
+    assert statuses(session)[0] == "pending"
+
+
+def test_what_a_person_has_in_progress_comes_back_as_it_was(session: Session) -> None:
+    session.update("a", status="in_progress")
+    session.drop("a")
+    session.undo()
+    assert statuses(session)[0] == "in_progress"
+    session.undo()
+    session.redo()
+    assert statuses(session)[0] == "in_progress"
 
 
 def test_during_an_execution_undo_takes_the_last_edit_and_leaves_the_execution_alone(session: Session) -> None:

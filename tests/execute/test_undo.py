@@ -17,7 +17,22 @@ from headway.core.errors import FilesChanged, NothingToUndo, NotRunnable
 from headway.execute import redo, roll_back, undo
 from headway.views.report import report_record
 
-from .executing import go, item, one, opened, put, runs, scripted, shared_folders, sound, states, texts
+from .executing import (
+    Doors,
+    begun,
+    go,
+    item,
+    one,
+    opened,
+    put,
+    runs,
+    scripted,
+    shared_folders,
+    sound,
+    states,
+    texts,
+    waits,
+)
 from .playing import kill_undo
 
 CHAIN = [item("a"), item("b", "a"), item("c", "b")]
@@ -268,3 +283,42 @@ def test_the_report_tells_of_an_item_only_what_is_in_the_files(chain: headway.Se
     assert told() == {name: ([], 1) for name in "abc"}
     redo(chain)
     assert told() == before
+
+
+@pytest.mark.parametrize("edit", ["drop", "clear", "completed", "cancelled"])
+async def test_what_took_a_running_item_away_is_undone_before_the_execution(
+    folder: Path, doors: Doors, edit: str
+) -> None:
+    session = opened(folder, [item("a"), item("b", "a")])
+    answers = scripted({"a": runs("echo a > a.txt"), "b": [waits("b"), "Done."]})
+    task = begun(session, answers, tools=doors.tools)
+    await doors.until("b")
+    if edit in ("drop", "clear"):
+        session.drop("b") if edit == "drop" else session.clear()
+    else:
+        session.update("b", status=edit)
+    await task
+    undo(session)
+    assert states(session) == {"a": "completed", "b": "pending"}
+    assert "a.txt" in texts(folder)
+    undo(session)
+    assert states(session) == {"a": "pending", "b": "pending"}
+    assert "a.txt" not in texts(folder)
+    redo(session)
+    assert states(session) == {"a": "completed", "b": "pending"}
+    assert "a.txt" in texts(folder)
+    sound(session)
+
+
+async def test_an_item_that_was_taken_away_and_given_back_while_it_ran_is_pending(folder: Path, doors: Doors) -> None:
+    session = opened(folder, ["a", "b"])
+    task = begun(session, scripted({name: [waits(name), "Done."] for name in "ab"}), tools=doors.tools, parallel=2)
+    await doors.until("a", "b")
+    session.update("b", status="cancelled")
+    undo(session)
+    assert states(session) == {"a": "in_progress", "b": "pending"}
+    doors.open("a")
+    result = await task
+    assert states(session) == {"a": "completed", "b": "pending"}
+    assert not result.ok
+    sound(session)

@@ -100,7 +100,8 @@ def _listed(state: State, todo_list: TodoList, change: ask.OfBatch, touched: Seq
     changed = {todo_id: fields for todo_id, fields in changed.items() if fields}
     if not changed:
         return []
-    delta = deltas.linked(ListDelta(cause, changed=changed), todo_list.open_step, partial=True)
+    below = 0 if todo_list.open_step else todo_list.undo
+    delta = deltas.linked(ListDelta(cause, changed=changed), todo_list.open_step, below, partial=True)
     return [Event(state.version + 1, change.at, change.agent, change.actor, ev.TODO_LIST_UPDATED, delta)]
 
 

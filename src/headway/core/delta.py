@@ -10,7 +10,7 @@ from headway.core.model import Status, Todo, field_values, with_fields
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
 _NAMES = tuple(field.name for field in FIELDS)
 
@@ -126,13 +126,27 @@ def is_visible(delta: ListDelta) -> bool:
     return any(not UNSEEN.issuperset(fields) for fields in (delta.about, *delta.changed.values()))
 
 
-def not_begun(delta: ListDelta) -> ListDelta:
-    """A delta that takes back what executing items did: nobody works on them, so none is in progress after it."""
+def begun(delta: ListDelta) -> set[str]:
+    """Return the todos that are in progress because of the delta."""
     changed = {
-        todo_id: {
-            name: (before, Status.PENDING if name == "status" and after is Status.IN_PROGRESS else after)
-            for name, (before, after) in sides.items()
-        }
+        todo_id
+        for todo_id, sides in delta.changed.items()
+        if "status" in sides and sides["status"][1] is Status.IN_PROGRESS
+    }
+    return changed | {todo.id for todo in delta.added if todo.status is Status.IN_PROGRESS}
+
+
+def not_begun(delta: ListDelta, todo_ids: Collection[str]) -> ListDelta:
+    """Return the delta with these todos pending and interrupted instead of in progress."""
+    if not todo_ids:
+        return delta
+    patch = {"status": Status.PENDING, "interrupted": True}
+    changed = {
+        todo_id: {name: (before, patch.get(name, after)) for name, (before, after) in sides.items()}
+        | ({} if "interrupted" in sides else {"interrupted": (False, True)})
+        if todo_id in todo_ids
+        else sides
         for todo_id, sides in delta.changed.items()
     }
-    return replace(delta, changed=changed)
+    added = tuple(with_fields(todo, patch) if todo.id in todo_ids else todo for todo in delta.added)
+    return replace(delta, added=added, changed=changed)

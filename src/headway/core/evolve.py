@@ -100,7 +100,9 @@ def _changed(old: TodoList, event: Event, delta: ListDelta) -> TodoList:
         number = max(number, id_number(todo.id) + 1)
     undo, redo, open_step = event.version, 0, old.open_step
     if delta.partial:
-        undo, redo, open_step = old.undo, old.redo, event.version
+        # An execution has its place in undo where it begins, below what people do meanwhile.
+        begins = delta.cause == "execute" and not old.open_step and delta.other == old.undo
+        undo, redo, open_step = event.version if begins else old.undo, old.redo, event.version
     elif delta.cause == "undo":
         undo, redo = delta.other, event.version
     elif delta.cause == "redo":

@@ -192,7 +192,6 @@ def _end(state: State, run: Run, change: ask.EndRun) -> list[Event]:
     finished = facts.RunFinished(run.id, change.reason, run.round, run.tool_calls, change.error)
     if run.batch is not None and (made or todo_list.open_step):
         finished.step = made[0].version if made else todo_list.open_step
-        finished.previous = todo_list.undo
     return [*made, Event(state.version + len(made) + 1, change.at, change.agent, LOOP, "RunFinished", finished)]
 
 
@@ -336,7 +335,7 @@ def evolve_run(state: State, event: Event) -> tuple[dict[str, TodoList], dict[st
         if run is before:
             return lists, runs, conversations
         if isinstance(data, facts.RunFinished):
-            lists = _with_step(state, event, data.previous)
+            lists = _with_step(state, event)
     return lists, {**runs, agent: run}, conversations
 
 
@@ -357,14 +356,16 @@ def _executed(
         gone: str = getattr(event.data, "agent", "")
         runs.pop(gone, None)
         conversations = {agent: where for agent, where in conversations.items() if agent != gone}
-    return _with_step(state, event, getattr(event.data, "previous", None)), runs, conversations
+    return _with_step(state, event), runs, conversations
 
 
-def _with_step(state: State, event: Event, previous: int | None) -> dict[str, TodoList]:
-    """The lists after an event that makes one step of what went before; with no previous, it does not."""
-    if previous is None:
-        return state.lists
+def _with_step(state: State, event: Event) -> dict[str, TodoList]:
+    """The lists after an event that makes one step of what went before."""
     todo_list = state.list_of(event.agent)
+    if getattr(event.data, "previous", None) is None:
+        if getattr(event.data, "step", 0):  # an execution, which has its place where it began
+            return {**state.lists, event.agent: copied(todo_list, redo=0, open_step=0)}
+        return state.lists
     undo, redo, cause = event.version, 0, getattr(event.data, "cause", None)
     if cause == "undo":
         undo, redo = getattr(event.data, "other", 0), event.version

@@ -11,7 +11,7 @@ from headway.core import delta as deltas
 from headway.core.batch_events import FilesReverted, ItemFinished, ItemRolledBack
 from headway.core.errors import NothingToUndo
 from headway.core.events import ListDelta
-from headway.core.model import Status, with_fields
+from headway.core.model import MODEL, Status, with_fields
 from headway.core.run_events import RunFinished, RunStarted
 from headway.core.value import Value
 
@@ -167,6 +167,8 @@ class _Finder:
         event = self._event(version)
         data = event.data
         changes: list[Event] = []
+        if isinstance(data, ListDelta) and data.partial:
+            return self._read_execution(event, data)
         if isinstance(data, ListDelta):
             older: Event | None = event
             while older is not None:
@@ -178,7 +180,23 @@ class _Finder:
         while at:
             changes.append(self._event(at))
             at = _delta(changes[-1]).previous
+        if data.previous is None and changes:
+            return _Node(event, changes, _delta(changes[-1]).other)
         return _Node(event, changes, data.previous or 0)
+
+    def _read_execution(self, event: Event, first: ListDelta) -> _Node:
+        """Return the execution that began with a change."""
+        end = self._end_of_run(event.version)
+        return self._read_node(end) if end else _Node(event, [event], first.other)
+
+    def _end_of_run(self, after: int) -> int:
+        """Return the version with which the next run ended; 0 if none has."""
+        while events := self._store.events(self._name, after, _MOST_BETWEEN):
+            for event in events:
+                if event.agent == self._agent and isinstance(event.data, RunFinished):
+                    return event.version
+            after = events[-1].version
+        return 0
 
     def _same_step(self, event: Event) -> Event | None:
         """Return the change before it, if the same run made both by itself."""
@@ -186,7 +204,7 @@ class _Finder:
         if delta.cause not in _OF_RUN or not delta.previous:
             return None
         older = self._event(delta.previous)
-        if not isinstance(older.data, ListDelta) or older.data.cause not in _OF_RUN:
+        if not isinstance(older.data, ListDelta) or older.data.partial or older.data.cause not in _OF_RUN:
             return None
         return None if self._run_began_between(older.version, event.version) else older
 
@@ -225,32 +243,48 @@ class _Finder:
     def _revert(self, node: _Node) -> int:
         """Revert it on the list as it was made of so far; return where undo continues."""
         if isinstance(node.event.data, RunFinished):
-            kept = self._revert_statuses(node.changes)
-            return self._skip_edits(node, kept) if kept else node.previous
+            self._revert_statuses(node.changes)
+            return node.previous
         if self._with_files and self._was_redone_in_list(node) and self._files_of(node):
             self._revert_statuses(self._origin(node).changes)
             return node.previous
         for change in node.changes:
             delta = _delta(change)
             back = deltas.inverse(delta, self._items, self._cause)
-            if delta.cause in ("execute", "interrupt") or (delta.cause == "track" and not self._running):
-                back = deltas.not_begun(back)
+            abandoned = deltas.begun(back)
+            if delta.cause not in ("execute", "interrupt") and (delta.cause != "track" or self._running):
+                abandoned = {todo_id for todo_id in abandoned if self._is_abandoned(todo_id, change.version)}
+            back = deltas.not_begun(back, abandoned)
             self._items = deltas.apply(self._items, back)
             self._about |= {key: after for key, (_, after) in back.about.items()}
         return node.previous
 
-    def _revert_statuses(self, changes: Sequence[Event]) -> set[str]:
-        """Revert what an execution, or a rollback, did to todos; what others set meanwhile stays.
+    def _is_abandoned(self, todo_id: str, version: int) -> bool:
+        """Return whether a todo was in progress, before a change, in a run that no longer works on it."""
+        before = version
+        while before > 1:
+            after = max(0, before - 1 - _MOST_BETWEEN)
+            for event in reversed(self._store.events(self._name, after, before - 1 - after)):
+                if event.agent != self._agent or not isinstance(event.data, ListDelta):
+                    continue
+                delta = event.data
+                if delta.cause in ("undo", "redo"):  # which set only what someone had set before
+                    continue
+                if "status" in delta.changed.get(todo_id, ()) or any(todo.id == todo_id for todo in delta.added):
+                    if delta.cause == "execute":
+                        return True
+                    return (delta.cause == "track" or event.actor == MODEL) and self._end_of_run(version) > 0
+            before = after + 1
+        return False
 
-        Return the todos of which the status stays.
-        """
+    def _revert_statuses(self, changes: Sequence[Event]) -> None:
+        """Revert what an execution, or a rollback, did to todos; what others set meanwhile stays."""
         whole: dict[str, About] = {}
         for change in reversed(changes):
             for todo_id, fields in _delta(change).changed.items():
                 known = whole.setdefault(todo_id, {})
                 for key, (before, after) in fields.items():
                     known[key] = (known[key][0] if key in known else before, after)
-        kept: set[str] = set()
         items = dict(self._items)
         for todo_id, fields in whole.items():
             todo = items.get(todo_id)
@@ -258,7 +292,6 @@ class _Finder:
                 continue
             stays = frozenset[str]()
             if "status" in fields and todo.status != fields["status"][1]:
-                kept.add(todo_id)
                 stays = _WITH_STATUS
             back = {
                 key: before
@@ -269,21 +302,6 @@ class _Finder:
                 back["status"] = Status.PENDING
             items[todo_id] = with_fields(todo, back)
         self._items = items
-        return kept
-
-    def _skip_edits(self, node: _Node, kept: set[str]) -> int:
-        """Return where undo continues below the edits that were made, during an execution, to what it had done.
-
-        They stay, and cannot be undone by themselves: what they replaced is gone.
-        """
-        version = previous = node.previous
-        began = node.changes[-1].version
-        while version > began:
-            inner = self._read_node(version)
-            version = inner.previous
-            if any(not kept.isdisjoint(_delta(change).changed) for change in inner.changes):
-                previous = version
-        return previous
 
 
 def _without_completions(before: Mapping[str, Todo], after: Mapping[str, Todo]) -> Mapping[str, Todo]:
