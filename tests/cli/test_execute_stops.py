@@ -153,7 +153,8 @@ def test_an_item_that_another_process_ends_is_stopped_and_the_others_go_on(
     ended = running.end()
     assert ended.code == 0
     assert states() == {"s1": status, "s2": "completed", "s3": "completed"}
-    assert ("s1", "interrupted") in outcomes() and "⏸ s1: Do s1: interrupted" in said(ended)
+    line = f"⏸ s1: Do s1: stopped, since it was {status} meanwhile"
+    assert ("s1", "interrupted") in outcomes() and line in said(ended)
     assert not (repository / "after").exists()
     assert ending(ended)[1].startswith("Executed 2/3 todos in ")
 

@@ -14,6 +14,7 @@ from headway.core.errors import HeadwayError, RunRefused
 from headway.core.run_events import ToolFinished, ToolStarted
 from headway.execute import Ending
 from headway.tools import Answer, Approvals, Question
+from headway.views.executing import detail_lines, finished_line
 
 from .executing import (
     Doors,
@@ -413,3 +414,37 @@ async def test_tools_that_belong_to_a_folder_are_refused_where_items_have_their_
         await go(session, model(a=["Done."]), parallel=2, in_place=True)
     result = await go(session, model(a=["Done."]), tools=doors.tools(str(folder)), in_place=True)
     assert result.outcome is Ending.COMPLETE
+
+
+@pytest.mark.parametrize("edit", ["dropped", "completed", "cancelled"])
+@pytest.mark.parametrize("in_place", [False, True])
+async def test_of_an_item_that_is_taken_away_the_end_says_where_its_work_is(
+    folder: Path, doors: Doors, edit: str, in_place: bool
+) -> None:
+    session = opened(folder, ["a"])
+    task = begun(
+        session, scripted({"a": [write("a.txt", "a\n"), waits("a"), "Done."]}), tools=doors.tools, in_place=in_place
+    )
+    await doors.until("a")
+    session.drop("a") if edit == "dropped" else session.update("a", status=edit)
+    await task
+    end = facts(session, ItemFinished)[-1]
+    assert finished_line(end, "Do a")[2] == f"stopped, since it was {edit} meanwhile"
+    said = detail_lines(end)[-1][1]
+    if in_place:
+        assert said == "Its changes stay in the project: a.txt"
+    else:
+        assert end.worktree is not None
+        assert said == f"Its changes were not merged and are in {end.worktree}"
+        assert (folder / end.worktree / "a.txt").exists()
+    assert ("a.txt" in texts(folder)) == in_place
+    sound(session)
+
+
+async def test_items_that_are_left_in_progress_are_named(project: Path) -> None:
+    session = in_memory(["a", "b"])
+    session.update("a", status="in_progress")
+    session.update("b", status="cancelled")
+    result = await go(session, model())
+    assert result.outcome is Ending.NOTHING
+    assert result.error == "In progress: a. To execute an item, first set it to pending with headway todos update."

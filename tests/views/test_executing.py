@@ -145,6 +145,10 @@ def test_every_outcome_of_an_item_has_a_line_of_its_own() -> None:
             (over("cancelled", "Not needed."), ("⊘", "s2: Do it", "Not needed.")),
             (over("interrupted", "The run was stopped."), ("⏸", "s2: Do it", "interrupted")),
             (
+                replace(over("interrupted"), taken_away="dropped"),
+                ("⏸", "s2: Do it", "stopped, since it was dropped meanwhile"),
+            ),
+            (
                 over("conflict", "Others changed a.py.", again=True),
                 ("!", "s2: Do it", "Others changed a.py. It will run again on its own."),
             ),
@@ -209,6 +213,7 @@ def test_where_items_only_wait_it_says_what_tells_for_what() -> None:
 
 def test_where_there_is_nothing_to_do_it_says_so() -> None:
     assert ending_lines("nothing", 0, 0, 0, 0.0) == ["No pending todos"]
+    assert ending_lines("nothing", 0, 0, 0, 0.0, error="In progress: t2.") == ["No pending todos", "In progress: t2."]
 
 
 # what goes on

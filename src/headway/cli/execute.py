@@ -170,12 +170,13 @@ def _exit_code(chosen: Chosen, session: Session, settings: Settings, wanted: Exe
         if code == INTERRUPTED and not chosen.json:
             end = _end_in_log(session, before)
             if end is not None:
-                _print_lines(_ending_lines(session, end, None, wanted, "headway "))
+                _print_lines(["", *_ending_lines(session, end, None, wanted, "headway ")])
         return code
     if chosen.json and result.outcome == "nothing":
         print_json({"type": "NothingToExecute", "session_id": session.name}, indent=None)
     elif not chosen.json:
-        _print_lines(result_lines(session, result, wanted))
+        lines = result_lines(session, result, wanted)
+        _print_lines(lines if result.outcome == "nothing" else ["", *lines])
     if result.outcome == "interrupted":
         return INTERRUPTED
     return 0 if result.ok else 1
@@ -185,7 +186,7 @@ def _print_lines(lines: list[str]) -> None:
     from headway.cli.live import has_unicode
     from headway.views.terminal import in_ascii
 
-    text = "\n" + "\n".join(lines)
+    text = "\n".join(lines)
     click.echo(text if has_unicode(sys.stdout) else in_ascii(text))
 
 

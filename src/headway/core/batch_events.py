@@ -120,6 +120,8 @@ class ItemFinished(Value):
     """Where its files are kept until the next attempt, relative to the project."""
     saving_seconds: float = 0.0
     """How much of `seconds` it took to save files, to make its worktree and to merge."""
+    taken_away: str = ""
+    """completed, cancelled or dropped, if someone did that to the item while it ran, so that its work was stopped."""
 
 
 @dataclass(eq=False, repr=False, slots=True)

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 
 _DELIVERY = 2.0
 _DEFAULTS = Settings()
+_TO_EXECUTE = " To execute an item, first set it to pending with headway todos update."
 
 
 def next_todos(session: Session) -> tuple[list[Todo], list[Waiting]]:
@@ -133,7 +134,7 @@ async def _executed(session: Session, model: str | Model, options: Options, how:
     recovered = await undisturbed(asyncio.to_thread(recover_before_execution, session, folder))
     task = _task(session, options)
     if task is None:
-        return BatchResult(Ending.NOTHING)
+        return BatchResult(Ending.NOTHING, error=_in_progress(session))
     recorder = Recorder(session, now)
     end_delivery = session.log.deliver_apart()
     unsubscribe = session.subscribe(on_this_loop(on_event), to_the_end=_DELIVERY) if on_event else None
@@ -226,6 +227,18 @@ def _task(session: Session, options: Options) -> str | None:
     again = blocked_by_execution(session)
     pending = [todo for todo in todo_list.items.values() if todo.status is Status.PENDING or todo.id in again]
     return f"Execute all: {len(pending)} todo{'' if len(pending) == 1 else 's'}" if pending else None
+
+
+def _in_progress(session: Session) -> str | None:
+    """Return which items are not executed because they are in progress, and what to do; None if none is."""
+    items = [todo for todo in session.todos if todo.status is Status.IN_PROGRESS]
+    if not items:
+        return None
+    names = "; ".join(f"{shown(todo.id, 40)}{f' by {shown(todo.owner)}' if todo.owner else ''}" for todo in items[:10])
+    more = f"; and {len(items) - 10} more" if len(items) > 10 else ""
+    run = session.run
+    advice = "" if run is not None and run.goes_on else _TO_EXECUTE
+    return f"In progress: {names}{more}.{advice}"
 
 
 def _for_folders(tools: Tools | Iterable[Tool[Any] | Function] | None, config: LoopConfig, *, isolated: bool) -> Tools:

@@ -327,11 +327,19 @@ class Attempts:
         ]
         return frozenset(path for call in calls for path in call.files)
 
+    def _taken_away(self, todo_id: str) -> str:
+        """Return what someone did to an item that is not to be worked on any more."""
+        todo = self._session.todo_list.items.get(todo_id)
+        if todo is None:
+            return "dropped"
+        return str(todo.status) if todo.status in (Status.COMPLETED, Status.CANCELLED) else ""
+
     def _settled(self, one: Attempt, outcome: Outcome, changes: FileChanges) -> tuple[str, str, bool]:
         """(what came of it, why, whether it is tried again)."""
         todo_id = one.todo.id
         if outcome.status is Status.PENDING or one.unwanted:
-            return "interrupted", outcome.reason, False
+            taken_away = self._taken_away(todo_id)
+            return "interrupted", f"It was {taken_away} while it ran." if taken_away else outcome.reason, False
         if changes.conflicts:
             files = ", ".join(shown(file, 100) for file in changes.conflicts[:_MOST_FILES])
             more = len(changes.conflicts) - _MOST_FILES
@@ -382,6 +390,7 @@ class Attempts:
             changes.committed,
             os.path.relpath(one.workspace.folder, self._workspaces.project) if keep else None,
             round(one.workspace.saving_seconds, 3),
+            self._taken_away(one.todo.id) if name == "interrupted" else "",
         )
         _, state = self._session.log.change(
             lambda state: FinishItem(self._session.agent_id, EXECUTOR, now(), self._recorder.run_id, finished, evidence)

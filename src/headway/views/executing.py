@@ -166,7 +166,7 @@ def finished_line(data: ItemFinished, content: str, level: str | None = None) ->
         case "cancelled":
             return "⊘", what, data.reason
         case "interrupted":
-            return "⏸", what, "interrupted"
+            return "⏸", what, f"stopped, since it was {data.taken_away} meanwhile" if data.taken_away else "interrupted"
         case _:
             return "✗", what, f"{again}{data.reason}"
 
@@ -184,8 +184,12 @@ def detail_lines(data: ItemFinished) -> list[Line]:
         lines.append(f"changed during the attempt, but not by its file tools: {_names(data.by_others)}")
     if data.committed:
         lines.append("Its commits were merged as uncommitted changes.")
-    if data.worktree and not data.again:
+    if data.worktree and data.taken_away:
+        lines.append(f"Its changes were not merged and are in {shown(data.worktree, _PATH)}")
+    elif data.worktree and not data.again:
         lines.append(f"Its files stay until the next attempt: {shown(data.worktree, _PATH)}")
+    elif data.files and data.taken_away:
+        lines.append(f"Its changes stay in the project: {_names(data.files)}")
     return [(DETAIL, line, "") for line in lines]
 
 
@@ -208,7 +212,7 @@ def ending_lines(
 ) -> list[str]:
     """What an execution came to, and how to go on. `only`: the one item that was executed, and what it `became`."""
     if outcome == "nothing":
-        return ["No pending todos"]
+        return ["No pending todos", *([error] if error else [])]
     if only is not None:
         again = f"Resume with: {resume}" + ("" if outcome == "interrupted" else "   (also retries failed items)")
         return _ending_of_one(outcome, shown(only, MAX_ID), became, seconds, error, again)
