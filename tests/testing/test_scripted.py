@@ -262,10 +262,18 @@ async def test_the_first_prompt_that_fits_decides() -> None:
     assert answer.text == "P"
 
 
-async def test_a_prompt_of_no_conversation_is_answered_with_what_is_looked_for() -> None:
-    model = ScriptedModel(conversations={"parser": ["P"], "docs": ["D"]})
-    with pytest.raises(ModelError, match="one of: parser; docs"):
-        await ask(model, "Hello")
+async def test_the_match_that_stands_earliest_in_a_prompt_decides_and_of_several_there_the_longest() -> None:
+    model = ScriptedModel(conversations={"todo: t1": ["1"], "todo: t10": ["10"], "todo: t3": ["3"]})
+    assert (await ask(model, "todo: t3\nAn earlier attempt failed: todo: t1 is missing")).text == "3"
+    assert (await ask(model, "todo: t10")).text == "10"
+
+
+async def test_an_error_about_a_prompt_of_no_conversation_matches_no_other_conversation() -> None:
+    model = ScriptedModel(conversations={"todo: t1": ["P"], "todo: t2": ["D"]})
+    with pytest.raises(ModelError, match="in the prompt “todo: t3”") as caught:
+        await ask(model, "todo: t3")
+    with pytest.raises(ModelError):
+        await ask(model, f"todo: t3\nAn earlier attempt failed: {caught.value}")
 
 
 async def test_conversations_side_by_side_each_keep_their_place() -> None:

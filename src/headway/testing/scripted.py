@@ -23,7 +23,7 @@ from pydantic_ai.settings import ModelSettings
 from pydantic_ai.usage import RequestUsage
 
 from headway.core.errors import ModelError
-from headway.core.text import some
+from headway.core.text import shown
 from headway.core.value import copied
 from headway.testing.answers import MODEL_NAME, Counter, failed, parts, pieces, usage_of, user_texts
 from headway.testing.script import Request, Turn, TurnForm, TurnMaker, read_script, script_from, turn_from
@@ -41,8 +41,9 @@ class ScriptedModel(Model):
             "Done.",
         ])
 
-    With `conversations`, each has turns of its own, and a request belongs to the first whose key stands in one of the
-    user's prompts. They may run at the same time.
+    With `conversations`, each has turns of its own. A request belongs to the one whose key stands earliest in the
+    first of the user's prompts that contains a key; of several at one place, the longest. They may run at the same
+    time.
     """
 
     def __init__(
@@ -136,11 +137,12 @@ class ScriptedModel(Model):
         if None in self._conversations:
             return self._conversations[None]
         for text in user_texts(request.messages):
-            for key, conversation in self._conversations.items():
-                if key is not None and key in text:
-                    return conversation
-        keys = some([key for key in self._conversations if key])
-        raise ModelError(f"No conversation of the script matches the request; a prompt must contain one of: {keys}.")
+            keys = [key for key in self._conversations if key is not None and key in text]
+            if places := [(text.index(key), -len(key), key) for key in keys]:
+                return self._conversations[min(places)[2]]
+        # Without the keys: the message may become part of a later prompt, which must not match because of it.
+        prompt = shown(next(user_texts(request.messages), ""), 100)
+        raise ModelError(f"No conversation of the script has a `match` that is in the prompt “{prompt}”.")
 
     def _new_id(self) -> str:
         self._calls += 1
