@@ -31,7 +31,7 @@ def test_the_demo_plans_executes_tries_again_and_reports(project: Path) -> None:
     before, after = shown.split("3. They are executed")
     assert "FAILED (errors=4)" in before and "Critical path: step-1 → step-3 → step-5" in before
     assert "     check: python3 -m unittest -q test_dates.Chinese" in before
-    assert "Retrying. the test with spaces fails" in after and "⏱ 20min (attempt 2)" in after
+    assert "Not reported as completed; the model's last words: “" in after and "⏱ 20min (attempt 2)" in after
     assert "Executed 5/5 todos in" in after
     for line in ("step-3: Read Chinese dates: 2026年11月15日", "✓? step-5: Run the whole suite", "    OK"):
         assert line in after

@@ -102,7 +102,7 @@ def test_a_failure_is_told_with_its_item_and_how_to_go_on_and_going_on_takes_it_
         "Progress: 2 completed, 1 failed",
         f"Resume with: headway todos execute-all --mode=yolo{MODEL}   (also retries failed items)",
     ]
-    assert "✗ s3: Deploy: Retrying. Its last command failed (exit code 3: exit 3)." in said(ended)
+    assert "✗ s3: Deploy: Its last command failed (exit code 3: exit 3). Retrying." in said(ended)
     assert "▶ [3/5] Deploy (attempt 2)" in said(ended)
     assert states() == {"s1": "completed", "s2": "completed", "s3": "blocked", "s4": "pending", "s5": "pending"}
     ended = run(*ALL, "--mode=yolo", "--model", done("s3", "s4", "s5"))

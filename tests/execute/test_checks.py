@@ -38,6 +38,7 @@ TEST = "from calc import add\nassert add(1, 2) == 3, 'wrong sum'\n"
 FILES = {"calc.py": BAD, "tests/check_calc.py": TEST, "README.md": "read me\n"}
 PASSES = f"PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=. {sys.executable} tests/check_calc.py"
 CANNOT = silent("I cannot do this, sorry.")
+SAID = "Not reported as completed; the model's last words: “I cannot do this, sorry.”"
 pytestmark = pytest.mark.usefixtures("project")
 
 
@@ -104,8 +105,22 @@ async def test_a_model_that_refuses_politely_is_asked_once_and_the_item_is_block
     session = opened(folder, ["a"])
     asked = model(a=[CANNOT, CANNOT])
     result = await go(session, asked, retries=0)
-    assert (result.outcome, shown(session)) == ("failed", ("blocked", "I cannot do this, sorry."))
+    assert (result.outcome, shown(session)) == ("failed", ("blocked", SAID))
     assert "Call report_item now" in str(asked.requests[1].messages[-1])
+
+
+async def test_what_the_model_reported_as_blocked_is_not_tried_again(folder: Path) -> None:
+    session = opened(folder, ["a"])
+    await go(session, model(a=[report("blocked", "no key"), silent("Stopped.")]), retries=1)
+    assert outcomes(session) == [("a", "blocked")]
+    assert shown(session) == ("blocked", "no key")
+
+
+async def test_what_the_model_reported_as_blocked_outlasts_an_error_after_it(folder: Path) -> None:
+    session = opened(folder, ["a"])
+    await go(session, model(a=[report("blocked", "no key")]), retries=1)  # the script ends here
+    assert outcomes(session) == [("a", "blocked")]
+    assert shown(session) == ("blocked", "no key")
 
 
 async def test_a_model_that_forgot_to_report_can_do_so_when_it_is_asked(folder: Path) -> None:

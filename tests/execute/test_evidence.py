@@ -30,6 +30,7 @@ from .executing import (
     report,
     runs,
     scripted,
+    silent,
     sound,
     states,
     texts,
@@ -130,6 +131,13 @@ async def test_a_report_of_completion_is_refused_once_and_the_item_not_asked_aga
     assert "Nothing shows yet" in str(asked.requests[2].messages[-1])
     assert "Recorded: completed" in str(asked.requests[3].messages[-1])
     assert (len(asked.requests), states(session), level(session, "a")) == (4, {"a": "completed"}, "reported")
+
+
+async def test_an_item_whose_completion_was_refused_says_so_if_nothing_came_after_it(project: Path) -> None:
+    session = in_memory(["a"])
+    await one(session, "a", model(a=[report("completed"), silent("ok"), silent("ok")]), require_evidence=True)
+    refused = "Its completion was refused, because no command shows it (evidence required: command_ok)"
+    assert todo(session, "a").notes == f"{refused}; the model's last words: “ok”."
 
 
 async def test_a_check_that_then_fails_blocks_the_item(project: Path) -> None:

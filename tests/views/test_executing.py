@@ -141,7 +141,8 @@ def test_every_outcome_of_an_item_has_a_line_of_its_own() -> None:
             (over(files=("a", "b")), ("✓", "s2: Do it (verified, 4.2 s, 2 files)", "")),
             (over(seconds=151.2), ("✓", "s2: Do it (verified, 2m 31s)", "")),
             (over("blocked", "No way."), ("✗", "s2: Do it", "No way.")),
-            (over("blocked", "No way.", again=True), ("✗", "s2: Do it", "Retrying. No way.")),
+            (over("blocked", "No way.", again=True), ("✗", "s2: Do it", "No way. Retrying.")),
+            (over("blocked", "No way", again=True), ("✗", "s2: Do it", "No way. Retrying.")),
             (over("cancelled", "Not needed."), ("⊘", "s2: Do it", "Not needed.")),
             (over("interrupted", "The run was stopped."), ("⏸", "s2: Do it", "interrupted")),
             (

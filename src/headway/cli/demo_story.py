@@ -171,10 +171,7 @@ def conversations(pace: float) -> dict[str, list[Turn]]:
     def run(command: str) -> tuple[str, dict[str, Any]]:
         return "bash", {"command": command}
 
-    def report(status: str, reason: str = "") -> tuple[str, dict[str, Any]]:
-        return "report_item", {"status": status, "reason": reason}
-
-    done = report("completed")
+    done = "report_item", {"status": "completed"}
     return {
         TASK: [
             turn("", ("read_many_files", {"paths": ["dates.py", "test_dates.py"]})),
@@ -195,8 +192,9 @@ def conversations(pace: float) -> dict[str, list[Turn]]:
         ],
         "Execute todo: step-3": [
             turn("", write("readers/chinese.py", _CHINESE), slow=1.5),
-            turn("", run(f"{TEST} test_dates.Chinese"), report("blocked", "the test with spaces fails")),
+            turn("", run(f"{TEST} test_dates.Chinese")),
             turn("One of the two tests still fails: the one with spaces."),
+            turn("The test with spaces still fails."),
             turn("", write("readers/chinese.py", _SPACED), slow=1.5),
             turn("", run(f"{TEST} test_dates.Chinese"), done),
             turn("readers/chinese.py allows spaces between the parts."),

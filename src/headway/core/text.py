@@ -41,6 +41,7 @@ _TO_SPACE = "\t\n\v\f\r\x85\u2028\u2029"
 UNSAFE = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff"
 """Invisible characters that change the direction of text, or mark its beginning."""
 _REPLACEMENT = "\ufffd"
+SENTENCE_ENDS = (".", "!", "?", "…", "。", "！", "？")
 _JOINERS = "\u200c\u200d"
 """Invisible, but emoji and some scripts are written with them; other invisible characters only hide text."""
 _HIDDEN = frozenset({*map(chr, range(0xE0100, 0xE01F0)), *"\u115f\u1160\u3164\uffa0"})

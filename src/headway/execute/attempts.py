@@ -354,7 +354,8 @@ class Attempts:
         self._failed[todo_id] = outcome.reason
         if not self._workspaces.isolated:
             self._dirty.add(todo_id)
-        return "blocked", outcome.reason, one.number <= self._retries and not self._recorder.now.stopping
+        again = not outcome.is_reported and one.number <= self._retries and not self._recorder.now.stopping
+        return "blocked", outcome.reason, again
 
     def _record(
         self, one: Attempt, outcome: Outcome, changes: FileChanges, name: str, reason: str, again: bool, *, keep: bool

@@ -40,6 +40,8 @@ class ReportItem(Tool[ReportItemInput]):
         self.status: Status | None = None
         """What was reported; None: nothing yet."""
         self.reason = ""
+        self.was_refused = False
+        """Whether a completion was refused because too little showed it."""
 
     def asks(self, *, shown: bool) -> bool:
         """Return whether to ask for evidence, which happens once."""
@@ -53,6 +55,7 @@ class ReportItem(Tool[ReportItemInput]):
         run = context.session.run if context.session is not None else None
         asks = call.status == "completed" and run is not None and self._asks_at_once
         if asks and self.asks(shown=run is not None and run.work.track.command is not None):
+            self.was_refused = True
             raise ToolFault(NOTHING_SHOWS)
         self.status, self.reason = Status(call.status), reason
         return ToolResult(

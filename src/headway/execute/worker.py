@@ -11,7 +11,7 @@ from headway.agent.run import run_loop
 from headway.core.errors import HeadwayError
 from headway.core.evidence import EvidenceLevel
 from headway.core.model import FINISHED, Status
-from headway.core.text import shown
+from headway.core.text import SENTENCE_ENDS, shown
 from headway.core.tracking import NO_WORK, Work
 from headway.execute.item_checks import NO_CHECK, Verdict
 from headway.execute.report_item import NOT_REPORTED, NOTHING_SHOWS, ReportItem
@@ -61,6 +61,8 @@ class Outcome:
     """Completed, blocked or cancelled; pending if someone stopped its run."""
     reason: str
     """Why it is not completed."""
+    is_reported: bool = False
+    """Whether the model reported it so, which no further attempt overrules."""
     text: str = ""
     evidence: Evidence | None = None
     rounds: int = 0
@@ -90,6 +92,7 @@ async def attempt(
     return Outcome(
         one.status,
         one.reason,
+        is_reported=one.is_reported,
         text=next((result.text for result in reversed(results) if result.text), ""),
         evidence=one.evidence() if one.status is Status.COMPLETED else None,
         rounds=sum(result.rounds for result in results),
@@ -119,6 +122,7 @@ class _Attempt:
     verdict: Verdict = NO_CHECK
     status: Status = Status.BLOCKED
     reason: str = ""
+    is_reported: bool = False
 
     async def go(self, prompt: str) -> None:
         """Run until the item is settled: reported, checked and shown, or blocked."""
@@ -173,10 +177,10 @@ class _Attempt:
         result, report = self.results[-1], self.report
         if result.reason == "cancelled":
             self.status, self.reason = Status.PENDING, "The run was stopped."
+        elif report.status is not None and report.status is not Status.COMPLETED:
+            self.status, self.reason, self.is_reported = report.status, shown(report.reason, 1_000), True
         elif not result.ok:
             self._block(result.error or _why(result))
-        elif report.status is not None and report.status is not Status.COMPLETED:
-            self.status, self.reason = report.status, shown(report.reason, 1_000)
         else:
             return False
         return True
@@ -225,8 +229,15 @@ class _Attempt:
         return replace(shown, note=note) if note else shown
 
     def _last_words(self) -> str:
-        words = next((result.text for result in reversed(self.results) if result.text), "")
-        return shown(words, 1_000) or "The model ended without reporting how the item ended."
+        words = shown(next((result.text for result in reversed(self.results) if result.text), ""), 1_000)
+        if self.report.was_refused:
+            said = f"Its completion was refused, because no command shows it (evidence required: {self.means.required})"
+        elif not words:
+            return "The model ended without reporting how the item ended."
+        else:
+            said = "Not reported as completed"
+        end = "" if words.endswith(SENTENCE_ENDS) else "."
+        return f"{said}; the model's last words: “{words}”{end}" if words else f"{said}."
 
 
 def _work(sub: Session) -> Work:

@@ -8,7 +8,7 @@ from headway.core.batch_events import BatchFinished, BatchStarted, ItemFinished,
 from headway.core.events import ListDelta, PlanModeChange
 from headway.core.model import Status
 from headway.core.run_events import RoundStarted, TextDelta, ToolFinished, ToolStarted
-from headway.core.text import shown
+from headway.core.text import SENTENCE_ENDS, shown
 from headway.views.evidence_words import level_mark, level_word
 from headway.views.run_summary import duration
 from headway.views.terminal import cells, fitted, visible
@@ -156,7 +156,6 @@ def with_its_end(line: str, width: int) -> str:
 def finished_line(data: ItemFinished, content: str, level: str | None = None) -> Line:
     """`✓ s2: Implement JWT (verified, 4.2 s, 2 files)`, or why it is not completed."""
     what = f"{shown(data.item_id, MAX_ID)}: {shown(content, MAX_TEXT)}" if content else shown(data.item_id, MAX_ID)
-    again = "Retrying. " if data.again else ""
     match data.outcome:
         case "completed":
             files = f", {len(data.files)} file{'' if len(data.files) == 1 else 's'}" if data.files else ""
@@ -168,7 +167,14 @@ def finished_line(data: ItemFinished, content: str, level: str | None = None) ->
         case "interrupted":
             return "⏸", what, f"stopped, since it was {data.taken_away} meanwhile" if data.taken_away else "interrupted"
         case _:
-            return "✗", what, f"{again}{data.reason}"
+            return "✗", what, _with_retry(data)
+
+
+def _with_retry(data: ItemFinished) -> str:
+    if not data.again:
+        return data.reason
+    end = "" if data.reason.rstrip("”").endswith(SENTENCE_ENDS) else "."
+    return f"{data.reason}{end} Retrying."
 
 
 def detail_lines(data: ItemFinished) -> list[Line]:
