@@ -185,6 +185,16 @@ def test_a_request_that_may_work_later_is_told_of_and_made_again() -> None:
     assert said == "Hello."
 
 
+@pytest.mark.parametrize("mark", ["?", "？"])
+def test_a_run_that_ends_with_a_question_says_how_to_answer(project: Path, mark: str) -> None:
+    ask = script(turn("", creating("One", "Two")), f"Which file is meant{mark}\n")
+    done = run("run", "Do it", "--session", "my own", "--model", ask)
+    assert done.code == 0
+    assert done.out.endswith("Answer with: headway run --continue --session 'my own' \"…\"\n")
+    nothing_open = run("run", "Say it", "--new", "--model", script(f"Is that all{mark}"))
+    assert "Answer with" not in nothing_open.out
+
+
 def test_without_a_terminal_no_line_is_cut() -> None:
     failure = {"status": 503, "message": "overloaded", "retry_after": 0.01}
     model = script(turn(error=failure), turn("", bash(f"exit 3 # {'long ' * 20}")), "Done.")

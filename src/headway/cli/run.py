@@ -20,6 +20,7 @@ from headway.cli.session_choice import TakesNew, check_flags, choose_session, le
 from headway.core.errors import HeadwayError, RunGoesOn, RunRefused
 from headway.core.events import PLAN_UPDATED
 from headway.core.log import Log
+from headway.core.model import FINISHED
 from headway.core.run_events import ToolFinished
 from headway.core.session import Session
 from headway.core.text import shown
@@ -242,9 +243,18 @@ class _Run:
         if self._denied:
             lines.append(f"Denied: {self._denied} call{'' if self._denied == 1 else 's'}{self._why_denied()}")
         click.echo("\n" + "\n".join([*lines, *self._plan_lines()]))
-        if not result.ok and not self._memory:
-            named = "" if self._chosen.session is None else f" --session {shlex.quote(shown(self._session.name))}"
+        if self._memory:
+            return
+        named = "" if self._chosen.session is None else f" --session {shlex.quote(shown(self._session.name))}"
+        if not result.ok:
             click.echo(f"Resume with: headway run --continue{named}")
+        elif self._is_question(result.text):
+            click.echo(f'Answer with: headway run --continue{named} "…"')
+
+    def _is_question(self, text: str) -> bool:
+        """Whether the run ended with a question of the model before everything was done."""
+        is_open = any(todo.status not in FINISHED for todo in self._session.todos)
+        return is_open and text.rstrip().endswith(("?", "？"))
 
     def _why_denied(self) -> str:
         if self._session.plan_mode:
