@@ -79,7 +79,7 @@ def test_the_check_of_an_open_item_is_shown_and_of_a_finished_one_why_it_is_not_
         "",
         "Finished",
         "  ✓? t2: Read (command ok)",
-        "      check changed: tests/test_a.py",
+        "      check changed: tests/test_a.py (the item changed a file that its check depends on)",
     ]
 
 

@@ -110,7 +110,8 @@ def test_each_level_has_its_mark_and_word_and_a_check_its_time_and_last_lines() 
         "  evidence: pytest -q → exit code 0 in 1.5 s; a.py",
         "  output: collected 2 items; 2 passed",
         "- ✓? b: b",
-        "  evidence: make → exit code 0; check changed: tests/test_a.py",
+        "  evidence: make → exit code 0; check changed: tests/test_a.py "
+        "(the item changed a file that its check depends on)",
         "  check: make test",
         "- ✓? c: c",
         "- ✓? d: d",

@@ -21,6 +21,13 @@ def level_word(level: str | None) -> str:
     return str(level or EvidenceLevel.REPORTED).replace("_", " ")
 
 
+def note_words(note: str) -> str:
+    """A note of evidence, with what it means where that is not plain."""
+    if note.startswith("check changed: "):
+        return f"{note} (the item changed a file that its check depends on)"
+    return note
+
+
 def count_levels(counts: Mapping[str, int]) -> str:
     """`1 verified, 2 reported`: how many of each level, verified also where there is none."""
     levels = [level for level in reversed(EvidenceLevel) if counts.get(level) or level is EvidenceLevel.VERIFIED]

@@ -6,7 +6,7 @@ from headway.core.evidence import level_of
 from headway.core.model import FINISHED, Priority, Status, Todo, counts
 from headway.core.text import shown
 from headway.views.box import ICONS
-from headway.views.evidence_words import NOT_VERIFIED, level_mark, level_word
+from headway.views.evidence_words import NOT_VERIFIED, level_mark, level_word, note_words
 from headway.views.terminal import visible
 
 TYPE_CHECKING = False
@@ -94,7 +94,7 @@ def todo_line(todo: Todo) -> str:
 
 def _finished_lines(todo: Todo) -> list[str]:
     note = todo.evidence.note if todo.evidence and level_of(todo) else None
-    return [f"  {todo_line(todo)}", *([f"      {_text(note)}"] if note else [])]
+    return [f"  {todo_line(todo)}", *([f"      {_text(note_words(note))}"] if note else [])]
 
 
 def _active_lines(todo: Todo) -> list[str]:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from headway.core.model import Status
 from headway.core.text import shown
 from headway.views.box import ICONS
-from headway.views.evidence_words import NOT_VERIFIED, count_levels, level_mark, level_word
+from headway.views.evidence_words import NOT_VERIFIED, count_levels, level_mark, level_word, note_words
 from headway.views.listing import HALF_CHANGED
 from headway.views.run_summary import duration, money
 from headway.views.spending import total_cost
@@ -131,7 +131,7 @@ def evidence_of(item: Mapping[str, Any]) -> str:
         ended = "" if code is None else f" → exit code {code}"
         parts.append(f"{text_of(evidence['command'])}{ended}{'' if seconds is None else f' in {duration(seconds)}'}")
     if evidence.get("note"):
-        parts.append(text_of(evidence["note"]))
+        parts.append(text_of(note_words(evidence["note"])))
     if evidence.get("files"):
         parts.append(files_of(evidence["files"]))
     return "; ".join(parts)
