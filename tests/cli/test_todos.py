@@ -40,7 +40,7 @@ def test_add_after_an_item_puts_it_there(headway: Headway, three: None) -> None:
 
 def test_add_with_an_unknown_dependency_names_it_and_adds_nothing(headway: Headway) -> None:
     result = headway("todos", "add", "Alone", "--depends-on", "t1", code=1)
-    assert "Unknown id 't1'" in result.stderr
+    assert result.stderr == "Error: No todo has the id 't1'; the list is empty.\n"
     assert contents(headway) == []
 
 
@@ -94,7 +94,6 @@ def test_edit_changes_what_is_named_and_an_empty_value_removes_it(headway: Headw
 def test_an_edit_of_nothing_says_what_can_be_changed(headway: Headway, three: None) -> None:
     assert "Specify what to change: a new text, --verify" in headway("todos", "edit", "t3", code=2).stderr
     assert headway("todos", "edit", "t3", "", code=1).stderr == "Error: Give the todo some text.\n"
-    assert "Unknown id 't9'" in headway("todos", "edit", "t3", "--depends-on", "t9", code=1).stderr
 
 
 def test_move_changes_the_order(headway: Headway, three: None) -> None:
@@ -104,7 +103,21 @@ def test_move_changes_the_order(headway: Headway, three: None) -> None:
 
 @pytest.mark.parametrize("position", ["0", "4", "-1"])
 def test_move_out_of_range_says_what_the_range_is(headway: Headway, three: None, position: str) -> None:
-    assert "from 1 to 3" in headway("todos", "move", "t3", "--", position, code=1).stderr
+    refused = headway("todos", "move", "t3", "--", position, code=1).stderr
+    assert refused == f"Error: The position must be from 1 to 3, received {position}.\n"
+
+
+def test_a_dependency_that_is_not_in_the_list_is_named_in_a_sentence(headway: Headway, three: None) -> None:
+    refused = [
+        headway("todos", "edit", "t3", "--depends-on", "t9", code=1),
+        headway("todos", "edit", "t3", "--depends-on", "t9", "--depends-on", "t8", code=1),
+        headway("todos", "add", "New", "--depends-on", "t9", code=1),
+    ]
+    assert {one.stderr for one in refused} == {"Error: No todo has the id 't9'; the ids are: t1, t2, t3.\n"}
+    refused = headway("todos", "edit", "t3", "--depends-on", "t1,t2", code=1)
+    assert refused.stderr == "Error: Repeat the option for each id: --depends-on t1 --depends-on t2\n"
+    refused = headway("todos", "edit", "t3", "--depends-on", "t3", code=1)
+    assert refused.stderr == "Error: 't3' depends on itself.\n"
 
 
 def test_drop_names_the_dependencies_it_removed(headway: Headway, three: None) -> None:

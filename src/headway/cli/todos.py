@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import contextmanager
 from typing import Any
 
@@ -15,7 +16,7 @@ from headway.cli.transfer import export_todos, import_todos
 from headway.cli.verify import actor_of_check, remember_typed_check
 from headway.cli.verify import verify as verify_todos
 from headway.core.codec import event_dict
-from headway.core.errors import HeadwayError, InvalidTodos
+from headway.core.errors import HeadwayError, InvalidTodos, TodoNotFound
 from headway.core.model import Priority, Status
 from headway.core.session import Session
 from headway.core.text import shown
@@ -49,6 +50,7 @@ todos.add_command(verify_todos, "verify")
 
 PRIORITIES = [str(level) for level in Priority]
 _VERIFY = "Check: a command that fails until the todo is done."
+_UNKNOWN = re.compile(r"Unknown id '(.+)'", re.DOTALL)
 _id_argument = click.argument("todo_id", metavar="ID", shell_complete=complete_ids)
 
 
@@ -109,20 +111,31 @@ def add(
     """Add an item."""
     session = chosen.open(must_exist=False)
     remember_typed_check(chosen, verify)
-    with _text_required(chosen):
+    with _in_a_sentence(chosen, session):
         todo = session.add(text, after=after, priority=priority, depends_on=list(depends_on), verify=verify)
     print_todo(chosen, session, todo, f"✅ Added {quoted(todo)}")
 
 
 @contextmanager
-def _text_required(chosen: Chosen) -> Generator[None]:
-    """Say in a sentence that a todo needs a text; with --json, all violations are listed as usual."""
+def _in_a_sentence(chosen: Chosen, session: Session) -> Generator[None]:
+    """Say what is wrong with one todo in a sentence; with --json, all violations are listed as usual."""
     try:
         yield
     except InvalidTodos as error:
-        if chosen.json or len(error.violations) > 1 or not error.violations[0].endswith(".content: Required"):
+        path, _, what = error.violations[0].partition(": ")
+        unknown = _UNKNOWN.fullmatch(what)
+        if chosen.json or (len(error.violations) > 1 and unknown is None):
             raise
-        raise HeadwayError("Give the todo some text.") from None
+        if unknown is not None:
+            several = " ".join(f"--depends-on {one.strip()}" for one in unknown[1].split(",") if one.strip())
+            if "," in unknown[1]:
+                raise HeadwayError(f"Repeat the option for each id: {several}") from None
+            raise TodoNotFound(unknown[1], session.todo_list.items) from None
+        if path == "position":
+            raise HeadwayError(f"The position {what[0].lower()}{what[1:]}.") from None
+        if path.endswith(".content") and what == "Required":
+            raise HeadwayError("Give the todo some text.") from None
+        raise HeadwayError(f"{what[0].upper()}{what[1:]}.") from None
 
 
 @todos.command()
@@ -174,7 +187,7 @@ def edit(
         )
     session = chosen.open()
     remember_typed_check(chosen, verify)
-    with _text_required(chosen):
+    with _in_a_sentence(chosen, session):
         todo = session.update(todo_id, actor=actor_of_check(verify), **fields)
     print_todo(chosen, session, todo, f"✅ Changed {quoted(todo)}")
 
@@ -186,7 +199,8 @@ def edit(
 def move(chosen: Chosen, todo_id: str, position: int) -> None:
     """Put an item at a position, counted from 1."""
     session = chosen.open()
-    todo = session.move(todo_id, position)
+    with _in_a_sentence(chosen, session):
+        todo = session.move(todo_id, position)
     print_todo(chosen, session, todo, f"✅ Moved {quoted(todo)} to position {position}")
 
 
