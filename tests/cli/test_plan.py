@@ -161,12 +161,12 @@ def test_plan_mode_is_kept_in_the_session_and_said(headway: Headway, kept_sessio
         "it with: headway plan off\n"
     )
     assert kept_session.plan_mode
-    assert "is on already" in headway("plan", "on").stdout
+    assert "Plan mode is already on: the agent reads" in headway("plan", "on").stdout
     assert headway("plan", "off").stdout == (
         "✅ Plan mode is off: the agent may change files and run commands, subject to your approval.\n"
     )
     assert not kept_session.plan_mode
-    assert "is off already" in headway("plan", "off").stdout
+    assert headway("plan", "off").stdout == "Plan mode is already off.\n"
 
 
 def test_leaving_plan_mode_with_a_plan_says_how_to_go_on(headway: Headway, planned: api.Session):

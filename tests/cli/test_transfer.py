@@ -142,3 +142,8 @@ def test_a_list_as_json_has_the_names_of_the_export_and_those_it_had_and_can_be_
     headway("todos", "import", "list.json")
     again = data(headway("todos", "export", "--format", "json"))["todos"]
     assert again == exported
+
+
+def test_what_standard_input_lacks_is_said_of_standard_input(headway: Headway) -> None:
+    refused = headway("todos", "import", "-", stdin="Dear diary", code=1).stderr
+    assert refused.startswith("Error: Standard input is neither a JSON export nor a checklist.")

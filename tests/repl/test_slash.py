@@ -125,6 +125,7 @@ MISTAKES: list[tuple[str, str]] = [
         "/todos add Write it now",
         "Got unexpected extra arguments (it now); quote a text that contains spaces, or see /help todos add.",
     ),
+    ('/todos add "unclosed', 'A " is not closed; put one at the end of the text as well.'),
     ("/todos update t1", "Missing argument 'STATUS'; see /help todos update."),
     (
         "/todos update t1 complete",
@@ -136,7 +137,7 @@ MISTAKES: list[tuple[str, str]] = [
     ("/todos undo 5", "Only 1 change can be undone."),
     ("/todos redo", "There is nothing to redo in this list."),
     ("/todos import nope.json", "'nope.json' does not exist; name a JSON or Markdown file."),
-    ("/todos import -", "- is empty; expected a JSON export or a Markdown checklist."),
+    ("/todos import -", "Standard input is empty; expected a JSON export or a Markdown checklist."),
     ("/sessions resume nope", "There is no session 'nope' in this project; the sessions are: mine."),
     ("/sessions delete mine --yes", "You are in 'mine'; switch to another session before you delete it."),
     ("/config set modes x", "There is no setting 'modes'; did you mean 'mode'?"),

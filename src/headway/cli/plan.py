@@ -100,8 +100,8 @@ def on(chosen: Chosen) -> None:
         print_json({**_record(session), "changed": changed})
         return
     click.echo(
-        f"✅ Plan mode is {'on' if changed else 'on already'}: the agent reads, searches and plans, but changes no "
-        "files and runs no commands."
+        f"{'✅ Plan mode is on' if changed else 'Plan mode is already on'}: the agent reads, searches and plans, but "
+        "changes no files and runs no commands."
     )
     if changed and session.state.is_executing(session.agent_id):
         click.echo("The execution in this session is paused until plan mode is off.")
@@ -122,8 +122,9 @@ def off(chosen: Chosen) -> None:
         print_json({**_record(session), "changed": changed})
         return
     click.echo(
-        f"✅ Plan mode is {'off' if changed else 'off already'}: the agent may change files and run commands, "
-        "subject to your approval."
+        "✅ Plan mode is off: the agent may change files and run commands, subject to your approval."
+        if changed
+        else "Plan mode is already off."
     )
     if changed and session.state.is_executing(session.agent_id):
         paused = session.state.is_paused(session.agent_id)

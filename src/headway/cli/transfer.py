@@ -94,7 +94,7 @@ def import_todos(chosen: Chosen, path: str) -> None:
     """Replace the list with the one in PATH: exported JSON or a Markdown checklist (`-`: standard input)."""
     from headway.views.export import import_items
 
-    items = import_items(_read(path), path)
+    items = import_items(_read(path), "Standard input" if path == "-" else path)
     session = chosen.open(must_exist=False)
     written = session.write(items, replace=True, cause="import")
     total = len(written.todos)

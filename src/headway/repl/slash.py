@@ -39,7 +39,11 @@ def run(line: str, chosen: Chosen) -> str:
 
 def ran(line: str, chosen: Chosen) -> tuple[str, int]:
     """The same, with the exit code."""
-    words = [word.text for word in split(without_slash(line))] or ["help"]
+    command = without_slash(line)
+    found = split(command)
+    if any(_is_unclosed(command, word) for word in found):
+        return 'Error: A " is not closed; put one at the end of the text as well.', 1
+    words = [word.text for word in found] or ["help"]
     chosen = replace(chosen, session=None, agent=None, json=False)  # the session is the one that is open now
     with _captured() as printed:
         code = _invoked(words, chosen)
@@ -106,6 +110,7 @@ class Word(NamedTuple):
 
 def split(line: str, *, unfinished: bool = False) -> list[Word]:
     """The words of a line, as a shell has them, but a quote inside a word or one that is never closed is just itself.
+    (A command with a double quote that is never closed is refused before; `_is_unclosed`.)
 
     So `don't` is a word, and `'tis` too. A backslash is one unless a space, a quote or a backslash follows. In a line
     that is `unfinished`, a quote that is not closed yet reaches to the end.
@@ -137,6 +142,11 @@ def _word(line: str, start: int, unfinished: bool) -> tuple[str, int]:
         text += line[at]
         at += 1
     return text, min(at, len(line))
+
+
+def _is_unclosed(line: str, word: Word) -> bool:
+    """Whether a word begins with a double quote that nothing after it could close."""
+    return line[word.start] == '"' and _closing(line, word.start) == 0 and '"' not in line[word.start + 1 :]
 
 
 def _closing(line: str, at: int) -> int:
