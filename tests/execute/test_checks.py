@@ -251,7 +251,10 @@ async def test_all_checks_are_asked_about_in_one_question_and_remembered(folder:
     session = opened(folder, items)
     answers = model(a=[write("a", "x"), "Done."], b=[write("b", "x"), "Done."])
     await go(session, answers, mode=None, approvals=Approvals(ask, mode="auto_edit"))
-    assert [(question.tool, question.preview.command) for question in asked] == [("check", "test -f a\ntest -f b")]
+    (question,) = asked
+    assert (question.tool, question.preview.command) == ("check", "test -f a\ntest -f b")
+    assert "now and whenever they are declared in this project" in question.preview.line
+    assert question.allowed_by_always == "these and all other checks in this run"
     assert shown(session) == ("verified", None)
     assert approved_checks(folder) == {"test -f a", "test -f b"}
     assert approved_checks(folder.parent) == frozenset()

@@ -212,7 +212,7 @@ def test_a_dumb_terminal_has_a_plain_prompt_and_questions_in_words(project: Path
     terminal.until(lambda shown: shown.rstrip("\n") == ">")
     terminal.send("Go\n")
     terminal.asked("? Run: touch 1")
-    assert "y: yes, a: allow all bash in this run, n: no, or n REASON >" in terminal.shown
+    assert "y: yes, a: allow all bash calls in this run, n: no, or n REASON >" in terminal.shown
     assert "    touch 1\n    touch 2\n" in terminal.shown
     terminal.send("what?\n")
     terminal.until(lambda shown: shown.count("n REASON >") == 2)

@@ -74,4 +74,6 @@ def _question(checks: list[str]) -> Question:
     one = len(checks) == 1
     what = "this check" if one else f"these {len(checks)} checks"
     line = f"Run {what} to verify todos, now and whenever {'it is' if one else 'they are'} declared in this project"
-    return Question(uuid4().hex, TOOL, Effect.EXECUTE, Preview(line, command=neutral_lines("\n".join(checks))))
+    preview = Preview(line, command=neutral_lines("\n".join(checks)))
+    always = f"{'this' if one else 'these'} and all other checks"
+    return Question(uuid4().hex, TOOL, Effect.EXECUTE, preview, always=always)

@@ -26,7 +26,7 @@ class TerminalAsk:
                 if text and text not in question.preview.line:
                     click.echo("\n".join(f"    {line}" for line in neutral_lines(text).splitlines()))
             while True:
-                click.echo(f"  y: yes · a: allow all {question.tool} in this run · n: no, or n REASON > ", nl=False)
+                click.echo(f"  y: yes · a: allow {question.allowed_by_always} · n: no, or n REASON > ", nl=False)
                 line = await _read_line()
                 if line is None:
                     click.echo()

@@ -138,7 +138,7 @@ class _Below:
         screen = self._screen
         work, columns = screen.work, screen.size[0]
         if screen.question is not None:
-            said = f"a allows all {screen.question.tool} calls in this run"
+            said = f"a allows {screen.question.allowed_by_always}"
             return _without_last_break(self._row("fg:ansibrightblack", fitted(said, columns - 1)))
         done = sum(todo.status in FINISHED for todo in screen.todos)
         parts = [

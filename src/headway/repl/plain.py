@@ -271,7 +271,7 @@ class PlainScreen:
                 self._print("\n".join(f"    {line}" for line in text.splitlines()))
         self._lines.forget()
         while True:
-            line = await self.read(f"  y: yes, a: allow all {question.tool} in this run, n: no, or n REASON > ")
+            line = await self.read(f"  y: yes, a: allow {question.allowed_by_always}, n: no, or n REASON > ")
             if line is None:
                 return Answer(Reply.NO, "the input ended")
             if answer := understood(line):

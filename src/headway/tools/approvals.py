@@ -53,6 +53,12 @@ class Question:
     effect: Effect
     preview: Preview
     call_id: str | None = None
+    always: str | None = None
+    """What `Reply.ALWAYS` allows in the run; None: all calls of the tool, or all requests to the host."""
+
+    @property
+    def allowed_by_always(self) -> str:
+        return f"{self.always or f'all {self.tool} calls'} in this run"
 
 
 Ask: TypeAlias = Callable[[Question], Awaitable[Answer]]

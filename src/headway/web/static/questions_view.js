@@ -20,8 +20,11 @@ const WHAT = { read: "wants to read", write: "wants to change files", execute: "
 
 const REPLIES = { once: "allowed once", always: "always allowed", no: "denied" };
 
+/** Whether it is about the checks of todos: an approval is remembered for the project. */
+const isAboutChecks = (question) => question.tool === "check";
+
 /** What “always” is good for. */
-const covers = (question) => `all ${question.host ? `requests to ${line(question.host, 60)}` : line(question.tool, 60)} in this run`;
+const covers = (question) => isAboutChecks(question) ? "all other checks in this run" : `all ${question.host ? `requests to ${line(question.host, 60)}` : line(question.tool, 60)} in this run`;
 
 function made(question, session) {
   const block = { session, isSent: false };
@@ -56,7 +59,7 @@ function made(question, session) {
     gone,
     problem,
   );
-  answers.append(reply("Allow once", "once", "Only this call"), reply("Always allow ", "always", `This, and ${covers(question)}`, covers(question)), h("span", { class: "refuse" }, no, reason));
+  answers.append(isAboutChecks(question) ? reply("Allow", "once", "These checks, now and whenever they are declared in this project") : reply("Allow once", "once", "Only this call"), reply("Always allow ", "always", `This, and ${covers(question)}`, covers(question)), h("span", { class: "refuse" }, no, reason));
   settle(answers);
   return Object.assign(block, { element, answers, reason, gone });
 }
