@@ -88,3 +88,14 @@ def test_a_required_level_is_named_only_with_an_equals_sign(project: Path) -> No
     done = run("todos", "execute", "--require-evidence", "t9")
     assert "There is no item 't9'" in done.err or "t9" in done.err
     assert run("todos", "execute-all", "--require-evidence=certain").code == 2
+
+
+def test_what_is_noted_of_a_failed_check_goes_with_the_check(project: Path) -> None:
+    for check in ("", "test -d made"):
+        run("todos", "clear")
+        run("todos", "add", "Make it", "--verify", "test -f made")
+        (todo_id,) = api.open(project).todo_list.items
+        assert run("todos", "verify", todo_id).code == 1
+        assert run("todos", "edit", todo_id, "--verify", check).code == 0
+        run("todos", "update", todo_id, "completed")
+        assert "the check failed" not in run("todos", "list").out

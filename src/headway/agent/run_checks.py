@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from headway.core.changes import CompletionChecks
-from headway.core.evidence import Evidence, EvidenceLevel
+from headway.core.evidence import CHECK_FAILED, Evidence, EvidenceLevel
 from headway.core.model import FINISHED, Status, Todo
 from headway.core.text import shown
 from headway.tools.checks.changed_files import Tree, changed_since, read_tree
@@ -159,7 +159,7 @@ class RunChecks:
                 tuple(changed),
                 result.seconds,
                 result.output or None,
-                "the check failed",
+                CHECK_FAILED,
             )
             return None
         # Once more: the check itself runs code that the model wrote.

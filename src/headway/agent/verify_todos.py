@@ -12,7 +12,7 @@ from collections.abc import Coroutine
 from typing import Any, TypeVar
 
 from headway.core.errors import HeadwayError, TodoNotFound
-from headway.core.evidence import Evidence, EvidenceLevel
+from headway.core.evidence import CHECK_FAILED, Evidence, EvidenceLevel
 from headway.core.model import Status, Todo
 from headway.core.session import Session
 from headway.core.text import shown
@@ -61,7 +61,7 @@ def verify_todo(session: Session, todo_id: str, *, project: str | None = None) -
             tuple(files),
             seconds,
             output,
-            "the check failed",
+            CHECK_FAILED,
             own.stamp(),
         )
     return session.record_check(todo_id, evidence)

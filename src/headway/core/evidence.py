@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from headway.core.model import Todo
 
 
+CHECK_FAILED = "the check failed"
+"""The note of evidence that says only this."""
+
+
 class EvidenceLevel(StrEnum):
     """How well it is shown that an item is done; ordered, the weakest first."""
 

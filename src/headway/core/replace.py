@@ -265,6 +265,8 @@ def patched(todo: Todo, patch: Patch, at: str) -> Todo:
     else:
         return todo
     changes = {name: value for name, value in patch.items() if getattr(todo, name) != value}
+    if "verify" in changes and todo.evidence is not None and _is_about_failed_check(todo.evidence):
+        changes.setdefault("evidence", None)  # that check is gone
     if "status" in changes:
         for name, value in _brought_by(todo, changes["status"], at).items():
             if name not in patch:
@@ -278,6 +280,12 @@ def _confirmed(evidence: Evidence, patch: Patch) -> Patch:
     if evidence.level is not EvidenceLevel.INFERRED or "evidence" in patch:
         return patch
     return {**patch, "evidence": replace(evidence, level=EvidenceLevel.REPORTED)}
+
+
+def _is_about_failed_check(evidence: Evidence) -> bool:
+    from headway.core.evidence import CHECK_FAILED
+
+    return evidence.note == CHECK_FAILED
 
 
 def _brought_by(todo: Todo, status: object, at: str) -> Patch:
