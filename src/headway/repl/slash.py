@@ -110,7 +110,7 @@ class Word(NamedTuple):
 
 def split(line: str, *, unfinished: bool = False) -> list[Word]:
     """The words of a line, as a shell has them, but a quote inside a word or one that is never closed is just itself.
-    (A command with a double quote that is never closed is refused before; `_is_unclosed`.)
+    (`ran` refuses a command with a double quote that is never closed.)
 
     So `don't` is a word, and `'tis` too. A backslash is one unless a space, a quote or a backslash follows. In a line
     that is `unfinished`, a quote that is not closed yet reaches to the end.
