@@ -16,6 +16,8 @@ from headway.tools.checks.output_of_tests import shows_no_passed_test
         ("python -m unittest -q", ""),
         ("python -m unittest -q", "Ran 2 tests in 0.000s\n\nOK (skipped=2)"),
         ("python -m unittest -q", "Ran 0 tests in 0.000s\n\nOK"),
+        ("make test PYTHON='/usr/bin/python3'", "/usr/bin/python3 -m unittest -q tests.test_calc\n"),
+        ("make check", "echo start\nstart\npytest -q\nno tests ran in 0.01s\n"),
     ],
 )
 def test_no_test_passed(command: str, output: str) -> None:
@@ -33,6 +35,9 @@ def test_no_test_passed(command: str, output: str) -> None:
         ("pytest -q > log", ""),
         ("pytest -q | grep -q passed", ""),
         ("make test", ""),
+        ("make test", "cc -o a a.c\n./a\n"),
+        ("make test", "pytest -q\n.    [100%]\n1 passed in 0.01s"),
+        ("make test", "python -m unittest -q\nRan 2 tests in 0.000s\n\nOK"),
         ("pytest -q && ruff check .", ""),
         ("python check.py", ""),
         ("python -m unittest -q", "Ran 2 tests in 0.000s\n\nOK (skipped=1)"),

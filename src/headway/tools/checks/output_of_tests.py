@@ -6,12 +6,15 @@ Code under test can end or skip its tests, and the command then succeeds althoug
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from headway.tools.checks.check_command import read_command
 
 _PYTEST = frozenset({"pytest", "py.test"})
 _UNITTEST = frozenset({"unittest"})
 _STARTED_BY = frozenset({"python"})
+_MAKE, _GMAKE = frozenset({"make"}), frozenset({"gmake"})
+_MOST_LINES = 200
 _RUNS_NONE = ("--co", "--collect-only", "--setup-plan", "--fixtures", "--markers", "--version", "--help", "-h")
 _PASSED = re.compile(
     r"""(?xm)
@@ -24,15 +27,26 @@ _SKIPPED = re.compile(r"^OK \(.*?\bskipped=(\d+)", re.MULTILINE)
 
 
 def shows_no_passed_test(command: str, output: str) -> bool:
-    """Return whether all that the command runs is tests, with their results in its output, and none of them passed."""
+    """Return whether all that the command runs is tests, with their results in its output, and none of them passed.
+
+    `make` prints the commands that it runs: what holds for one of them holds for it.
+    """
+    passed = _find_passed(command)
+    if passed is None and read_command(command).programs in (_MAKE, _GMAKE):
+        lines = output.splitlines()[:_MOST_LINES]
+        passed = next((found for found in map(_find_passed, lines) if found is not None), None)
+    return passed is not None and not passed(output)
+
+
+def _find_passed(command: str) -> Callable[[str], bool] | None:
+    """Return what tells from the output whether a test passed; None for a command that does not only run tests."""
     read = read_command(command)
     programs = read.programs - _STARTED_BY
     words = {word for _, word in read.words}
     if not read.is_certain or ">" in command or "|" in command or not words.isdisjoint(_RUNS_NONE):
-        return False
+        return None
     if programs and programs <= _PYTEST:
-        return not _PASSED.search(output)
+        return lambda output: _PASSED.search(output) is not None
     if programs and programs <= _UNITTEST:
-        ran = sum(map(int, _RAN.findall(output)))
-        return ran <= sum(map(int, _SKIPPED.findall(output)))
-    return False
+        return lambda output: sum(map(int, _RAN.findall(output))) > sum(map(int, _SKIPPED.findall(output)))
+    return None
