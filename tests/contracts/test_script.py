@@ -198,12 +198,12 @@ def nested(tmp_path: Path) -> Callable[..., Path]:
         (("a/.git", "a/b/.git"), "a/b"),
         (("a/.headway",), "a"),
         (("a/.headway", "a/b/.headway"), "a/b"),
-        (("a/.headway", "a/b/.git"), "a"),
-        (("a/.headway", "a/b/c/.git"), "a"),
+        (("a/.headway", "a/b/.git"), "a/b"),
+        (("a/.headway", "a/b/c/.git"), "a/b/c"),
         (("a/b/c/.headway", "a/.git"), "a/b/c"),
     ],
 )
-def test_the_project_is_the_nearest_headway_folder_then_git_then_here(
+def test_the_project_is_the_nearest_folder_with_either_marker_then_here(
     tmp_path: Path, nested: Callable[..., Path], markers: tuple[str, ...], place: str
 ):
     assert run(JSON, cwd=nested(*markers)).code == 0
