@@ -210,7 +210,7 @@ def test_commands_on_the_list_apply_at_once(repository: Path) -> None:
     terminal.busy("○ One more")
     let("two")
     seen = terminal.idle("▶ [3/3] One more", "Executed 2/3 todos in ")
-    assert "⏸ s1: Do s1: interrupted" in seen
+    assert "⏸ s1: Do s1: stopped, since it was cancelled meanwhile" in seen
     assert states() == {"s1": "cancelled", "s2": "completed", "t1": "completed"}
     assert not (repository / "after").exists()
 
