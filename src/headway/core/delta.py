@@ -126,7 +126,7 @@ def is_visible(delta: ListDelta) -> bool:
     return any(not UNSEEN.issuperset(fields) for fields in (delta.about, *delta.changed.values()))
 
 
-def begun(delta: ListDelta) -> set[str]:
+def find_started(delta: ListDelta) -> set[str]:
     """Return the todos that are in progress because of the delta."""
     changed = {
         todo_id

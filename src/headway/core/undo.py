@@ -251,7 +251,7 @@ class _Finder:
         for change in node.changes:
             delta = _delta(change)
             back = deltas.inverse(delta, self._items, self._cause)
-            abandoned = deltas.begun(back)
+            abandoned = deltas.find_started(back)
             if delta.cause not in ("execute", "interrupt") and (delta.cause != "track" or self._running):
                 abandoned = {todo_id for todo_id in abandoned if self._is_abandoned(todo_id, change.version)}
             back = deltas.not_begun(back, abandoned)

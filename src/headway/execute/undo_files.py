@@ -240,10 +240,10 @@ class _Reversals:
 
     def _refuse_missing(self, *commits: str) -> None:
         if self._shadow.repository.missing(commits):
-            raise NotRunnable(THINNED.format(f"The files cannot be restored, so nothing was {self._done}"))
+            raise NotRunnable(THINNED.format(f"The files cannot be restored, so nothing was {self._past_verb}"))
 
     @property
-    def _done(self) -> str:
+    def _past_verb(self) -> str:
         return "undone" if self._cause == "undo" else "redone"
 
     def _conflict(self, files: Sequence[str], since: int, besides: Collection[int] = ()) -> FilesChanged:
@@ -256,5 +256,7 @@ class _Reversals:
         )
         by = f"by {some([*items])}" if items else "by someone else"
         return FilesChanged(
-            f"Nothing was {self._done}: conflicting changes were made to {some(files)} later, {by}.", files, [*items]
+            f"Nothing was {self._past_verb}: conflicting changes were made to {some(files)} later, {by}.",
+            files,
+            [*items],
         )

@@ -89,19 +89,19 @@ def import_items(text: str, name: str = "The file") -> list[dict[str, object]]:
     body = text.removeprefix("\ufeff")
     start = body.lstrip()[:1]
     if not start:
-        raise HeadwayError(f"{_named(name)} is empty; expected a JSON export or a Markdown checklist.")
+        raise HeadwayError(f"{_source_name(name)} is empty; expected a JSON export or a Markdown checklist.")
     if start in "{[" or (name.lower().endswith(".json") and not has_items(body)):
         try:
             data = read_json(body)
         except BadJson as problem:
             if not has_items(body):
-                raise HeadwayError(f"{_named(name)} is not valid JSON: {problem}.") from None
+                raise HeadwayError(f"{_source_name(name)} is not valid JSON: {problem}.") from None
         else:
             return from_json_export(data)
     try:
         return from_markdown(body)
     except HeadwayError as error:
-        raise HeadwayError(f"{_named(name)} is neither a JSON export nor a checklist. {error}") from None
+        raise HeadwayError(f"{_source_name(name)} is neither a JSON export nor a checklist. {error}") from None
 
 
 def from_json_export(data: object) -> list[dict[str, object]]:
@@ -149,5 +149,5 @@ def _raw_items(data: object) -> Sequence[object]:
     return data
 
 
-def _named(name: str) -> str:
+def _source_name(name: str) -> str:
     return shown(name, 100)

@@ -355,7 +355,7 @@ class _Reading:
         try:
             with open(full, "rb") as file:
                 if not steers:
-                    self._found[path] = _named(link, file_digest(file, "sha256").digest())
+                    self._found[path] = _digest_with_link(link, file_digest(file, "sha256").digest())
                     return
                 content = file.read()
         except OSError as error:
@@ -364,10 +364,10 @@ class _Reading:
         part = _steering_part(os.path.basename(path), content) if steers else None
         if part == b"":
             self._steering.discard(path)  # nothing in it steers
-        self._found[path] = _named(link, sha256(content).digest() if part is None else part)
+        self._found[path] = _digest_with_link(link, sha256(content).digest() if part is None else part)
 
 
-def _named(link: str, content: bytes) -> str:
+def _digest_with_link(link: str, content: bytes) -> str:
     return sha256(os.fsencode(link) + b"\0" + content).hexdigest()
 
 
