@@ -485,6 +485,20 @@ class UsersGit:
         config = on_disk.read(os.path.join(_common(found[1]), "config")) or b""
         return None if b"extensions" in config.lower() else folder  # of another format, or not all there
 
+    def last_tree(self, max_bytes: int) -> str | None:
+        """Return the project's folder in the last commit.
+
+        None if there is none, or if the project has other files: without the larger ones, repositories, left-out parts.
+        """
+        found = self.repository()
+        if found is None or os.path.lexists(os.path.join(found[1], "info", "sparse-checkout")):
+            return None
+        prefix = "" if found[0] == self.project else os.path.relpath(self.project, found[0])
+        tree = (self.ask("rev-parse", "--verify", "-q", f"HEAD:{prefix}") or "").strip()
+        listed = self.ask("ls-tree", "-r", "-l", "--full-tree", tree) if tree else None
+        sizes = re.findall(r"^\S+ \S+ \S+ +(\d+|-)\t", listed or "", re.MULTILINE)
+        return tree if sizes and "-" not in sizes and max(map(int, sizes)) <= max_bytes else None
+
     def stamp(self) -> object:
         """Return what differs once something was committed, checked out or staged."""
         found = self._find()

@@ -11,16 +11,29 @@ import errno
 import os
 import secrets
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
+from headway.core.errors import HeadwayError
+from headway.core.text import some
 from headway.execute import on_disk
 from headway.execute.on_disk import Change
 from headway.tools.files.writing import exchange
 
 _ANY_FOLDER = -100
 """AT_FDCWD: both paths are absolute."""
+
+
+class FilesChanged(HeadwayError):
+    """Files of the project are not as they were; nothing was changed."""
+
+    def __init__(self, paths: Iterable[str]) -> None:
+        self.paths = sorted(set(paths))
+        super().__init__(
+            f"Someone changed these files in the meantime: {some(self.paths)}; nothing was written. Review them, "
+            "and move conflicting files out of the way."
+        )
 
 
 class Disturbed(Exception):

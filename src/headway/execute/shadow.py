@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
 from headway.core.errors import HeadwayError
-from headway.core.text import shown, some
+from headway.core.text import shown
 from headway.execute import on_disk
 from headway.execute.checkpoint_rules import CheckpointRules
 from headway.execute.git import (
@@ -37,7 +37,8 @@ from headway.execute.git import (
 from headway.execute.included_files import IncludedFiles, include_files, list_ignored
 from headway.execute.kept_worktrees import KeptWorktrees
 from headway.execute.on_disk import Change
-from headway.execute.replace_files import Disturbed, FileReplacement, recover_staged
+from headway.execute.replace_files import Disturbed, FileReplacement, FilesChanged, recover_staged
+from headway.execute.same_second import doubt_changed, is_trusted, trust_index
 from headway.execute.three_way import merge_changes
 from headway.execute.turned_links import list_links, turn_back, turn_links
 from headway.execute.worktree_git import WorktreeGit
@@ -57,17 +58,6 @@ _MUCH = 20_000_000
 _IN_ONE_PACK = ("-c", "core.bigFileThreshold=0", "-c", "pack.compression=1")
 _DAMAGED = "damaged"
 """A file that says that an object was found broken by someone who cannot mend it; the next snapshot does."""
-
-
-class FilesChanged(HeadwayError):
-    """Files of the project are not as they were; nothing was changed."""
-
-    def __init__(self, paths: Iterable[str]) -> None:
-        self.paths = sorted(set(paths))
-        super().__init__(
-            f"Someone changed these files in the meantime: {some(self.paths)}; nothing was written. Review them, "
-            "and move conflicting files out of the way."
-        )
 
 
 class _Staged(NamedTuple):
@@ -426,6 +416,18 @@ class Shadow:
                     os.symlink(home, link)
             return tree.root
 
+    def fill_early(self, name: str) -> None:
+        """Fill a new worktree with the user's last commit, while others save the project's files for the first time."""
+        if self._git.last() is not None or (files := self._users.last_tree(self.rules.max_bytes)) is None:
+            return
+        with suppress(GitFailed, OSError, HeadwayError), self._worktree_tree(name) as tree:
+            self._git.borrow(self._users.objects())
+            os.makedirs(tree.root)
+            self._git.run("read-tree", "--reset", "-u", files, tree=tree)
+            trust_index(tree)
+            self._looked_at[name] = time.monotonic()
+            self._all_indexed.add(name)
+
     def has_commits(self, name: str) -> bool:
         """Return whether something was committed in a worktree."""
         with suppress(GitFailed, OSError):
@@ -473,6 +475,8 @@ class Shadow:
         is_known = looked_at is not None and time.monotonic() - looked_at <= _MOMENT and self._is_switched(tree, commit)
         if not is_known:
             self._git.run("-c", "checkout.workers=0", "read-tree", "--reset", "-u", commit, tree=tree)
+        if not is_known or is_trusted(tree):
+            trust_index(tree)
         if not (is_new or (is_known and name in self._all_indexed)):
             self._git.run("clean", "-ffdxq", tree=tree)
 
@@ -512,6 +516,7 @@ class Shadow:
         with self._told("save the item's files"), self._worktree_tree(name) as tree:
             filled = self._filled.pop(name, None)  # the index is not known to have it once something was staged
             self._looked_at.pop(name, None)
+            doubt_changed(self._git, tree)
             found = self._status(tree, with_ignored=True)
             looked_at = time.monotonic()
             own = [entry for entry in found.changed if not self._is_from_project(name, tree.root, *entry)]

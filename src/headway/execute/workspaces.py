@@ -99,7 +99,7 @@ class Workspaces:
     _made: int = 0
     _filling: set[threading.Event] = field(default_factory=set[threading.Event])
     _closed: bool = False
-    _key: str = field(default_factory=lambda: f"{os.getpid()}-{_process_namespace()}-{token_hex(3)}")
+    _key: str = field(default_factory=lambda: _new_key())
     """Of the worktrees' names: another session of the project may be at work, also in this process."""
     _last: tuple[str, float] | None = None
     """The project's files as they were saved last, and when."""
@@ -332,7 +332,7 @@ def open_workspaces(
 
     `on_saving` is told how many files are saved where that may take a while.
     """
-    began = time.monotonic()
+    began, key = time.monotonic(), _new_key()
     if in_memory:
         why = "The session is kept in memory, so no files are saved and rollback is unavailable."
         return Workspaces(project, session, None, False, why)
@@ -340,15 +340,19 @@ def open_workspaces(
         shadow = Shadow(project, rules=rules) if linked is None else Shadow(project, linked=linked, rules=rules)
         shadow.on_saving = on_saving
         shadow.remove_worktrees(lambda name: _is_left_behind(name) and not shadow.kept.is_kept(name))
-        shadow.snapshot()
+        isolated = not in_place and shadow.has_worktrees
+        with ThreadPoolExecutor(1) as pool:
+            if isolated:
+                pool.submit(shadow.fill_early, f"{key}-1")
+            last = (shadow.snapshot(), time.monotonic())
     except NoCheckpoints as error:
         return Workspaces(project, session, None, False, _explain(str(error), parallel), most_at_once=1)
     except (HeadwayError, OSError) as error:
         why = _explain(f"The files cannot be saved: {error}", parallel)
         return Workspaces(project, session, None, False, why, most_at_once=1)
     note, took = _name_too_large(shadow), time.monotonic() - began
-    if not in_place and shadow.has_worktrees:
-        return Workspaces(project, session, shadow, True, note, took)
+    if isolated:
+        return Workspaces(project, session, shadow, True, note, took, _key=key, _last=last)
     if not in_place:
         why = "This version of git is too old for worktrees; install 2.38 or newer"
         note = f"{_explain(why, parallel, rollback=True)} {note}".strip()
@@ -366,6 +370,10 @@ def _explain(why: str, parallel: int, *, rollback: bool = False) -> str:
     parts += ["one at a time"] if parallel > 1 else []
     parts += [] if rollback else ["and cannot be rolled back"]
     return f"{why.rstrip('.')}. {', '.join(parts)}."
+
+
+def _new_key() -> str:
+    return f"{os.getpid()}-{_process_namespace()}-{token_hex(3)}"
 
 
 def _process_namespace() -> str:
