@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from tests.support import processes
+from tests.support.tables import check_rows
 
 import headway
 from headway.agent import LoopConfig, RunResult, requests, run_loop
@@ -350,19 +351,28 @@ async def test_a_server_that_ends_while_it_is_used_is_asked_again(session: headw
     assert "was lost before the answer was complete" in str(result.error)
 
 
-@pytest.mark.parametrize(
-    ("events", "code"),
-    [
-        (chat("All is well."), 0),
-        (chat("Half", end="content_filter"), 1),
-        (chat("", refusal="I must not."), 1),
-        (chat("Half", end="length"), 1),
-        (chat(""), 1),
-        (chat("Half", end="error"), 1),
-    ],
-)
-def test_the_exit_code_says_how_it_ended(server: ProviderServer, tmp_path: Path, events: Events, code: int) -> None:
-    server.answers = [streamed(events)]
-    words = ["run", "Do it.", "--project", str(tmp_path), "--model", "compatible:m", "--retries", "0"]
-    done = processes.run(*words, env={"HEADWAY_BASE_URL": server.url})
-    assert done.code == code, done.err
+# The Responses API is only spoken by a model that a program passes.
+MODELS: dict[Format, str] = {
+    "chat": "compatible:m",
+    "anthropic": "anthropic:claude-sonnet-5",
+    "google": "google:gemini-2.5-pro",
+}
+
+
+@pytest.mark.parametrize("format", MODELS)
+def test_the_exit_code_says_how_it_ended(server: ProviderServer, tmp_path: Path, format: Format) -> None:
+    bare = server.url.removesuffix("/v1")
+    env = {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": bare, "GOOGLE_API_KEY": "k", "GOOGLE_GEMINI_BASE_URL": bare}
+    if format == "chat":
+        env = {"HEADWAY_BASE_URL": server.url}
+
+    def ends(events: Events, code: int) -> None:
+        server.answers, server.bodies = [streamed(events)], []
+        words = ["run", "Do it.", "--project", str(tmp_path), "--model", MODELS[format], "--retries", "0", "--new"]
+        done = processes.run(*words, env=env)
+        assert server.bodies, done.err
+        assert done.code == code, done.err
+
+    well = [(MAKERS[format]("All is well.", end=end), 0) for kind, end in WELL if kind == format]
+    cut = [(MAKERS[format]("Half", end=end), 1) for kind, end in CUT if kind == format]
+    check_rows([*well, *cut, *((events, 1) for kind, events, _, _ in FAILING if kind == format)], ends)
