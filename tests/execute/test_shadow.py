@@ -291,13 +291,41 @@ def test_only_a_git_that_is_new_enough_has_worktrees(
     assert Shadow(tmp_path).has_worktrees is can
 
 
-def test_a_folder_of_checkpoints_that_leads_out_of_the_project_is_refused(tmp_path: Path) -> None:
-    outside, project = tmp_path / "outside", tmp_path / "project"
-    outside.mkdir()
-    write(project, {".headway/checkpoints": Link(os.fspath(outside))})
-    with pytest.raises(HeadwayError, match="leads out of the project"):
+@pytest.mark.parametrize("part", [".headway", ".headway/checkpoints", ".headway/checkpoints/objects"])
+@pytest.mark.parametrize("inside", [True, False])
+def test_a_link_in_place_of_a_folder_of_checkpoints_is_refused(tmp_path: Path, part: str, inside: bool) -> None:
+    project = tmp_path / "project"
+    other = project / ".git" if inside else tmp_path / "outside"
+    write(project, {"a": b"1"})
+    git(tmp_path, "init", "-q", "--bare", os.fspath(other))
+    before = files(other)
+    Path(project, part).parent.mkdir(parents=True, exist_ok=True)
+    Path(project, part).symlink_to(other)
+    with pytest.raises(HeadwayError, match=f"is a link{'' if inside else ' that leads out of the project'}; replace"):
         Shadow(project).snapshot()
-    assert files(outside) == {}
+    assert files(other) == before
+
+
+def test_a_repository_that_headway_did_not_make_is_never_written(tmp_path: Path) -> None:
+    write(tmp_path, {"a": b"1"})
+    ours = tmp_path / ".headway/checkpoints"
+    git(tmp_path, "init", "-q", "--bare", os.fspath(ours))
+    before = files(ours)
+    with pytest.raises(NoCheckpoints, match="checkpoints' is a git repository that Headway did not make; move it"):
+        Shadow(tmp_path).snapshot()
+    assert files(ours) == before
+
+
+def test_a_repository_of_the_user_in_the_place_of_checkpoints_is_never_written(tmp_path: Path) -> None:
+    """Also if it has the mark: an archive may come with all of it."""
+    write(tmp_path, {"a": b"1"})
+    Shadow(tmp_path).snapshot()
+    ours = tmp_path / ".headway/checkpoints"
+    write(tmp_path, {".git": b"gitdir: .headway/checkpoints\n"})
+    before = files(ours)
+    with pytest.raises(NoCheckpoints, match=r"git repository is in '\.headway'; move it"):
+        Shadow(tmp_path).snapshot()
+    assert files(ours) == before
 
 
 def test_a_commit_that_is_unknown_is_told_in_a_sentence(tmp_path: Path, shadow: Shadow) -> None:

@@ -15,7 +15,7 @@ from headway.core.clock import local_stamp, now
 from headway.core.errors import HeadwayError
 from headway.core.session import Session
 from headway.core.text import neutral, neutral_lines
-from headway.project import headway_folder, project_of, refuse_link_out
+from headway.project import headway_folder, project_of, refuse_link
 from headway.store.folder import make_closed_folder, make_private_folder
 
 FOLDER = "reports"
@@ -82,7 +82,7 @@ def _own_place(project: str, session: Session, at: str) -> str:
     place = os.path.join(folder, FOLDER)
     try:
         make_private_folder(folder)
-        refuse_link_out(os.path.dirname(folder), place, "folder")
+        refuse_link(os.path.dirname(folder), place, "folder")
         make_closed_folder(place)
     except OSError as error:
         if isinstance(error, HeadwayError):

@@ -24,7 +24,7 @@ from headway.core.errors import HeadwayError
 from headway.core.text import shown
 from headway.execute import on_disk
 from headway.execute.on_disk import Change
-from headway.project import refuse_link
+from headway.project import FOLDER, refuse_link
 
 PATIENCE = 120.0
 """Seconds to wait for another process that uses the same index; the first snapshot of a large project takes long."""
@@ -89,6 +89,8 @@ _WRITTEN_INTO = (
 )
 _BORROWED_FROM = "objects/info/alternates"
 _NOT_BORROWING = "not-borrowing"
+_MARK = "HEADWAY"
+_MARK_TEXT = "Headway's checkpoints are in this folder. It is no repository to work with.\n"
 _COPIED = "copied"
 """A file that names the commits all of whose objects are in the repository itself."""
 
@@ -176,6 +178,7 @@ class Git:
     def make(self) -> None:
         """Makes what is missing of the repository, and puts its settings right."""
         self.refuse_links()
+        self._mark()
         for part in ("objects/info", "objects/pack", "refs/heads", _KEPT, "info", "indexes", "worktrees"):
             os.makedirs(os.path.join(self.folder, part), exist_ok=True)
         self.put("config", _CONFIG)
@@ -185,6 +188,17 @@ class Git:
             with suppress(FileExistsError):
                 os.link(new, self.head)  # never over one that came in between
             os.unlink(new)
+
+    def _mark(self) -> None:
+        """Mark the folder as Headway's own; a repository that someone else made there is not written into."""
+        if os.path.lexists(os.path.join(self.folder, _MARK)):
+            return
+        if any(os.path.lexists(os.path.join(self.folder, part)) for part in ("HEAD", "objects", "refs")):
+            raise NoCheckpoints(
+                f"'{shown(self.folder, 300)}' is a git repository that Headway did not make; move it out of the way."
+            )
+        os.makedirs(self.folder, exist_ok=True)
+        self.put(_MARK, _MARK_TEXT)
 
     def refuse_links(self) -> None:
         """Refuse links within the repository, which git would write through; it makes none itself."""
@@ -400,6 +414,14 @@ class UsersGit:
         self._asked: tuple[object, list[str]] | None = None
         self._file: list[str] | None = None
         self._left_out: dict[str, bool] = {}
+        self._refuse_headways_own()
+
+    def _refuse_headways_own(self) -> None:
+        """Refuse a `.git` that names a folder in `.headway`, such as the one of checkpoints."""
+        ours = os.path.realpath(os.path.join(self.project, FOLDER))
+        for folder in (found[1], _common(found[1])) if (found := self._find()) is not None else ():
+            if os.path.commonpath([ours, os.path.realpath(folder)]) == ours:
+                raise NoCheckpoints(f"The project's git repository is in '{FOLDER}'; move it to another folder.")
 
     def excludes(self) -> str:
         """Patterns of the repository's `info/exclude`, and of the `.gitignore` files above the project."""

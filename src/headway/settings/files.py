@@ -24,7 +24,7 @@ _DEEP = re.compile(r"""(?<![\w\\-])(?:(?:[\w-]++|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+'
 
 def project_file(project: str | os.PathLike[str]) -> str:
     """The project's file, whether or not it is there; never one that a link leads out of the project."""
-    folder = headway_folder(project)
+    folder = headway_folder(project, only_read=True)
     file = os.path.join(folder, NAME)
     refuse_link_out(os.path.dirname(folder), file, "file")
     return file
