@@ -56,10 +56,10 @@ class Talk(Terminal):
 
     @property
     def typed(self) -> str:
-        """What stands at the prompt, to the bottom line."""
+        """What stands at the prompt, to the bottom line; while it is drawn anew, that there is none."""
         lines = self.shown.rstrip().split("\n")[:-1]
-        at = max(number for number, line in enumerate(lines) if line.startswith(">"))
-        return "\n".join(lines[at:]).removeprefix(">").strip()
+        at = max((number for number, line in enumerate(lines) if line.startswith(">")), default=None)
+        return "(no prompt)" if at is None else "\n".join(lines[at:]).removeprefix(">").strip()
 
     def idle(self, *texts: str) -> str:
         """The screen, when nothing goes on and these texts are there."""
