@@ -30,13 +30,13 @@ from headway.core.errors import HeadwayError, StoreCorrupt
 from headway.core.events import Event
 from headway.core.log import Log
 from headway.core.run_events import MessageAdded, RunStarted
+from headway.core.secrets import Redactor
 from headway.core.session import Session
 from headway.project import open_store
 from headway.testing import Call, Failure, ScriptedModel, Turn
 from headway.testing.script import Request
 from headway.tools import tool
 from headway.tools.approvals import Approvals
-from headway.tools.secrets import Redactor
 from headway.views.messages import spoken, with_date
 
 from .bodies import NO_JSON, cut_off, said_in, told, untailed

@@ -16,9 +16,9 @@ from headway.agent.calls import MAX_DIFF, diff_for_people
 from headway.agent.conversation import Conversation
 from headway.core.codec import event_dict
 from headway.core.run_events import ToolFinished
+from headway.core.secrets import Redactor
 from headway.testing import Call, ScriptedModel, Turn
 from headway.tools import Context, Tool, ToolInput, ToolResult, builtin_tools
-from headway.tools.secrets import Redactor
 
 from .looping import facts, run, texts
 

@@ -12,7 +12,7 @@ import headway
 from headway.agent import LoopConfig, run_loop
 from headway.agent.conversation import Conversation, stored
 from headway.agent.repair import sound
-from headway.tools.secrets import Redactor
+from headway.core.secrets import Redactor
 
 from .looping import look
 from .provider_servers import Json, ProviderServer, anthropic, provider_server, streamed

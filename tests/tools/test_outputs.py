@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from tests.support.counts import FULL, some
 from tests.support.projects import temporary_folder
 
+from headway.core.secrets import redacted
 from headway.tools.outputs import MOST_FILES, Outputs
-from headway.tools.secrets import redacted
 
 KEY = "sk-" + "abcd1234" * 4
 PEM = (

@@ -15,8 +15,8 @@ from urllib.parse import urlsplit
 from headway.agent.providers import PROVIDERS, Provider, shown_url
 from headway.agent.server_windows import is_own_server
 from headway.core.errors import ContextTooLong, ModelBusy, ModelError, ModelNotReady, UserAfterToolRefused
+from headway.core.secrets import redacted
 from headway.core.text import shown
-from headway.tools.secrets import redacted
 
 if TYPE_CHECKING:
     from pydantic_ai import exceptions

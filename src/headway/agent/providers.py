@@ -12,8 +12,8 @@ from importlib.util import find_spec
 from urllib.parse import urlsplit
 
 from headway.core.errors import ModelNotReady
+from headway.core.secrets import HIDDEN
 from headway.core.text import shown
-from headway.tools.secrets import HIDDEN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

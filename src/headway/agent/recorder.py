@@ -20,9 +20,9 @@ from headway.core.model import LOOP, State
 from headway.core.run_changes import EndRun, FinishTool, Record, StartRun
 from headway.core.run_events import MessageAdded, RunData, RunStarted, TextDelta, ToolFinished
 from headway.core.runs import Run, run_of
+from headway.core.secrets import Redactor
 from headway.core.text import shown
 from headway.store.leases import this_process
-from headway.tools.secrets import Redactor
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage

@@ -19,6 +19,7 @@ from headway.core.evolve import evolve, fold
 from headway.core.forks import renew_in_children
 from headway.core.listening import Listener
 from headway.core.model import State
+from headway.core.redaction import without_secrets
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -160,7 +161,7 @@ class Log:
                 return self._attempt(self._fresh(), make)
 
     def _attempt(self, state: State, make: Callable[[State], Change]) -> tuple[list[Event], State]:
-        change = make(state)
+        change = without_secrets(make(state))
         change.completion_checks = self.completion_checks.get(change.agent)
         try:
             events = decide(state, change)

@@ -228,7 +228,7 @@ class TerminalScreen:
 
     def remember(self, text: str) -> None:
         """For the arrow keys, this time and later: without keys and tokens."""
-        from headway.tools.secrets import redacted
+        from headway.core.secrets import redacted
 
         safe = redacted(text)
         if [*self.input.history.get_strings()][-1:] != [safe]:

@@ -13,16 +13,17 @@ from typing import get_args, get_origin
 from pydantic import ValidationError
 
 from headway.core.errors import SettingsError
+from headway.core.redaction import KEY_BEGINNINGS
 from headway.core.rules import Fault, check_choice, check_text, check_texts, is_array
+from headway.core.secrets import redacted
 from headway.core.text import clean, shown, type_name
 from headway.settings.model import Settings
-from headway.tools import secrets
 from headway.tools.limits import Limits
 from headway.tools.violations import violations
 
 GROUP = "limits"
 _SEPARATOR = re.compile(r"[;\n]")
-_SECRET = re.compile(rf"(?:[\w-]+:)?(?:{'|'.join(map(re.escape, secrets.KEYS))})\S{{3}}")
+_SECRET = re.compile(rf"(?:[\w-]+:)?(?:{'|'.join(map(re.escape, KEY_BEGINNINGS))})\S{{3}}")
 LOOKS_SECRET = "Looks like a secret key; keys belong in the environment, where the provider's library reads them"
 
 
@@ -83,7 +84,7 @@ def nearest(name: str) -> str:
 def looks_secret(text: str) -> bool:
     # Addresses, paths and patterns may look like anything; logins in addresses are looked for where those are checked.
     plain = not any(char in text for char in "@/ ")
-    return _SECRET.match(text.strip()) is not None or (plain and secrets.redacted(text, {}) != text)
+    return _SECRET.match(text.strip()) is not None or (plain and redacted(text, {}) != text)
 
 
 def nested(values: Mapping[str, object]) -> dict[str, object]:

@@ -18,10 +18,10 @@ from uuid import uuid4
 
 from headway.core.errors import HeadwayError
 from headway.core.logs import logger
+from headway.core.secrets import redacted
 from headway.core.text import shown
 from headway.tools.base import Context, Preview, Tool, ToolFault
 from headway.tools.effects import UNASKED, Effect, Mode, ModeName
-from headway.tools.secrets import redacted
 from headway.tools.web.addresses import ascii_pattern
 
 _WITH_PORT = re.compile(r"(\[[^\]]*\]|[^:]*):[0-9]+")

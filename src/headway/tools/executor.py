@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from headway.core.errors import HeadwayError
 from headway.core.logs import logger
+from headway.core.secrets import redacted
 from headway.core.text import shown, storable
 from headway.tools.approvals import Approvals, Ask, Denied
 from headway.tools.base import Context, Tool, ToolResult
@@ -25,7 +26,6 @@ from headway.tools.functions import Function, as_tools
 from headway.tools.limits import Limits
 from headway.tools.outputs import Outputs
 from headway.tools.running import failure, run_in_time, said
-from headway.tools.secrets import redacted
 
 if TYPE_CHECKING:
     from headway.core.session import Session

@@ -12,9 +12,9 @@ from contextlib import suppress
 from types import TracebackType
 
 from headway.core.errors import HeadwayError, StoreError
+from headway.core.secrets import redacted
 from headway.project import headway_folder
 from headway.store.folder import make_closed_folder, make_private_folder
-from headway.tools.secrets import redacted
 
 FOLDER = "outputs"
 MOST_FILES = 200

@@ -11,9 +11,9 @@ from typing import Any
 
 from headway.core.errors import HeadwayError
 from headway.core.logs import logger
+from headway.core.secrets import redacted
 from headway.core.text import shown
 from headway.tools.base import Context, Tool, ToolFault, ToolResult
-from headway.tools.secrets import redacted
 
 _GRACE = 2.0
 """Seconds that a stopped tool gets for tidying up."""

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from headway.core.secrets import redacted
 from headway.core.text import neutral_lines, shown
 from headway.tools.base import Context, ToolFault
 from headway.tools.checks.changed_files import read_files
@@ -18,7 +19,6 @@ from headway.tools.checks.stale_bytecode import WITHOUT_BYTECODE, remove_bytecod
 from headway.tools.files.seen import Seen
 from headway.tools.limits import Limits
 from headway.tools.outputs import Outputs
-from headway.tools.secrets import redacted
 from headway.tools.shell.run_in_shell import TIMED_OUT, exit_code_of, run_in_shell
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from headway.contracts.calls import NAME as TODO_WRITE
+from headway.core.secrets import is_secret_name, redacted
 from headway.project import IN_MEMORY, project_of
-from headway.tools.secrets import is_secret_name, redacted
 
 if TYPE_CHECKING:
     from headway.tools.base import Context

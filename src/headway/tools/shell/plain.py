@@ -12,8 +12,8 @@ from collections.abc import Callable
 from traceback import format_exc
 
 from headway.core.logs import logger
+from headway.core.secrets import redacted
 from headway.core.text import UNSAFE
-from headway.tools.secrets import redacted
 
 _ODD = bytes([*range(9), *range(11, 32), 127])
 """Everything but a tab and a new line that is no text."""

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from headway.core.logs import logger
-from headway.tools.secrets import redacted
+from headway.core.secrets import redacted
 from headway.tools.shell import keeper
 from headway.tools.shell.environment import MARK
 

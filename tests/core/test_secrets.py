@@ -12,7 +12,7 @@ from tests.support.counts import some
 from tests.support.growth import bounded
 from tests.support.tables import check_rows
 
-from headway.tools.secrets import HIDDEN, is_secret_name, redacted
+from headway.core.secrets import HIDDEN, is_secret_name, redacted
 
 LETTERS = "aB3dE5gH1jK2mN4pQ6sT8vW0xY7z"
 JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.dozjgNryP4J3jVmNHl0w5N"
@@ -290,7 +290,7 @@ def test_secret_variables_are_known_by_their_names():
 
 def test_possessive_groups_mean_the_same_in_every_version_of_python():
     """The first versions of 3.11 have them wrong in `re`."""
-    from headway.tools import secrets
+    from headway.core import secrets
 
     patterns = [secrets._SHAPES, secrets._NAMED, secrets._CODE]  # pyright: ignore[reportPrivateUsage]
     assert {type(pattern).__module__ for pattern in patterns} == {"_regex"}

@@ -11,6 +11,8 @@ from collections.abc import Mapping
 
 import regex  # possessive groups go wrong in the first versions of Python 3.11
 
+from headway.core.redaction import BEGINNINGS, NAMES, SHORTEST, has_any
+
 HIDDEN = "[redacted]"
 _SECRET_NAME = regex.compile(
     r"""(?ix)
@@ -22,8 +24,6 @@ _SECRET_NAME = regex.compile(
 )
 _PASSES = 4
 """What is hidden may uncover what stood right beside it."""
-_SHORTEST = 8
-"""Shorter values of secret variables are too common in ordinary text to be looked for."""
 _IN_URL = regex.compile(r"(://[^\s/:@\"']{0,100}:)([^\s/@\"']{1,1000})@")
 _SHAPES = regex.compile(
     r"""
@@ -56,14 +56,6 @@ _NAMED = regex.compile(
     (?: (?P<quote>\\?["']) (?P<literal>[^\s"'\\]{6,}+)(?=\\?["']) | (?P<bare>[^\s"'\\@;,&()]{6,}+) )
     """
 )
-KEYS = ("sk-", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "hf_", "gsk_", "github_pat_", "glpat-", "tvly-", "AIza", "AKIA")
-"""What keys begin with, and hardly anything else does."""
-_BEGINNINGS = (
-    *KEYS,
-    *("npm_", "xai-", "pypi-", "ya29.", "xox", "ASIA", "_live_", "_test_", "eyJ", "-----BEGIN "),
-)
-_NAMES = ("key", "token", "secret", "pass", "bearer", "authorization")
-"""Text without any of these is not searched, which is much faster."""
 _CODE = regex.compile(r"[A-Za-z_]\w*+(?:\.\w++|\[\w*+\])++")
 _WORDS = regex.compile(r"[a-z]+(?:[._/-][a-z]+)*|[A-Z]+(?:_[A-Z]+)*|[A-Z]?[a-z]+(?:[A-Z][a-z]+)*")
 _PLACEHOLDER = ("$", "<", "{", "[", "*", "%", "…", "...")
@@ -100,25 +92,18 @@ def _without(values: tuple[str, ...], text: str) -> str:
 def _once(text: str, values: tuple[str, ...]) -> str:
     for value in values:
         text = text.replace(value, HIDDEN)
-    if _has_any(text, _BEGINNINGS):
+    if has_any(text, BEGINNINGS):
         text = _SHAPES.sub(HIDDEN, text)
     if "://" in text:
         text = _IN_URL.sub(lambda found: f"{found[1]}{HIDDEN}@", text)
-    return _NAMED.sub(_hidden, text) if _has_any(text.lower(), _NAMES) else text
-
-
-def _has_any(text: str, words: tuple[str, ...]) -> bool:
-    for word in words:  # noqa: SIM110 - a generator takes three times as long, and every text comes through here
-        if word in text:
-            return True
-    return False
+    return _NAMED.sub(_hidden, text) if has_any(text.lower(), NAMES) else text
 
 
 def _secret_values(environ: Mapping[str, str]) -> tuple[str, ...]:
     """Longest first, so that one that contains another is hidden whole."""
     found = {value for name, value in environ.items() if is_secret_name(name)}
     found |= {match[2] for value in environ.values() if (match := _IN_URL.search(value))}
-    usual = {value for value in found if len(value) >= _SHORTEST and value not in HIDDEN and not os.path.isabs(value)}
+    usual = {value for value in found if len(value) >= SHORTEST and value not in HIDDEN and not os.path.isabs(value)}
     return tuple(sorted(usual, key=lambda value: (-len(value), value)))
 
 

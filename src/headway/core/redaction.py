@@ -1,0 +1,118 @@
+"""Keys in what is written into a list or plan are hidden before anything else sees it, as in the messages of a run.
+
+Before a change is decided, so that an item whose text comes again is still the same item. Almost no text has a key:
+whether it may have one is told without loading what finds them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from copy import copy
+from dataclasses import is_dataclass, replace
+from typing import cast
+
+from headway.core.value import fields_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import Any
+
+    from headway.core.changes import Change
+
+KEY_BEGINNINGS = (
+    "sk-",
+    "ghp_",
+    "gho_",
+    "ghu_",
+    "ghs_",
+    "ghr_",
+    "hf_",
+    "gsk_",
+    "github_pat_",
+    "glpat-",
+    "tvly-",
+    "AIza",
+    "AKIA",
+)
+"""What keys begin with, and hardly anything else does."""
+BEGINNINGS = (
+    *KEY_BEGINNINGS,
+    *("npm_", "xai-", "pypi-", "ya29.", "xox", "ASIA", "_live_", "_test_", "eyJ", "-----BEGIN "),
+)
+NAMES = ("key", "token", "secret", "pass", "bearer", "authorization")
+"""Text without any of these is not searched, which is much faster."""
+SHORTEST = 8
+"""Shorter values of secret variables are too common in ordinary text to be looked for."""
+_TEXTS = ("items", "about", "fields", "add", "block", "plan")
+"""What of a change is text, or has some in it."""
+_APART = "\n" * 4
+"""What no key and no name before one goes across."""
+_DEEPEST = 5
+"""How deep texts are in what is sent: a risk of a step of a plan. Anything deeper is refused later."""
+_AS_IS = frozenset({"id", "verify", "depends_on", "status", "priority", "owner", "evidence"})
+"""Fields that are no text to be read. A check must stay what it was when it was approved."""
+
+
+def has_any(text: str, words: tuple[str, ...]) -> bool:
+    for word in words:  # noqa: SIM110 - a generator takes three times as long, and every text comes through here
+        if word in text:
+            return True
+    return False
+
+
+def without_secrets(change: Change) -> Change:
+    """The same change; what looks like a key in it is hidden."""
+    sent = {name: value for name in _TEXTS if (value := getattr(change, name, None)) is not None}
+    text = _APART.join(_strings(sent)) if sent else ""
+    if not _may_have_secret(text):
+        return change
+    from headway.core.secrets import Redactor
+
+    redacted = Redactor()
+    if redacted(text) != text:  # all at once: several times as fast for a long list
+        for name, value in sent.items():
+            setattr(change, name, _hidden(value, redacted))
+    return change
+
+
+def _may_have_secret(text: str) -> bool:
+    if "://" in text or has_any(text, BEGINNINGS) or has_any(text.lower(), NAMES):
+        return True
+    return any(len(value) >= SHORTEST and value in text for value in os.environ.values())
+
+
+def _strings(value: object, depth: int = _DEEPEST) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif depth:
+        for part in cast("Sequence[object]", value) if isinstance(value, list | tuple) else _texts_of(value).values():
+            yield from _strings(part, depth - 1)
+
+
+def _texts_of(value: object) -> dict[Any, object]:
+    """Return the fields of a mapping or dataclass that may be read as text."""
+    if isinstance(value, Mapping):
+        fields = cast("Mapping[object, object]", value)
+    else:
+        fields = fields_of(value) if is_dataclass(value) and not isinstance(value, type) else {}
+    return {name: part for name, part in fields.items() if name not in _AS_IS}
+
+
+def _hidden(value: object, redacted: Callable[[str], str], depth: int = _DEEPEST) -> object:
+    if isinstance(value, str):
+        return redacted(value)
+    if not depth:
+        return value
+    if isinstance(value, list | tuple):
+        parts = [_hidden(part, redacted, depth - 1) for part in cast("Sequence[object]", value)]
+        return parts if isinstance(value, list) else tuple(parts)
+    texts = {name: _hidden(part, redacted, depth - 1) for name, part in _texts_of(value).items()}
+    if isinstance(value, dict):
+        found = copy(cast("dict[object, object]", value))  # of its own kind: it may know of fields that came twice
+        found.update(texts)
+        return found
+    if isinstance(value, Mapping):
+        return {**cast("Mapping[object, object]", value), **texts}
+    return cast("object", replace(cast("Any", value), **texts)) if texts else value
