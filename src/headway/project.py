@@ -8,6 +8,7 @@ from headway.core.errors import HeadwayError
 from headway.core.log import Log
 from headway.core.session import Session
 from headway.core.text import clean, shown
+from headway.store.folder import FOLDER as FOLDER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
 
     from headway.core.store import Store
 
-FOLDER = ".headway"
 FILE = "headway.db"
 DEFAULT_SESSION = "default"
 IN_MEMORY = "HEADWAY_IN_MEMORY"

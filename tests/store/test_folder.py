@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -68,3 +69,33 @@ def test_a_session_closes_the_folder_it_is_kept_in(tmp_path: Path):
     (tmp_path / ".headway").mkdir(mode=0o755)
     headway.open(tmp_path).add("something")
     assert mode(tmp_path / ".headway") == 0o700
+
+
+def test_a_copy_is_closed_to_others_before_it_is_read(tmp_path: Path) -> None:
+    with closing(headway.open(tmp_path)) as session:
+        session.add("A")
+    folder, elsewhere = tmp_path / ".headway", tmp_path / "elsewhere"
+    elsewhere.write_text("x")
+    (folder / "outputs").mkdir()
+    (folder / "config.toml").write_text("")
+    (folder / "link").symlink_to(elsewhere)
+    (folder / "also-elsewhere").hardlink_to(elsewhere)
+    for path, bits in (
+        (folder, 0o755),
+        (folder / "outputs", 0o777),
+        (folder / "headway.db", 0o664),
+        (elsewhere, 0o644),
+    ):
+        path.chmod(bits)
+    (folder / "config.toml").chmod(0o644)
+    with closing(headway.open(tmp_path)) as session:
+        assert [todo.content for todo in session.todos] == ["A"]
+    assert {path.name: mode(path) for path in (folder, *(folder / name for name in os.listdir(folder)))} == {
+        ".headway": 0o700,
+        ".gitignore": 0o600,
+        "outputs": 0o700,
+        "headway.db": 0o600,
+        "config.toml": 0o600,
+        "link": 0o644,
+        "also-elsewhere": 0o644,
+    }

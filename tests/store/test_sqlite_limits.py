@@ -252,9 +252,10 @@ def test_a_read_only_project_shows_what_others_write_and_is_written_once_it_may_
     reader = start(python(script, readable_project), given=None)
     assert json.loads(reader.out.line()) == ["A"]
     folder.chmod(0o777)
-    session = headway.open(readable_project)
+    session = headway.open(readable_project)  # which closes the folder to others
     session.add("B")
     session.close()
+    folder.chmod(0o777)
     file_of(readable_project).chmod(0o666)
     reader.write("\n")
     assert json.loads(reader.out.line()) == ["A", "B"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 import time
 from contextlib import contextmanager, suppress
 
@@ -14,6 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Generator
 
+FOLDER = ".headway"
 PRIVATE = 0o700
 PATIENCE = 5.0
 """Seconds to wait for another writer."""
@@ -35,9 +37,20 @@ def make_closed_folder(folder: str) -> None:
         os.makedirs(folder, mode=PRIVATE, exist_ok=True)
     except (FileExistsError, NotADirectoryError) as error:
         raise StoreError(f"'{neutral(folder)}' is not a folder; move it out of the way and try again.") from error
-    if os.stat(folder).st_mode & 0o077:
-        with suppress(OSError):  # someone else's folder: it is theirs to close
-            os.chmod(folder, PRIVATE)
+    close_to_others(folder)
+
+
+def close_to_others(folder: str) -> None:
+    """Close a folder that is open to others, as one in a clone or a copy is, and what is right in it."""
+    with suppress(OSError):  # someone else's folder: it is theirs to close
+        if not os.stat(folder).st_mode & 0o077:
+            return
+        os.chmod(folder, PRIVATE)
+        for entry in os.scandir(folder):
+            status = entry.stat(follow_symlinks=False)
+            is_ours = entry.is_dir(follow_symlinks=False) or (stat.S_ISREG(status.st_mode) and status.st_nlink == 1)
+            if is_ours and status.st_mode & 0o077:
+                os.chmod(entry.path, stat.S_IMODE(status.st_mode) & ~0o077)
 
 
 @contextmanager

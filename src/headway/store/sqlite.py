@@ -17,7 +17,7 @@ from headway.core.errors import StoreConflict, StoreError
 from headway.core.events import is_progress
 from headway.core.forks import pause_for_forks, renew_in_children
 from headway.store import leases, opening, sqlite_errors
-from headway.store.folder import make_private_folder
+from headway.store.folder import FOLDER, close_to_others, make_private_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -300,6 +300,8 @@ class SqliteStore:
     def _connected(self) -> sqlite3.Connection:
         self._full = True
         opening.refuse_foreign(self.path, self._is_adopted)
+        if os.path.basename(folder := os.path.dirname(self.path)) == FOLDER:
+            close_to_others(folder)
         try:
             db = opening.connected(self.path)
         except sqlite3.Error as error:
