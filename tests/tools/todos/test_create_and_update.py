@@ -38,9 +38,21 @@ async def test_a_list_is_created_and_its_ids_are_told(session: Session, call: Ca
 
 async def test_one_item_and_many_items_are_answered_in_one_short_line(session: Session, call: Call):
     assert (await call(CreateTodoList(), items=descriptions("A"))).text == "Created 1 todo: t1"
-    result = await call(CreateTodoList(), items=descriptions(*(f"item {n}" for n in range(10_000))))
-    assert result.text.splitlines()[0] == "Created 10000 todos: t2 … t10001"
-    assert len(session.todos) == 10_000
+    result = await call(CreateTodoList(), items=descriptions(*(f"item {n}" for n in range(1_000))))
+    assert result.text.splitlines()[0] == "Created 1000 todos: t2 … t1001"
+    assert len(session.todos) == 1_000
+
+
+async def test_a_list_has_at_most_1000_items_of_1000_characters(session: Session, call: Call):
+    await call(CreateTodoList(), items=descriptions("字" * 1_000))
+    for items, why in (
+        (descriptions(*"A" * 1_001), "items: Must have at most 1000 items, received 1001"),
+        (descriptions("A", "字" * 1_001), "items[1].description: Must have at most 1000 characters, received 1001"),
+    ):
+        with pytest.raises(ToolFault) as fault:
+            await call(CreateTodoList(), items=items)
+        assert why in str(fault.value)
+    assert [todo.content for todo in session.todos] == ["字" * 1_000]
 
 
 async def test_what_the_new_list_drops_is_named(session: Session, call: Call):

@@ -144,7 +144,7 @@ async def test_an_empty_list_can_be_added_to_and_says_that_it_is_empty(session: 
 
 
 async def test_a_list_of_ten_thousand_is_worked_on_as_a_short_one(session: Session, call: Call):
-    await call(CreateTodoList(), items=[{"description": f"item {n}"} for n in range(10_000)])
+    session.write([{"content": f"item {n}"} for n in range(10_000)], actor="model", cause="create")
     assert (await call(TodoTool(), done=["t1"])).text == "ok 1/10000; now t2: item 1"
     assert (await call(TodoTool(), drop=[f"t{n}" for n in range(3, 10_001)])).text == "ok 1/2; now t2: item 1"
 

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from headway.core.session import Session
 
 
+_MOST_ITEMS = 1_000
+_LONGEST = 1_000
+
+
 def _not_blank(text: str) -> str:
     if not text.strip():
         raise ValueError("Required")
@@ -23,14 +27,16 @@ def _not_blank(text: str) -> str:
 
 class Item(ToolInput):
     id: str | None = Field(None, description="Needed only if other items depend on it.")
-    description: Annotated[str, AfterValidator(_not_blank)] = Field(description="What to do, in the imperative.")
+    description: Annotated[str, AfterValidator(_not_blank)] = Field(
+        max_length=_LONGEST, description="What to do, in the imperative."
+    )
     depends_on: list[str] | None = Field(None, description="Ids of items that must be completed first.")
     notes: str | None = None
 
 
 class CreateTodoListInput(ToolInput):
     title: str | None = None
-    items: list[Item]
+    items: list[Item] = Field(max_length=_MOST_ITEMS)
 
 
 class CreateTodoList(ListTool[CreateTodoListInput]):
