@@ -215,7 +215,11 @@ def test_the_schema_of_create_todo_list_is_pinned():
                     "additionalProperties": False,
                     "properties": {
                         "id": {"description": "Needed only if other items depend on it.", "type": "string"},
-                        "description": {"description": "What to do, in the imperative.", 'maxLength': 1000, "type": "string"},
+                        "description": {
+                            "description": "What to do, in the imperative.",
+                            "maxLength": 1000,
+                            "type": "string",
+                        },
                         "depends_on": {
                             "description": "Ids of items that must be completed first.",
                             "items": {"type": "string"},
@@ -228,7 +232,10 @@ def test_the_schema_of_create_todo_list_is_pinned():
                 }
             },
             "additionalProperties": False,
-            "properties": {"title": {"type": "string"}, "items": {"items": {"$ref": "#/$defs/Item"}, 'maxItems': 1000, "type": "array"}},
+            "properties": {
+                "title": {"type": "string"},
+                "items": {"items": {"$ref": "#/$defs/Item"}, "maxItems": 1000, "type": "array"},
+            },
             "required": ["items"],
             "type": "object",
         }
