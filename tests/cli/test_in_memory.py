@@ -31,12 +31,6 @@ def test_the_project_of_a_session_is_the_folder_it_was_opened_in(
     assert project_of(here) == str(project)
 
 
-def test_the_project_is_found_also_where_its_folder_is_a_link(tmp_path: Path) -> None:
-    (tmp_path / "kept").mkdir()
-    (tmp_path / ".headway").symlink_to("kept")
-    assert project_of(api.open(tmp_path)) == str(tmp_path)
-
-
 def test_a_session_in_memory_has_no_project(tmp_path: Path) -> None:
     session = api.open(tmp_path, memory=True)
     assert project_of(session) is None

@@ -16,6 +16,8 @@ from headway.execute.git import Git, Tree
 _SECOND = 1_000_000_000
 _TICK = 20_000_000
 """Nanoseconds in which two changes may get the same time."""
+_FEW = 100
+"""Files that are asked about by name; reading what git says of 20,000 takes 6 ms."""
 
 
 def trust_index(tree: Tree) -> None:
@@ -48,7 +50,9 @@ def doubt_changed(git: Git, tree: Tree) -> None:
         os.unlink(mark)
         return
     written = os.stat(tree.index).st_mtime_ns
-    entries = git.run("ls-files", "-z", "-s", tree=tree).split(b"\0") if changed else []
+    asked = ["--", *map(os.fsdecode, changed)] if len(changed) <= _FEW else []
+    listed = git.run("--literal-pathspecs", "ls-files", "-z", "-s", *asked, tree=tree) if changed else b""
+    entries = listed.split(b"\0")
     if doubted := [entry for entry in entries if entry.partition(b"\t")[2] in changed]:
         # An entry that is written anew says nothing of what its file looks like.
         git.run("update-index", "-z", "--index-info", tree=tree, stdin=b"".join(entry + b"\0" for entry in doubted))

@@ -40,13 +40,12 @@ from headway.execute.on_disk import Change
 from headway.execute.replace_files import Disturbed, FileReplacement, FilesChanged, recover_staged
 from headway.execute.same_second import doubt_changed, is_trusted, trust_index
 from headway.execute.three_way import merge_changes
-from headway.execute.turned_links import list_links, turn_back, turn_links
+from headway.execute.turned_links import has_links, list_links, turn_back, turn_links
 from headway.execute.worktree_git import WorktreeGit
 from headway.project import FOLDER, headway_folder, refuse_link
 from headway.store.folder import make_closed_folder, make_private_folder
 
 __all__ = ["FilesChanged", "NoCheckpoints", "Shadow"]
-
 
 _PATTERNS = "info/left-out"
 _RULES = "rules"
@@ -325,27 +324,24 @@ class Shadow:
     # Commits
 
     def changed(self, before: str, after: str) -> list[str]:
-        if before == after:
-            return []
         with self._told("compare two checkpoints"):
             return sorted(change.path for change in self._changes(before, after))
 
     def list_unsaved(self, commit: str, paths: Sequence[str]) -> list[str]:
         """Return those of the paths that a commit does not have."""
         with self._told("read a checkpoint"):
-            there = set(
-                paths_in(self._git.run("--literal-pathspecs", "ls-tree", "-z", "--name-only", commit, "--", *paths))
-            )
+            listed = self._git.run("--literal-pathspecs", "ls-tree", "-z", "--name-only", commit, "--", *paths)
+        there = set(paths_in(listed))
         return [path for path in paths if path not in there]
 
     def removed(self, before: str, after: str) -> list[str]:
         """Return the files of one commit that are not in another."""
-        if before == after:
-            return []
         with self._told("compare two checkpoints"):
             return sorted(change.path for change in self._changes(before, after) if change.leaves)
 
     def _changes(self, before: str, after: str) -> list[Change]:
+        if before == after:
+            return []
         if self._compared is not None and self._compared[0] == (before, after):
             return self._compared[1]
         found = parse_changes(self._git.run("diff-tree", "-r", "-z", "--raw", "--no-renames", before, after))
@@ -360,6 +356,8 @@ class Shadow:
         if base in (ours, theirs):
             return (theirs if base == ours else ours), []
         with self._told("merge two checkpoints"):
+            if self._tree_of(base) == self._tree_of(ours):
+                return self._git.keep(self._commit_tree(self._tree_of(theirs), (ours,))), []
             wanted, conflicts = merge_changes(self._git, self._changes(base, ours), self._changes(base, theirs))
             return (None, conflicts) if conflicts else (self._with_changes(ours, wanted), [])
 
@@ -404,8 +402,9 @@ class Shadow:
             top, history = os.path.join(self._worktrees, name), self._worktree_git.history()
             folder = os.path.join(self._git.folder, "worktrees", name)
             self._worktree_git.lay(folder, top, history, files=commit, index=tree.index, left_out=self.too_large)
-            if self._links is None or self._links[0] != commit:
+            if self._links is None or has_links(self._changes(self._links[0], commit)):
                 self._links = (commit, list_links(self._git, commit))
+            self._links = (commit, self._links[1])
             self._turned[name] = turn_links(self._project, tree.root, self._links[1])
             self._worktree_git.overlook(folder, top, history, self._turned[name])
             self._filled[name] = commit

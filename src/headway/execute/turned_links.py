@@ -7,6 +7,7 @@ project would lead to another place.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 
 from headway.execute import on_disk
 from headway.execute.git import Git, Tree, paths_in
@@ -18,6 +19,10 @@ def list_links(git: Git, commit: str) -> dict[str, str]:
     blobs = {path: facts.split()[2] for facts, _, path in entries if facts.startswith(on_disk.LINK)}
     contents = git.contents(set(blobs.values()))
     return {path: os.fsdecode(contents[blob]) for path, blob in blobs.items()}
+
+
+def has_links(changes: Iterable[on_disk.Change]) -> bool:
+    return any(on_disk.LINK in (change.old_mode, change.new_mode) for change in changes)
 
 
 def turn_link(project: str, root: str, path: str, target: str) -> str:
