@@ -136,7 +136,7 @@ def test_a_second_run_is_refused_with_the_name_of_the_session_and_the_way_to_ano
 
 
 def test_a_refused_run_shows_nothing_of_the_run_that_goes_on(project: Path) -> None:
-    calls = [turn("", bash("sleep 0.05")) for _ in range(400)]
+    calls = [turn("", bash(f"sleep 0.05 # {number}")) for number in range(400)]
     running = Running("run", "x", "--model", script(*calls), "--mode", "yolo", "--max-rounds", "500", "--json")
     running.event("ToolFinished")
     other = script("Hello.", name="other.json")
