@@ -26,7 +26,7 @@ from tests.support.executions import (
 )
 from tests.support.processes import NOTHING
 from tests.support.scripts import LONG, bash, talking, turn, write
-from tests.support.terminal import Terminal, boxes, one_box
+from tests.support.terminal import Terminal, one_box, whole_box
 
 import headway as api
 from headway.core.run_events import ToolFinished
@@ -139,9 +139,8 @@ def test_wide_characters_and_long_texts_keep_their_place(columns: int, lines: in
     most = min(6, lines // 3)
     terminal.until(lambda shown: len(doing(shown)) == most and shown.count("bash touch") == most)
     at(*(f"d{number}" for number in range(6)))
-    (box,) = boxes(terminal.until(lambda shown: shown.rstrip().endswith("┘") and "┌─ Tasks" in shown))
-    assert len(box[0]) == len(box[-1]) <= columns
-    assert all(row.endswith("│") for row in box[1:-1])
+    box = whole_box(terminal.until(lambda shown: shown.rstrip().endswith("┘") and whole_box(shown)))
+    assert box is not None and len(box[0]) == len(box[-1]) <= columns
     let(*(f"d{number}" for number in range(6)))
     assert terminal.end() == 0
     assert len([line for line in terminal.all.splitlines() if line.startswith("┌─ Tasks")]) == 1

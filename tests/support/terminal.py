@@ -131,11 +131,17 @@ def boxes(shown: str) -> list[list[str]]:
 
 def one_box(shown: str, *items: str, rows: int | None = None) -> bool:
     """Whether there is one box, which is whole: with these items, or with that many rows."""
+    box = whole_box(shown)
+    if box is None:
+        return False
+    return len(box) == rows if rows is not None else [row.strip("│ ") for row in box[1:-1]] == [*items]
+
+
+def whole_box(shown: str) -> list[str] | None:
+    """The rows of the one box on the screen; None while it is being redrawn, or if there is another."""
     found = boxes(shown)
     if len(found) != 1:
-        return False
+        return None
     first, inner, last = found[0][0], found[0][1:-1], found[0][-1]
     is_whole = first.startswith("┌─ Tasks ") and first.endswith("┐") and last.startswith("└") and last.endswith("┘")
-    if not is_whole or not all(row.endswith("│") for row in inner):
-        return False
-    return len(found[0]) == rows if rows is not None else [row.strip("│ ") for row in inner] == [*items]
+    return found[0] if is_whole and all(row.endswith("│") for row in inner) else None
