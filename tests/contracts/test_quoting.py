@@ -73,8 +73,8 @@ def test_the_words_of_quoted_text_are_those_of_sh(empty: Path, line: str):
 
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=20), max_size=4))
 def test_quoted_words_come_back_whole_and_need_no_shell(words: list[str]):
-    found = split_words(shlex.join(words))
-    assert found.words == words
+    found = split_words(shlex.join(["show", *words]))
+    assert found.words == ["show", *words]
     assert not found.needs_shell
     assert not found.patterns
 
@@ -108,6 +108,10 @@ NEED_NO_SHELL: list[tuple[str, list[str]]] = [
     ("'two\nlines'", ["two\nlines"]),
     ("\n a\n", ["a"]),
     ("a#b", ["a#b"]),
+    ("a A=1 ! if", ["a", "A=1", "!", "if"]),
+    ("'if' a", ["if", "a"]),
+    ("'A=1' a", ["A=1", "a"]),
+    ("[ a ]", ["[", "a", "]"]),
     ("a\u00a0b", ["a\u00a0b"]),
 ]
 
@@ -128,6 +132,7 @@ def test_lines_that_only_a_shell_can_run() -> None:
         [
             *["a | b", "a|b", "a > b", "a < b", "a; b", "a;", "a &", "a && b", "a || b", "(a)", "a\nb", "a\n\u00a0"],
             *["$a", "a$b", '"$a"', "`a`", '"`a`"', "$(a)", '"$(a)"', "$'a'", "a # b", "#", "~", "~/a", "a ~root"],
+            *["A=1 a", "A+=1 a", "a[0]=1", "! a", "[[ a ]]", "if a", "function a", "time a", "{ a", "\nwhile a"],
             *["'a", '"a', 'a"', "a\\", '"a\\"', "a 'b\n", "cat <<EOF\nx\nEOF"],
         ],
         check,

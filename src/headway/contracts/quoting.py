@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import re
+
 from headway.core.json_text import BadJson, read_json
 from headway.core.value import Value
 
 _OPERATORS = frozenset("|&;<>()\n")
 _ESCAPABLE = frozenset('$`"\\')
 _PATTERNS = frozenset("*?[{")
+_RESERVED = frozenset(
+    [
+        *("!", "[[", "{", "}", "if", "then", "elif", "else", "fi", "case", "esac", "for", "select", "while", "until"),
+        *("do", "done", "in", "function", "time", "coproc"),
+    ]
+)
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=", re.ASCII)
 IN_QUOTES = "put single quotes around the JSON, and write an apostrophe in it as \\u0027"
 _JOINED = frozenset(["", "\\", "'", '"', "$", "`"])
 """What follows a closing quote where a shell is meant to join the parts of a word."""
@@ -16,7 +25,8 @@ _JOINED = frozenset(["", "\\", "'", '"', "$", "`"])
 class Words(Value):
     """A line taken apart.
 
-    `needs_shell`: it has operators, expansions, comments or quotes left open, and only a real shell can run it.
+    `needs_shell`: it has operators, expansions, comments or quotes left open, or begins with an assignment or a word
+    of the shell's own, and only a real shell can run it.
     `patterns`: outside quotes there are characters that a shell may match with file names or take apart (`*`, `{`).
     `first_end`: where the first word ends in the line.
     """
@@ -55,13 +65,18 @@ def split_words(line: str) -> Words:
             at += 1
             continue
         word, end, special, pattern = _word(line, at)
-        needs_shell = needs_shell or special or char == "~"
+        needs_shell = needs_shell or special or char == "~" or (not words and _is_of_shell(line[at:end]))
         patterns = patterns or pattern
         at = end
         words.append(word)
         if len(words) == 1:
             first_end = at
     return Words(words, needs_shell, patterns, first_end)
+
+
+def _is_of_shell(word: str) -> bool:
+    """Return whether the first word of a line, as it is written, makes it more than a program with its arguments."""
+    return word in _RESERVED or _ASSIGNMENT.match(word) is not None
 
 
 def quote_fault(args: str) -> tuple[int, str] | None:

@@ -64,6 +64,12 @@ def test_not_covered():
             ("pytest *", "pytest # all"),
             ("pytest *", "pytest 'open"),
             ("make && *", "make && rm -rf ."),
+            ("* status", "A=1 status"),
+            ("* git *", "LD_PRELOAD=./x.so git status"),
+            ("* git *", "! git push"),
+            ("if *", "if x"),
+            ("function *", "function f"),
+            ("* a *", "[[ a ]]"),
             ("git * status", "git status"),
             ("git * status", "git {push,-f} status"),
             ("git status", "git  STATUS"),
@@ -89,5 +95,5 @@ def test_what_needs_a_shell_is_covered_only_by_itself_and_by_everything(
 
 @given(st.lists(WORD, min_size=1, max_size=4), st.lists(WORD, max_size=4))
 def test_further_words_never_change_what_an_open_pattern_covers(first: list[str], more: list[str]):
-    plain = [word.translate(dict.fromkeys(map(ord, "*?["), "x")) for word in first]
+    plain = ["run", *(word.translate(dict.fromkeys(map(ord, "*?["), "x")) for word in first)]
     assert matches(" ".join([*plain, "*"]), " ".join([*plain, *more]))
