@@ -168,10 +168,13 @@ def test_rules_with_many_stars_come_to_an_end():
 
 
 PIECES = ["a", "b", "ab", "*", "?", "**", "/", "!", "[ab]", "[!a]", "[^b-z]", "\\", "\\a", ".", "#", " ", "[", "]", "-"]
-NAMES = ["a", "b", "ab", "aab", "#a", "!b", "a b", "a ", "[", ".a", "-"]
+PIECES += ["ä", "文", "[a-[]", "[b-a]", "[ä]", "[à-ü]"]
+NAMES = ["a", "b", "ab", "aab", "#a", "!b", "a b", "a ", "[", ".a", "-", "ä", "aä", "文"]
 
 
 @example(rules=["[/[ab]"], inner=[], paths={"a", "b/a"})  # a slash in brackets
+@example(rules=["?", "[!b]a", "[ä]b"], inner=[], paths={"ä", "äa", "äb", "文"})  # git compares bytes
+@example(rules=["[a-[]", "[b-a]c"], inner=[], paths={"a", "[", "b", "bc", "ac"})  # ranges that end before they begin
 @example(rules=["a[/]b", "b[!/]a", "[/"], inner=[], paths={"a/b", "ab", "b/a", "b-a"})
 @given(
     st.lists(st.lists(st.sampled_from(PIECES), max_size=6).map("".join), max_size=5),

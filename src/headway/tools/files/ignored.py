@@ -33,7 +33,7 @@ class Ignored:
         """Last first; neighbours with the same verdict are one expression."""
         together: list[str] = []
         verdict = True
-        rules = [rule for line in text.removeprefix("\ufeff").split("\n") if (rule := _rule(line))]
+        rules = [rule for line in text.removeprefix("\ufeff").split("\n") if (rule := _rule(_as_bytes(line)))]
         if len(rules) > MOST_RULES:
             raise TooManyRules
         for expression, ignores in reversed(rules):
@@ -50,13 +50,14 @@ class Ignored:
 
     def verdict(self, path: str) -> bool | None:
         """Whether a path, relative to the file's folder, is ignored; None if no rule says so. Folders end in `/`."""
+        text = _as_bytes(path)
         for expression, ignores in self._rules:
-            if expression.match(path):
+            if expression.match(text):
                 return ignores
         return None
 
     def _add(self, expressions: list[str], verdict: bool) -> None:
-        self._rules.append((re.compile(f"(?:{'|'.join(expressions)})\\Z", re.DOTALL), verdict))
+        self._rules.append((re.compile(f"(?:{'|'.join(expressions)})\\Z", re.DOTALL | re.ASCII), verdict))
 
 
 def read_ignored(folder: int) -> Ignored | None:
@@ -72,6 +73,11 @@ def read_ignored(folder: int) -> Ignored | None:
                 raise TooManyRules
             return Ignored(os.fsdecode(data)) or None
     return None
+
+
+def _as_bytes(text: str) -> str:
+    """Return the text with a character for each of its bytes, which is what git compares: `?` does not match `ä`."""
+    return text if text.isascii() else os.fsencode(text).decode("latin-1")
 
 
 def _rule(line: str) -> tuple[str, bool] | None:

@@ -163,7 +163,8 @@ def _class(segment: str, position: int) -> tuple[str, int]:
         low, position = _class_char(segment, position)
         if segment[position : position + 1] == "-" and segment[position + 1 : position + 2] not in ("", "]"):
             high, position = _class_char(segment, position + 1)
-            items += f"{re.escape(low)}-{re.escape(high)}" if low <= high else ""
+            # Git takes the first character for itself before it sees that a range begins.
+            items += f"{re.escape(low)}-{re.escape(high)}" if low <= high else re.escape(low)
         else:
             items += re.escape(low)
     if negated:
