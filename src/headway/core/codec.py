@@ -70,21 +70,7 @@ _REST_DEFAULTS = tuple(DEFAULTS[name] for name in _REST)
 _usual, _rest = attrgetter(*_USUAL), attrgetter(*_REST)
 
 
-def _encoder() -> Callable[[object], str]:
-    """The encoder that `json` has in C, made once: `JSONEncoder.encode` makes one for every value."""
-    plain = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":"))
-    try:
-        make: Any = vars(json.encoder)["c_make_encoder"]
-        text: object = vars(json.encoder)["encode_basestring"]
-        pieces = make(None, plain.default, text, None, ":", ",", False, False, True)
-        if "".join(pieces({"a": [1, "b"]}, 0)) == plain.encode({"a": [1, "b"]}):
-            return lambda value: "".join(pieces(value, 0))
-    except (LookupError, TypeError):  # another Python has another one, or none
-        pass
-    return plain.encode
-
-
-_encode = _encoder()
+_encode = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":")).encode
 
 
 def value_record(value: object) -> object:
