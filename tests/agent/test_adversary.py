@@ -27,6 +27,7 @@ from headway.agent import LoopConfig, RunResult, run_loop
 from headway.agent.config import Reason
 from headway.agent.conversation import Conversation
 from headway.core.clock import local_time, now
+from headway.core.model import MODEL
 from headway.core.run_events import RunStarted, ToolFinished, ToolStarted, Usage
 from headway.testing import Call, Failure, Request, ScriptedModel, Turn
 from headway.tools import Approvals, builtin_tools, tool
@@ -366,7 +367,7 @@ LARGE = {
     "no end": ("write_file", '{"path": "new.txt", "content": "' + "x" * MEGABYTES, False),
     "a key without end": ("bash", json.dumps({"command": "-----BEGIN PRIVATE KEY-----" * 30_000}), False),
     "a name": ("n" * MEGABYTES, "{}", False),
-    "an item": ("create_todo_list", json.dumps({"items": [item("x" * MEGABYTES)]}), True),
+    "an item": ("create_todo_list", json.dumps({"items": [item("x" * MEGABYTES)]}), False),
     "fields": ("ls", json.dumps({f"k{at}": 1 for at in range(20_000)}), False),
 }
 
@@ -395,18 +396,18 @@ async def test_huge_outputs_are_cut_and_kept_within_the_project(arena: Arena) ->
 
 
 async def test_a_list_of_five_thousand_items_is_worked_on(arena: Arena) -> None:
-    items = [item(f"List number {at}", id=f"i{at}") for at in range(5_000)]
+    session = headway.open(arena.project)
+    session.write([item(f"List number {at}", id=f"i{at}") for at in range(5_000)], actor=MODEL, cause="create")
     looks = [look_around(number) for number in range(5)]
-    turns = [Turn(calls=[Call("create_todo_list", {"items": items})]), *looks, "Done."]
-    attack = await attacked(arena, turns, tracking="auto")
-    assert (attack.result.reason, attack.result.rounds) == (Reason.FINISHED, 7)
+    attack = await attacked(arena, [*looks, "Done."], session=session, tracking="auto")
+    assert (attack.result.reason, attack.result.rounds) == (Reason.FINISHED, 6)
     first, second, *_ = attack.session.todos
     assert (first.status, second.tool_calls) == (Status.COMPLETED, 2)
 
 
 async def test_a_list_that_is_larger_than_the_window_does_not_end_its_session(arena: Arena) -> None:
     window = 20_000
-    items = [item(f"List number {at}, and say what was found there in a few words") for at in range(2_500)]
+    items = [item(f"List number {at}: {'and say what was found there in a few words ' * 3}") for at in range(900)]
 
     def answer(messages: list[ModelMessage], request: Request) -> Turn:
         if len(str(messages)) / 4 > window:
