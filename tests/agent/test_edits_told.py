@@ -341,6 +341,30 @@ async def test_a_rewrite_that_leaves_what_a_person_set_says_so(
     assert listed.todos[1].status == set_to
 
 
+@pytest.mark.parametrize(
+    ("who", "rewrite_in", "answer", "comes_to"),
+    [
+        ("worker-1", "same answer", "Todo list updated: 1 in_progress, 1 pending", "pending"),
+        ("worker-1", "next answer", "Todo list updated: 1 in_progress, 1 pending\nNote: t2 stays blocked", "blocked"),
+        (None, "same answer", "Todo list updated: 1 in_progress, 1 pending\nNote: t2 stays blocked", "blocked"),
+    ],
+)
+async def test_pending_is_taken_at_its_word_where_the_model_was_last_shown_that_and_no_person_set_the_state(
+    listed: Session, who: str | None, rewrite_in: str, answer: str, comes_to: str
+) -> None:
+    @tool(effect="read")
+    def hinder() -> str:
+        """Block an item, as another worker or a person does."""
+        listed.update("t2", actor=who, status="blocked", notes="no access")
+        return "blocked"
+
+    turns = [calling("hinder"), writing(("A", "in_progress"), ("B", "pending"))]
+    model = ScriptedModel([*([in_turn(*turns)] if rewrite_in == "same answer" else turns), "Done."])
+    await run(listed, model, tools=[hinder], max_nudges=0)
+    assert results(model.requests[-1])[-1] == answer
+    assert listed.todos[1].status == comes_to
+
+
 # the reminder
 
 

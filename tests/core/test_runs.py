@@ -316,6 +316,7 @@ def _eventful(session: Session) -> Running:
         TodoListContextInjected(4, "t4", 2, finished=True),
         ConversationCompacted({"kind": "request"}, 3),
     )
+    session.update("t2", status="cancelled", actor="worker-1")
     session.answer("q2", "always", "why not")
     session.pause_run()
     session.stop_run()
@@ -326,7 +327,7 @@ def test_a_run_survives_being_written_down(session: Session) -> None:
     running = _eventful(session)
     run = running.run
     assert all((run.tracks, run.questions, run.forced, run.started, run.finished_shown, run.tool_calls))
-    assert all((run.started_by_model, run.set_by_user, run.list_changed))
+    assert all((run.started_by_model, run.set_by_user, run.list_changed, run.shown_statuses))
     assert any(track.blocked and track.note for track in run.tracks.values())
     assert any(track.matching_ok for track in run.tracks.values())
     assert session.state.conversations == {"main": (session.state.conversations["main"][0], 3)}
@@ -343,7 +344,7 @@ def test_a_snapshot_from_before_kinds_and_people_counted_still_loads(session: Se
     run = _eventful(session).run
     record = json.loads(write_state(session.state))
     old = record["runs"]["main"]
-    for name in ("started_by_model", "set_by_user", "list_changed"):
+    for name in ("started_by_model", "set_by_user", "list_changed", "shown_statuses"):
         del old[name]
     old["changed_by"] = "model"
     old["tracks"] = {todo_id: track[:5] for todo_id, track in old["tracks"].items()}

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from headway.core.replace import KeepsState
     from headway.core.rules import Patch
+    from headway.core.runs import Run
 
 KEPT_BY_LOOP = frozenset({"create", "plan"})
 """Replacements after which an agent's loop keeps the list; after any other, whoever wrote it says what is done."""
@@ -113,7 +114,7 @@ def _keep_checks(todo_list: TodoList, delta: ListDelta, actor: str) -> None:
 def _list_delta(todo_list: TodoList, change: ask.Change, state: State) -> ListDelta | None:
     match change:
         case ask.Write():
-            return _write(todo_list, change, _keeps_state(state, change))
+            return _write(todo_list, change, _run_of_writer(state, change))
         case ask.PlanToTodos():
             if state.plan is None:
                 raise NoPlan
@@ -149,17 +150,30 @@ def _found(todo_list: TodoList, todo_id: str) -> Todo:
     return todo
 
 
-def _keeps_state(state: State, change: ask.Write) -> KeepsState | None:
-    """Which states a rewrite by a run's model leaves alone: those that a person set since."""
+def _run_of_writer(state: State, change: ask.Write) -> Run | None:
+    """Return the run whose model writes the list, if it is one that goes on."""
     run = state.runs.get(change.agent)
-    if change.actor != MODEL or run is None or not run.goes_on or not run.set_by_user:
+    return run if change.actor == MODEL and run is not None and run.goes_on else None
+
+
+def _keeps_state(run: Run | None) -> KeepsState | None:
+    """Which states a rewrite by a run's model leaves alone: those that a person set since."""
+    if run is None or not run.set_by_user:
         return None
     from headway.core.tracking import keeps_state
 
     return partial(keeps_state, run)
 
 
-def _write(todo_list: TodoList, change: ask.Write, keeps: KeepsState | None = None) -> ListDelta:
+def _shown_as_pending(run: Run | None) -> frozenset[str]:
+    if run is None or not run.shown_statuses:
+        return frozenset()
+    from headway.core.tracking import shown_as_pending
+
+    return shown_as_pending(run)
+
+
+def _write(todo_list: TodoList, change: ask.Write, run: Run | None = None) -> ListDelta:
     faults: list[str] = []
     whole: list[str] = []
     patches = check_items(change.items, change.shape, faults, whole)
@@ -171,9 +185,9 @@ def _write(todo_list: TodoList, change: ask.Write, keeps: KeepsState | None = No
     if faults or whole:
         raise InvalidTodos(faults + whole)
     if updating:
-        delta = _smart_update(todo_list, patches, change, keeps)
+        delta = _smart_update(todo_list, patches, change, _keeps_state(run))
     else:
-        delta = deltas.difference(todo_list.items, _replacement(todo_list, patches, change, keeps), change.cause)
+        delta = deltas.difference(todo_list.items, _replacement(todo_list, patches, change, run), change.cause)
         delta = _guarded(todo_list, delta, change)
         kept, keep = todo_list.kept_by_loop, change.cause in KEPT_BY_LOOP
         # A list that is only sent again stays whose it was; one that is created again is the loop's from then on.
@@ -197,8 +211,9 @@ def _about(todo_list: TodoList, about: Mapping[str, str | None], faults: list[st
     return changed
 
 
-def _replacement(todo_list: TodoList, patches: list[Patch], change: ask.Write, keeps: KeepsState | None) -> list[Todo]:
-    items = replaced(todo_list, patches, change.at, change.shape.statuses, keeps)
+def _replacement(todo_list: TodoList, patches: list[Patch], change: ask.Write, run: Run | None) -> list[Todo]:
+    keeps, pending = _keeps_state(run), _shown_as_pending(run)
+    items = replaced(todo_list, patches, change.at, change.shape.statuses, keeps, pending)
     if any(have(patches, "depends_on")):
         check_dependencies(items, wire_name(change.shape, "depends_on"))
     return items

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 _TOLD = frozenset({"MessageAdded", "ToolStarted", "Usage", "RunError", "TodoListCompleted"})
 """Most events of a run: kept to be told, and nothing follows from them."""
-_SHOWN = "TodoListContextInjected"
-"""Nothing follows from it, unless it was shown that the list is finished."""
 
 
 def evolve(state: State, event: Event) -> State:
@@ -59,7 +57,7 @@ def _evolve_run() -> Callable[[State, Event], tuple[dict[str, TodoList], dict[st
 def fold(state: State, events: Iterable[Event]) -> State:
     told = 0
     for event in events:
-        if event.type in _TOLD or (event.type == _SHOWN and not getattr(event.data, "finished", True)):
+        if event.type in _TOLD:
             told += 1
         else:
             state = evolve(_after(state, told) if told else state, event)

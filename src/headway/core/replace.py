@@ -23,12 +23,18 @@ if TYPE_CHECKING:
 
 
 def replaced(
-    old: TodoList, patches: list[Patch], at: str, statuses: tuple[Status, ...], keeps: KeepsState | None = None
+    old: TodoList,
+    patches: list[Patch],
+    at: str,
+    statuses: tuple[Status, ...],
+    keeps: KeepsState | None = None,
+    shown_as_pending: frozenset[str] = frozenset(),
 ) -> list[Todo]:
     """The items of a replacement: equal content is the same item, the nth of equals the nth. Passed ids are kept.
 
     `statuses` are those that whoever wrote it can say. An item that has another one keeps it when it comes back as
-    pending, and stays if it is cancelled and left out; an empty replacement clears all.
+    pending, unless it is one of those that the writer was `shown_as_pending`; and it stays if it is cancelled and left
+    out. An empty replacement clears all.
     """
     given = _given_ids(patches) if any(have(patches, "id")) else {}
     stay: dict[str, Todo] = {}
@@ -41,7 +47,9 @@ def replaced(
     else:
         matches = _matches(old.items, patches, given)
     for match, patch in zip(matches, patches, strict=True):
-        if match is not None and match.status not in statuses and patch.get("status") is Status.PENDING:
+        if match is None or match.status in statuses or match.id in shown_as_pending:
+            continue
+        if patch.get("status") is Status.PENDING:
             patch["status"] = match.status
     taken = set(given.values())
     free = free_ids(old, taken)

@@ -64,6 +64,8 @@ class Run:
     """Of the items that it has in progress, those that its model began."""
     set_by_user: dict[str, tuple[str, ...]] = field(default_factory=dict[str, "tuple[str, ...]"])
     """Items whose state a person set in this run, with the states that they had before."""
+    shown_statuses: dict[str, str] = field(default_factory=dict[str, str])
+    """Items whose state others changed since the model was last shown the list, with the states that it was shown."""
     list_changed: bool = False
     """Whether its model wrote or changed the list."""
     finished_shown: bool = False
@@ -395,6 +397,8 @@ def _evolved(run: Run, data: object) -> Run:
         case facts.ToolFinished():
             return run if data.effect == tracking.TODO_EFFECT else _worked(run, data)
         case facts.TodoListContextInjected():
+            if run.shown_statuses:
+                run = copied(run, shown_statuses={})
             return copied(run, finished_shown=True) if data.finished else run
         case facts.RunRequested():
             if data.request == "stop":

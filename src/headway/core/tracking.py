@@ -28,6 +28,7 @@ from headway.core.value import copied
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from collections.abc import Set as AbstractSet
 
     from headway.core.events import ListDelta
     from headway.core.evidence import Evidence
@@ -367,6 +368,11 @@ def keeps_state(run: Run, todo: Todo, status: object) -> bool:
     return status is Status.PENDING or status in before or (status is Status.IN_PROGRESS and bool(todo.started_at))
 
 
+def shown_as_pending(run: Run) -> frozenset[str]:
+    """Return the items that the model was shown as pending, and whose state others changed since."""
+    return frozenset(todo_id for todo_id, status in run.shown_statuses.items() if status == Status.PENDING)
+
+
 def listed(run: Run, delta: ListDelta, actor: str) -> Run:
     """The run after a change of its list, whoever made it."""
     now = {todo_id: fields["status"][1] for todo_id, fields in delta.changed.items() if "status" in fields}
@@ -407,6 +413,7 @@ def listed(run: Run, delta: ListDelta, actor: str) -> Run:
         forced=run.forced if actor in _KEEPS_COUNTS else run.forced | (now.keys() - new),
         list_changed=list_changed,
         set_by_user=_set_by_user(run, delta, actor, now.keys() - new),
+        shown_statuses=_shown_statuses(run, delta, actor, now.keys(), gone),
         finished_shown=run.finished_shown and FINISHED.issuperset(now.values()) and not delta.added,
     )
 
@@ -424,3 +431,18 @@ def _set_by_user(run: Run, delta: ListDelta, actor: str, set_now: set[str]) -> d
         was = [str(delta.changed[todo_id]["status"][0])] if todo_id in delta.changed else []
         kept[todo_id] = tuple(dict.fromkeys((*kept.get(todo_id, ()), *was)))
     return kept
+
+
+def _shown_statuses(
+    run: Run, delta: ListDelta, actor: str, set_now: AbstractSet[str], gone: AbstractSet[str]
+) -> dict[str, str]:
+    """What the model was shown of items whose state others changed since, after a change of some states."""
+    if not run.round:  # no model is shown anything
+        return run.shown_statuses
+    shown = {todo_id: status for todo_id, status in run.shown_statuses.items() if todo_id not in gone}
+    for todo_id in set_now:
+        if actor == MODEL:
+            shown.pop(todo_id, None)
+        elif todo_id not in shown:
+            shown[todo_id] = str(delta.changed[todo_id]["status"][0]) if todo_id in delta.changed else ""
+    return shown
