@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from tests.support.counts import some
+from tests.support.processes import run_python
 from tests.tools.files.finding import answer, context, write
 
 from headway.tools.files.grep import Grep
@@ -189,6 +190,8 @@ def test_the_answer_is_bounded_however_much_matches(tmp_path: Path):
         codecs.BOM_UTF8 + b"needle",
         codecs.BOM_UTF16_LE + "ü needle".encode("utf-16-le"),
         codecs.BOM_UTF16_BE + "ü needle".encode("utf-16-be"),
+        codecs.BOM_UTF32_LE + "ü needle".encode("utf-32-le"),
+        codecs.BOM_UTF32_BE + "ü needle".encode("utf-32-be"),
         "你好，世界 needle 这是中文".encode("gb18030"),
         "gr\xfc\xdfe needle".encode("latin-1"),
     ],
@@ -198,6 +201,7 @@ def test_texts_of_usual_encodings_are_searched(tmp_path: Path, data: bytes):
     assert "needle" in grep(tmp_path, "needle$|needle ")
     assert "needle" in grep(tmp_path, "NEEDLE", ignore_case=True)
     assert "a:1" in grep(tmp_path, "needle")
+    assert "a:1" in grep(tmp_path, "needle", "a")
 
 
 def test_binary_files_pipes_and_sockets_are_left_out(tmp_path: Path):
@@ -265,6 +269,41 @@ def test_a_file_of_any_name_is_searched_and_named_in_one_harmless_line(tmp_path:
 def test_a_file_whose_name_is_not_utf8_is_skipped_and_said(tmp_path: Path):
     (tmp_path / os.fsdecode(b"\xff")).write_text("needle")
     assert grep(tmp_path, "needle").endswith("[Skipped 1 file that could not be read.]")
+
+
+def test_a_file_that_may_not_be_read_is_skipped_and_said(tmp_path: Path):
+    script = """
+import os, tempfile
+from pathlib import Path
+from headway.tools.files.grep import Grep
+from headway.tools.files.glob import Glob
+from headway.tools.files.ls import Ls
+from headway.tools.files.workspace import Workspace
+from tests.tools.files.finding import answer, write
+with tempfile.TemporaryDirectory() as folder:
+    project = Path(folder)
+    write(project, {"a": "needle", "closed/b": "needle", "unreadable": "needle", ".gitignore": "x"})
+    project.chmod(0o755)
+    answer(Grep(Workspace(project)), project, {"pattern": "needle"})
+    (project / "unreadable").chmod(0)
+    (project / "closed").chmod(0)
+    os.seteuid(65534)
+    try:
+        print(answer(Grep(Workspace(project)), project, {"pattern": "needle"}))
+        print(answer(Glob(Workspace(project)), project, {"pattern": "**/*"}))
+        print(answer(Glob(Workspace(project)), project, {"pattern": "*", "path": "closed"}))
+        print(answer(Ls(Workspace(project)), project, {"path": "closed"}))
+    finally:
+        os.seteuid(0)
+"""
+    if os.geteuid() != 0:
+        pytest.skip("only root can become someone who may not read a file")
+    done = run_python(script)
+    assert done.code == 0, done.err
+    found = ["a:1: needle", "[1 folder could not be opened.]", "[Skipped 1 file that could not be read.]"]
+    no_permission = "'closed' cannot be accessed: permission denied; leave it, or ask the user to allow it."
+    names = [".gitignore", "a", "unreadable", "[1 folder could not be opened.]"]
+    assert done.out.splitlines() == [*found, *names, no_permission, no_permission]
 
 
 @pytest.mark.parametrize("pattern", ["a\ud800b", "\0", "\udcff", "é", "\n"])

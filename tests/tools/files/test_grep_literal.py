@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import codecs
+from typing import Any
+from unittest.mock import patch
+
 import regex
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.support.counts import some
+from tests.support.projects import temporary_folder
 from tests.support.tables import check_rows
+from tests.tools.files.finding import answer, write
 
+from headway.tools.files.grep import Grep
 from headway.tools.files.grep_literal import literal_of
+from headway.tools.files.workspace import Workspace
 
 
 def test_the_longest_sure_text_of_a_pattern_is_found():
@@ -139,3 +147,56 @@ def test_ignoring_case_no_match_is_without_it_in_any_case(pattern: str, text: st
     except regex.error:
         return
     assert not found or (literal and literal.lower().encode() in text.encode().lower())
+
+
+WORDS = ["needle", "NEEDLE", "nee", "dle", "\n", "\r\n", "ü", "你好", " ", "ſ", "K", "kick", "KICK", "\0", "a.c", "abc"]
+TEXTS = st.lists(st.sampled_from(WORDS), max_size=12).map("".join)
+ENCODINGS = ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "gb18030", "latin-1"]
+MARKS = [b"", codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF8, codecs.BOM_UTF32_BE, b"\xff"]
+PATTERNS = [
+    "needle",
+    "nee.?dle",
+    "need(le|x)",
+    "kick",
+    "a.c",
+    r"a\.c",
+    r"\bneedle\b",
+    "^needle$",
+    "n+eedle",
+    "^",
+    "need[l]e ",
+]
+NAMES = ["a", "b.py", "-", "--null", "c\nd", "src/a.py", "src/é", ".hidden", "big"]
+
+
+def contents() -> st.SearchStrategy[bytes]:
+    encoded = st.tuples(TEXTS, st.sampled_from(ENCODINGS)).map(lambda pair: pair[0].encode(pair[1], "replace"))
+    marked = st.tuples(st.sampled_from(MARKS), TEXTS.map(str.encode)).map(b"".join)
+    return encoded | marked | st.binary(max_size=20)
+
+
+@settings(max_examples=some(100))
+@given(
+    st.dictionaries(st.sampled_from(NAMES), contents(), max_size=6),
+    st.sampled_from(PATTERNS) | st.text("nedl.*", min_size=1, max_size=8),
+    st.fixed_dictionaries(
+        {
+            "fixed": st.booleans(),
+            "ignore_case": st.booleans(),
+            "context": st.integers(0, 2),
+            "output": st.sampled_from(["lines", "files", "count"]),
+        }
+    ),
+    st.integers(1, 4),
+)
+@example({"a": codecs.BOM_UTF16_LE + b"needl", "b.py": codecs.BOM_UTF16_LE + b"needle!"}, "needl", {}, 4)
+@example({"a": "needle".encode("utf-32"), "b.py": "needle".encode("utf-16")}, "needle", {}, 4)
+def test_grep_answers_the_same_without_the_literal(
+    files: dict[str, bytes], pattern: str, options: dict[str, Any], results: int
+):
+    with temporary_folder() as project:
+        write(project, {**files, "large": b"needle" * 1_000})
+        arguments, limits = {"pattern": pattern, **options}, {"results": results, "file_bytes": 5_000}
+        with_it = answer(Grep(Workspace(project)), project, arguments, **limits)
+        with patch("headway.tools.files.grep.literal_of", return_value=None):
+            assert answer(Grep(Workspace(project)), project, arguments, **limits) == with_it

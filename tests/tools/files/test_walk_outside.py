@@ -39,7 +39,7 @@ links = st.dictionaries(
 
 def tools(project: Path) -> list[Tool[Any]]:
     workspace = Workspace(project)
-    return [Ls(workspace), Glob(workspace), Grep(workspace), Grep(workspace, use_ripgrep=False)]
+    return [Ls(workspace), Glob(workspace), Grep(workspace)]
 
 
 def call_of(tool: Tool[Any], path: str, pattern: str) -> dict[str, Any]:

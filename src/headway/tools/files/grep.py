@@ -1,10 +1,10 @@
-"""`grep`: lines of files that match a regular expression. ripgrep, where there is one, only makes it quicker."""
+"""`grep`: lines of files that match a regular expression."""
 
 from __future__ import annotations
 
 import asyncio
 import codecs
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from contextlib import closing
 
 from pydantic import Field
@@ -12,7 +12,6 @@ from pydantic import Field
 from headway.core.text import shown, storable
 from headway.tools.base import Context, Tool, ToolFault, ToolInput, ToolResult, description_beside
 from headway.tools.effects import Effect
-from headway.tools.files import ripgrep
 from headway.tools.files.content import decoded, read_bytes
 from headway.tools.files.glob import path_matcher
 from headway.tools.files.grep_literal import literal_of
@@ -24,7 +23,8 @@ from headway.tools.limits import Limits
 _ROOM = 20
 """Times the longest answer; what is longer is not even kept in a file."""
 _LONGEST_PATH = 4_000
-_UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_WIDE_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
+"""What begins with one of them may have more than a byte for a character of ASCII."""
 
 
 class GrepInput(ToolInput):
@@ -44,10 +44,9 @@ class Grep(Tool[GrepInput]):
     effect = Effect.READ
     aliases = ("rg",)
 
-    def __init__(self, workspace: Workspace, *, use_ripgrep: bool = True) -> None:
+    def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self.folder = workspace.root
-        self._ripgrep = ripgrep.installed(workspace) if use_ripgrep else None
 
     def subject(self, call: GrepInput) -> str:
         return self._workspace.relative(call.path)
@@ -64,7 +63,7 @@ class Grep(Tool[GrepInput]):
         if search.walk.file is not None:
             search.only_file()
         else:
-            search.folder(self._ripgrep)
+            search.folder()
         return "\n".join(search.answer())
 
 
@@ -89,26 +88,26 @@ class _Search:
         """Searches a file that was asked for by its name. Raises `ToolFault` if it cannot be searched."""
         with self._workspace.place(self._call.path) as place:
             data = read_bytes(place, self._limits.file_bytes)
-        text, encoding = decoded(data, place.path)
-        if not _is_searched(data, encoding):
-            raise ToolFault(
-                f"'{shown(place.path, 200)}' has an encoding that grep does not support; read it with read_file."
-            )
+        text, _ = decoded(data, place.path)
         self._searched = 1
         self._add(place.path, text)
 
-    def folder(self, program: str | None) -> None:
-        with closing(self._wanted()) as files:
-            chosen = ((file, True) for file in files)
-            if program is not None and self._literal is not None:
-                case = self._call.ignore_case
-                chosen = ripgrep.with_literal(program, self._workspace.root, files, self._literal, case, self._stop)
-            for file, possible in chosen:
+    def folder(self) -> None:
+        wanted = _file_filter(self._call.glob, self.walk.start)
+        with closing(self.walk.files()) as files:
+            for file in files:
                 if self._stop or self._findings.full or self._slow_in:
                     break
-                self._searched += 1
-                if possible and (text := self._text(file)) is not None:
-                    self._add(file.path, text)
+                if not wanted(file.path):
+                    continue
+                if file.size > self._limits.file_bytes:
+                    self._large += 1
+                elif not _is_nameable(file.path):
+                    self._unread += 1
+                else:
+                    self._searched += 1
+                    if (text := self._text(file)) is not None:
+                        self._add(file.path, text)
 
     def answer(self) -> list[str]:
         lines = list(self._findings.lines)
@@ -118,7 +117,6 @@ class _Search:
         return lines
 
     def _notes(self) -> list[str]:
-        # With ripgrep the walk is ahead of what is shown; so what it met counts only if it came to its end.
         if self._findings.full:
             things = "matching lines" if self._call.output == "lines" else "matching files"
             return [f"There are more {things} than these; narrow the pattern, path or glob."]
@@ -137,38 +135,22 @@ class _Search:
             notes.append(f"Stopped after {seconds}; there may be more. Narrow the path or the glob.")
         return notes
 
-    def _wanted(self) -> Generator[File]:
-        """The files of the walk that pass the filter and are not too large."""
-        wanted = _file_filter(self._call.glob, self.walk.start)
-        with closing(self.walk.files()) as files:
-            for file in files:
-                if not wanted(file.path):
-                    continue
-                if file.size > self._limits.file_bytes:
-                    self._large += 1
-                elif not _is_nameable(file.path):
-                    self._unread += 1
-                else:
-                    yield file
-
     def _text(self, file: File) -> str | None:
         """The file's text; None if it cannot match."""
         try:
-            with self._workspace.place(file.path) as place:
-                data = read_bytes(place, self._limits.file_bytes)
-        except ToolFault:
+            data = read_bytes(self.walk.place(file), self._limits.file_bytes)
+        except (OSError, ToolFault):
             self._unread += 1
             return None
         if not self._may_match(data):
             return None
         try:
-            text, encoding = decoded(data, file.path)
+            return decoded(data, file.path)[0]
         except ToolFault:  # binary
             return None
-        return text if _is_searched(data, encoding) else None
 
     def _may_match(self, data: bytes) -> bool:
-        if self._literal is None or data.startswith(_UTF16_MARKS):
+        if self._literal is None or data.startswith(_WIDE_MARKS):
             return True
         literal = self._literal.encode()
         return literal.lower() in data.lower() if self._call.ignore_case else literal in data
@@ -180,15 +162,8 @@ class _Search:
             self._slow_in = path
 
 
-def _is_searched(data: bytes, encoding: str) -> bool:
-    """Whether ripgrep would see the same text, so that answers do not depend on it."""
-    if data.startswith(_UTF16_MARKS):
-        return encoding.startswith("utf-16")
-    return not encoding.startswith("utf-32")
-
-
 def _is_nameable(path: str) -> bool:
-    """Whether the workspace takes the path; found out before ripgrep can make a difference."""
+    """Whether the other file tools take the path."""
     return len(path) <= _LONGEST_PATH and storable(path) == path
 
 

@@ -107,6 +107,10 @@ class Walk:
             while self._way:
                 os.close(self._way.pop().descriptor)
 
+    def place(self, file: File) -> Place:
+        """Where the file that the walk is at can be opened; only until it goes on."""
+        return Place(self._way[-1].descriptor, file.path.rpartition("/")[2], file.path)
+
     def notes(self) -> list[str]:
         """What was left out, a sentence each."""
         found = (
