@@ -75,8 +75,6 @@ class Executor:
         self._on_output = on_output
         self._ask = ask
         self._variables = dict(variables or {})
-        self._read: tuple[object, object, Any] = (None, None, None)
-        """Tool and arguments that were last read, and what they are."""
 
     def offered(self, *, planning: bool | None = None) -> list[Tool[Any]]:
         """The tools a model is told of, always in the same order: now, or in plan mode or not.
@@ -100,9 +98,7 @@ class Executor:
         if tool is None:
             return None
         try:
-            call = tool.read(arguments)
-            self._read = (tool, arguments, call)
-            return declared(tool.effect_of(call))
+            return declared(tool.effect_of(tool.read(arguments)))
         except Exception:  # whatever is wrong with it, `call` says it to the model
             return None
 
@@ -113,7 +109,7 @@ class Executor:
             return ToolResult(self._unknown(str(name)), ok=False)
         ran: Effect | None = None
         try:
-            call = self._taken(tool, arguments)
+            call = tool.read(arguments)
             effect = declared(tool.effect_of(call))
             await self._await_plan_mode(tool, effect)
             context = self._context(call_id)
@@ -126,12 +122,6 @@ class Executor:
         except (Exception, SystemExit) as error:
             result = ToolResult(failure(tool, error), ok=False)
         return await self._fitted(tool, result.of(ran))
-
-    def _taken(self, tool: Tool[Any], arguments: object) -> Any:
-        """The input; where `effect_of` has just read it, that."""
-        (read_by, read, call), self._read = self._read, (None, None, None)
-        known = read_by is tool and read is arguments and isinstance(arguments, str)
-        return call if known else tool.read(arguments)
 
     def _context(self, call_id: str | None) -> Context:
         return Context(

@@ -7,7 +7,6 @@ executes something, so that it is asked about and refused in plan mode. How a si
 from __future__ import annotations
 
 import asyncio
-import contextvars
 import functools
 import inspect
 import json
@@ -127,7 +126,7 @@ def _effect(effect: Effect | EffectName) -> Effect:
 
 async def _in_thread(function: Callable[[], object]) -> object:
     """Runs it in a thread that nothing waits for at the end."""
-    answer, error = await in_thread(functools.partial(contextvars.copy_context().run, function))
+    answer, error = await in_thread(function)
     if isinstance(error, StopIteration | asyncio.CancelledError):  # each would mean something else in a coroutine
         raise RuntimeError(f"{type(error).__name__} {error}".strip()) from error
     if error is not None:

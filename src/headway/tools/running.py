@@ -23,39 +23,18 @@ _left_behind: set[asyncio.Task[ToolResult]] = set()
 
 async def run_in_time(tool: Tool[Any], call: Any, context: Context) -> ToolResult:
     """The result of a call, or a `ToolFault` when its time is over. Being cancelled stops the tool and goes through."""
-    loop = asyncio.get_running_loop()
-    over: asyncio.Future[None] = loop.create_future()
-    task = loop.create_task(_told(tool, call, context, over), name=f"tool {tool.name}")
-    task.add_done_callback(lambda _: _end(over))  # one that is cancelled before it begins tells nobody
-    seconds = tool.limits.seconds
-    timer = None if seconds is None else loop.call_later(seconds, _end, over)
+    task = asyncio.create_task(_outcome(tool, call, context), name=f"tool {tool.name}")
     try:
-        await over
+        await asyncio.wait({task}, timeout=tool.limits.seconds)
         if not task.done():
             await _stop(task)
             raise ToolFault(_overdue(tool, task))
     except asyncio.CancelledError:
         await _stop(task)
         raise
-    finally:
-        if timer is not None:
-            timer.cancel()
     if task.cancelled() or isinstance(task.exception(), GeneratorExit):
         raise ToolFault(f"{tool.name} failed: it cancelled itself.")
     return task.result()
-
-
-async def _told(tool: Tool[Any], call: Any, context: Context, over: asyncio.Future[None]) -> ToolResult:
-    """What it comes to; whoever waits is told at once, which is a round of the event loop before a task's end is."""
-    try:
-        return await _outcome(tool, call, context)
-    finally:
-        _end(over)
-
-
-def _end(over: asyncio.Future[None]) -> None:
-    if not over.done():
-        over.set_result(None)
 
 
 async def _stop(task: asyncio.Task[ToolResult]) -> None:
