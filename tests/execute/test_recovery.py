@@ -15,9 +15,9 @@ from headway.core.batch_events import BatchStarted, ItemFinished, ItemMerging, I
 from headway.core.errors import NotRunnable
 from headway.execute import Ending, diff_todo, roll_back, undo
 from headway.views.listing import HALF_CHANGED, is_half_changed
-from headway.views.report import report_record
-from headway.views.report_markdown import report_markdown
-from headway.views.report_words import attention
+from headway.views.report.build import build_report
+from headway.views.report.markdown import report_markdown
+from headway.views.report.wording import attention_notes
 
 from .dags import Dag
 from .executing import facts, go, item, model, opened, put, runs, scripted, sound, states, texts
@@ -147,8 +147,8 @@ def test_what_an_item_changed_that_was_killed_in_place_is_not_known_and_stays(tm
 
 def report_of(session: headway.Session) -> str:
     todos = session.todos
-    record = report_record(session.events(), todos, session="default", agent="main", generated_at=clock.now())
-    return report_markdown(record)
+    report = build_report(session.events(), todos, session="default", agent="main", generated_at=clock.now())
+    return report_markdown(report)
 
 
 def test_what_a_person_wrote_before_anything_came_stays_though_it_is_the_same(tmp_path: Path) -> None:
@@ -164,11 +164,11 @@ def test_what_a_person_wrote_before_anything_came_stays_though_it_is_the_same(tm
 
 def report(session: headway.Session) -> str:
     """What `todos list` says of it, if the report says the same."""
-    record = report_record(
+    found = build_report(
         session.events(), session.todos, session=session.name, agent=session.agent_id, generated_at=clock.now()
     )
     said = HALF_CHANGED if is_half_changed(session.state, session.agent_id) else ""
-    assert [note.text for note in attention(record) if note.subject == "Files"] == ([said] if said else [])
+    assert [note.text for note in attention_notes(found) if note.subject == "Files"] == ([said] if said else [])
     return said
 
 

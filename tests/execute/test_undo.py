@@ -15,7 +15,7 @@ import headway
 from headway.core.clock import now
 from headway.core.errors import FilesChanged, NothingToUndo, NotRunnable
 from headway.execute import redo, roll_back, undo
-from headway.views.report import report_record
+from headway.views.report.build import build_report
 
 from .executing import (
     Doors,
@@ -271,8 +271,8 @@ async def test_whatever_is_executed_rolled_back_undone_and_redone_list_and_files
 
 def test_the_report_tells_of_an_item_only_what_is_in_the_files(chain: headway.Session) -> None:
     def told() -> dict[str, tuple[list[str], int]]:
-        record = report_record(chain.events(), chain.todos, session="default", agent="main", generated_at=now())
-        return {todo["id"]: (sorted(todo["files"]), len(todo["rolled_back"])) for todo in record["items"]}
+        report = build_report(chain.events(), chain.todos, session="default", agent="main", generated_at=now())
+        return {todo.id: (sorted(todo.files), len(todo.rolled_back)) for todo in report.items}
 
     before = told()
     roll_back(chain, "b")

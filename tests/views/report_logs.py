@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from typing import Any
 
@@ -16,7 +17,8 @@ from headway.core.run_changes import EndRun, FinishTool, Record, StartRun
 from headway.core.run_events import RoundStarted, RunData, RunStarted, ToolFinished, Usage
 from headway.core.tracking import Policy
 from headway.store.memory import MemoryStore
-from headway.views.report import report_record
+from headway.views.report.build import build_report
+from headway.views.report.model import Report, to_record
 
 BEGAN = "2026-01-02T03:04:05.000Z"
 
@@ -51,7 +53,7 @@ class Story:
         self.session.log.change(lambda state: StartRun(agent, LOOP, self.at, start, tuple(first)))
         return self
 
-    def record(self, *what: RunData, agent: str = MAIN_AGENT) -> Story:
+    def log(self, *what: RunData, agent: str = MAIN_AGENT) -> Story:
         self.session.log.change(lambda state: Record(agent, LOOP, self.at, self.runs[agent], what))
         return self
 
@@ -60,7 +62,7 @@ class Story:
     ) -> Story:
         """A round, and the request that it made."""
         used = Usage(number, read, written, read // 2, 0, read + written, cost)
-        return self.record(RoundStarted(self.runs[agent], number, 50), used, agent=agent)
+        return self.log(RoundStarted(self.runs[agent], number, 50), used, agent=agent)
 
     def call(self, number: int = 1, ok: bool = True, files: Iterable[str] = (), agent: str = MAIN_AGENT) -> Story:
         call = ToolFinished(number, "c", "bash", ok, "said", effect="execute", files=tuple(files))
@@ -113,7 +115,7 @@ class Story:
         agent, number, since, _ = self.begun.pop(item_id)
         if more.get("input_tokens"):
             used = (more["input_tokens"], more.get("output_tokens", 0), more.get("cached_tokens", 0))
-            self.record(Usage(1, *used, 0, sum(used[:2]), more.get("cost")), agent=agent)
+            self.log(Usage(1, *used, 0, sum(used[:2]), more.get("cost")), agent=agent)
         self.end("error" if outcome == "interrupted" else "finished", agent=agent)
         more = {"seconds": round(self._seconds - since, 3), **more}
         finished = facts.ItemFinished(item_id, agent, number, outcome, **more)
@@ -123,7 +125,7 @@ class Story:
 
     def finish_all(self, outcome: str, completed: int, failed: int, seconds: float, *failed_items: str) -> Story:
         total = len(self.session.todos)
-        self.record(facts.BatchFinished(outcome, completed, failed, total, seconds, failed_items))
+        self.log(facts.BatchFinished(outcome, completed, failed, total, seconds, failed_items))
         return self.end("all_done" if outcome == "complete" else "error")
 
     def roll_back(self, item_id: str, *files: str) -> Story:
@@ -133,10 +135,14 @@ class Story:
 
     # the report
 
-    def record_of(self, agent: str = MAIN_AGENT, **more: Any) -> dict[str, Any]:
+    def report(self, agent: str = MAIN_AGENT, **more: Any) -> Report:
         session = self.session.agent(agent)
         todos = session.todos
-        return report_record(session.events(), todos, session=session.name, agent=agent, generated_at=self.at, **more)
+        return build_report(session.events(), todos, session=session.name, agent=agent, generated_at=self.at, **more)
+
+    def record(self, agent: str = MAIN_AGENT, **more: Any) -> dict[str, Any]:
+        """The report as JSON."""
+        return json.loads(json.dumps(to_record(self.report(agent, **more))))
 
 
 def item(todo_id: str, content: str, *needs: str, **more: Any) -> dict[str, Any]:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import ModuleType
+
+import pytest
 
 import headway.views
 import headway.views.pictures
+import headway.views.report
 
 from .loading import loaded_by
 
@@ -22,8 +26,10 @@ def test_importing_a_view_loads_nothing_but_the_standard_library_and_the_core() 
     assert {name: found for name in loaded if (found := loaded[name] & {"rich", "click", "pydantic", "csv"})} == {}
 
 
-def test_pictures_need_nothing_but_the_standard_library_and_the_core() -> None:
-    modules = modules_of("headway.views.pictures", headway.views.pictures.__file__)
+@pytest.mark.parametrize("package", [headway.views.pictures, headway.views.report], ids=["pictures", "report"])
+def test_a_part_of_the_views_needs_nothing_but_the_standard_library_and_the_core(package: ModuleType) -> None:
+    assert package.__file__ is not None
+    modules = modules_of(package.__name__, package.__file__)
     loaded = loaded_by(*modules)
     assert [*loaded] == modules
     assert {name: found for name in loaded if (found := loaded[name] & {"rich", "click", "pydantic"})} == {}

@@ -18,9 +18,9 @@ from headway.core.graph import critical_path
 from headway.core.model import MAIN_AGENT
 from headway.core.run_events import RunStarted, Usage
 from headway.core.runs import CUT_OFF
-from headway.views.lanes import lanes_of
-from headway.views.report_markdown import MOST_NOTES, MOST_ROWS, report_markdown
-from headway.views.report_words import lasted
+from headway.views.pictures.timeline import assign_lanes
+from headway.views.report.markdown import MOST_NOTES, MOST_ROWS, report_markdown
+from headway.views.report.wording import format_duration
 from headway.views.spending import spent_by_run
 
 from .report_logs import BEGAN, Story, item
@@ -47,15 +47,15 @@ def two_at_once() -> Story:
 
 
 def test_an_empty_session_has_an_empty_report() -> None:
-    record = Story().record_of()
+    record = Story().record()
     assert record["items"] == record["runs"] == record["executions"] == record["dropped"] == []
     assert record["statistics"]["total"] == record["tokens"] == record["cost"] == record["seconds"] == 0
     assert record["speed_up"] is record["critical_path"] is record["by_hand"] is record["plan"] is None
-    assert report_markdown(record).endswith("Nothing has happened in this session yet.\n")
+    assert report_markdown(Story().report()).endswith("Nothing has happened in this session yet.\n")
 
 
 def test_an_execution_is_told_with_its_speed_path_and_cost() -> None:
-    record = two_at_once().record_of()
+    record = two_at_once().record()
     (execution,) = record["executions"]
     assert (execution["outcome"], execution["mode"], execution["parallel"]) == ("complete", "auto_edit", 2)
     assert (execution["completed"], execution["failed"], execution["total"]) == (3, 0, 3)
@@ -73,7 +73,7 @@ def test_an_execution_is_told_with_its_speed_path_and_cost() -> None:
 
 
 def test_an_item_has_the_sum_of_its_attempts_and_what_shows_that_it_is_done() -> None:
-    record = two_at_once().record_of()
+    record = two_at_once().record()
     first, second, _ = record["items"]
     assert (first["status"], first["set_by"], first["evidence_level"]) == ("completed", "executor", "verified")
     assert (second["evidence_level"], second["evidence"]) == ("reported", None)
@@ -102,7 +102,7 @@ def test_each_level_has_its_mark_and_word_and_a_check_its_time_and_last_lines() 
     story.execution(1)
     for item_id, evidence in (("a", VERIFIED), ("b", noted), ("c", inferred), ("d", None)):
         story.start(item_id).wait(1).finish(item_id, evidence=evidence)
-    text = report_markdown(story.record_of())
+    text = report_markdown(story.report())
     assert "- Done: 4 of 5 (1 verified, 1 command ok, 1 reported, 1 inferred)" in text
     lines = [line for line in text.split("\n") if line.startswith(("- ✓", "- ○", "  evidence", "  output", "  check"))]
     assert [line.replace("\\", "") for line in lines] == [
@@ -122,7 +122,7 @@ def test_each_level_has_its_mark_and_word_and_a_check_its_time_and_last_lines() 
 
 
 def test_runs_of_sub_agents_are_counted_and_belong_to_their_items() -> None:
-    runs = two_at_once().record_of()["runs"]
+    runs = two_at_once().record()["runs"]
     assert [(run["agent"] == MAIN_AGENT, run["item_id"]) for run in runs] == [
         (True, None),
         (False, "a"),
@@ -136,7 +136,7 @@ def test_a_retry_is_told_with_why_the_first_attempt_failed() -> None:
     story = Story(item("a", "First")).execution(1).start("a").wait(3)
     story.finish("a", "blocked", reason="It broke.", again=True, **USED)
     story.start("a", restored=("x.py",)).wait(2).finish("a", **USED).finish_all("complete", 1, 0, 5.0)
-    record = story.record_of()
+    record = story.record()
     (only,) = record["items"]
     assert [(each["attempt"], each["outcome"], each["again"]) for each in only["attempts"]] == [
         (1, "blocked", True),
@@ -145,7 +145,7 @@ def test_a_retry_is_told_with_why_the_first_attempt_failed() -> None:
     assert (only["retried"], only["error"], only["rounds"], only["input_tokens"]) == (1, None, 4, 200)
     assert only["attempts"][1]["restored"] == ["x.py"]
     assert record["executions"][0]["retried"] == 1
-    assert "tried 2 times, finally completed: attempt 1 blocked (It broke)" in report_markdown(record)
+    assert "tried 2 times, finally completed: attempt 1 blocked (It broke)" in report_markdown(story.report())
 
 
 def test_a_conflict_is_told_with_what_happened_and_is_no_work_that_a_serial_run_would_do() -> None:
@@ -154,7 +154,7 @@ def test_a_conflict_is_told_with_what_happened_and_is_no_work_that_a_serial_run_
         "b", "conflict", reason="Others changed the same places: x.py.", again=True, kept="c0ffee", files=("x.py",)
     )
     story.start("b", alone=True, again=True).wait(5).finish("b", files=("y.py",)).finish_all("complete", 2, 0, 15.0)
-    record = story.record_of()
+    record = story.record()
     second = by_id(record)["b"]
     assert second["conflicts"] == [
         {"attempt": 1, "place": 1, "files": ["x.py"], "reason": "Others changed the same places: x.py."}
@@ -166,7 +166,7 @@ def test_a_conflict_is_told_with_what_happened_and_is_no_work_that_a_serial_run_
     assert second["files"] == ["y.py"]
     (execution,) = record["executions"]
     assert (execution["conflicts"], execution["serial_seconds"], execution["speed_up"]) == (1, 15.0, 1.0)
-    text = report_markdown(record)
+    text = report_markdown(story.report())
     assert "attempt 1 ended in a conflict: Others changed the same places: x.py; run again alone: completed" in text
     assert "b #2 (alone)" in text
 
@@ -174,32 +174,32 @@ def test_a_conflict_is_told_with_what_happened_and_is_no_work_that_a_serial_run_
 def test_a_blocked_item_says_why_and_stays_so_when_its_note_is_gone() -> None:
     story = Story(item("a", "First")).execution(1).start("a").wait(1)
     story.finish("a", "blocked", reason="No key.").finish_all("failed", 0, 1, 1.0, "a")
-    assert by_id(story.record_of())["a"]["error"] == "No key."
+    assert by_id(story.record())["a"]["error"] == "No key."
     story.session.update("a", notes=None)
-    record = story.record_of()
+    record = story.record()
     assert by_id(record)["a"]["error"] == "No key."
     assert record["executions"][0]["failed_items"] == ["a"]
-    text = report_markdown(record)
+    text = report_markdown(story.report())
     assert "blocked after 1 attempt: No key." in text and "  error: No key." in text
 
 
 def test_what_was_rolled_back_is_no_longer_changed() -> None:
     story = two_at_once().wait(60).roll_back("a", "a.py")
-    record = story.record_of()
+    record = story.record()
     first = by_id(record)["a"]
     assert (first["status"], first["files"]) == ("pending", [])
     assert [each["files"] for each in first["rolled_back"]] == [["a.py"]]
     assert [each["item_id"] for each in record["executions"][0]["rolled_back"]] == ["a"]
-    assert "rolled back at 2026-01-02 03:05:21 UTC: a.py" in report_markdown(record)
+    assert "rolled back at 2026-01-02 03:05:21 UTC: a.py" in report_markdown(story.report())
 
 
 def test_what_saving_files_took_is_said_where_it_counts() -> None:
     def line(seconds: float) -> str:
         story = Story(item("a", "First")).execution(1).start("a").wait(12).finish("a")
-        story.record(BatchFinished("complete", 1, 0, 1, 12.0, (), seconds)).end("all_done")
-        record = story.record_of()
+        story.log(BatchFinished("complete", 1, 0, 1, 12.0, (), seconds)).end("all_done")
+        record = story.record()
         assert record["executions"][0]["saving_seconds"] == seconds
-        return report_markdown(record)
+        return report_markdown(story.report())
 
     assert "9.7 s for saving and merging files" in line(9.7)
     assert "saving" not in line(0.2)
@@ -212,7 +212,7 @@ def test_an_execution_that_goes_on_is_told_as_far_as_it_is() -> None:
     story = Story(item("a", "First"), item("b", "Second")).execution(2).start("a").wait(1)
     agent = story.agent_of("a")
     story.round(1, 50, 5, 0.1, agent=agent).call(1, files=["x.py"], agent=agent).call(1, ok=False, agent=agent).wait(2)
-    record = story.record_of()
+    record = story.record()
     (execution,) = record["executions"]
     assert (execution["outcome"], execution["ended_at"], execution["seconds"], execution["speed_up"]) == (
         None,
@@ -225,39 +225,39 @@ def test_an_execution_that_goes_on_is_told_as_far_as_it_is() -> None:
     assert (attempt["tool_calls"], attempt["failed_calls"], attempt["files"]) == (2, 1, ["x.py"])
     assert [(bar["outcome"], bar["end"]) for bar in execution["timeline"]] == [(None, 3.0)]
     assert record["runs"][0]["seconds"] is None
-    assert "### Execution 1: in progress" in report_markdown(record)
+    assert "### Execution 1: in progress" in report_markdown(story.report())
 
 
 def test_an_execution_that_was_stopped_leaves_interrupted_attempts() -> None:
     story = Story(item("a", "First"), item("b", "Second")).execution(2).start("a").start("b").wait(4)
-    story.finish("b", "interrupted").record(BatchFinished("interrupted", 0, 0, 2, 4.0)).end("cancelled")
-    record = story.record_of()
+    story.finish("b", "interrupted").log(BatchFinished("interrupted", 0, 0, 2, 4.0)).end("cancelled")
+    record = story.record()
     assert record["executions"][0]["outcome"] == "interrupted"
     first, second = record["items"]
     assert first["attempts"][0]["outcome"] == second["attempts"][0]["outcome"] == "interrupted"
     assert first["attempts"][0]["seconds"] == 4.0
     assert first["interrupted"] and second["interrupted"]
-    assert "interrupted after 1 attempt; now pending" in report_markdown(record)
+    assert "interrupted after 1 attempt; now pending" in report_markdown(story.report())
 
 
 def test_a_killed_execution_ends_where_it_was_last_heard_of() -> None:
     story = Story(item("a", "First")).execution(2).start("a").wait(5)
     agent = story.agent_of("a")
     story.round(1, 10, 1, 0.1, agent=agent).wait(86_400).end("error", CUT_OFF)
-    record = story.record_of()
+    record = story.record()
     (execution,) = record["executions"]
     assert (execution["outcome"], execution["seconds"], execution["error"]) == ("interrupted", 5.0, CUT_OFF)
     assert record["runs"][0]["seconds"] == 5.0
     (attempt,) = by_id(record)["a"]["attempts"]
     assert (attempt["outcome"], attempt["seconds"], attempt["reason"]) == ("interrupted", 5.0, CUT_OFF)
-    assert "Execution 1  \n  interrupted: The run was cut off" in report_markdown(record)
+    assert "Execution 1  \n  interrupted: The run was cut off" in report_markdown(story.report())
 
 
 def test_an_execution_after_a_killed_one_is_another() -> None:
     story = Story(item("a", "First")).execution(1).start("a").wait(5).end("error", CUT_OFF)
     story.end("error", CUT_OFF, agent=story.agent_of("a")).wait(100)
     story.execution(1).start("a", restored=("x.py",)).wait(2).finish("a").finish_all("complete", 1, 0, 2.0)
-    record = story.record_of()
+    record = story.record()
     assert [each["outcome"] for each in record["executions"]] == ["interrupted", "complete"]
     assert [each["place"] for each in by_id(record)["a"]["attempts"]] == [1, 2]
     assert by_id(record)["a"]["retried"] == 1
@@ -267,7 +267,7 @@ def test_a_clock_that_went_back_makes_nothing_negative() -> None:
     story = Story(item("a", "First"), item("b", "Second")).execution(2).start("a").wait(10).start("b")
     story.at = BEGAN
     story.finish("a", seconds=0.0).finish("b", seconds=0.0).finish_all("complete", 2, 0, 0.0)
-    (execution,) = story.record_of()["executions"]
+    (execution,) = story.record()["executions"]
     assert all(0 <= bar["start"] <= bar["end"] for bar in execution["timeline"])
     assert execution["seconds"] == 0 and execution["speed_up"] is None
 
@@ -281,7 +281,7 @@ def test_speed_is_compared_only_where_items_ran_side_by_side(parallel: int, item
     story.wait(3)
     for name in names:
         story.finish(name)
-    assert story.finish_all("complete", items, 0, 3.0).record_of()["executions"][0]["speed_up"] == fast
+    assert story.finish_all("complete", items, 0, 3.0).record()["executions"][0]["speed_up"] == fast
 
 
 # the list and ordinary runs
@@ -292,18 +292,18 @@ def test_items_that_were_dropped_unfinished_are_named_with_who_and_when() -> Non
     story.session.update("t3", status="completed")
     story.session.drop("t2", actor="worker")
     story.session.drop("t3")
-    (dropped,) = story.record_of()["dropped"]
+    (dropped,) = story.record()["dropped"]
     assert (dropped["id"], dropped["content"], dropped["by"], dropped["at"]) == ("t2", "Goes", "worker", story.at)
-    assert "dropped by worker at 2026-01-02 03:04:06 UTC while it was pending" in report_markdown(story.record_of())
+    assert "dropped by worker at 2026-01-02 03:04:06 UTC while it was pending" in report_markdown(story.report())
     story.session.undo(2)
-    assert story.record_of()["dropped"] == []
+    assert story.record()["dropped"] == []
 
 
 def test_taking_back_that_something_was_added_drops_nothing() -> None:
     story = Story("One")
     story.session.add("Two")
     story.session.undo()
-    assert story.record_of()["dropped"] == []
+    assert story.record()["dropped"] == []
 
 
 def test_an_ordinary_run_is_told_with_what_each_item_took() -> None:
@@ -313,7 +313,7 @@ def test_an_ordinary_run_is_told_with_what_each_item_took() -> None:
     story.session.update("t1", status="completed")
     story.session.update("t2", status="in_progress")
     story.round(3, 50, 5, 1.75).call(3).wait(4).end("finished")
-    record = story.record_of()
+    record = story.record()
     first, second = record["items"]
     assert (first["rounds"], first["tool_calls"], first["failed_calls"], first["files"]) == (2, 3, 1, ["a.py"])
     assert (first["input_tokens"], first["cost"], first["worked_seconds"]) == (300, 1.5, 3.0)
@@ -330,9 +330,9 @@ def test_work_outside_of_runs_has_a_timeline_of_its_own() -> None:
     story = Story("First").wait(10)
     story.session.update("t1", status="in_progress")
     story.wait(5)
-    assert story.record_of()["by_hand"]["timeline"][0]["outcome"] is None
+    assert story.record()["by_hand"]["timeline"][0]["outcome"] is None
     story.session.update("t1", status="completed")
-    by_hand = story.wait(100).record_of()["by_hand"]
+    by_hand = story.wait(100).record()["by_hand"]
     assert (by_hand["seconds"], by_hand["timeline"][0]["end"], by_hand["timeline"][0]["outcome"]) == (
         5.0,
         5.0,
@@ -343,7 +343,7 @@ def test_work_outside_of_runs_has_a_timeline_of_its_own() -> None:
 def test_a_price_that_is_not_known_leaves_the_sum_unknown() -> None:
     story = Story(item("a", "First"), item("b", "Second")).execution(2).start("a").start("b").wait(1)
     story.finish("a", cost=None, **USED).finish("b", cost=0.5, **USED).finish_all("complete", 2, 0, 1.0)
-    record = story.record_of()
+    record = story.record()
     assert [each["cost"] for each in record["items"]] == [None, 0.5]
     assert record["cost"] is record["executions"][0]["cost"] is None
 
@@ -351,7 +351,7 @@ def test_a_price_that_is_not_known_leaves_the_sum_unknown() -> None:
 def test_another_agent_has_its_own_report() -> None:
     story = two_at_once()
     story.session.agent("helper").add("Theirs")
-    record = story.record_of("helper")
+    record = story.record("helper")
     assert [each["content"] for each in record["items"]] == ["Theirs"]
     assert record["runs"] == record["executions"] == []
 
@@ -359,9 +359,9 @@ def test_another_agent_has_its_own_report() -> None:
 def test_the_plan_is_named() -> None:
     story = Story("One")
     plan = story.session.set_plan({"title": "The plan", "overview": "All.", "steps": [{"id": "a", "description": "x"}]})
-    record = story.record_of(plan=plan)
+    record = story.record(plan=plan)
     assert record["plan"] == {"title": "The plan", "overview": "All.", "steps": 1}
-    assert "Plan: The plan" in report_markdown(record)
+    assert "Plan: The plan" in report_markdown(story.report(plan=plan))
 
 
 # Markdown
@@ -371,7 +371,7 @@ def test_hostile_text_is_no_markup_in_markdown() -> None:
     def check(text: str) -> None:
         story = Story(item("a", f"x{text}", notes=f"y{text}"), item(f"b|{text}", "z")).execution(1).start("a")
         story.finish("a", "blocked", reason=text, files=(text,)).finish_all("failed", 0, 1, 1.0, "a")
-        said = report_markdown(story.record_of())
+        said = report_markdown(story.report())
         assert not {"\x1b", "\x00", "\u202e", "\ud800"} & set(said)
         assert not [line for line in said.splitlines() if line.startswith(("## System", "[x]"))]
         said.encode()
@@ -384,7 +384,7 @@ def test_a_long_timeline_is_cut_and_says_so(number: int, more: bool) -> None:
     story = Story(*(item(f"i{n}", "x") for n in range(number))).execution(1)
     for n in range(number):
         story.start(f"i{n}").wait(1).finish(f"i{n}")
-    text = report_markdown(story.finish_all("complete", number, 0, float(number)).record_of())
+    text = report_markdown(story.finish_all("complete", number, 0, float(number)).report())
     assert ("… 1 more" in text) is more
     assert text.count("✓ completed |") == MOST_ROWS
 
@@ -392,12 +392,12 @@ def test_a_long_timeline_is_cut_and_says_so(number: int, more: bool) -> None:
 @pytest.mark.parametrize(("number", "more"), [(MOST_NOTES, False), (MOST_NOTES + 1, True)])
 def test_many_notes_are_cut_and_say_so(number: int, more: bool) -> None:
     story = Story(*(item(f"i{n}", "x", status="cancelled") for n in range(number)))
-    assert ("- … 1 more" in report_markdown(story.record_of())) is more
+    assert ("- … 1 more" in report_markdown(story.report())) is more
 
 
 def test_times_are_said_in_their_units() -> None:
     def check(seconds: float, said: str) -> None:
-        assert lasted(seconds) == said
+        assert format_duration(seconds) == said
 
     check_rows(
         [
@@ -456,7 +456,7 @@ def test_what_depends_on_itself_is_in_no_chain() -> None:
 @given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 20))))
 def test_nothing_overlaps_in_a_lane_and_there_are_no_more_than_needed(stretches: list[tuple[int, int]]) -> None:
     times = [(float(start), float(start + long)) for start, long in stretches]
-    lanes = lanes_of(times)
+    lanes = assign_lanes(times)
     for lane in set(lanes):
         own = sorted(time for time, at in zip(times, lanes, strict=True) if at == lane)
         assert all(one[1] <= other[0] for one, other in pairwise(own))
@@ -475,7 +475,7 @@ def test_the_figures_of_an_execution_agree_with_each_other(work: list[tuple[int,
     for (took, fine), name in zip(work, names, strict=True):
         story.wait(took)
         story.finish(name, "completed" if fine else "blocked", reason="" if fine else "No.")
-    (execution,) = story.end("error").record_of()["executions"]
+    (execution,) = story.end("error").record()["executions"]
     bars = execution["timeline"]
     assert execution["serial_seconds"] == pytest.approx(sum(bar["end"] - bar["start"] for bar in bars))
     assert execution["speed_up"] == round(execution["serial_seconds"] / execution["seconds"], 2)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import xml.etree.ElementTree as ET
 from html.parser import HTMLParser
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -13,8 +12,8 @@ from tests.support.counts import some
 from tests.support.tables import check_rows
 
 from headway.core.evidence import Evidence, EvidenceLevel
-from headway.views.report_html import MOST_ITEMS, MOST_NOTES, report_html
-from headway.views.report_pictures import MOST_PICTURES
+from headway.views.report.html import MOST_ITEMS, MOST_NOTES, MOST_PICTURES, report_html
+from headway.views.report.model import Report
 
 from .report_logs import Story, item
 from .samples import HOSTILE, hostile_text
@@ -94,8 +93,8 @@ class Page(HTMLParser):
             self.text += data
 
 
-def page_of(record: dict[str, Any]) -> Page:
-    text = report_html(record)
+def page_of(report: Report) -> Page:
+    text = report_html(report)
     text.encode()
     assert "://" not in text and "url(http" not in text and "@import" not in text
     page = Page(text)
@@ -121,14 +120,14 @@ def eventful() -> Story:
 
 
 def test_an_empty_session_has_a_page() -> None:
-    page = page_of(Story().record_of())
+    page = page_of(Story().report())
     assert "Nothing has happened in this session yet." in page.text
     assert not {"svg", "table"} & set(page.seen)
 
 
 def test_the_page_is_complete_in_itself_and_says_so_to_the_browser() -> None:
-    text = report_html(eventful().record_of())
-    page = page_of(eventful().record_of())
+    text = report_html(eventful().report())
+    page = page_of(eventful().report())
     policy = next(meta["content"] for meta in page.metas if meta.get("http-equiv") == "Content-Security-Policy")
     assert policy == "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
     assert text.replace("http-equiv", "").count("http") == 0
@@ -136,7 +135,7 @@ def test_the_page_is_complete_in_itself_and_says_so_to_the_browser() -> None:
 
 
 def test_everything_is_told_with_headings_and_pictures() -> None:
-    page = page_of(eventful().record_of())
+    page = page_of(eventful().report())
     for heading in ("Needs attention", "Timeline", "Dependencies", "Items", "Runs", "Execution 1: failed"):
         assert heading in page.text
     for word in (
@@ -162,17 +161,17 @@ def test_a_run_and_work_by_hand_have_timelines_too() -> None:
     story.session.update("t1", status="in_progress")
     story.wait(3).end()
     story.session.update("t2", status="in_progress")
-    page = page_of(story.wait(2).record_of())
+    page = page_of(story.wait(2).report())
     assert "Run 1: Do it" in page.text and "Outside of runs" in page.text and page.seen.count("svg") == 2
 
 
 def test_an_execution_that_goes_on_or_was_killed_has_a_page() -> None:
     story = Story(item("a", "First"), item("b", "Second", "a")).execution(2)
-    assert "Execution 1: in progress" in page_of(story.record_of()).text
+    assert "Execution 1: in progress" in page_of(story.report()).text
     story.start("a").wait(3)
-    assert "in progress" in page_of(story.record_of()).text
+    assert "in progress" in page_of(story.report()).text
     story.end("error", "The run was cut off: its process no longer exists.")
-    assert "Execution 1: interrupted" in page_of(story.record_of()).text
+    assert "Execution 1: interrupted" in page_of(story.report()).text
 
 
 WORSE = [
@@ -206,7 +205,7 @@ def everywhere(text: str) -> Story:
 def test_no_text_gets_out_of_its_place() -> None:
     def check(text: str) -> None:
         story = everywhere(text)
-        page = page_of(story.record_of(plan=story.session.plan))
+        page = page_of(story.report(plan=story.session.plan))
         assert not {"\x1b", "\x00", "\u202e", "\u2066", "\ufeff", "\x9b", "\uffff"} & set(page.text)
         assert len(page.text) < 40_000
 
@@ -216,23 +215,23 @@ def test_no_text_gets_out_of_its_place() -> None:
 @settings(max_examples=some(30, 2), deadline=None)
 @given(hostile_text)
 def test_no_text_at_all_gets_out_of_its_place(text: str) -> None:
-    page_of(everywhere(text).record_of())
+    page_of(everywhere(text).report())
 
 
 def test_what_a_text_says_is_still_there() -> None:
-    assert '<script>alert("1")</script> & Co' in page_of(Story('<script>alert("1")</script> & Co').record_of()).text
+    assert '<script>alert("1")</script> & Co' in page_of(Story('<script>alert("1")</script> & Co').report()).text
 
 
 @pytest.mark.parametrize(("number", "more"), [(MOST_ITEMS, False), (MOST_ITEMS + 1, True)])
 def test_a_long_list_is_cut_and_says_so(number: int, more: bool) -> None:
-    page = page_of(Story(*(item(f"i{n}", "x") for n in range(number))).record_of())
+    page = page_of(Story(*(item(f"i{n}", "x") for n in range(number))).report())
     assert page.seen.count("tr") == MOST_ITEMS + 1
     assert ("… 1 more items" in page.text) is more
 
 
 @pytest.mark.parametrize(("number", "more"), [(MOST_NOTES, False), (MOST_NOTES + 1, True)])
 def test_many_notes_are_cut_and_say_so(number: int, more: bool) -> None:
-    page = page_of(Story(*(item(f"i{n}", "x", status="cancelled") for n in range(number))).record_of())
+    page = page_of(Story(*(item(f"i{n}", "x", status="cancelled") for n in range(number))).report())
     assert ("… 1 more" in page.text) is more
 
 
@@ -241,7 +240,7 @@ def test_many_executions_are_pictured_from_the_last(number: int, more: bool) -> 
     story = Story(*(item(f"i{n}", "x") for n in range(number)))
     for n in range(number):
         story.execution(1, 1).start(f"i{n}").wait(1).finish(f"i{n}").finish_all("complete", 1, 0, 1.0).wait(1)
-    page = page_of(story.record_of())
+    page = page_of(story.report())
     assert page.seen.count("svg") == MOST_PICTURES
     assert ("… 1 earlier" in page.text) is more
     assert f"Execution {number}: complete" in page.text
@@ -249,6 +248,6 @@ def test_many_executions_are_pictured_from_the_last(number: int, more: bool) -> 
 
 def test_ten_thousand_items_make_a_page_that_can_be_opened() -> None:
     story = Story(*(item(f"i{n}", "字" * 500, *([f"i{n - 1}"] if n % 3 else [])) for n in range(10_000)))
-    text = report_html(story.record_of())
+    text = report_html(story.report())
     assert len(text) < 5_000_000
     Page(text)

@@ -50,22 +50,24 @@ def report(chosen: Chosen, kind: str | None, output: str | None) -> None:
 
 
 def report_text(session: Session, kind: str, at: str) -> str:
-    from headway.views.report import report_record
+    from headway.views.report.build import build_report
 
     state = session.state  # before the log is read: a run whose process is gone is ended by this
     todos = [*state.list_of(session.agent_id).items.values()]
-    record = report_record(
+    report = build_report(
         session.events(), todos, session=session.name, agent=session.agent_id, generated_at=at, plan=state.plan
     )
     if kind == "json":
-        return json_text(record) + "\n"
+        from headway.views.report.model import to_record
+
+        return json_text(to_record(report)) + "\n"
     if kind == "html":
-        from headway.views.report_html import report_html
+        from headway.views.report.html import report_html
 
-        return report_html(record)
-    from headway.views.report_markdown import report_markdown
+        return report_html(report)
+    from headway.views.report.markdown import report_markdown
 
-    return neutral_lines(report_markdown(record))
+    return neutral_lines(report_markdown(report))
 
 
 def write_html(session: Session, folder: str) -> str:

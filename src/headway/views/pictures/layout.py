@@ -34,11 +34,11 @@ class Layout:
     """The height of the whole."""
 
 
-def layered(nodes: Sequence[str], needs: Mapping[str, Sequence[str]]) -> Layout:
-    """Every node is placed once; an edge that would lead back, in a circle, is left out."""
+def arrange_layers(nodes: Sequence[str], needs: Mapping[str, Sequence[str]]) -> Layout:
+    """Return where nodes and edges go: every node once, without edges that would lead back in a circle."""
     if not nodes:
         return Layout()
-    layer = _layers(nodes, needs)
+    layer = _assign_layers(nodes, needs)
     edges = [
         (other, node)
         for node in nodes
@@ -48,10 +48,10 @@ def layered(nodes: Sequence[str], needs: Mapping[str, Sequence[str]]) -> Layout:
     columns: list[list[Key]] = [[] for _ in range(max(layer.values()) + 1)]
     for node in nodes:
         columns[layer[node]].append(node)
-    chains = _bent(edges, layer, columns)
-    before, after = _neighbours(chains)
-    _order(columns, before, after)
-    middle = _heights(columns, before, after)
+    chains = _chain_edges(edges, layer, columns)
+    before, after = _find_neighbours(chains)
+    _sort_layers(columns, before, after)
+    middle = _compute_heights(columns, before, after)
     return Layout(
         {node: (layer[node], middle[node]) for node in nodes},
         [
@@ -63,7 +63,7 @@ def layered(nodes: Sequence[str], needs: Mapping[str, Sequence[str]]) -> Layout:
     )
 
 
-def _layers(nodes: Sequence[str], needs: Mapping[str, Sequence[str]]) -> dict[str, int]:
+def _assign_layers(nodes: Sequence[str], needs: Mapping[str, Sequence[str]]) -> dict[str, int]:
     known = dict.fromkeys(nodes)
     wanted = {
         node: [other for other in dict.fromkeys(needs.get(node, ())) if other in known and other != node]
@@ -95,7 +95,9 @@ def _layers(nodes: Sequence[str], needs: Mapping[str, Sequence[str]]) -> dict[st
     return layer
 
 
-def _bent(edges: Sequence[tuple[str, str]], layer: Mapping[str, int], columns: list[list[Key]]) -> list[list[Key]]:
+def _chain_edges(
+    edges: Sequence[tuple[str, str]], layer: Mapping[str, int], columns: list[list[Key]]
+) -> list[list[Key]]:
     """Each edge as the places it goes through; those in layers that it passes are added to these."""
     room = MOST_BENDS
     chains: list[list[Key]] = []
@@ -109,7 +111,7 @@ def _bent(edges: Sequence[tuple[str, str]], layer: Mapping[str, int], columns: l
     return chains
 
 
-def _neighbours(chains: Sequence[Sequence[Key]]) -> tuple[dict[Key, list[Key]], dict[Key, list[Key]]]:
+def _find_neighbours(chains: Sequence[Sequence[Key]]) -> tuple[dict[Key, list[Key]], dict[Key, list[Key]]]:
     before: dict[Key, list[Key]] = {}
     after: dict[Key, list[Key]] = {}
     for chain in chains:
@@ -119,7 +121,9 @@ def _neighbours(chains: Sequence[Sequence[Key]]) -> tuple[dict[Key, list[Key]], 
     return before, after
 
 
-def _order(columns: list[list[Key]], before: Mapping[Key, Sequence[Key]], after: Mapping[Key, Sequence[Key]]) -> None:
+def _sort_layers(
+    columns: list[list[Key]], before: Mapping[Key, Sequence[Key]], after: Mapping[Key, Sequence[Key]]
+) -> None:
     """Sorts every layer by where its neighbours are, there and back a few times."""
     at = {key: index / max(len(column), 1) for column in columns for index, key in enumerate(column)}
     for turn in range(_PASSES):
@@ -137,22 +141,24 @@ def _size(key: Key) -> float:
     return 1.0 if isinstance(key, str) else _BEND
 
 
-def _heights(
+def _compute_heights(
     columns: Sequence[Sequence[Key]], before: Mapping[Key, Sequence[Key]], after: Mapping[Key, Sequence[Key]]
 ) -> dict[Key, float]:
     """The middle of each: in order, without overlap, and else as near to its neighbours as can be."""
     middle: dict[Key, float] = {}
     for column in columns:
-        middle.update(_spread(column, dict.fromkeys(column, 0.0)))
+        middle.update(_spread_column(column, dict.fromkeys(column, 0.0)))
     for turn in range(_PASSES):
         neighbours = after if turn % 2 else before
         for column in reversed(columns) if turn % 2 else columns:
-            middle.update(_spread(column, {key: _mean(middle, neighbours.get(key, ()), middle[key]) for key in column}))
+            middle.update(
+                _spread_column(column, {key: _mean(middle, neighbours.get(key, ()), middle[key]) for key in column})
+            )
     top = min((middle[column[0]] - _size(column[0]) / 2 for column in columns if column), default=0.0)
     return {key: at - top for key, at in middle.items()}
 
 
-def _spread(column: Sequence[Key], wanted: Mapping[Key, float]) -> dict[Key, float]:
+def _spread_column(column: Sequence[Key], wanted: Mapping[Key, float]) -> dict[Key, float]:
     """The places nearest to those wanted in which none overlaps the next: blocks that touch share their deviation."""
     offsets: list[float] = []
     at = 0.0
