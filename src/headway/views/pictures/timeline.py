@@ -337,9 +337,9 @@ def _label_bar(bar: Bar, x: float, y: float, room: float) -> Iterator[Element]:
     if len(label) < 2 and label != bar.todo_id:
         return
     yield element("text", f"{label}{attempt}", class_="id", x=x + mark + 4, y=y)
-    used = mark + 4 + text_width(f"{label}{attempt} ", bold=True)
+    used = mark + 12 + text_width(f"{label}{attempt}", bold=True)
     content = fit_text(bar.content, room - used)
-    if len(content) > 3:
+    if len(content) > 3 or content == bar.content != "":
         yield element("text", content, x=x + used, y=y)
 
 
