@@ -13,6 +13,8 @@ from headway.tools.base import ToolFault
 from headway.tools.effects import Effect
 from headway.tools.files.workspace import Workspace
 from headway.tools.shell.bash import Bash, BashInput
+from headway.tools.todo_kinds import TodoTools
+from headway.tools.todos import given_tools
 
 from .calls import bash
 
@@ -25,6 +27,16 @@ async def test_alone_it_starts_no_process_and_writes_the_list(tmp_path: Path, mo
     session = headway.open(tmp_path)
     result = await bash(tmp_path, f"TodoWrite '{TODOS}'", session=session)
     assert (result.text, result.ok, result.exit_code) == ("Todo list updated: 1 in_progress", True, 0)
+    assert [todo.content for todo in session.todos] == ["写文档"]
+
+
+@pytest.mark.parametrize("kind", list(TodoTools))
+async def test_whatever_todo_tools_a_model_has_nobody_is_asked_about_it(tmp_path: Path, kind: TodoTools):
+    session = headway.open(memory=True)
+    executor = Executor(given_tools(None, kind, str(tmp_path)), session, approvals=Approvals())
+    open_quote = await executor.call("bash", {"command": """TodoWrite '{"todos":[{"content":"don't"}]}'"""})
+    assert not open_quote.denied and "this apostrophe ends the word" in open_quote.text
+    assert (await executor.call("bash", {"command": f"TodoWrite '{TODOS}'"})).ok
     assert [todo.content for todo in session.todos] == ["写文档"]
 
 

@@ -56,7 +56,7 @@ class Bash(Tool[BashInput]):
     effect = Effect.EXECUTE
 
     def __init__(self, workspace: Workspace, env: Sequence[str] = (), *, todo_write: bool = True) -> None:
-        self._todo_write = todo_write
+        """`todo_write`: whether its description speaks of `TodoWrite`, which is taken either way."""
         if not todo_write:
             self.description = type(self).description.rpartition("\n")[0]
         self._workspace = workspace
@@ -68,14 +68,10 @@ class Bash(Tool[BashInput]):
         return Bash(self._workspace, self.env, todo_write=offered)
 
     def effect_of(self, call: BashInput) -> Effect:
-        return self.effect if self._list_command(call) is None else Effect.TODO
-
-    def _list_command(self, call: BashInput) -> str | None:
-        """The arguments of TodoWrite, if the command is that and the model is given it."""
-        return agent_command(call.command) if self._todo_write else None
+        return self.effect if agent_command(call.command) is None else Effect.TODO
 
     async def run(self, call: BashInput, context: Context) -> ToolResult:
-        args = self._list_command(call)
+        args = agent_command(call.command)
         if args is not None:
             return await _todo_write(args, context)
         seconds = _seconds(call, context)
