@@ -152,6 +152,14 @@ def serve_files_to_keep(folder: str) -> None:
     serve(folder)
 
 
+def serve_impatiently(folder: str) -> None:
+    """As `serve`, but requests must arrive at once."""
+    from headway.web import connections
+
+    connections.PATIENCE = 0.3
+    serve(folder)
+
+
 class Server:
     def __init__(self, folder: Path, function: str = "serve", **environ: str) -> None:
         """`function`: what its process does, one of those above."""

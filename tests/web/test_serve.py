@@ -12,7 +12,7 @@ import stat
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
@@ -238,6 +238,40 @@ def test_a_file_that_is_a_link_is_replaced_and_what_it_leads_to_is_left_alone(fo
 def test_a_folder_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(HeadwayError, match="There is no folder"):
         listening(str(tmp_path / "none"), None)
+
+
+# requests that do not arrive whole
+
+
+def test_a_request_that_is_half_sent_holds_no_connection(tmp_path: Path) -> None:
+    (tmp_path / "project").mkdir()
+    server = Server(tmp_path / "project", "serve_impatiently")
+    begin = f"POST {at('mine')}/changes HTTP/1.1\r\nHost: {server.host}\r\n"
+    whole = f"{begin}Authorization: Bearer {server.token}\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n"
+    asked = f"GET {SESSIONS} HTTP/1.1\r\nHost: {server.host}\r\nAuthorization: Bearer {server.token}\r\n\r\n"
+    with ExitStack() as stack:
+        halves = []
+        for sent in ("", "GET", begin, f"{whole}{{", asked + "GET / HT"):
+            sock = stack.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=WAIT))
+            sock.sendall(sent.encode())
+            halves.append(sock)
+        slow = stack.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=WAIT))
+        slow.sendall(f"{begin}X-Long: ".encode())
+        with pytest.raises(ConnectionError):  # each byte does not begin the time anew
+            while True:
+                slow.sendall(b"x")
+                time.sleep(0.01)
+        for sock in halves:
+            answer = b""
+            while part := sock.recv(65_536):
+                answer += part
+            assert answer.count(b"HTTP/1.1") <= 1
+        with server.stream_of_all() as stream:  # what takes long is the answer
+            assert stream.sessions() == []
+            time.sleep(0.6)
+            server.made("mine", "add", content="One")
+            assert [one["name"] for one in stream.sessions()] == ["mine"]
+    assert server.stop() == ""
 
 
 # what becomes of the files meanwhile

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter, ValidationError
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, Response
 
 from headway.core.errors import (
@@ -102,10 +103,13 @@ def _some_of(faults: list[str]) -> list[str]:
 async def read_body(request: Request) -> Any:
     """The body's JSON."""
     body = bytearray()
-    async for part in request.stream():
-        body += part
-        if len(body) > MAX_BODY:
-            raise BadRequest(f"The request is longer than {MAX_BODY:,} bytes; send it in smaller parts.")
+    try:
+        async for part in request.stream():
+            body += part
+            if len(body) > MAX_BODY:
+                raise BadRequest(f"The request is longer than {MAX_BODY:,} bytes; send it in smaller parts.")
+    except ClientDisconnect:
+        raise BadRequest("The request ended before it was complete; send it again.") from None
     try:
         return await asyncio.to_thread(lambda: read_json(body.decode("utf-8")))
     except (BadJson, UnicodeDecodeError) as error:

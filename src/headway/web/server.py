@@ -145,6 +145,7 @@ def _server(project: str, port: int | None) -> tuple[uvicorn.Server, socket.sock
     import uvicorn
 
     from headway.web.app import web_app
+    from headway.web.connections import Connection
 
     bound, place = listening(project, port)
     app, end_streams = web_app(open_store(project), project, place.token, place.port)
@@ -156,6 +157,7 @@ def _server(project: str, port: int | None) -> tuple[uvicorn.Server, socket.sock
 
     config = uvicorn.Config(
         app,
+        http=Connection,
         log_config=None,
         access_log=False,
         server_header=False,
