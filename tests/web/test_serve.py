@@ -247,10 +247,11 @@ def test_a_request_that_is_half_sent_holds_no_connection(tmp_path: Path) -> None
     (tmp_path / "project").mkdir()
     server = Server(tmp_path / "project", "serve_impatiently")
     begin = f"POST {at('mine')}/changes HTTP/1.1\r\nHost: {server.host}\r\n"
-    whole = f"{begin}Authorization: Bearer {server.token}\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n"
-    asked = f"GET {SESSIONS} HTTP/1.1\r\nHost: {server.host}\r\nAuthorization: Bearer {server.token}\r\n\r\n"
+    key = f"Authorization: Bearer {server.token}\r\n"
+    whole = f"{begin}{key}Content-Type: application/json\r\nContent-Length: 50\r\n\r\n"
+    asked = f"GET {SESSIONS} HTTP/1.1\r\nHost: {server.host}\r\n{key}\r\n"
     with ExitStack() as stack:
-        halves = []
+        halves: list[socket.socket] = []
         for sent in ("", "GET", begin, f"{whole}{{", asked + "GET / HT"):
             sock = stack.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=WAIT))
             sock.sendall(sent.encode())
