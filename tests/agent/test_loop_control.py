@@ -15,16 +15,20 @@ import pytest
 
 import headway
 from headway import NoRun, RunRefused, Session
+from headway.core.batch_events import ModeChanged
 from headway.core.run_events import (
     ApprovalAnswered,
     ApprovalAsked,
     RoundStarted,
     RunFinished,
+    RunPaused,
     RunRequested,
+    RunStarted,
     ToolFinished,
 )
 from headway.testing import Call, Failure, ScriptedModel, Turn
 from headway.tools import Answer, Approvals, Question, builtin_tools, tool
+from headway.tools.effects import Mode
 
 from .looping import (
     BOUND,
@@ -300,15 +304,35 @@ async def test_another_process_pauses_between_rounds_and_lets_go_on(kept_session
     await elsewhere(tmp_path, "until(lambda: session.run and session.run.round); session.pause_run()")
     assert kept_session.run is not None
     assert kept_session.run.paused
+    assert kept_session.state.is_pausing("main")
     go.set()  # the round that was under way is finished
-    await until(lambda: facts(kept_session, ToolFinished))
+    await until(lambda: facts(kept_session, RunPaused))
+    assert kept_session.state.is_paused("main") and not kept_session.state.is_pausing("main")
     await elsewhere(tmp_path, "time.sleep(0.2); session.resume_run()")
     assert (await work).text == "Done."
-    told = [event for event in kept_session.events() if event.type in ("RunRequested", "ToolFinished", "RoundStarted")]
-    assert [event.type for event in told] == [
-        *("RoundStarted", "RunRequested", "ToolFinished"),
+    kinds = ("RunRequested", "RunPaused", "ToolFinished", "RoundStarted")
+    assert [event.type for event in kept_session.events() if event.type in kinds] == [
+        *("RoundStarted", "RunRequested", "ToolFinished", "RunPaused"),
         *("RunRequested", "RoundStarted"),
     ]
+
+
+async def test_the_log_has_the_mode_of_a_run_and_its_changes(session: Session) -> None:
+    approvals = Approvals()
+
+    @tool(effect="read")
+    def dare() -> str:
+        """Lets everything pass, as a person does in the middle of a run."""
+        assert session.run is not None
+        assert session.run.mode == "default"
+        approvals.mode = Mode.YOLO
+        return "dared"
+
+    await run(session, [calling("dare"), "Done."], tools=[dare], approvals=approvals)
+    assert [fact.mode for fact in facts(session, RunStarted)] == ["default"]
+    assert [fact.mode for fact in facts(session, ModeChanged)] == ["yolo"]
+    assert session.run is not None
+    assert session.run.mode == "yolo"
 
 
 async def test_to_pause_or_resume_again_changes_nothing(session: Session) -> None:

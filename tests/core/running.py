@@ -37,6 +37,7 @@ SAMPLES: tuple[facts.RunData, ...] = (
     facts.Usage(1, 100, 20, 80, 0, 120, 0.25),
     facts.RunError("It failed.", 2.5),
     facts.RunRequested("pause"),
+    facts.RunPaused(3),
     facts.MessageAdded({"kind": "request", "parts": [{"content": "修复"}]}),
     facts.ConversationCompacted({"kind": "request"}, 7),
     facts.RunFinished("r1", "finished", 3, 12, None),

@@ -156,11 +156,55 @@ def test_a_run_is_paused_and_goes_on(server: Server, name: str, begun: Begun, sc
     started(server, name, mode="yolo", model=scripted(a=[turn(door.command), "Done."], b=["Done."]))
     door.reached()
     assert server.run(name, "pause").data == {}
-    until(lambda: server.state(name)["run"]["paused"])
+    until(lambda: server.state(name)["run"]["pausing"])
+    assert server.state(name)["run"]["paused"] is False, "its command goes on"
     door.let()
+    until(lambda: server.state(name)["run"]["paused"])
+    assert server.state(name)["run"]["pausing"] is False
     assert server.run(name, "resume").data == {}
     assert ended(server, name)["paused"] is False
     assert states(server, name) == {"a": "completed", "b": "completed"}
+
+
+def test_a_run_that_is_continued_has_its_own_mode_and_all_else_that_was_wanted(
+    server: Server, name: str, begun: Begun, scripted: Scripted
+) -> None:
+    begun("a", "b")
+    scripted(a=[turn("echo a > asked-again.txt"), "Done."])
+    wanted: Form = {"mode": "auto_edit", "only": "a", "retries": 3, "in_place": True, "require_evidence": True}
+    assert server.run(name, "continue").error["kind"] == "NoRun"
+    started(server, name, **wanted)
+    asked(server, name)
+    assert server.run(name, "continue").error["kind"] == "RunRefused"
+    assert server.run(name, "stop").data == {}
+    assert ended(server, name)["mode"] == "auto_edit"
+    assert server.run(name, "continue", mode="yolo").status == 400
+    started(server, name, "continue")
+    assert asked(server, name)["command"] == "echo a > asked-again.txt"
+    log = server.get(f"{at(name)}/events?limit=1000").data
+    first, second = [{key: one[key] for key in wanted} for one in log if one["type"] == "BatchStarted"]
+    assert first == second == wanted
+    server.run(name, "stop")
+    ended(server, name)
+
+
+def test_a_conversation_goes_on_in_the_mode_of_its_last_run(
+    server: Server, name: str, begun: Begun, scripted: Scripted, door: Door
+) -> None:
+    begun(item("a", status="completed"))
+    scripted(said=[turn(door.command), "Done."])
+    started(server, name, "message", text="I said it", mode="yolo")
+    door.reached()
+    server.run(name, "stop")
+    assert ended(server, name)["mode"] == "yolo"
+    door.let()
+    for action in ("continue", "message"):
+        started(server, name, action)
+        assert ended(server, name)["mode"] == "yolo"
+    started(server, name, "message", text="I said it")
+    assert server.state(name)["run"]["mode"] == "default", "another message has the mode of the settings"
+    server.run(name, "stop")
+    ended(server, name)
 
 
 def test_what_an_item_did_is_rolled_back(server: Server, name: str, begun: Begun, scripted: Scripted) -> None:

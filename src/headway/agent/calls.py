@@ -64,6 +64,11 @@ class Calls:
         self.files: dict[str, None] = {}
         """Files that were changed, in the order of their first change."""
 
+    @property
+    def mode(self) -> str:
+        """The approval mode in force."""
+        return str(self._executor.approvals.mode)
+
     def started(self, calls: Sequence[Call], round: int) -> list[ToolStarted]:
         """What is recorded of the calls that begin first, together with the answer that has them."""
         return [self._started(call, round) for call in next(self._groups(calls), ())]

@@ -17,12 +17,14 @@ from headway.agent.conversation import Conversation, joined_text, stored, text_o
 from headway.agent.judge import Judge
 from headway.agent.repair import sound
 from headway.agent.repeated_calls import RepeatedCalls
+from headway.core.batch_events import ModeChanged
 from headway.core.clock import now
 from headway.core.errors import ContextTooLong, UserAfterToolRefused
 from headway.core.run_events import (
     ConversationCompacted,
     RoundStarted,
     RunError,
+    RunPaused,
     TodoListCompleted,
 )
 from headway.core.tracking import JUDGED, is_done, is_settled
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from headway.agent.requests import Requests
     from headway.core.events import Event
     from headway.core.model import State, TodoList
+    from headway.core.runs import Run
 
 _SHORTENED = 5
 """How often the history is shortened because the provider finds a request too long."""
@@ -104,12 +107,24 @@ class Loop:
 
     async def _begin(self) -> bool:
         """Goes on to the next round, when no one wants the run to pause; False if there is none left."""
-        await self._recorder.until(lambda run: not self._recorder.is_paused)
+        self._record_mode(await self._recorder.until(lambda run: not self._is_held(run)))
         if self.round == self._config.max_rounds:
             return False
         self.round += 1
         self._recorder.soon(RoundStarted(self._recorder.run_id, self.round, self._config.max_rounds))
         return True
+
+    def _is_held(self, run: Run) -> bool:
+        """Return whether someone wants the run to pause; the log has it when it does."""
+        if self._recorder.is_paused and not run.waiting:
+            self._recorder.record(RunPaused(self.round))
+        return self._recorder.is_paused
+
+    def _record_mode(self, run: Run) -> None:
+        """Record the approval mode if a person changed it; for an attempt, its execution does."""
+        mode, state = self._calls.mode, self._recorder.state
+        if mode != run.mode and not (state is not None and state.is_executing(self._agent)):
+            self._recorder.record(ModeChanged(mode))
 
     # 1. budget
 

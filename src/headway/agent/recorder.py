@@ -67,6 +67,7 @@ class Recorder:
         *,
         require_evidence: bool | str = False,
         new_conversation: bool = False,
+        mode: str = "",
     ) -> None:
         """Take the session, or raise `RunGoesOn` with who has it."""
         store = self.session.store
@@ -81,7 +82,9 @@ class Recorder:
         if before is not None:  # it does not hold the lease any more
             self.session.log.cut_off(self.session.agent_id, before)
         task = self.redacted(task)
-        started = RunStarted(self.run_id, task, model, max_rounds, self._holder, require_evidence, new_conversation)
+        started = RunStarted(
+            self.run_id, task, model, max_rounds, self._holder, require_evidence, new_conversation, mode
+        )
         self.session.log.own_runs.add(self.run_id)
         messages = [MessageAdded(stored(message, self.redacted)) for message in first]
         try:

@@ -117,6 +117,7 @@ async def run_loop(
             first,
             require_evidence=config.require_evidence,
             new_conversation=new_conversation,
+            mode=str(approvals.mode),
         )
         if planning is not None:
             session.set_plan_mode(planning)

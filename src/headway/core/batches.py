@@ -211,7 +211,7 @@ def interrupted_items(run: Run, todo_list: TodoList) -> list[Todo]:
 def evolve_batch(run: Run, data: object, version: int) -> Run:
     match data:
         case facts.BatchStarted():
-            return copied(run, batch=Batch(data.mode, data.parallel, data.total))
+            return copied(run, mode=data.mode, batch=Batch(data.mode, data.parallel, data.total))
         case facts.ItemStarted() if run.batch is not None:
             batch = replace(
                 run.batch,
@@ -241,8 +241,8 @@ def evolve_batch(run: Run, data: object, version: int) -> Run:
         case facts.FilesReverted():
             known = read_executed({todo_id: after for todo_id, (_, after) in data.executed.items()})
             return copied(run, executed={**run.executed, **known})
-        case facts.ModeChanged() if run.batch is not None:
-            return copied(run, batch=replace(run.batch, mode=data.mode))
+        case facts.ModeChanged():
+            return copied(run, mode=data.mode, batch=run.batch and replace(run.batch, mode=data.mode))
         case facts.EvidenceAsked():
             return copied(run, asked=run.asked | frozenset(data.item_ids))
         case _:

@@ -32,7 +32,7 @@ RUN_EVENT_NAMES = (
     *("TodoListItemProgress", "TodoListCompleted", "TodoListContextInjected"),
     *("TodoEvaluationStarted", "TodoEvaluationCompleted", "RunStarted", "RoundStarted", LIVE_ONLY),
     *("ToolStarted", "ToolFinished", "ApprovalAsked", "ApprovalAnswered", "Usage", "RunError", "RunFinished"),
-    *("RunRequested", "MessageAdded", "ConversationCompacted"),
+    *("RunRequested", "RunPaused", "MessageAdded", "ConversationCompacted"),
     *("BatchStarted", "ItemStarted", "ItemMerging", "ItemFinished", "BatchFinished", "ItemRolledBack"),
     *("FilesReverted", "ModeChanged", EVIDENCE_ASKED),
 )

@@ -195,9 +195,19 @@ class State:
         return self.plan_mode and not self.is_executing(agent)
 
     def is_paused(self, agent: str) -> bool:
-        """Return whether the agent's run waits: someone paused it, or it is executing and plan mode is on."""
+        """Return whether the agent's run is to wait: someone paused it, or it is executing and plan mode is on."""
         run = self.runs.get(agent)
         return run is not None and run.goes_on and (run.paused or (self.plan_mode and self.is_executing(agent)))
+
+    def is_pausing(self, agent: str) -> bool:
+        """Return whether someone paused the agent's run and something of it still goes on until its round is over."""
+        run = self.runs.get(agent)
+        if run is None or not (run.goes_on and run.paused):
+            return False
+        if run.batch is None:
+            return not run.waiting
+        working = [self.runs.get(name) for name in run.batch.executing.values()]
+        return not all(sub is not None and sub.goes_on and sub.waiting for sub in working)
 
 
 def counts(items: list[Todo]) -> dict[Status, int]:

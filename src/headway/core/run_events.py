@@ -31,6 +31,8 @@ class RunStarted(Value):
     """Whether the model is told, once per item, when it calls something done that nothing shows."""
     new_conversation: bool = False
     """Whether the model is sent nothing that was said in this session before."""
+    mode: str = ""
+    """The approval mode; empty in logs that do not say."""
 
 
 @dataclass(eq=False, repr=False, slots=True)
@@ -190,6 +192,13 @@ class RunRequested(Value):
 
 
 @dataclass(eq=False, repr=False, slots=True)
+class RunPaused(Value):
+    """A run that was asked to pause has come to the end of its round, and waits."""
+
+    round: int
+
+
+@dataclass(eq=False, repr=False, slots=True)
 class MessageAdded(Value):
     """One message of the conversation, as the agent's library writes it."""
 
@@ -233,6 +242,7 @@ _Own: TypeAlias = (
     | Usage
     | RunError
     | RunRequested
+    | RunPaused
     | MessageAdded
     | ConversationCompacted
     | RunFinished

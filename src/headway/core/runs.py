@@ -47,7 +47,12 @@ class Run:
     round: int = 0
     reason: str | None = None
     """Why it ended; None while it goes on."""
+    mode: str = ""
+    """The approval mode in force; empty in logs that do not say."""
     paused: bool = False
+    """Whether someone asked it to pause."""
+    waiting: bool = False
+    """Whether it has paused: its round is over, and the next has not begun."""
     stopping: bool = False
     tool_calls: int = 0
     """Other than those of todo tools."""
@@ -377,7 +382,8 @@ def _with_step(state: State, event: Event) -> dict[str, TodoList]:
 
 
 def _begun(before: Run | None, data: facts.RunStarted, at: str) -> Run:
-    run = Run(data.run_id, data.model, data.holder, at, data.max_rounds, require_evidence=data.require_evidence)
+    evidence, mode = data.require_evidence, data.mode
+    run = Run(data.run_id, data.model, data.holder, at, data.max_rounds, require_evidence=evidence, mode=mode)
     if before is None:
         return run
     # What tracking knows of the items, and what came of executing them, goes on with them.
@@ -393,7 +399,7 @@ def _begun(before: Run | None, data: facts.RunStarted, at: str) -> Run:
 def _evolved(run: Run, data: object) -> Run:
     match data:
         case facts.RoundStarted():
-            return copied(run, round=data.round, questions={}, forced=_NO_ITEMS)
+            return copied(run, round=data.round, questions={}, forced=_NO_ITEMS, waiting=False)
         case facts.ToolFinished():
             return run if data.effect == tracking.TODO_EFFECT else _worked(run, data)
         case facts.TodoListContextInjected():
@@ -403,7 +409,11 @@ def _evolved(run: Run, data: object) -> Run:
         case facts.RunRequested():
             if data.request == "stop":
                 return copied(run, stopping=True)
-            return copied(run, paused=data.request == "pause")
+            if data.request == "pause":
+                return copied(run, paused=True)
+            return copied(run, paused=False, waiting=False)
+        case facts.RunPaused():
+            return copied(run, waiting=True)
         case facts.ApprovalAsked():
             return copied(run, questions={**run.questions, data.question_id: (data, None)})
         case facts.ApprovalAnswered():

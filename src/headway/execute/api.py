@@ -141,7 +141,7 @@ async def _executed(session: Session, model: str | Model, options: Options, how:
     try:
         with _in_mode(approvals, how.get("mode")):
             # First of all the session is taken: what another execution has under way is not to be touched.
-            recorder.begin(task, model if isinstance(model, str) else model.model_id, 0)
+            recorder.begin(task, model if isinstance(model, str) else model.model_id, 0, mode=str(approvals.mode))
             try:
                 opened = partial(_opened, session, options, folder, how, _show_progress(recorder))
                 workspaces = await undisturbed(asyncio.to_thread(opened))

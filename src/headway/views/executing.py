@@ -126,7 +126,9 @@ def pause_words(state: State, agent: str) -> str:
     """Why the agent's run waits; empty if it does not."""
     if not state.is_paused(agent):
         return ""
-    return "Paused" if state.runs[agent].paused else PAUSED_BY_PLAN_MODE
+    if not state.runs[agent].paused:
+        return PAUSED_BY_PLAN_MODE
+    return "Pausing after this round" if state.is_pausing(agent) else "Paused"
 
 
 def mode_line(mode: str) -> str:

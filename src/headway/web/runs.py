@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-from headway.core.errors import HeadwayError, RunRefused
+from headway.core.batch_events import BatchStarted
+from headway.core.errors import HeadwayError, NoRun, RunRefused
 from headway.core.logs import logger
 from headway.core.model import MAIN_AGENT
 from headway.tools.effects import Mode
@@ -17,11 +18,13 @@ from headway.tools.effects import Mode
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Mapping
 
+    from headway.core.runs import Run
     from headway.core.session import Session
     from headway.settings.model import Settings
     from headway.tools.approvals import Answer, Question
 
 
+_EVENTS_AT_ONCE = 1_000
 _GOES_ON = "A run is already in progress in this session; wait until it ends, or stop it first."
 
 
@@ -30,7 +33,7 @@ class _Wanted(BaseModel):
 
 
 class Message(_Wanted):
-    """A message to the agent; without a text, the conversation goes on where it was."""
+    """A message to the agent; without a text, the conversation goes on where it was, in the mode of its last run."""
 
     action: Literal["message"]
     text: str | None = None
@@ -50,6 +53,12 @@ class Execute(_Wanted):
     keep_going: bool = False
     in_place: bool = False
     require_evidence: bool = False
+
+
+class Continue(_Wanted):
+    """The last run, where it ended: as it was wanted, in its own mode."""
+
+    action: Literal["continue"]
 
 
 class Control(_Wanted):
@@ -72,7 +81,7 @@ class GivenAnswer(_Wanted):
 
 
 ANSWER: TypeAdapter[GivenAnswer] = TypeAdapter(GivenAnswer)
-AnyWanted = Annotated[Message | Execute | Control | Rollback, Field(discriminator="action")]
+AnyWanted = Annotated[Message | Execute | Continue | Control | Rollback, Field(discriminator="action")]
 WANTED: TypeAdapter[AnyWanted] = TypeAdapter(AnyWanted)
 
 
@@ -102,13 +111,13 @@ class Runs:
             case _:
                 return await self._start(session, wanted)
 
-    async def _start(self, session: Session, wanted: Message | Execute) -> dict[str, Any]:
+    async def _start(self, session: Session, wanted: Message | Execute | Continue) -> dict[str, Any]:
         if session.name in self._starting:
             raise RunRefused(_GOES_ON)
         self._starting.add(session.name)
         try:
             await self._wound_up(session)
-            return await self._started(session, wanted)
+            return await self._started(session, await asyncio.to_thread(_to_begin, session, wanted))
         finally:
             self._starting.discard(session.name)
 
@@ -207,6 +216,51 @@ class Runs:
             task.cancel()
         if running:
             await asyncio.wait(running, timeout=5)
+
+
+def _to_begin(session: Session, wanted: Message | Execute | Continue) -> Message | Execute:
+    """What is wanted, with what the log says of it where it goes on."""
+    match wanted:
+        case Continue():
+            run = session.run
+            if run is None:
+                raise NoRun("There is no run to continue in this session.")
+            if run.batch is not None:
+                return _same_execution(session, run)
+            return Message(action="message", mode=_own_mode(run))
+        case Message(text=None, mode=None) if (run := session.run) is not None:
+            return wanted.model_copy(update={"mode": _own_mode(run)})
+        case _:
+            return wanted
+
+
+def _own_mode(run: Run) -> Mode:
+    """The mode of a run; one that asks where the log does not say, or names one that is not known here."""
+    try:
+        return Mode(run.mode)
+    except ValueError:
+        return Mode.DEFAULT
+
+
+def _same_execution(session: Session, run: Run) -> Execute:
+    last = session.version
+    while last > 0:
+        first = max(last - _EVENTS_AT_ONCE, 0)
+        for event in reversed(session.store.events(session.name, first, last - first)):
+            if isinstance(event.data, BatchStarted) and event.agent == MAIN_AGENT:
+                begun = event.data
+                return Execute(
+                    action="execute",
+                    only=begun.only,
+                    mode=_own_mode(run),
+                    parallel=begun.parallel,
+                    retries=begun.retries,
+                    keep_going=begun.keep_going,
+                    in_place=begun.in_place,
+                    require_evidence=bool(begun.require_evidence),
+                )
+        last = first
+    raise NoRun("The log does not say what this run executed; start it anew.")
 
 
 async def _on_the_page(question: Question) -> Answer:

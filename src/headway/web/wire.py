@@ -74,13 +74,13 @@ def about_record(state: State) -> dict[str, Any]:
     return {
         "plan": plan_record(state.plan) if state.plan is not None else None,
         "plan_mode": state.plan_mode,
-        "run": _run_record(run, is_paused=state.is_paused(MAIN_AGENT)) if run is not None else None,
+        "run": _run_record(run, state) if run is not None else None,
         "questions": _questions(state.runs),
     }
 
 
-def _run_record(run: Run, *, is_paused: bool) -> dict[str, Any]:
-    batch = run.batch
+def _run_record(run: Run, state: State) -> dict[str, Any]:
+    batch, is_pausing = run.batch, state.is_pausing(MAIN_AGENT)
     return {
         "id": run.id,
         "model": run.model,
@@ -89,7 +89,9 @@ def _run_record(run: Run, *, is_paused: bool) -> dict[str, Any]:
         "max_rounds": run.max_rounds,
         "reason": run.reason,
         "goes_on": run.goes_on,
-        "paused": is_paused,
+        "mode": run.mode or None,
+        "pausing": is_pausing,
+        "paused": state.is_paused(MAIN_AGENT) and not is_pausing,
         "stopping": run.stopping,
         "tool_calls": run.tool_calls,
         "batch": None

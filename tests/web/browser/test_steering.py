@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Locator, Page, expect
 from tests.support import scripts
-from tests.support.processes import Form, start, until
+from tests.support.processes import Form, start
 
 import headway
 from headway import Session
@@ -121,7 +121,7 @@ async def test_all_items_are_executed_as_is_chosen_and_the_page_follows(
     server.made(name, "add", content="One more")
     await page.reload()
     await button(page, "Execute all…").click()
-    await expect(dialog.get_by_label("Approvals")).to_have_value("yolo")
+    await expect(dialog.get_by_label("Approvals")).to_have_value("default")
     await expect(dialog.get_by_label("Run in parallel")).to_have_value("2")
     await expect(dialog.get_by_label("Retries")).to_have_value("3")
     await expect(dialog.get_by_label("Continue with items")).to_be_checked()
@@ -139,9 +139,10 @@ async def test_a_run_pauses_between_rounds_goes_on_and_is_stopped(
     await begin(page)
     door.reached()
     await button(page, "Pause").click()
-    await expect(panel(page)).to_contain_text("Paused, 1 of 2 started")
+    await expect(panel(page)).to_contain_text("Pausing after this round, 1 of 2 started")
     door.let()
-    until(lambda: events(server, name, "ToolFinished"))
+    await expect(panel(page)).to_contain_text("Paused, 1 of 2 started")
+    assert events(server, name, "ToolFinished")
     await expect(row(page, "a")).to_have_class(re.compile("k-running"))
     await expect(button(page, "Resume")).to_be_focused()
     await page.keyboard.press("Enter")
@@ -169,7 +170,7 @@ async def test_a_run_of_another_process_is_seen_and_steered(
     await expect(panel(page)).to_contain_text("Running, 1 of 2 started")
     door.reached()
     await button(page, "Pause").click()
-    await expect(panel(page)).to_contain_text("Paused")
+    await expect(panel(page)).to_contain_text("Pausing after this round")
     await button(page, "Resume").click()
     await expect(panel(page)).to_contain_text("now: a")
     await button(page, "Stop").click()
@@ -285,10 +286,51 @@ async def test_without_a_model_the_page_says_how_to_set_one(own: Own, server: Se
     await dialog.get_by_role("button", name="Cancel").click()
     await page.keyboard.press("x")
     await expect(dialog).to_contain_text("Model scripted:")
-    await expect(dialog.get_by_label("Approvals")).to_contain_text("Project setting (auto-edit)")
+    await expect(dialog.get_by_label("Approvals")).to_have_value("auto_edit")
+    await expect(dialog.get_by_label("Approvals")).to_contain_text("ask before commands (auto_edit, project setting)")
     await dialog.get_by_role("button", name="Execute all").click()
     await expect(panel(page)).to_contain_text("1 of 1 completed")
     await expect(panel(page)).not_to_contain_text("No model is set")
+
+
+async def test_a_run_resumes_in_its_own_mode_whatever_was_chosen_for_another(
+    tabs: Tabs, server: Server, name: str, begun: Begun, scripted: Scripted
+) -> None:
+    begun("a")
+    headway.open(server.folder, f"{name} other").write([item("b", status="completed")])
+    scripted(a=["Done."], said=[turn("echo 1"), "Done."])
+    page = await tabs.open(name)
+    await begin(page, "yolo")
+    await expect(panel(page)).to_contain_text(re.compile("Last run complete.*yolo: never asks"))
+    await page.get_by_role("navigation").get_by_role("button", name=f"{name} other").click()
+    await page.keyboard.press("m")
+    dialog = page.get_by_role("dialog", name="Message to the agent")
+    await expect(dialog.get_by_label("Approvals")).to_have_value("default")
+    await dialog.get_by_label("What should the agent do?").fill("I said it")
+    await dialog.get_by_role("button", name="Send").click()
+    await expect(questions(page)).to_have_count(1)
+    await expect(panel(page)).to_contain_text("default: asks first · scripted")
+    await button(page, "Stop").click()
+    await expect(panel(page)).to_contain_text(re.compile("Last run stopped.*default: asks first"))
+    await expect(button(page, "Resume")).to_have_attribute("title", re.compile("default: asks first"))
+    await button(page, "Resume").click()
+    await expect(questions(page)).to_contain_text("echo 1")
+    await button(page, "Stop").click()
+    await expect(questions(page)).to_have_count(0)
+
+
+async def test_never_asking_is_never_chosen_for_a_person(own: Own, server: Server, scripted: Scripted) -> None:
+    headway.open(own.server.folder, "mine").write([item("a")])
+    settings = f'model = "scripted:{server.folder / SCRIPT}"\nmode = "yolo"\n'
+    (own.server.folder / ".headway" / "config.toml").write_text(settings, encoding="utf-8")
+    page = await own.tabs.open("mine")
+    await page.keyboard.press("x")
+    dialog = page.get_by_role("dialog", name="Execute the list")
+    await expect(dialog.get_by_label("Approvals")).to_contain_text("Never ask (yolo, project setting)")
+    await expect(dialog.get_by_label("Approvals")).to_have_value("default")
+    scripted(a=["Done."])
+    await dialog.get_by_role("button", name="Execute all").click()
+    await expect(panel(page)).to_contain_text(re.compile("Last run complete.*default: asks first"))
 
 
 # questions

@@ -20,6 +20,7 @@ export const setPlan = (plan) => put(path("/plan"), plan);
 export const clearPlan = () => remove(path("/plan"));
 export const execute = (wanted) => run({ action: "execute", ...wanted });
 export const message = (wanted) => run({ action: "message", ...wanted });
+export const proceed = () => run({ action: "continue" });
 export const control = (action) => run({ action });
 export const rollBack = (id, withLater = false) => run({ action: "rollback", id, with_later: withLater });
 export const answer = (given) => post(path("/answers"), given);

@@ -1,6 +1,6 @@
 /** The run of a session: what goes on, and its buttons. */
 
-import { control, execute, message } from "./actions.js";
+import { control, execute, message, proceed } from "./actions.js";
 import { h, setAttribute, setText } from "./dom.js";
 import { field, openDialog } from "./dialogs.js";
 import { announce, attempt, problemPlace } from "./feedback.js";
@@ -11,9 +11,8 @@ import { saidPlace, updateSaid } from "./said_view.js";
 import { store } from "./store.js";
 import { count, line } from "./text.js";
 import { at, lasted, since } from "./time.js";
-import { ENDINGS } from "./words.js";
+import { ENDINGS, modeWords } from "./words.js";
 
-const ASKS = { default: "default: asks first", auto_edit: "auto_edit: asks before commands", yolo: "yolo: never asks" };
 const parts = {};
 let told = "";
 
@@ -28,7 +27,7 @@ export function mountRun(element) {
   parts.start = button("Execute all…", "Have the agent work on all pending items (x)", () => startRun());
   parts.start.classList.add("primary");
   parts.message = button("Message…", "Send the agent a message (m)", () => sendMessage());
-  parts.resume = button("Resume", "", (event) => attempt(event.currentTarget, parts.problem, () => goOn()));
+  parts.resume = button("Resume", "", (event) => attempt(event.currentTarget, parts.problem, () => proceed()));
   parts.resume.classList.add("primary");
   parts.pause = button("Pause", "Pause the run until you resume it", (event) => want(event.currentTarget));
   parts.stop = button("Stop", "End the run; completed work is kept", (event) => want(event.currentTarget));
@@ -81,21 +80,18 @@ const INTERRUPTED = ["cancelled", "error", "interrupted", "max_rounds"];
 /** Of the last run, while it is still in the log. */
 const own = (run, type) => store.log.events.findLast((event) => event.type === type && event.agent_id === "main" && at(event.timestamp) >= at(run.started_at));
 
-/** What would go on where an interrupted run ended: {title, start}, or null. */
+/** What would go on where an interrupted run ended, in words; null if nothing would. */
 function rest({ run, items }) {
   if (!run || run.goes_on || !INTERRUPTED.includes(run.reason)) return null;
-  if (!run.batch) return { title: "Continue where the agent stopped", start: () => message(messageFields().read()) };
+  const how = `(${modeWords(run.mode ?? "default")})`;
+  if (!run.batch) return `Continue where the agent stopped ${how}`;
   const batch = own(run, "BatchStarted");
   const isOpen = (todo) => todo?.status === "pending" || todo?.status === "blocked";
   const isLeft = batch && (batch.only ? isOpen(items.get(batch.only)) : [...items.values()].some(isOpen));
   if (!isLeft || own(run, "BatchFinished")?.outcome === "complete") return null;
-  const { mode, parallel, retries, keep_going, in_place, require_evidence, only } = batch;
-  const wanted = { mode, parallel, retries, keep_going, in_place, require_evidence, ...(only && { only }) };
-  const what = only ? `Execute ${line(only, 60)} again` : "Continue with the remaining items";
-  return { title: `${what} with the same settings (${ASKS[mode] ?? line(mode)})`, start: () => execute(wanted) };
+  const what = batch.only ? `Execute ${line(batch.only, 60)} again` : "Continue with the remaining items";
+  return `${what} with the same settings ${how}`;
 }
-
-const goOn = () => rest(store.session)?.start();
 
 function some(ids) {
   return ids.slice(0, 4).map((id) => line(id, 30)).join(", ") + (ids.length > 4 ? ` and ${ids.length - 4} more` : "");
@@ -107,12 +103,11 @@ const isPausedByPlanMode = (run) => Boolean(run.batch && store.session.plan_mode
 function going(run) {
   const batch = run.batch;
   const paused = isPausedByPlanMode(run) ? "Paused until plan mode is off" : "Paused";
-  const state = run.stopping ? "Stopping" : run.paused ? paused : "Running";
-  if (!batch) return { state, more: `${line(run.model, 60)} · round ${run.round} of ${run.max_rounds} · ${count(run.tool_calls, "tool call")}` };
+  const state = run.stopping ? "Stopping" : run.paused ? paused : run.pausing ? "Pausing after this round" : "Running";
+  if (!batch) return { state, more: `${modeWords(run.mode)} · ${line(run.model, 60)} · round ${run.round} of ${run.max_rounds} · ${count(run.tool_calls, "tool call")}` };
   const executing = Object.keys(batch.executing).length ? `now: ${some(Object.keys(batch.executing))}` : "between items";
-  const mode = ASKS[batch.mode] ?? line(batch.mode);
   const several = batch.parallel > 1 ? ` · ${batch.parallel} in parallel` : "";
-  return { state: `${state}, ${Math.min(batch.current_index, batch.total_count)} of ${batch.total_count} started`, more: `${executing} · ${mode}${several} · ${line(run.model, 60)}` };
+  return { state: `${state}, ${Math.min(batch.current_index, batch.total_count)} of ${batch.total_count} started`, more: `${executing} · ${modeWords(run.mode)}${several} · ${line(run.model, 60)}` };
 }
 
 /** How the last run ended: why, if it is still in the log. */
@@ -124,7 +119,7 @@ function over(run) {
   const done = batch ? `${batch.completed} of ${batch.total} completed` : run.batch || !run.tool_calls ? "" : count(run.tool_calls, "tool call");
   const failed = batch?.failed_items?.length > 1 ? `failed: ${some(batch.failed_items)}` : "";
   const error = ended?.error ? line(ended.error, 300) : "";
-  return { state: `Last run ${ENDINGS[outcome] ?? line(outcome)}`, more: [error, failed, done, lasted(seconds).replace(" ", "\u00a0")].filter(Boolean).join(" · ") };
+  return { state: `Last run ${ENDINGS[outcome] ?? line(outcome)}`, more: [error, failed, done, lasted(seconds).replace(" ", "\u00a0"), modeWords(run.mode)].filter(Boolean).join(" · ") };
 }
 
 function idle(session) {
@@ -147,13 +142,14 @@ export function updateRun(dirty) {
   tickRun(Date.now());
   const pending = [...session.items.values()].some((todo) => todo.status === "pending" || todo.status === "blocked");
   const left = rest(session);
-  setAttribute(parts.resume, "title", left?.title);
+  setAttribute(parts.resume, "title", left);
   parts.start.classList.toggle("primary", !left);
   show([[parts.start, !isOn && pending], [parts.stop, isOn], [parts.message, !isOn], [parts.resume, Boolean(left)], [parts.pause, isOn && !run.stopping && !isPausedByPlanMode(run)]]);
   setAttribute(parts.stop, "aria-disabled", run?.stopping ? "true" : null);
   setText(parts.stop, run?.stopping ? "Stopping…" : "Stop");
-  parts.pause.dataset.action = run?.paused ? "resume" : "pause";
-  setText(parts.pause, run?.paused ? "Resume" : "Pause");
+  const isHeld = run?.paused || run?.pausing;
+  parts.pause.dataset.action = isHeld ? "resume" : "pause";
+  setText(parts.pause, isHeld ? "Resume" : "Pause");
   const now = run ? `${run.id} ${parts.kind}` : "";
   if (!dirty.whole && told && told !== now) announce(words.state);
   told = now;

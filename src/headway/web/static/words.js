@@ -14,11 +14,15 @@ export const STATUS_NAMES = {
 const MARKS = { pending: "○", in_progress: "●", completed: "✓", blocked: "✗", cancelled: "⊘" };
 const KINDS = { pending: "quiet", in_progress: "running", completed: "done", blocked: "blocked", cancelled: "quiet" };
 export const PRIORITIES = ["high", "medium", "low"];
+/** How much a run asks: what is chosen, and how it is said of a run. */
 export const MODES = {
-  default: "Ask before every change and command",
-  auto_edit: "Edit files without asking, ask before commands",
-  yolo: "Never ask",
+  default: { choice: "Ask before every change and command", asks: "asks first" },
+  auto_edit: { choice: "Edit files without asking, ask before commands", asks: "asks before commands" },
+  yolo: { choice: "Never ask", asks: "never asks" },
 };
+
+/** The mode of a run; null where the log does not say. */
+export const modeWords = (mode) => (mode === null ? "mode not known" : Object.hasOwn(MODES, mode) ? `${mode}: ${MODES[mode].asks}` : line(mode, 30));
 
 /** How sure it is that a completed item is done: verified, command ok, reported or inferred. */
 export function levelOf(todo) {
@@ -106,7 +110,7 @@ const EVENTS = {
   TodoListContextInjected: (event) => `showed the model the list (${count(event.total_items, "item")})`,
   TodoEvaluationStarted: (event) => `judging ${name(event.item_id)}`,
   TodoEvaluationCompleted: (event) => `judged ${name(event.item_id)}: ${event.status ?? "unchanged"} — ${line(event.reason, 160)}`,
-  RunStarted: (event) => `run started with ${modelName(event.model)}${event.new_conversation ? ", in a new conversation" : ""}`,
+  RunStarted: (event) => `run started with ${modelName(event.model)}${event.mode ? `, mode ${line(event.mode, 30)}` : ""}${event.new_conversation ? ", in a new conversation" : ""}`,
   RoundStarted: (event) => `round ${event.round} of ${event.max_rounds}`,
   ToolStarted: (event) => `${line(event.summary || event.tool, 240)}`,
   ToolFinished: (event) => `${line(event.command ?? event.tool, 160)} — ${event.denied ? "denied" : event.exit_code ? `exit code ${event.exit_code}` : event.ok ? "ok" : "failed"}, ${lasted(event.seconds)}`,
@@ -115,6 +119,7 @@ const EVENTS = {
   Usage: (event) => `${event.input_tokens.toLocaleString("en")} tokens in, ${event.output_tokens.toLocaleString("en")} out`,
   RunError: (event) => (event.retry_in === null ? `error: ${line(event.message, 240)}` : `error: ${line(event.message.replace(/; [^;]*$/, ""), 240)}; retrying in ${lasted(event.retry_in)}`),
   RunRequested: (event) => `asked the run to ${line(event.request)}`,
+  RunPaused: (event) => `paused after round ${event.round}`,
   MessageAdded: (event) => (event.text ? `${speaker(event)}: ${line(event.text, 240)}` : "added a message to the conversation"),
   ConversationCompacted: () => "summarised the conversation so far",
   RunFinished: (event) => `run ${ENDINGS[event.reason] ?? line(event.reason)}${event.rounds ? ` after ${count(event.rounds, "round")}` : ""}${event.error ? `: ${line(event.error, 200)}` : ""}`,
@@ -140,7 +145,7 @@ export function eventWords(event) {
 const GROUPS = {
   items: ["TodoListUpdated", "LeaseRenewed", "TodoListItemProgress", "TodoListCompleted", "TodoEvaluationStarted", "TodoEvaluationCompleted", "ItemStarted", "ItemMerging", "ItemFinished", "ItemRolledBack", "FilesReverted", "EvidenceAsked", "CompletionLogged"],
   tools: ["ToolStarted", "ToolFinished", "ApprovalAsked", "ApprovalAnswered"],
-  runs: ["RunStarted", "RoundStarted", "Usage", "RunError", "RunRequested", "RunFinished", "BatchStarted", "ModeChanged", "BatchFinished", "MessageAdded", "ConversationCompacted", "TodoListContextInjected"],
+  runs: ["RunStarted", "RoundStarted", "Usage", "RunError", "RunRequested", "RunPaused", "RunFinished", "BatchStarted", "ModeChanged", "BatchFinished", "MessageAdded", "ConversationCompacted", "TodoListContextInjected"],
   plan: ["PlanUpdated", "PlanModeChanged"],
 };
 export const GROUP = new Map(Object.entries(GROUPS).flatMap(([group, types]) => types.map((type) => [type, group])));
