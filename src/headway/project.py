@@ -35,11 +35,11 @@ def open_store(project: str | os.PathLike[str] = ".", *, memory: bool = False) -
 
         return MemoryStore()
     from headway.adoption import is_adopted
-    from headway.store.opening import refuse_links
+    from headway.store.opening import refuse_unusual
     from headway.store.sqlite import SqliteStore
 
     file = os.path.join(headway_folder(project), FILE)
-    refuse_links(file)
+    refuse_unusual(file)
     return SqliteStore(file, is_adopted=is_adopted)
 
 

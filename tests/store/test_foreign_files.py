@@ -129,6 +129,31 @@ def test_a_side_file_that_came_with_a_pull_is_not_taken_for_a_part_of_the_users_
         contents(project)
 
 
+@pytest.mark.parametrize("kind", ["link", "other name", "pipe", "folder"])
+@pytest.mark.parametrize("suffix", ["", "-wal"])
+def test_a_file_that_is_not_one_of_its_own_is_refused_and_left_as_it_is(
+    project: Path, tmp_path: Path, kind: str, suffix: str
+) -> None:
+    place, other = file_of(project).with_name(f"headway.db{suffix}"), tmp_path / "other"
+    other.write_bytes(file_of(project).read_bytes() if not suffix else b"of the user\n")
+    before = other.read_bytes()
+    place.unlink(missing_ok=True)
+    match kind:
+        case "link":
+            place.symlink_to(other)
+        case "other name":
+            os.link(other, place)
+        case "pipe":
+            os.mkfifo(place)
+        case _:
+            place.mkdir()
+    with pytest.raises(StoreForeign, match=r"is a link|is not a file|is another name of some other file"):
+        contents(project)
+    with pytest.raises(StoreForeign), closing(headway.open(project)) as session:
+        session.add("B")
+    assert other.read_bytes() == before
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
 @pytest.mark.parametrize("path", [".headway", ".headway/headway.db"])
 def test_a_file_of_another_user_is_not_used(project: Path, path: str) -> None:

@@ -20,7 +20,7 @@ from headway.core.store import Store
 from headway.core.text import cut, neutral, shown
 from headway.project import DEFAULT_SESSION, FILE, headway_folder
 from headway.store.foreign_files import explain_foreign
-from headway.store.opening import refuse_links
+from headway.store.opening import refuse_unusual
 from headway.store.sqlite import SqliteStore
 from headway.views.listing import HALF_CHANGED, is_half_changed
 
@@ -172,7 +172,7 @@ def adopt(chosen: Chosen) -> None:
     """
     file = os.path.join(headway_folder(chosen.folder()), FILE)
     store = SqliteStore(file, is_adopted=lambda path: True)
-    refuse_links(file)
+    refuse_unusual(file)
     names = [info.name for info in store.sessions()]  # refused here if Headway did not make it like that
     store.close()
     if not os.path.exists(file):

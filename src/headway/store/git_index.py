@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import struct
 from collections.abc import Iterator
 from glob import escape, glob
@@ -50,8 +51,7 @@ def _repositories(file: str) -> Iterator[tuple[str, str]]:
         if os.path.isdir(git):
             yield folder, git
         elif os.path.isfile(git):  # a worktree or submodule names its folder in a file
-            with open(git, encoding="utf-8", errors="surrogateescape") as opened:
-                named = opened.read(8192).removeprefix("gitdir:").strip("\r\n ")
+            named = os.fsdecode(_read(git)[:8192]).removeprefix("gitdir:").strip("\r\n ")
             yield folder, os.path.join(folder, named)
         parent = os.path.dirname(folder)
         if parent == folder:
@@ -63,8 +63,7 @@ def _is_in_index(git: str, path: str) -> bool:
     wanted = _folded(os.fsencode(path.replace(os.sep, "/")))
     for index in (os.path.join(git, "index"), *glob(os.path.join(escape(git), "sharedindex.*"))):
         try:
-            with open(index, "rb") as opened:
-                content = opened.read()
+            content = _read(index)
         except (FileNotFoundError, NotADirectoryError):
             continue
         if _cannot_have(content, path):
@@ -72,6 +71,18 @@ def _is_in_index(git: str, path: str) -> bool:
         if any(_folded(name) == wanted for name in _names(content)):
             return True
     return False
+
+
+def _read(file: str) -> bytes:
+    """Read a file without waiting for one that never ends, such as a pipe."""
+    descriptor = os.open(file, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise ValueError("not a file")
+        with open(descriptor, "rb", closefd=False) as opened:
+            return opened.read()
+    finally:
+        os.close(descriptor)
 
 
 def _cannot_have(index: bytes, path: str) -> bool:

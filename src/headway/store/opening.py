@@ -9,6 +9,7 @@ from contextlib import suppress
 from headway.store import sqlite_errors
 from headway.store.foreign_files import explain_foreign
 from headway.store.migrations import APPLICATION_ID, NEWEST, find_foreign_object, migrate
+from headway.store.ordinary_files import explain_unusual
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,15 +19,16 @@ SIDE_FILES = ("-wal", "-shm", "-journal")
 """What SQLite keeps beside the file, and reads as a part of it."""
 
 
-def refuse_links(path: str) -> None:
+def refuse_unusual(path: str) -> None:
+    """Raise `StoreForeign` where SQLite would write through a link or another name, or wait for a pipe."""
     for file in (path, *(path + suffix for suffix in SIDE_FILES)):
-        if os.path.islink(file):
-            raise sqlite_errors.linked(file)
+        if (why := explain_unusual(file)) is not None:
+            raise sqlite_errors.unusual(file, why)
 
 
 def refuse_foreign(path: str, is_adopted: Callable[[str], bool]) -> None:
     """Raise `StoreForeign` for a file that someone else may have written, unless the user adopted it."""
-    refuse_links(path)
+    refuse_unusual(path)
     for file in (path, *(path + suffix for suffix in SIDE_FILES)):
         why = explain_foreign(file) if os.path.exists(file) else None
         if why is not None and not is_adopted(path):

@@ -60,11 +60,8 @@ def foreign(path: str, why: str) -> StoreForeign:
     )
 
 
-def linked(path: str) -> StoreForeign:
-    return StoreForeign(
-        f"'{neutral(path)}' is a link, and someone else may have written what it leads to: put the file itself in its"
-        " place, then adopt it with 'headway sessions adopt'."
-    )
+def unusual(path: str, why: str) -> StoreForeign:
+    return StoreForeign(f"'{neutral(path)}' {why}.")
 
 
 def altered(path: str, name: str) -> StoreCorrupt:
