@@ -14,9 +14,11 @@ from threading import Thread
 from typing import IO, TYPE_CHECKING
 
 from headway.core.errors import HeadwayError
+from headway.core.text import shown
 from headway.project import headway_folder, open_store
 from headway.store.folder import make_private_folder
 from headway.store.foreign_files import explain_foreign
+from headway.store.ordinary_files import open_ordinary
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,7 +58,7 @@ def the_only_one(project: str) -> IO[str]:
     """Held open as long as this process serves the page. Raises `Served` if another one does."""
     folder = headway_folder(project)
     make_private_folder(folder)
-    held = os.fdopen(os.open(os.path.join(folder, LOCK), os.O_RDWR | os.O_CREAT, 0o600), "r+", encoding="utf-8")
+    held = os.fdopen(open_ordinary(os.path.join(folder, LOCK), os.O_RDWR | os.O_CREAT), "r+", encoding="utf-8")
     try:
         fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
@@ -73,7 +75,7 @@ def kept_place(project: str) -> Place | None:
     if explain_foreign(path) is not None:
         return None
     try:
-        with open(path, encoding="utf-8") as file:
+        with os.fdopen(open_ordinary(path, os.O_RDONLY), encoding="utf-8") as file:
             if os.fstat(file.fileno()).st_mode & 0o077:
                 return None
             kept = json.load(file)
@@ -90,11 +92,16 @@ def keep(project: str, place: Place) -> None:
     make_private_folder(folder)
     path = os.path.join(folder, FILE)
     draft = f"{path}.{os.getpid()}"
-    with suppress(FileNotFoundError):
-        os.unlink(draft)
-    with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-        json.dump({"port": place.port, "token": place.token}, file)
-    os.replace(draft, path)
+    try:
+        with suppress(FileNotFoundError):
+            os.unlink(draft)
+        with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+            json.dump({"port": place.port, "token": place.token}, file)
+        os.replace(draft, path)
+    except OSError as error:
+        raise HeadwayError(
+            f"'{shown(path, 300)}' could not be written ({error.strerror}); move it out of the way."
+        ) from error
 
 
 def listening(project: str, port: int | None) -> tuple[socket.socket, Place]:
