@@ -123,12 +123,14 @@ def test_any_text_can_be_edited(editor: Path, text: str) -> None:
     assert edited(text, ".md") == f"{text}more\n"
 
 
-def test_without_an_editor_set_one_that_is_there_is_taken(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    tools = project / "bin"
-    tools.mkdir()
-    monkeypatch.setenv("PATH", str(tools))
-    assert command() == ["vi"]
-    program(tools / "nano", "")
-    assert command() == ["nano"]
-    program(tools / "vi", "")
-    assert command() == ["vi"]
+def test_without_an_editor_set_one_that_is_installed_is_taken(
+    project: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tools = tmp_path_factory.mktemp("bin")
+    program(project / "vi", "")
+    monkeypatch.setenv("PATH", f".:{tools}")
+    with pytest.raises(HeadwayError, match="No editor is installed; install one, or set EDITOR"):
+        command()
+    for name in ("nano", "vi"):
+        installed = program(tools / name, "")
+        assert command() == [str(installed)]

@@ -285,10 +285,11 @@ def test_without_git_there_are_no_checkpoints_and_a_sentence_says_so(
 def test_only_a_git_that_is_new_enough_has_worktrees(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str, can: bool
 ) -> None:
-    fake = tmp_path / "bin/git"
+    fake, project = tmp_path / "bin/git", tmp_path / "project"
+    project.mkdir()
     write(tmp_path, {"bin/git": Program(f"#!/bin/sh\necho git version {version}\n".encode())})
     monkeypatch.setenv("PATH", os.fspath(fake.parent), prepend=os.pathsep)
-    assert Shadow(tmp_path).has_worktrees is can
+    assert Shadow(project).has_worktrees is can
 
 
 @pytest.mark.parametrize("part", [".headway", ".headway/checkpoints", ".headway/checkpoints/objects"])

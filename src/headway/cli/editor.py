@@ -14,7 +14,7 @@ from headway.core.text import shown
 
 def command() -> list[str]:
     """The editor that is set, with its arguments."""
-    import shutil
+    from headway.tools.programs import find_program
 
     wanted = os.environ.get("VISUAL") or os.environ.get("EDITOR")
     if wanted:
@@ -24,7 +24,10 @@ def command() -> list[str]:
             raise HeadwayError(f"EDITOR is not valid: '{shown(wanted)}' has an unclosed quote.") from error
         if words:
             return words
-    return [next((name for name in ("vi", "nano") if shutil.which(name)), "vi")]
+    found = find_program("vi", ".") or find_program("nano", ".")
+    if found is None:
+        raise HeadwayError("No editor is installed; install one, or set EDITOR.")
+    return [found]
 
 
 def edited(text: str, suffix: str) -> str | None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import time
 from collections.abc import Callable, Generator, Iterable, Sequence
@@ -44,6 +43,7 @@ from headway.execute.turned_links import has_links, list_links, turn_back, turn_
 from headway.execute.worktree_git import WorktreeGit
 from headway.project import FOLDER, headway_folder, refuse_link
 from headway.store.folder import make_closed_folder, make_private_folder
+from headway.tools.programs import find_program
 
 __all__ = ["FilesChanged", "NoCheckpoints", "Shadow"]
 
@@ -80,7 +80,7 @@ class Shadow:
         rules: CheckpointRules | None = None,
     ) -> None:
         folder = headway_folder(project)
-        program = shutil.which("git")
+        program = find_program("git", project)
         if program is None:
             raise NoCheckpoints("Saving the project's files needs git, which is not installed; install git.")
         self._project = os.path.realpath(project)

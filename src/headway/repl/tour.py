@@ -10,5 +10,5 @@ _NAMED = "import sys; sys.argv[0] = 'headway'; from headway.cli.app import main;
 
 
 def show() -> None:
-    """In a process of its own, which has the terminal as long as it takes."""
-    subprocess.run([sys.executable, "-c", _NAMED, "demo"], check=False)
+    """In a process of its own, which has the terminal as long as it takes, and imports nothing from this folder."""
+    subprocess.run([sys.executable, "-P", "-c", _NAMED, "demo"], check=False)
