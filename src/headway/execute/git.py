@@ -209,6 +209,10 @@ class Git:
                 for entry in entries:
                     if entry.is_symlink():
                         refuse_link(project, entry.path, "folder or file")
+                    if not (entry.is_file() or entry.is_dir()):
+                        raise NoCheckpoints(
+                            f"'{shown(entry.path, 300)}' is neither a file nor a folder; move it out of the way."
+                        )
 
     def put(self, part: str, text: str | bytes) -> None:
         """Gives a file of the repository this content, whole or not at all."""
@@ -547,6 +551,7 @@ class UsersGit:
         """What git says; None if it says no or cannot say."""
         # Git finds the repository itself: one that it does not trust, since it is someone else's, is none for us.
         quiet = ("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}", "-c", "protocol.allow=never")
+        quiet += ("-c", "safe.bareRepository=explicit")  # the project's own files are no repository
         done = subprocess.run(
             [self._program, *quiet, *arguments],
             cwd=self.project,

@@ -76,8 +76,7 @@ def read_patterns(project: str) -> Ignored:
             return Ignored(DEFAULT_PATTERNS)
         if os.path.islink(path) or os.path.getsize(path) > 1_000_000:
             return Ignored("")
-        with open(path, "rb") as file:
-            return Ignored(os.fsdecode(file.read()))
+        return Ignored(os.fsdecode(on_disk.read(path) or b""))
     except (OSError, TooManyRules):
         return Ignored("")
 

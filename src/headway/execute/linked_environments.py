@@ -194,7 +194,7 @@ class _Reader:
 
 def _read(file: str) -> str:
     with suppress(OSError):
-        if os.path.getsize(file) <= _LARGEST:
+        if os.path.isfile(file) and os.path.getsize(file) <= _LARGEST:
             with open(file, encoding="utf-8", errors="replace") as opened:
                 return opened.read()
     return ""

@@ -47,6 +47,9 @@ def changed_since(before: Tree, now: Tree) -> list[str]:
 
 
 def _rules(folder: str) -> Ignored:
-    with suppress(OSError, TooManyRules), open(os.path.join(folder, ".gitignore"), "rb") as file:
-        return Ignored(os.fsdecode(file.read(1_000_000)))
+    path = os.path.join(folder, ".gitignore")
+    with suppress(OSError, TooManyRules):
+        if os.path.isfile(path):  # a pipe would be waited for
+            with open(path, "rb") as file:
+                return Ignored(os.fsdecode(file.read(1_000_000)))
     return Ignored("")

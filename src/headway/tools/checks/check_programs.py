@@ -88,8 +88,10 @@ def _add_packages(found: dict[str, str], packages: str, folder: str) -> None:
 
 
 def _is_plugin(path: str) -> bool:
-    with suppress(OSError), open(path, "rb") as file:
-        return b"[pytest11]" in file.read(_LARGEST)
+    with suppress(OSError):
+        if os.path.isfile(path):
+            with open(path, "rb") as file:
+                return b"[pytest11]" in file.read(_LARGEST)
     return False
 
 
