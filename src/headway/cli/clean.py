@@ -98,6 +98,8 @@ def _list(folder: str) -> list[str]:
         return sorted(os.listdir(folder))
     except FileNotFoundError:
         return []
+    except NotADirectoryError:
+        raise HeadwayError(f"'{shown(folder, 300)}' is not a folder; move it out of the way.") from None
 
 
 def _size(path: str) -> int:
