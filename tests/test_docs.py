@@ -24,6 +24,20 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGES = ("README.md", *(f"docs/{name}.md" for name in ("python", "contracts", "commands", "tools", "models", "loop")))
 
 
+def test_every_test_that_the_page_on_security_names_is_there() -> None:
+    text = (ROOT / "docs/security.md").read_text(encoding="utf-8")
+    named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", text)
+    assert len(named) > 30
+
+    def is_there(file: str, name: str) -> None:
+        assert re.search(rf"^(async )?def {name}\(", (ROOT / file).read_text(encoding="utf-8"), re.MULTILINE)
+
+    check_rows(named, is_there)
+    defended = text.partition("## What is defended")[2].partition("\n## ")[0]
+    rows = [line for line in defended.splitlines() if line.startswith("| ")][1:]
+    assert [line for line in rows if "::test_" not in line] == []
+
+
 def blocks(page: str, language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), re.DOTALL)
 
