@@ -49,6 +49,12 @@ class BashInput(ToolInput):
         return command
 
 
+_OTHER_TODO_TOOLS = (
+    "TodoWrite is not available in this run and nothing was changed; use the todo tools that you have, if any, and "
+    "continue without it."
+)
+
+
 class Bash(Tool[BashInput]):
     name = "bash"
     description = description_beside(__file__)
@@ -56,7 +62,7 @@ class Bash(Tool[BashInput]):
     effect = Effect.EXECUTE
 
     def __init__(self, workspace: Workspace, env: Sequence[str] = (), *, todo_write: bool = True) -> None:
-        """`todo_write`: whether its description speaks of `TodoWrite`, which is taken either way."""
+        self._todo_write = todo_write
         if not todo_write:
             self.description = type(self).description.rpartition("\n")[0]
         self._workspace = workspace
@@ -73,7 +79,7 @@ class Bash(Tool[BashInput]):
     async def run(self, call: BashInput, context: Context) -> ToolResult:
         args = agent_command(call.command)
         if args is not None:
-            return await _todo_write(args, context)
+            return await _todo_write(args, context) if self._todo_write else ToolResult(_OTHER_TODO_TOOLS, ok=False)
         seconds = _seconds(call, context)
         limit = context.limits.output_chars - _NOTES
         with context.outputs.spool(self.name, limit) as spool:
