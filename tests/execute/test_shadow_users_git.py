@@ -376,3 +376,31 @@ def test_a_clone_that_ships_links_among_headways_own_files_is_refused(
     with pytest.raises(HeadwayError, match="is a link"):
         Shadow(repository).remove_worktrees()
     assert (bytes_below(repository / ".git"), files(repository)) == (before, here)
+
+
+def test_the_index_of_a_worktree_is_no_link_to_the_users(repository: Path) -> None:
+    write(repository, {".headway/checkpoints/indexes/w/index": Link("../../../../.git/index")})
+    write(repository, {".headway/checkpoints/HEADWAY": b"x"})
+    before, shadow = bytes_below(repository / ".git"), Shadow(repository)
+    with pytest.raises(HeadwayError, match="is a link"):
+        shadow.worktree("w", shadow.snapshot())
+    assert bytes_below(repository / ".git") == before
+
+
+@pytest.mark.parametrize("place", [".headway/worktrees/w", ".headway/worktrees/w/deep"])
+@pytest.mark.parametrize("early", [False, True])
+def test_a_worktree_is_not_filled_through_a_link(tmp_path: Path, place: str, early: bool) -> None:
+    """The project is deep in a repository, and so are its files in a worktree."""
+    write(
+        tmp_path, {"repository/deep/inner/a": b"1", "outside/inner/precious": b"1", "outside/deep/inner/precious": b"1"}
+    )
+    project, outside = tmp_path / "repository/deep/inner", files(tmp_path / "outside")
+    git(tmp_path / "repository", "init", "-q")
+    git(tmp_path / "repository", "add", ".")
+    git(tmp_path / "repository", "commit", "-qm", "one")
+    write(project, {place: Link(str(tmp_path / "outside"))})
+    shadow = Shadow(project)
+    if early:
+        shadow.fill_early("w")
+    assert files(shadow.worktree("w", shadow.snapshot())) == {"a": b"1"}
+    assert files(tmp_path / "outside") == outside

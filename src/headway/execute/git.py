@@ -335,6 +335,7 @@ class Git:
         index = os.path.join(self.folder, index)
         self.make()
         os.makedirs(os.path.dirname(index), exist_ok=True)
+        refuse_link(os.path.dirname(os.path.dirname(self.folder)), index, "file")  # git would write what it leads to
         handle = os.open(f"{index}.flock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         try:
             _wait_for(handle, self.folder)

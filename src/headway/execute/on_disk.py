@@ -188,6 +188,14 @@ def remove(path: str) -> None:
         os.unlink(path)
 
 
+def make_way(folder: str, path: str) -> None:
+    """Remove links and files in the place of folders on the way down to a path, so that it leads nowhere else."""
+    for part in os.path.relpath(path, folder).split(os.sep):
+        folder = os.path.join(folder, part)
+        if os.path.islink(folder) or os.path.isfile(folder):
+            os.unlink(folder)
+
+
 def remove_within(folder: str, wanted: Callable[[str], bool], *, in_use: bool = False) -> None:
     """Remove what has such a name from a folder, and that if it is empty then; never what a link leads to.
 

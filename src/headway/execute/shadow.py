@@ -421,6 +421,7 @@ class Shadow:
             return
         with suppress(GitFailed, OSError, HeadwayError), self._worktree_tree(name) as tree:
             self._git.borrow(self._users.objects())
+            on_disk.make_way(self._worktrees, tree.root)
             os.makedirs(tree.root)
             self._git.run("read-tree", "--reset", "-u", files, tree=tree)
             trust_index(tree)
@@ -460,9 +461,7 @@ class Shadow:
 
     def _fill(self, tree: Tree, commit: str) -> None:
         top = self._top_of(tree.root)
-        for path in (top, tree.root):
-            if os.path.islink(path) or os.path.isfile(path):
-                os.unlink(path)
+        on_disk.make_way(self._worktrees, tree.root)
         os.makedirs(top, exist_ok=True)
         is_new = not os.listdir(top)
         os.makedirs(tree.root, exist_ok=True)
