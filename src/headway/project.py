@@ -20,6 +20,8 @@ FILE = "headway.db"
 DEFAULT_SESSION = "default"
 IN_MEMORY = "HEADWAY_IN_MEMORY"
 """Set for the commands of an agent whose session no other process can see."""
+IN_SANDBOX = "HEADWAY_IN_SANDBOX"
+"""Set for commands in the sandbox, which the project's `.headway` is hidden from."""
 
 
 def open_session(
@@ -111,7 +113,12 @@ def _is_users(folder: str) -> bool:
 
 
 def project_of_list(environ: Mapping[str, str]) -> str:
-    """As `find_project`, for a command on the list. Raises where an agent keeps that in memory."""
+    """As `find_project`, for a command on the list. Raises where an agent keeps that out of reach."""
+    if environ.get(IN_SANDBOX):
+        raise HeadwayError(
+            "A command in the sandbox cannot reach the list; call TodoWrite on a line of its own, not as part of "
+            "another command."
+        )
     if environ.get(IN_MEMORY):
         raise HeadwayError(
             "The agent keeps this list in memory; call TodoWrite on a line of its own, not as part of another command."

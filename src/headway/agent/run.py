@@ -157,9 +157,11 @@ def _check(session: object, model: object, approvals: object, on_event: object, 
 def _checks(
     session: Session, folder: str, executor: Executor, config: LoopConfig, limits: Limits | None, ask: Ask | None
 ) -> RunChecks:
-    env = next((tool.env for tool in executor.tools if isinstance(tool, Bash)), ())
+    bash = next((tool for tool in executor.tools if isinstance(tool, Bash)), None)
+    env, sandbox = (bash.env, bash.sandbox) if bash is not None else ((), None)
     approvals = CheckApprovals(folder, executor.approvals, ask=ask)
-    return RunChecks(session, folder, CheckRunner(folder, session, limits, env), approvals, config.verify_tries)
+    runner = CheckRunner(folder, session, limits, env, sandbox, approvals.is_approved)
+    return RunChecks(session, folder, runner, approvals, config.verify_tries)
 
 
 def _told(config: LoopConfig, folder: str) -> Callable[[bool], str]:

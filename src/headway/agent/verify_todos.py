@@ -41,7 +41,11 @@ def verify_todo(session: Session, todo_id: str, *, project: str | None = None) -
     before = todo.evidence
     files = before.files if before is not None and todo.status is Status.COMPLETED else ()
     own, stamp = read_check_files(todo.verify, folder), before.check_files if before is not None else None
-    result = _finish(CheckRunner(folder, session, settings.limits, settings.env).run(todo.verify, folder, files=files))
+    # Whoever asks for it approves of it.
+    runner = CheckRunner(
+        folder, session, settings.limits, settings.env, settings.commands_sandbox(), lambda check: True
+    )
+    result = _finish(runner.run(todo.verify, folder, files=files))
     if result.passed:
         evidence = judge_check(
             result,

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from headway.tools.effects import Mode, ModeName
     from headway.tools.functions import Function
     from headway.tools.limits import Limits
+    from headway.tools.sandbox.sandbox import Sandbox
 
 _DELIVERY = 2.0
 _DEFAULTS = Settings()
@@ -81,6 +82,8 @@ class How(TypedDict, total=False):
     """How often a model is sent the output of a check that failed, before its attempt fails."""
     env: Sequence[str]
     """Further environment variables that checks are given."""
+    sandbox: Sandbox | None
+    """What checks run in; commands run in that of the tools."""
     in_place: bool
     """Work in the project's own files, one item at a time, instead of in worktrees. Nothing is ever restored there."""
 
@@ -175,9 +178,12 @@ def _checks(
     project_check = how.get("verify")
     ask = Questions(recorder, approvals.ask) if approvals.ask else None
     linked = how.get("linked")
+    check_approvals = CheckApprovals(folder, approvals, [project_check] if project_check else [], ask)
     return ItemChecks(
-        CheckRunner(folder, session, how.get("limits"), how.get("env", ())),
-        CheckApprovals(folder, approvals, [project_check] if project_check else [], ask),
+        CheckRunner(
+            folder, session, how.get("limits"), how.get("env", ()), how.get("sandbox"), check_approvals.is_approved
+        ),
+        check_approvals,
         workspaces,
         project_check=project_check,
         linked=_DEFAULTS.linked if linked is None else linked,

@@ -40,6 +40,17 @@ def user_config_file() -> str | None:
         return None
 
 
+def headway_folders() -> list[str]:
+    """Return the folders outside projects in which Headway keeps something."""
+    from platformdirs import user_cache_dir, user_config_dir, user_data_dir, user_state_dir
+
+    places = (user_cache_dir, user_config_dir, user_data_dir, user_state_dir)
+    try:
+        return [place("headway", appauthor=False) for place in places]
+    except RuntimeError:
+        return []
+
+
 def own_file() -> str:
     """As `user_config_file`, for those who cannot do without."""
     file = user_config_file()

@@ -16,6 +16,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from headway.core.text import shown
 from headway.tools.effects import Mode
 from headway.tools.limits import Limits
+from headway.tools.sandbox.use import SandboxUse
 from headway.tools.todo_kinds import TodoTools
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from headway.tools.approvals import Approvals, Ask
     from headway.tools.base import Tool
+    from headway.tools.sandbox.sandbox import Sandbox
 
 
 class Tracking(StrEnum):
@@ -135,6 +137,12 @@ def _pattern(text: str) -> str:
     return text
 
 
+def _path(text: str) -> str:
+    if not text.startswith(("/", "~/")) or not text.isprintable():
+        raise ValueError(f"Expected a full path, such as '~/lib' or '/srv/data', received '{shown(text)}'")
+    return text
+
+
 def _command(text: str) -> str:
     if len(text) > MAX_COMMAND or not text.isprintable():
         raise ValueError(f"Expected one line of at most {MAX_COMMAND:,} characters")
@@ -164,6 +172,10 @@ class Settings(BaseModel):
     """Private hosts or addresses that may be reached, such as localhost."""
     ask_before_editing: tuple[Annotated[str, AfterValidator(_pattern)], ...] = ()
     """Additional files to ask about in `auto_edit`, in `.gitignore` syntax; `!` takes a file out."""
+    sandbox: SandboxUse = SandboxUse.AUTO
+    """Whether commands run in a sandbox: where there is one, always, or not."""
+    sandbox_read: tuple[Annotated[str, AfterValidator(_path)], ...] = ()
+    """Additional files and folders that commands can read in the sandbox."""
     env: tuple[Annotated[str, AfterValidator(_variable)], ...] = ()
     """Additional environment variables to pass to commands."""
     web_search: Annotated[str, AfterValidator(_search)] | None = None
@@ -224,6 +236,7 @@ class Settings(BaseModel):
             private_hosts=self.private_hosts,
             web_search=self.web_search,
             ask_before_editing=self.ask_before_editing,
+            sandbox=self.commands_sandbox(),
             environ=environ,
         )
 
@@ -231,7 +244,15 @@ class Settings(BaseModel):
         """What a run may do as it is set; `ask` puts questions to a person, `hooks` are those of `Approvals`."""
         from headway.tools.approvals import Approvals
 
-        return Approvals(ask, mode=self.mode, allow=self.allow, hosts=self.hosts, **hooks)
+        has_sandbox = self.commands_sandbox() is not None
+        return Approvals(ask, mode=self.mode, allow=self.allow, hosts=self.hosts, has_sandbox=has_sandbox, **hooks)
+
+    def commands_sandbox(self) -> Sandbox | None:
+        """Return the sandbox that commands run in, if they run in one. Raises if they must and there is none."""
+        from headway.settings.files import headway_folders
+        from headway.tools.sandbox.sandbox import open_sandbox
+
+        return open_sandbox(self.sandbox, self.sandbox_read, headway_folders())
 
 
 HARMLESS = frozenset({"model", "tracking", "todo_tools"})

@@ -78,6 +78,7 @@ class Approvals:
         mode: Mode | ModeName = Mode.DEFAULT,
         allow: Iterable[str] = (),
         hosts: Iterable[str] = (),
+        has_sandbox: bool = False,
         on_asked: Callable[[Question], None] = lambda question: None,
         on_answered: Callable[[Question, Answer], None] = lambda question, answer: None,
     ) -> None:
@@ -86,6 +87,8 @@ class Approvals:
         """Puts a question to a person; None if nobody is there."""
         self._allow = [read_pattern(text) for text in several(allow, "allow")]
         self._hosts = [ascii_pattern(host) for host in several(hosts, "hosts")]
+        self._has_sandbox = has_sandbox
+        """Whether commands run in one, which the mode `sandboxed` needs."""
         self._on_asked = on_asked
         self._on_answered = on_answered
         self._always: set[str] = set()
@@ -112,10 +115,13 @@ class Approvals:
         call_id: str | None = None,
         *,
         ask: Ask | None = None,
-    ) -> None:
-        """Returns if the call may run; raises `Denied` if it may not. `ask` stands in for the one it was made with."""
+    ) -> bool:
+        """Return whether a person approved the call, which may run; raises `Denied` if it may not.
+
+        `ask` stands in for the one it was made with.
+        """
         if self._may(tool, call, effect):
-            return
+            return tool.name in self._always
         ask = ask or self.ask
         if ask is None:
             await tool.preview(call, context)
@@ -127,7 +133,7 @@ class Approvals:
         async with self._one_at_a_time:
             # What was answered while this call waited may cover it.
             if self._may(tool, call, effect):
-                return
+                return tool.name in self._always
             if host in self._refused:
                 raise _refusal(tool, self._refused[host])
             # Only now, so that the question shows the files as the calls before this one left them.
@@ -139,10 +145,11 @@ class Approvals:
                 f"{tool.name} was not run: what it would do changed while the user was being asked; check the "
                 "current state, then call it again."
             )
+        return True
 
     def allows(self, tool: str, covers: Callable[[str], bool]) -> bool:
         """Return whether a call of a tool that does not come from a model may be made unasked."""
-        if self.mode is Mode.YOLO or tool in self._always:
+        if self.mode is Mode.YOLO or tool in self._always or (tool == "bash" and self._is_sandboxed()):
             return True
         return any(name == tool and (pattern in (None, "*") or covers(pattern or "")) for name, pattern in self._allow)
 
@@ -157,7 +164,9 @@ class Approvals:
     def _may(self, tool: Tool[Any], call: Any, effect: Effect) -> bool:
         if effect in UNASKED or self.mode is Mode.YOLO:
             return True
-        if effect is Effect.WRITE and self.mode is Mode.AUTO_EDIT and tool.edits_project(call):
+        if effect is Effect.WRITE and self._may_edit() and tool.edits_project(call):
+            return True
+        if effect is Effect.EXECUTE and self._is_sandboxed() and tool.runs_in_sandbox(call):
             return True
         host = _host(tool, call, effect)
         # Always counts for the host where there is one: a tool that reaches any host would reach them all.
@@ -168,6 +177,12 @@ class Approvals:
             name in names and (pattern in (None, "*") or tool.matches(pattern or "", call))
             for name, pattern in self._allow
         )
+
+    def _may_edit(self) -> bool:
+        return self.mode is Mode.AUTO_EDIT or self._is_sandboxed()
+
+    def _is_sandboxed(self) -> bool:
+        return self.mode is Mode.SANDBOXED and self._has_sandbox
 
     def _may_reach(self, host: str) -> bool:
         with_port = _WITH_PORT.fullmatch(host)

@@ -115,6 +115,8 @@ class Context:
     """Takes output while it is produced, for whoever watches."""
     variables: Mapping[str, str] = field(default_factory=dict[str, str])
     """Environment variables for commands, such as where the modules of the folder are."""
+    network: bool = False
+    """Whether a person approved the call, so that a command in the sandbox has the network."""
 
 
 class Tool(ABC, Generic[Input]):
@@ -147,6 +149,10 @@ class Tool(ABC, Generic[Input]):
 
     def edits_project(self, call: Input) -> bool:
         """Whether all it can write are files of the project, so that `auto_edit` need not ask."""
+        return False
+
+    def runs_in_sandbox(self, call: Input) -> bool:
+        """Whether all it does happens in a sandbox, so that `sandboxed` need not ask."""
         return False
 
     def subject(self, call: Input) -> str | None:

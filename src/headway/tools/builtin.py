@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headway.core.errors import HeadwayError
 from headway.core.text import shown
 from headway.tools.base import Tool
 from headway.tools.todo_kinds import TodoTools, TodoToolsName
+
+if TYPE_CHECKING:
+    from headway.tools.sandbox.sandbox import Sandbox
 
 
 def builtin_tools(
@@ -20,6 +23,7 @@ def builtin_tools(
     private_hosts: Sequence[str] = (),
     web_search: str | None = None,
     ask_before_editing: Sequence[str] = (),
+    sandbox: Sandbox | None = None,
     environ: Mapping[str, str] | None = None,
 ) -> list[Tool[Any]]:
     """File tools, `bash`, web tools, `create_plan` and todo tools that work in this folder and nowhere else.
@@ -27,6 +31,7 @@ def builtin_tools(
     `env` names further variables that commands get, `private_hosts` what may be fetched although it is private,
     `web_search` a search provider ("brave", "tavily", "searxng:URL"); without one there is no such tool.
     `ask_before_editing` adds patterns of files that `auto_edit` asks about, since something runs them later.
+    `sandbox` is what commands run in, as `open_sandbox` returns it.
     """
     if os.name != "posix":
         raise HeadwayError("The built-in tools need Linux or macOS; on Windows, run Headway inside WSL.")
@@ -55,7 +60,7 @@ def builtin_tools(
         Grep(workspace),
         WriteFile(workspace),
         Edit(workspace),
-        Bash(workspace, several(env, "env"), todo_write=todo_tools == TodoTools.FULL),
+        Bash(workspace, several(env, "env"), todo_write=todo_tools == TodoTools.FULL, sandbox=sandbox),
         WebFetch(several(private_hosts, "private_hosts")),
     ]
     if web_search is not None:

@@ -15,7 +15,7 @@ class Effect(StrEnum):
     TODO = "todo"
 
 
-ModeName: TypeAlias = Literal["default", "auto_edit", "yolo"]
+ModeName: TypeAlias = Literal["default", "auto_edit", "sandboxed", "yolo"]
 
 
 def declared(effect: object) -> Effect:
@@ -44,5 +44,7 @@ class Mode(StrEnum):
     """Before every write, command and new host."""
     AUTO_EDIT = "auto_edit"
     """As default, but file edits inside the project are made at once."""
+    SANDBOXED = "sandboxed"
+    """As auto_edit, and commands run at once in the sandbox, without the network. Without a sandbox: as default."""
     YOLO = "yolo"
     """Never."""

@@ -113,10 +113,10 @@ class Executor:
             effect = declared(tool.effect_of(call))
             await self._await_plan_mode(tool, effect)
             context = self._context(call_id)
-            await self.approvals.require(tool, call, effect, context, call_id, ask=self._ask)
+            is_approved = await self.approvals.require(tool, call, effect, context, call_id, ask=self._ask)
             await self._await_plan_mode(tool, effect)
             ran = effect
-            result = await run_in_time(tool, call, context)
+            result = await run_in_time(tool, call, replace(context, network=is_approved))
         except HeadwayError as error:
             result = ToolResult(said(error), ok=False, denied=isinstance(error, Denied))
         except (Exception, SystemExit) as error:

@@ -23,6 +23,7 @@ from headway.tools.shell.run_in_shell import TIMED_OUT, exit_code_of, run_in_she
 
 if TYPE_CHECKING:
     from headway.core.session import Session
+    from headway.tools.sandbox.sandbox import Sandbox
 
 MAX_LINES = 20
 MAX_OUTPUT = 2_000
@@ -68,6 +69,9 @@ class CheckRunner:
     limits: Limits | None = None
     env: Sequence[str] = ()
     """Further environment variables that commands are given."""
+    sandbox: Sandbox | None = None
+    has_network: Callable[[str], bool] = lambda check: False
+    """Says whether a person approved a check, so that it has the network in the sandbox."""
 
     async def run_until_settled(
         self,
@@ -100,13 +104,22 @@ class CheckRunner:
         # Nothing of it is kept in a file: the last lines are in the log.
         outputs = Outputs(self.project, kept_bytes=0)
         context = Context(
-            self.project, self.session, limits, Seen(), outputs, report, {**WITHOUT_BYTECODE, **(variables or {})}
+            self.project,
+            self.session,
+            limits,
+            Seen(),
+            outputs,
+            report,
+            {**WITHOUT_BYTECODE, **(variables or {})},
+            self.has_network(check),
         )
         await asyncio.to_thread(remove_bytecode, folder)
         began = time.monotonic()
         with outputs.spool("check", _READ) as spool:
             try:
-                ending = await run_in_shell(command, folder, limits.bash_seconds, context, self.env, spool)
+                ending = await run_in_shell(
+                    command, folder, limits.bash_seconds, context, self.env, spool, self.sandbox
+                )
             except ToolFault as fault:
                 return CheckResult(command, NOT_STARTED, 0.0, str(fault))
         seconds = round(time.monotonic() - began, 3)

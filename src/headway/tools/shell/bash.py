@@ -23,6 +23,7 @@ from headway.tools.files.workspace import Workspace
 from headway.tools.shell.run_in_shell import TIMED_OUT, exit_code_of, run_in_shell
 
 if TYPE_CHECKING:
+    from headway.tools.sandbox.sandbox import Sandbox
     from headway.tools.shell.processes import Ending
 
 _LONGEST = 100_000
@@ -61,17 +62,25 @@ class Bash(Tool[BashInput]):
     input = BashInput
     effect = Effect.EXECUTE
 
-    def __init__(self, workspace: Workspace, env: Sequence[str] = (), *, todo_write: bool = True) -> None:
+    def __init__(
+        self,
+        workspace: Workspace,
+        env: Sequence[str] = (),
+        *,
+        todo_write: bool = True,
+        sandbox: Sandbox | None = None,
+    ) -> None:
         self._todo_write = todo_write
         if not todo_write:
             self.description = type(self).description.rpartition("\n")[0]
         self._workspace = workspace
         self.env = tuple(env)
+        self.sandbox = sandbox
         self.folder = workspace.root
 
     def with_todo_write(self, offered: bool) -> Bash:
         """The same for a model that is told of TodoWrite, or not."""
-        return Bash(self._workspace, self.env, todo_write=offered)
+        return Bash(self._workspace, self.env, todo_write=offered, sandbox=self.sandbox)
 
     def effect_of(self, call: BashInput) -> Effect:
         return self.effect if agent_command(call.command) is None else Effect.TODO
@@ -83,15 +92,22 @@ class Bash(Tool[BashInput]):
         seconds = _seconds(call, context)
         limit = context.limits.output_chars - _NOTES
         with context.outputs.spool(self.name, limit) as spool:
-            ending = await run_in_shell(call.command, self._workspace.root, seconds, context, self.env, spool)
-        code = exit_code_of(ending)
-        lines = [spool.text().rstrip("\n") or "(no output)", *_notes(ending, seconds)]
+            ending = await run_in_shell(
+                call.command, self._workspace.root, seconds, context, self.env, spool, self.sandbox
+            )
+        code, output = exit_code_of(ending), spool.text()
+        lines = [output.rstrip("\n") or "(no output)", *_notes(ending, seconds)]
+        if code and self.sandbox is not None and (why := self.sandbox.explain_failure(output, context.network)):
+            lines.append(why)
         return ToolResult("\n".join(lines), ok=code == 0, exit_code=code, kept=spool.kept)
 
     async def preview(self, call: BashInput, context: Context) -> Preview:
         _seconds(call, context)
         first, *more = call.command.strip().splitlines()
         return Preview(f"Run: {shown(first, 200)}{' …' if more else ''}", command=neutral_lines(call.command))
+
+    def runs_in_sandbox(self, call: BashInput) -> bool:
+        return self.sandbox is not None
 
     def subject(self, call: BashInput) -> str:
         return call.command

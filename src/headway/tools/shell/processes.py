@@ -12,7 +12,7 @@ import shutil
 import signal
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,15 +48,26 @@ class Ending:
 
 
 async def run_command(
-    command: str, folder: str, environ: Mapping[str, str], seconds: float, take: Callable[[bytes], None]
+    command: str,
+    folder: str,
+    environ: Mapping[str, str],
+    seconds: float,
+    take: Callable[[bytes], None],
+    *,
+    within: Sequence[str] = (),
 ) -> Ending:
-    """Runs the command and hands over its output in pieces. Raises `OSError` where it cannot be started."""
+    """Runs the command and hands over its output in pieces. Raises `OSError` where it cannot be started.
+
+    `within` are the words that start a sandbox. The keeper runs in it, since nobody outside could wait for what a
+    command leaves behind: with the sandbox's first process, all of it is gone.
+    """
     watch = _Watch(take)
     interrupted = ended_well = False
     try:
         starting = asyncio.ensure_future(
             asyncio.get_running_loop().subprocess_exec(
                 lambda: watch,
+                *within,
                 *(sys.executable, "-I", "-S", "-X", "utf8", keeper.__file__, str(seconds)),
                 *(*_shell(environ), command.encode()),
                 cwd=folder,
@@ -83,6 +94,8 @@ async def run_command(
         ending = watch.ending() if ended_well else None
         if ending is None:
             end_marked(environ[MARK])
+            if within and not interrupted and (failure := watch.failure_of(within[0])):
+                raise OSError(errno.EPERM, failure)
     if interrupted:
         raise asyncio.CancelledError
     return ending or Ending(None)
@@ -172,6 +185,12 @@ class _Watch(asyncio.SubprocessProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         if not self.closed.done():
             self.closed.set_result(None)
+
+    def failure_of(self, program: str) -> str:
+        """Return why a sandbox could not be started; nothing if it could."""
+        said = self._said.decode(errors="replace").strip()
+        name = os.path.basename(program)
+        return said.splitlines()[-1] if said.startswith(f"{name}: ") else ""
 
     def ending(self) -> Ending | None:
         """None if the keeper did not get to say it."""

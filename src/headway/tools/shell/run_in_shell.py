@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Sequence
+from contextlib import nullcontext
 from signal import Signals
 from typing import TYPE_CHECKING
 
@@ -17,19 +18,30 @@ from headway.tools.shell.processes import Ending, run_command
 if TYPE_CHECKING:
     from headway.tools.base import Context
     from headway.tools.outputs import Spool
+    from headway.tools.sandbox.sandbox import Sandbox
 
 TIMED_OUT = 124
 """The exit code of a command that took too long, as `timeout` has it."""
 
 
 async def run_in_shell(
-    command: str, folder: str, seconds: float, context: Context, env: Sequence[str], spool: Spool
+    command: str,
+    folder: str,
+    seconds: float,
+    context: Context,
+    env: Sequence[str],
+    spool: Spool,
+    sandbox: Sandbox | None = None,
 ) -> Ending:
-    """Run a command line in a folder; its output goes to the spool. Raises `ToolFault` if it cannot be started."""
+    """Run a command line in a folder; its output goes to the spool. Raises `ToolFault` if it cannot be started.
+
+    In a sandbox it has the network only if a person approved the call.
+    """
     environ = environment(context, env, secrets.token_hex(16))
     output = PlainText(spool.add, context.report)
     try:
-        ending = await run_command(command, folder, environ, seconds, output.take)
+        with nullcontext(()) if sandbox is None else sandbox.around(folder, environ, network=context.network) as within:
+            ending = await run_command(command, folder, environ, seconds, output.take, within=within)
     except OSError as error:
         raise ToolFault(_explain(folder, error)) from None
     output.close()

@@ -1,0 +1,199 @@
+"""`open_sandbox` returns the sandbox there is; it says how commands start, and puts things right around each."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import shutil
+import stat
+import tempfile
+import time
+import weakref
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import cache
+from glob import glob
+
+from headway.core.errors import HeadwayError
+from headway.project import IN_SANDBOX
+from headway.tools.sandbox.available import SEATBELT, Available, find_sandbox
+from headway.tools.sandbox.bubblewrap import TEMPORARY, StandIns, bubblewrap_arguments, cache_folder
+from headway.tools.sandbox.places import Places, find_places, is_inside
+from headway.tools.sandbox.seatbelt import seatbelt_profile
+from headway.tools.sandbox.use import SandboxUse
+
+_PREFIX = "headway-sandbox-"
+_YOUNG = 60.0
+"""Seconds in which a new folder may not be locked yet."""
+_TEMPORARY_VARIABLES = ("TMPDIR", "TMP", "TEMP")
+_DENIALS = re.compile(
+    r"read-only file system|permission denied|operation not permitted|could not resolve|network is unreachable"
+    r"|name resolution|name or service not known|connection refused|couldn't connect|EROFS|EACCES|EAI_AGAIN|ENOTFOUND",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Sandbox:
+    """A sandbox that works here."""
+
+    available: Available
+    further: tuple[str, ...] = ()
+    """Paths that commands can read besides."""
+    own: tuple[str, ...] = ()
+    """Folders of Headway's own, which they cannot."""
+
+    @property
+    def name(self) -> str:
+        return self.available.name
+
+    @contextmanager
+    def around(self, folder: str, environ: dict[str, str], *, network: bool) -> Generator[Sequence[str]]:
+        """Return the words before a command that runs in a folder, with what it needs as long as it runs.
+
+        `environ` is what the command is given, and is made to fit.
+        """
+        places = find_places(folder, environ, further=self.further, own=self.own)
+        temporary = _temporary_folder()
+        environ[IN_SANDBOX] = "1"
+        for name in _TEMPORARY_VARIABLES:
+            environ.pop(name, None)
+        if self.name == SEATBELT:
+            environ["TMPDIR"] = os.path.join(temporary.path, "tmp")
+            profile = seatbelt_profile(places, temporary=temporary.path, network=network)
+            words = [self.available.program, "-p", profile]
+        else:
+            stand_ins = temporary.stand_ins()
+            _make_mount_points(places, stand_ins)
+            words = bubblewrap_arguments(
+                self.available.program, places, stand_ins, network=network, options=self.available.options
+            )
+        with _guarded(places):
+            yield words
+
+    def explain_failure(self, output: str, network: bool) -> str | None:
+        """Return a line for the model about a command that failed, if the sandbox may be why."""
+        if not _DENIALS.search(output):
+            return None
+        reach = "only the project and temporary files can be written, and the home folder is hidden"
+        return f"[ran in a sandbox: {reach if network else f'there is no network, {reach}'}]"
+
+
+def open_sandbox(use: SandboxUse | str, further: Iterable[str] = (), own: Iterable[str] = ()) -> Sandbox | None:
+    """Return the sandbox for commands; None where there is none or it is off. Raises if it is on and there is none."""
+    use = SandboxUse(use)
+    if use is SandboxUse.OFF:
+        return None
+    found = find_sandbox()
+    if not found.problem:
+        return Sandbox(found, tuple(further), tuple(own))
+    if use is SandboxUse.ON:
+        raise HeadwayError(
+            f"The setting 'sandbox' is on, but there is no sandbox: {found.problem}; or set it to auto."
+        )
+    return None
+
+
+def describe_sandbox(use: SandboxUse | str) -> str:
+    """Say in a line in what commands run."""
+    use = SandboxUse(use)
+    if use is SandboxUse.OFF:
+        return "Sandbox: off (set by the setting 'sandbox')"
+    found = find_sandbox()
+    return f"Sandbox: none, because {found.problem}" if found.problem else f"Sandbox: {found.name}"
+
+
+@contextmanager
+def _guarded(places: Places) -> Generator[None]:
+    """Have in place what a command must not make itself, and remove what nobody else would have made."""
+    made: list[str] = []
+    for path in places.missing:
+        with suppress(OSError):
+            os.mkdir(path, 0o700)
+            made.append(path)
+    try:
+        yield
+    finally:
+        for path in made:
+            with suppress(OSError):  # someone else is using it by now
+                os.rmdir(path)
+        for path in places.forbidden:
+            with suppress(OSError):
+                os.unlink(path)
+
+
+class _Temporary:
+    """A folder for the temporary files of commands, as long as this process lasts."""
+
+    def __init__(self) -> None:
+        _remove_left_behind()
+        self.path = os.path.realpath(tempfile.mkdtemp(prefix=_PREFIX))
+        for name in ("tmp", "cache"):
+            os.mkdir(os.path.join(self.path, name), 0o700)
+        with open(os.path.join(self.path, "empty"), "xb"):
+            pass
+        lock = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        self.process = os.getpid()
+        weakref.finalize(self, _remove, self.path, lock, self.process)
+
+    def stand_ins(self) -> StandIns:
+        return StandIns(*(os.path.join(self.path, name) for name in ("tmp", "cache", "empty")))
+
+
+@cache
+def _folder_of_process(process: int) -> _Temporary:
+    return _Temporary()
+
+
+def _temporary_folder() -> _Temporary:
+    return _folder_of_process(os.getpid())
+
+
+def _remove(path: str, lock: int, process: int) -> None:
+    if os.getpid() == process:  # and not a fork of it
+        shutil.rmtree(path, ignore_errors=True)
+        os.close(lock)
+
+
+def _remove_left_behind() -> None:
+    """Remove what processes left that were killed."""
+    for path in glob(os.path.join(tempfile.gettempdir(), f"{_PREFIX}*")):
+        with suppress(OSError):
+            lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            try:
+                about = os.fstat(lock)
+                if about.st_uid == os.geteuid() and about.st_ctime < time.time() - _YOUNG:
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    shutil.rmtree(path, ignore_errors=True)
+            finally:
+                os.close(lock)
+
+
+def _make_mount_points(places: Places, stand_ins: StandIns) -> None:
+    """Make the folders on which others are mounted in what commands share; a command may have put links there."""
+    bases = {path: stand_ins.temporary for path in TEMPORARY if path in places.private}
+    if (cache := cache_folder(places)) is not None:
+        bases = {cache: stand_ins.cache, **bases}
+    paths = (*places.readable, *places.writable, *places.hidden_folders, *([cache] if cache is not None else ()))
+    for path in paths:
+        base = next((base for base in bases if is_inside(path, (base,)) and path != base), None)
+        if base is None:
+            continue
+        parts = os.path.relpath(path, base).split("/")
+        at = bases[base]
+        for part in parts if os.path.isdir(path) else parts[:-1]:
+            at = os.path.join(at, part)
+            _make_real_folder(at)
+        if not os.path.isdir(path) and os.path.islink(file := os.path.join(at, parts[-1])):
+            os.unlink(file)
+
+
+def _make_real_folder(path: str) -> None:
+    with suppress(FileNotFoundError):
+        if stat.S_ISDIR(os.lstat(path).st_mode):
+            return
+        os.unlink(path)
+    os.mkdir(path, 0o700)
