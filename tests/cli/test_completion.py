@@ -47,7 +47,7 @@ OFFERED: list[tuple[str, list[str]]] = [
     ("headway --session s todos drop ", ["t1"]),
     ("headway config set mo", ["model", "mode"]),
     ("headway config set limits.bash", ["limits.bash_seconds", "limits.bash_seconds_max"]),
-    ("headway config set mode ", ["default", "auto_edit", "yolo"]),
+    ("headway config set mode ", ["default", "auto_edit", "sandboxed", "yolo"]),
     ("headway config set todo_tools l", ["light"]),
     ("headway config set model ", []),
     ("headway config set nothing ", []),

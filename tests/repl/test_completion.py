@@ -65,7 +65,7 @@ FITTING: list[tuple[str, list[str]]] = [
     ("/todos add x --priority ", ["high", "medium", "low"]),
     ("/todos add x --priority=m", ["medium"]),
     ("/todos add ", []),
-    ("/mode ", ["default", "auto_edit", "yolo"]),
+    ("/mode ", ["default", "auto_edit", "sandboxed", "yolo"]),
     ("/mode a", ["auto_edit"]),
     ("/model open", ["openai:"]),
     ("/session ", ["mine", "new"]),

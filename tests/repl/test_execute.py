@@ -32,7 +32,7 @@ from headway.repl.completion import complete
 
 from .at_terminal import AtTerminal
 
-MODES = ["default", "auto_edit", "yolo"]
+MODES = ["default", "auto_edit", "sandboxed", "yolo"]
 NO_MODEL = [
     "  No model is set yet. Everything else works: /help lists the commands.",
     "  Set one: /model provider:name (openai:…, anthropic:…, google:…, ollama:…).",

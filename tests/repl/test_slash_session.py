@@ -40,7 +40,7 @@ def test_the_mode_in_force_is_shown_with_what_each_means(say: AtTerminal) -> Non
 def test_a_mode_that_is_none_changes_nothing(say: AtTerminal) -> None:
     assert say("/mode yoloo") == (
         "Error: Invalid value for '[MODE]': 'yoloo' is not a valid mode; did you mean 'yolo'? Choose from: "
-        "default, auto_edit, yolo."
+        "default, auto_edit, sandboxed, yolo."
     )
     assert say.mode == "default"
 

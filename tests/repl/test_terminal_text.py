@@ -69,7 +69,7 @@ def test_modes_are_completed_and_the_mode_is_that_of_the_bottom_line(project: Pa
     terminal = talk(model=script("Hello."))
     terminal.send("/mode ")
     terminal.send(TAB)
-    terminal.until_there("default", "auto_edit", "yolo")
+    terminal.until_there("default", "auto_edit", "sandboxed", "yolo")
     terminal.send(CTRL_U)
     terminal.type("/mode au")
     terminal.send(f"{TAB}{ENTER}")

@@ -89,7 +89,7 @@ USABLE = {
         "scripted:a/b  c.json",
     ],
     "base_url": ["http://localhost:11434/v1", "https://例子.中国/v1", "http://[::1]:80"],
-    "mode": ["default", "auto_edit", "yolo", " yolo "],
+    "mode": ["default", "auto_edit", "sandboxed", "yolo", " yolo "],
     "tracking": ["manual", "auto", "judge"],
     "todo_tools": ["full", "light", "plan", "off"],
     "web_search": ["brave", "tavily", "searxng:http://localhost:8888"],
@@ -116,7 +116,7 @@ def test_a_usable_value_is_taken() -> None:
 
 
 MODEL = "Expected 'provider:name', such as 'openai:NAME' or 'ollama:NAME', received"
-MODES = "Expected 'default' | 'auto_edit' | 'yolo', received"
+MODES = "Expected 'default' | 'auto_edit' | 'sandboxed' | 'yolo', received"
 UNUSABLE: list[tuple[str, object, str]] = [
     ("mode", "yes", f"{MODES} 'yes'"),
     ("mode", 5, f"{MODES} number"),

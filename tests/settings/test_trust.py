@@ -28,6 +28,8 @@ VALUES: dict[str, object] = {
     "hosts": ["evil.org"],
     "private_hosts": ["localhost"],
     "env": ["TOKEN"],
+    "sandbox": "off",
+    "sandbox_read": ["/srv"],
     "web_search": "searxng:http://evil.org",
     "tracking": "manual",
     "todo_tools": "plan",

@@ -41,7 +41,12 @@ def environment(**more: str) -> dict[str, str]:
     """The environment of a person who has set nothing, with a home in the working folder."""
     ours = ("HEADWAY_", "GIT_", "OPENAI_", "ANTHROPIC_", "GOOGLE_", "GEMINI_", "LC_", "PYTHON")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(ours) and name != "NO_COLOR"}
-    home = {"HOME": os.path.abspath("home"), "XDG_CONFIG_HOME": os.path.abspath("home/config")}
+    # Whether there is a sandbox depends on the machine and on who runs the tests, and every run says it.
+    home = {
+        "HEADWAY_SANDBOX": "off",
+        "HOME": os.path.abspath("home"),
+        "XDG_CONFIG_HOME": os.path.abspath("home/config"),
+    }
     return {**kept, **home, "LANG": "C.UTF-8", "TERM": "xterm-256color", **more}
 
 

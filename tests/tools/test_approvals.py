@@ -323,7 +323,8 @@ def test_a_wrong_pattern_is_named():
 @pytest.mark.parametrize("wrong", [{"allow": "bash"}, {"hosts": "a.org"}, {"allow": [3]}, {"mode": "always"}])
 def test_wrong_options_are_refused_in_a_sentence(wrong: dict[str, Any]):
     with pytest.raises(
-        HeadwayError, match=r"must be a list of strings|is not a valid mode; choose from: default, auto_edit, yolo"
+        HeadwayError,
+        match=r"must be a list of strings|is not a valid mode; choose from: default, auto_edit, sandboxed, yolo",
     ):
         Approvals(**wrong)
 
@@ -402,7 +403,9 @@ async def test_the_mode_can_be_changed_in_the_middle_of_a_run_by_its_name(tmp_pa
     approvals.mode = "yolo"
     assert approvals.mode is Mode.YOLO
     assert (await runner.call("marking", {})).ok
-    with pytest.raises(HeadwayError, match="'always' is not a valid mode; choose from: default, auto_edit, yolo"):
+    with pytest.raises(
+        HeadwayError, match="'always' is not a valid mode; choose from: default, auto_edit, sandboxed, yolo"
+    ):
         approvals.mode = "always"  # pyright: ignore
     assert approvals.mode is Mode.YOLO
 

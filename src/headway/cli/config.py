@@ -13,6 +13,7 @@ from headway.core.text import neutral
 from headway.settings import Loaded
 from headway.settings.files import IN_PROJECT, own_file, project_file
 from headway.settings.keys import KEYS, Kind, value_of
+from headway.tools.sandbox.sandbox import describe_sandbox
 from headway.views.terminal import cells, visible
 
 _NOT_SET = "–"
@@ -48,8 +49,11 @@ def show(chosen: Chosen) -> None:
 def _print_settings(chosen: Chosen) -> None:
     loaded = chosen.settings()
     if chosen.json:
+        sandbox = describe_sandbox(loaded.settings.sandbox, loaded.settings.mode)
         record = {name: {"value": value_of(loaded.settings, name), "source": loaded.sources[name]} for name in KEYS}
-        print_json({"settings": record, "model_missing": _missing(loaded), "notices": loaded.notices})
+        print_json(
+            {"settings": record, "model_missing": _missing(loaded), "sandbox": sandbox, "notices": loaded.notices}
+        )
         return
     click.echo("\n".join(_lines(loaded)))
     for notice in loaded.notices:
@@ -67,6 +71,8 @@ def _lines(loaded: Loaded) -> list[str]:
         lines += [f"{'':{left}}  {text}" for text in more]
         if name == "model" and (missing := _missing(loaded)):
             lines.append(f"{'':{left}}  {missing}")
+        if name == "sandbox":
+            lines.append(f"{'':{left}}  {describe_sandbox(loaded.settings.sandbox, loaded.settings.mode)}")
     return lines
 
 

@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from headway.cli.options import Chosen, Execution, ModeType, common, complete_ids, in_terminal_session, print_json
+from headway.cli.options import (
+    Chosen,
+    Execution,
+    ModeType,
+    common,
+    complete_ids,
+    in_terminal_session,
+    print_json,
+    print_sandbox,
+)
 from headway.cli.output import print_open_elsewhere
 from headway.cli.require_evidence import EvidenceCommand, require_evidence_option, required_level, words_for
 from headway.core.errors import HeadwayError, NotRunnable
@@ -29,7 +38,7 @@ if TYPE_CHECKING:
     from headway.settings.model import Settings
     from headway.tools.approvals import Approvals, Ask
 
-_MODE = "Approval mode during the execution: default, auto_edit or yolo."
+_MODE = "Approval mode during the execution: default, auto_edit, sandboxed or yolo."
 _IN_PLACE = "Work in the project's own files, one item at a time, for work that cannot be isolated."
 _LAST_EVENTS = 50
 
@@ -110,6 +119,7 @@ def _execute(chosen: Chosen, wanted: Execution) -> None:
     _refuse_unready(chosen, session, wanted)
     if loaded.settings.model is None:
         raise HeadwayError(NO_MODEL)
+    print_sandbox(loaded)
     sys.exit(_exit_code(chosen, session, loaded.settings, wanted))
 
 
@@ -273,6 +283,7 @@ async def begun(
         verify=settings.verify,
         verify_tries=settings.verify_tries,
         env=settings.env,
+        sandbox=settings.commands_sandbox(),
     )
     if wanted.mode is not None:
         how["mode"] = Mode(wanted.mode)

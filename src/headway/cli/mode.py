@@ -13,7 +13,7 @@ from headway.core.text import neutral
 @click.pass_context
 @of_project
 def mode(chosen: Chosen, ctx: click.Context, mode: str | None) -> None:
-    """Show the approval mode, or set it: default, auto_edit or yolo.
+    """Show the approval mode, or set it: default, auto_edit, sandboxed or yolo.
 
     In the terminal session it applies until you leave; from a shell it is saved in your own settings, for all projects.
     """
@@ -30,6 +30,10 @@ def mode(chosen: Chosen, ctx: click.Context, mode: str | None) -> None:
             print_json({"mode": mode, "source": "session"})
         else:
             click.echo(f"✅ The mode is {mode} until you leave: it {MODES[mode]}.")
+    if mode == "sandboxed" and not chosen.json:
+        from headway.tools.sandbox.sandbox import describe_sandbox
+
+        click.echo(describe_sandbox(chosen.settings().settings.sandbox, mode))
 
 
 def _print_mode(chosen: Chosen) -> None:

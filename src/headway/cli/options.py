@@ -34,6 +34,7 @@ OFFERED = 50
 MODES = {
     "default": "asks before every write, command and new host",
     "auto_edit": "asks only before commands and new hosts, not before edits inside the project",
+    "sandboxed": "as auto_edit, but runs commands unasked, in the sandbox and without the network",
     "yolo": "never asks",
 }
 """How much a person wants to be asked, in words. Here, since most commands need no settings."""
@@ -63,7 +64,7 @@ class Live(Protocol):
     model: str | None
     """The model that the next run uses, as `provider:name`."""
     mode: str
-    """How much is asked: default, auto_edit, yolo."""
+    """How much is asked: default, auto_edit, sandboxed, yolo."""
 
     def use_session(self, name: str) -> None:
         """Goes on in another session, or begins it."""
@@ -184,6 +185,12 @@ def _text(value: object) -> str | None:
 
 
 _UNSEEN = {code: f"\\u{code:04x}" for code in (*range(0x7F, 0xA0), 0x2028, 0x2029, *map(ord, UNSAFE))}
+
+
+def print_sandbox(loaded: Loaded) -> None:
+    """Say in what the commands of a run are about to run."""
+    if line := loaded.settings.explain_sandbox():
+        click.echo(line, err=True)
 
 
 def json_text(value: object, indent: int | None = 2) -> str:

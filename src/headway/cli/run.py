@@ -14,7 +14,7 @@ import click
 from headway.cli.foreground import INTERRUPTED, Foreground
 from headway.cli.logs import keep_logs_off_the_screen
 from headway.cli.loop_options import loop_options
-from headway.cli.options import Chosen, complete_sessions, of_project
+from headway.cli.options import MODES, Chosen, complete_sessions, of_project, print_sandbox
 from headway.cli.require_evidence import EvidenceCommand, require_evidence_option, required_level
 from headway.cli.session_choice import TakesNew, check_flags, choose_session, left_behind, new_option
 from headway.core.errors import HeadwayError, RunGoesOn, RunRefused
@@ -57,8 +57,9 @@ class RunCommand(TakesNew, EvidenceCommand):
 @click.option("--plan", is_flag=True, help="Turn plan mode on: explore and plan, change nothing.")
 @click.option(
     "--mode",
-    type=click.Choice(["default", "auto_edit", "yolo"]),
-    help="default asks before writes and commands, auto_edit only before commands, yolo never.",
+    type=click.Choice([*MODES]),
+    help="default asks before writes and commands, auto_edit only before commands, sandboxed before neither in the "
+    "sandbox, yolo never.",
 )
 @click.option("--max-rounds", type=click.IntRange(min=1), help="Maximum number of rounds (default: 50).")
 @click.option("--max-tokens", type=click.IntRange(min=1), help="Maximum number of tokens.")
@@ -138,6 +139,7 @@ def _begun(
         click.echo(f"Note: {notice}", err=True)
     if loaded.settings.model is None:
         raise HeadwayError(NO_MODEL)
+    print_sandbox(loaded)
     store = open_store(chosen.folder(), memory=memory)
     session = Session(Log(store, choose_session(chosen, store, go_on=go_on, new=new)))
     if new is not None and (left := left_behind(store, chosen_session(store, os.environ))):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @dataclass(eq=False, repr=False, slots=True)
 class BatchStarted(Value):
     mode: str
-    """How much is asked: default, auto_edit, yolo."""
+    """How much is asked: default, auto_edit, sandboxed, yolo."""
     parallel: int
     total: int
     """Items that are to be executed, as far as is known at the beginning."""

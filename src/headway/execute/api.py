@@ -148,6 +148,9 @@ async def _executed(session: Session, model: str | Model, options: Options, how:
             try:
                 opened = partial(_opened, session, options, folder, how, _show_progress(recorder))
                 workspaces = await undisturbed(asyncio.to_thread(opened))
+                if approvals.lacks_sandbox:
+                    note = "There is no sandbox, so the mode sandboxed asks as default does."
+                    workspaces.note = f"{note} {workspaces.note}".strip()
                 tools = _for_folders(how.get("tools"), config, isolated=workspaces.isolated)
             except BaseException as error:
                 recorder.end("cancelled" if isinstance(error, asyncio.CancelledError) else "error", str(error))

@@ -265,6 +265,11 @@ class Work:
             return
         for notice in self._loaded.notices:
             self._screen.tell(notice)
+        try:
+            if line := await asyncio.to_thread(self._loaded.settings.explain_sandbox):
+                self._screen.tell(line, " ")
+        except HeadwayError as error:
+            self._screen.tell(str(error), "❌")
         if self.model is None and self._screen.asks:
             for line in NO_MODEL:
                 self._screen.tell(line, " ")

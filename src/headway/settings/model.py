@@ -247,6 +247,17 @@ class Settings(BaseModel):
         has_sandbox = self.commands_sandbox() is not None
         return Approvals(ask, mode=self.mode, allow=self.allow, hosts=self.hosts, has_sandbox=has_sandbox, **hooks)
 
+    def explain_sandbox(self) -> str:
+        """Say in what commands run, for the start of a run; nothing where the sandbox was turned off.
+
+        Raises if it must run in a sandbox and there is none.
+        """
+        from headway.tools.sandbox.sandbox import describe_sandbox
+
+        self.commands_sandbox()
+        is_off = self.sandbox is SandboxUse.OFF and self.mode is not Mode.SANDBOXED
+        return "" if is_off else describe_sandbox(self.sandbox, self.mode)
+
     def commands_sandbox(self) -> Sandbox | None:
         """Return the sandbox that commands run in, if they run in one. Raises if they must and there is none."""
         from headway.settings.files import headway_folders

@@ -106,6 +106,11 @@ class Approvals:
     def mode(self, mode: Mode | ModeName) -> None:
         self._mode = _mode(mode)
 
+    @property
+    def lacks_sandbox(self) -> bool:
+        """Whether the mode asks more than its name says, since there is no sandbox."""
+        return self.mode is Mode.SANDBOXED and not self._has_sandbox
+
     async def require(
         self,
         tool: Tool[Any],

@@ -26,7 +26,12 @@ if TYPE_CHECKING:
 BEGINS = "▶"
 DETAIL = " "
 PAUSED_BY_PLAN_MODE = "Execution paused until plan mode is off"
-ASKS = {"default": "asks before writes and commands", "auto_edit": "asks before commands", "yolo": "never asks"}
+ASKS = {
+    "default": "asks before writes and commands",
+    "auto_edit": "asks before commands",
+    "sandboxed": "asks about nothing in the sandbox",
+    "yolo": "never asks",
+}
 _END = re.compile(r"(?: ⏱ [^⏱]{1,60})?(?: \((?:attempt \d+|again, alone)\))?$")
 MAX_ID = 40
 MAX_TEXT = 100

@@ -18,6 +18,7 @@ from glob import glob
 
 from headway.core.errors import HeadwayError
 from headway.project import IN_SANDBOX
+from headway.tools.effects import Mode
 from headway.tools.sandbox.available import SEATBELT, Available, find_sandbox
 from headway.tools.sandbox.bubblewrap import TEMPORARY, StandIns, bubblewrap_arguments, cache_folder
 from headway.tools.sandbox.places import Places, find_places, is_inside
@@ -90,19 +91,18 @@ def open_sandbox(use: SandboxUse | str, further: Iterable[str] = (), own: Iterab
     if not found.problem:
         return Sandbox(found, tuple(further), tuple(own))
     if use is SandboxUse.ON:
-        raise HeadwayError(
-            f"The setting 'sandbox' is on, but there is no sandbox: {found.problem}; or set it to auto."
-        )
+        raise HeadwayError(f"The setting 'sandbox' is on, but there is no sandbox: {found.problem}; or set it to auto.")
     return None
 
 
-def describe_sandbox(use: SandboxUse | str) -> str:
-    """Say in a line in what commands run."""
-    use = SandboxUse(use)
-    if use is SandboxUse.OFF:
-        return "Sandbox: off (set by the setting 'sandbox')"
-    found = find_sandbox()
-    return f"Sandbox: none, because {found.problem}" if found.problem else f"Sandbox: {found.name}"
+def describe_sandbox(use: SandboxUse | str, mode: str = "") -> str:
+    """Say in what commands run, and what becomes of the mode `sandboxed` where there is no sandbox."""
+    use, found = SandboxUse(use), find_sandbox()
+    if use is not SandboxUse.OFF and not found.problem:
+        return f"Commands run in a sandbox ({found.name})."
+    why = "the setting 'sandbox' is off" if use is SandboxUse.OFF else found.problem
+    asks = " The mode sandboxed therefore asks as default does." if mode == Mode.SANDBOXED else ""
+    return f"Commands run without a sandbox: {why}.{asks}"
 
 
 @contextmanager

@@ -18,6 +18,7 @@ export const PRIORITIES = ["high", "medium", "low"];
 export const MODES = {
   default: { choice: "Ask before every change and command", asks: "asks first" },
   auto_edit: { choice: "Edit files without asking, ask before commands", asks: "asks before commands" },
+  sandboxed: { choice: "Edit files and run commands in the sandbox without asking", asks: "asks about nothing in the sandbox" },
   yolo: { choice: "Never ask", asks: "never asks" },
 };
 
