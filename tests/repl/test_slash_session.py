@@ -33,7 +33,7 @@ def test_the_mode_in_force_is_shown_with_what_each_means(say: AtTerminal) -> Non
     first, *rows, last = say("/mode").splitlines()
     assert (first, last) == ("The mode is auto_edit.", "Change it with: /mode NAME")
     assert [row[2:].split()[0] for row in rows] == list(MODES)
-    assert [row[0] for row in rows] == [" ", "*", " "]
+    assert [row[0] for row in rows] == [" ", "*", " ", " "]
     assert json.loads(say("/mode --json")) == {"mode": "auto_edit", "source": "session", "modes": MODES}
 
 
