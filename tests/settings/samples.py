@@ -26,7 +26,12 @@ _TEXTS = {
     "verify": st.builds("{} {}".format, _WORD, _PRINTED),
     "checkpoint_exclude": _WORD | st.builds("!{}/*.{}".format, _WORD, _WORD),
     "ask_before_editing": _WORD | st.builds("!{}/*.{}".format, _WORD, _WORD),
+    "sandbox_read": st.builds("/{}".format, _WORD) | st.builds("~/{}".format, _PRINTED),
 }
+_LISTS = (
+    *("allow", "hosts", "private_hosts", "env", "linked", "checkpoint_exclude", "ask_before_editing"),
+    "sandbox_read",
+)
 _WHOLES = {
     "parallel": st.integers(1, 64),
     "checkpoint_max_file_mb": st.integers(1, 10_000),
@@ -52,7 +57,7 @@ _WHOLES = {
 
 def values(name: str) -> st.SearchStrategy[object]:
     """Values that the setting of that name may have."""
-    if name in ("allow", "hosts", "private_hosts", "env", "linked", "checkpoint_exclude", "ask_before_editing"):
+    if name in _LISTS:
         return st.lists(_TEXTS[name], max_size=4).map(tuple)
     if name in _TEXTS:
         return _TEXTS[name]

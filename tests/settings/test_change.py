@@ -178,7 +178,7 @@ def test_a_folder_that_another_process_keeps_locked_is_named_and_nothing_is_writ
 
 
 UNUSABLE = [
-    ("mode", ["yes"], "mode: Expected 'default' | 'auto_edit' | 'yolo', received 'yes'"),
+    ("mode", ["yes"], "mode: Expected 'default' | 'auto_edit' | 'sandboxed' | 'yolo', received 'yes'"),
     ("parallel", ["65"], "parallel: Must be at most 64, received 65"),
     ("parallel", ["many"], "parallel: Expected whole number, received 'many'"),
     ("parallel", ["9" * 5000], "parallel: Expected whole number, received"),
