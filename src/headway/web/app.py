@@ -22,12 +22,14 @@ from headway.core.rules import is_object
 from headway.core.session import Session
 from headway.core.text import shown
 from headway.project import session_name
+from headway.views.pictures.drawing import STYLE as PICTURE_STYLE
 from headway.web.answers import BadRequest, answered, http_error, number, read_as, read_body
 from headway.web.board import Board
 from headway.web.changes import CHANGE, made
 from headway.web.hub import Gone, Hub
 from headway.web.item_events import item_events
 from headway.web.merging import merged
+from headway.web.pictures import Timelines, TimelineView, graph_record
 from headway.web.runs import ANSWER, WANTED, GivenAnswer, Runs
 from headway.web.security import Guard, Tickets
 from headway.web.wire import event_record, state_record
@@ -59,12 +61,14 @@ class Site:
         self._board = Board(store)
         self._runs = Runs(project)
         self._tickets = tickets
+        self._timelines = Timelines(store)
         self._ending = asyncio.Event()
         self._files = {
             entry.name: entry.read_bytes()
             for entry in resources.files("headway.web").joinpath("static").iterdir()
             if entry.is_file()
         }
+        self._files["pictures.css"] = PICTURE_STYLE.encode()
 
     def routes(self) -> list[Route]:
         session = "/api/sessions/{name}"
@@ -85,6 +89,8 @@ class Site:
             Route(f"{session}/current", answered(self.make_current), methods=["POST"]),
             Route(f"{session}/todos/{{id}}/diff", answered(self.diff)),
             Route(f"{session}/report", answered(self.report)),
+            Route(f"{session}/graph", answered(self.graph)),
+            Route(f"{session}/timeline", answered(self.timeline)),
         ]
 
     # the page
@@ -210,6 +216,20 @@ class Site:
         )
         headers = {"content-security-policy": policy}
         return Response(text, media_type=types[kind], headers=headers)
+
+    async def graph(self, request: Request) -> Response:
+        session = await asyncio.to_thread(self._session, request)
+        return JSONResponse(await asyncio.to_thread(graph_record, session, request.query_params.get("item")))
+
+    async def timeline(self, request: Request) -> Response:
+        session = await asyncio.to_thread(self._session, request)
+        view = TimelineView(
+            number(request, "width", 960),
+            number(request, "names", 112),
+            request.query_params.get("zone"),
+            request.query_params.get("item"),
+        )
+        return JSONResponse(await asyncio.to_thread(self._timelines.record, session, view))
 
     # changing
 

@@ -144,6 +144,7 @@ async def show(page: Page, view: str) -> Locator:
     await page.locator(f"#tab-{view}").click()
     panel = page.locator(f"#view-{view}")
     await expect(panel).to_be_visible()
+    await expect(panel).not_to_have_attribute("aria-busy", "true")
     return panel
 
 

@@ -194,7 +194,7 @@ async def test_what_others_do_is_announced(tabs: Tabs, name: str, begun: Begun) 
 _FOCUS = """() => {
   const seen = (element) => {
     const { outlineStyle, outlineWidth, outlineColor } = getComputedStyle(element);
-    const box = element.querySelector?.(":scope > .node-box");
+    const box = element.querySelector?.(":scope > .box");
     if (box) return parseFloat(getComputedStyle(box).strokeWidth) >= 3;
     return outlineStyle !== "none" && parseFloat(outlineWidth) >= 2 && !/, 0\\)$/.test(outlineColor);
   };

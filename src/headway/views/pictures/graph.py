@@ -200,6 +200,7 @@ def _draw_node(node: Node, layout: Layout, *, is_critical: bool, is_selected: bo
         *drawn,
         class_=" ".join(classes),
         role="button",
+        tabindex=-1,
         aria_label=node.label,
         data_id=node.todo_id,
         data_key=node.todo_id,

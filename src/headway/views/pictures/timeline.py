@@ -19,7 +19,7 @@ MOST_LANES = 64
 WIDTH = 960
 _RIGHT, _TOP = 14, 24
 _LANE, _BAR = 34, 26
-_LEAST, _LEAST_IN_PROGRESS = 3.0, 22.0
+_LEAST, _LEAST_IN_PROGRESS = 6.0, 22.0
 """How wide a bar is at least, where there is room."""
 _HEAP = 38.0
 """Moments that are nearer to each other are drawn as one."""
@@ -182,15 +182,22 @@ class Placed(NamedTuple):
 
 
 def place_bars(bars: Sequence[Bar], axis: Axis, left: float, width: float) -> list[Placed]:
-    """Place the bars of a lane. A short one is widened as far as the next one allows."""
+    """Place the bars of a lane. A short one is widened, and moves those that follow as far as it has to."""
+    ordered = sorted(bars, key=lambda bar: (bar.start, bar.end))
+    least = [_LEAST if bar.outcome else _LEAST_IN_PROGRESS for bar in ordered]
+    scale = min(width / max(sum(least), 1.0), 1.0)
+    sides: list[tuple[float, float]] = []
+    free = left
+    for bar, room in zip(ordered, least, strict=True):
+        x = max(left + axis.at(bar.start) * width, free)
+        free = max(left + axis.at(bar.end) * width, x + room * scale)
+        sides.append((x, free))
     placed: list[Placed] = []
-    beyond = left + width
-    for bar in sorted(bars, key=lambda bar: (bar.start, bar.end), reverse=True):
-        x = min(left + axis.at(bar.start) * width, left + width - _LEAST)
-        least = _LEAST if bar.outcome else _LEAST_IN_PROGRESS
-        end = left + axis.at(bar.end) * width
-        placed.append(Placed(bar, x, min(max(end - x, least), max(beyond - x, 0.0))))
-        beyond = x
+    limit = left + width
+    for bar, room, (x, end) in reversed([*zip(ordered, least, sides, strict=True)]):
+        end = min(end, limit)
+        limit = min(x, end - room * scale)
+        placed.append(Placed(bar, limit, end - limit))
     return placed[::-1]
 
 
@@ -274,7 +281,8 @@ class _Canvas(NamedTuple):
             return element("g", *parts, label)
         label = element(
             "g",
-            element("rect", x=0, y=y + 2, width=self.left - 4, height=_LANE - 4),
+            element("title", lane.label),
+            element("rect", x=-4, y=y + 1, width=self.left, height=_LANE - 2),
             element("text", fit_text(lane.name, self.left - 12, 13, bold=True), x=0, y=middle),
             class_="lane-name",
         )
@@ -287,7 +295,7 @@ class _Canvas(NamedTuple):
         if bar.outcome in ("conflict", "blocked"):
             parts.append(element("rect", fill=f"url(#{self.name}-{bar.outcome})", **area))
         parts.append(element("rect", class_="edge-of", x=x, y=y, width=min(3, width), height=_BAR, rx=1))
-        parts += _label_bar(bar, x + 8, y + _BAR / 2 + 4, width - 12)
+        parts += _label_bar(bar, x, y + _BAR / 2 + 4, width)
         if bar.todo_id in self.critical:
             parts.append(element("line", class_="under", x1=x, y1=y + _BAR, x2=x + width, y2=y + _BAR))
         classes = f"stretch k-{bar.kind}{' dashed' if bar.kind in ('running', 'quiet') else ''}"
@@ -318,6 +326,7 @@ class _Canvas(NamedTuple):
             number = [element("text", str(len(keys)), class_="axis", x=x + 10, y=middle + 4)] if len(keys) > 1 else []
             yield element(
                 "g",
+                element("title", f"{len(keys)} changes"),
                 element("path", d=diamond),
                 *number,
                 class_="dot",
@@ -327,20 +336,22 @@ class _Canvas(NamedTuple):
             )
 
 
-def _label_bar(bar: Bar, x: float, y: float, room: float) -> Iterator[Element]:
+def _label_bar(bar: Bar, x: float, y: float, width: float) -> Iterator[Element]:
     mark = text_width(bar.mark)
-    if room < mark:
+    if width < mark + 5:
         return
-    yield element("text", bar.mark, class_="mark", x=x, y=y)
     attempt = f" #{bar.attempt}" if bar.attempt > 1 else ""
-    label = fit_text(bar.todo_id, room - mark - 4 - text_width(attempt, bold=True), bold=True)
-    if len(label) < 2 and label != bar.todo_id:
+    room = width - 16 - mark
+    name = fit_text(bar.todo_id, room - text_width(attempt, bold=True), bold=True)
+    if len(name) < 2 and name != bar.todo_id:
+        yield element("text", bar.mark, class_="mark", x=x + width / 2 + 1, y=y, text_anchor="middle")
         return
-    yield element("text", f"{label}{attempt}", class_="id", x=x + mark + 4, y=y)
-    used = mark + 12 + text_width(f"{label}{attempt}", bold=True)
+    yield element("text", bar.mark, class_="mark", x=x + 8, y=y)
+    yield element("text", f"{name}{attempt}", class_="id", x=x + 12 + mark, y=y)
+    used = text_width(f"{name}{attempt}", bold=True) + 8
     content = fit_text(bar.content, room - used)
     if len(content) > 3 or content == bar.content != "":
-        yield element("text", content, x=x + used, y=y)
+        yield element("text", content, x=x + 12 + mark + used, y=y)
 
 
 def describe_bars(lanes: Sequence[Lane], seconds: float, left_out: int) -> str:

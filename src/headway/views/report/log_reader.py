@@ -162,6 +162,8 @@ class LogReader:
         self.attempts: dict[str, list[AttemptLog]] = {}
         """Todo → its attempts, in the order in which they began."""
         self.spans: list[Span] = []
+        self.work: list[AttemptLog | Span] = []
+        """All attempts and spans, in the order in which they began."""
         self.efforts: dict[str, Effort] = {}
         """Todo → what ordinary runs took for it."""
         self.files: dict[str, dict[str, None]] = {}
@@ -232,7 +234,7 @@ class LogReader:
             self.set_by[todo.id] = event.actor
             self.dropped.pop(todo.id, None)
             if todo.status is Status.IN_PROGRESS:
-                self._begin_span(todo.id, event)
+                self._begin_span(todo.id, event, todo.owner)
         for todo_id, fields in data.changed.items():
             if "status" in fields:
                 self.set_by[todo_id] = event.actor
@@ -247,9 +249,10 @@ class LogReader:
             if todo.status not in FINISHED and data.cause != "undo":
                 self.dropped[todo.id] = (todo, event)
 
-    def _begin_span(self, todo_id: str, event: Event) -> None:
+    def _begin_span(self, todo_id: str, event: Event, owner: str | None = None) -> None:
         run = self._current_run if self._execution is None else None
-        span = Span(todo_id, event.actor, event.at, run)
+        span = Span(todo_id, owner or event.actor, event.at, run)
+        self.work.append(span)
         self._in_progress[todo_id] = span
         self.spans.append(span)
 
@@ -321,6 +324,7 @@ class LogReader:
             data.worktree,
         )
         attempts.append(attempt)
+        self.work.append(attempt)
         for file in data.restored:
             self.files.get(data.item_id, {}).pop(file, None)
         self._execution.attempts.append(attempt)

@@ -145,24 +145,34 @@ def format_path(path: CriticalPath | None, most: int = 20) -> str:
 # a todo and its attempts
 
 
+def status_mark(status: str, level: str | None) -> str:
+    """Return ✓ for what is verified, ✓? for what is completed and not verified."""
+    return level_mark(level) if status == Status.COMPLETED else ICONS[Status(status)]
+
+
+def status_kind(status: str, level: str | None) -> str:
+    """Return what the colours are named after: one of `pictures.drawing.KINDS`."""
+    if status == Status.COMPLETED:
+        return "reported" if level_mark(level) == NOT_VERIFIED else "done"
+    return {Status.BLOCKED: "blocked", Status.IN_PROGRESS: "running"}.get(Status(status), "quiet")
+
+
+def status_text(status: str, level: str | None, *, is_interrupted: bool) -> str:
+    """`completed, verified`."""
+    words = status.replace("_", " ") + (f", {level_word(level)}" if level else "")
+    return f"{words}, interrupted" if is_interrupted else words
+
+
 def todo_mark(todo: TodoReport) -> str:
-    """✓ for what is verified, ✓? for what is completed and not verified."""
-    if todo.status == Status.COMPLETED:
-        return level_mark(todo.evidence_level)
-    return ICONS[Status(todo.status)]
+    return status_mark(todo.status, todo.evidence_level)
 
 
 def todo_kind(todo: TodoReport) -> str:
-    """Return what its colours are named after: one of `pictures.drawing.KINDS`."""
-    if todo.status == Status.COMPLETED:
-        return "reported" if todo_mark(todo) == NOT_VERIFIED else "done"
-    return {Status.BLOCKED: "blocked", Status.IN_PROGRESS: "running"}.get(Status(todo.status), "quiet")
+    return status_kind(todo.status, todo.evidence_level)
 
 
 def todo_state(todo: TodoReport) -> str:
-    """`completed, verified`."""
-    level = f", {level_word(todo.evidence_level)}" if todo.evidence_level else ""
-    return f"{todo.status.replace('_', ' ')}{level}{', interrupted' if todo.interrupted else ''}"
+    return status_text(todo.status, todo.evidence_level, is_interrupted=todo.interrupted)
 
 
 def todo_duration(todo: TodoReport) -> str:

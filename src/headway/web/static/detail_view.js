@@ -4,7 +4,7 @@ import { Problem } from "./api.js";
 import { EditForm } from "./edit_form.js";
 import { focusOr, h, keepFocus, longText, said, setAttribute, setText } from "./dom.js";
 import { clearProblem, problemPlace, showProblem } from "./feedback.js";
-import { dependents, isFinished, isReady } from "./graph_math.js";
+import { dependents, isFinished, isReady } from "./dependencies.js";
 import { History } from "./history_view.js";
 import { changeStatus, dropItem, executeItem, rollBackItem, setStatus } from "./item_actions.js";
 import { go, route } from "./route.js";

@@ -1,7 +1,7 @@
 /** One item of the list as a row: made once, then only what is different is set. */
 
 import { h, setAttribute, setText } from "./dom.js";
-import { unmet } from "./graph_math.js";
+import { unmet } from "./dependencies.js";
 import { line } from "./text.js";
 import { itemLasted } from "./time.js";
 import { kindOf, levelOf, markOf, statusOf } from "./words.js";

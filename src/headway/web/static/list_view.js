@@ -2,7 +2,7 @@
 
 import { arrange, focusOr, h, keepFocus, setAttribute, setText } from "./dom.js";
 import { announce } from "./feedback.js";
-import { dependents, isFinished } from "./graph_math.js";
+import { dependents, isFinished } from "./dependencies.js";
 import { ItemRow } from "./item_row.js";
 import { focusAdding, mountAdding } from "./add_form.js";
 import { changeStatus, clearList, dropItem, moveItem, stepItem } from "./item_actions.js";

@@ -5,7 +5,7 @@ import { Problem } from "./api.js";
 import { arrange, h, setAttribute, setText } from "./dom.js";
 import { field, openDialog } from "./dialogs.js";
 import { announce } from "./feedback.js";
-import { isFinished } from "./graph_math.js";
+import { isFinished } from "./dependencies.js";
 import { go, route } from "./route.js";
 import { store } from "./store.js";
 import { line } from "./text.js";
