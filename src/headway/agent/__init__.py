@@ -5,7 +5,8 @@ Importing this package loads no provider's library; each name is loaded when it 
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
+from typing import TYPE_CHECKING
+
 if TYPE_CHECKING:
     from headway.agent.config import LoopConfig, RunResult
     from headway.agent.definitions import tool_definitions

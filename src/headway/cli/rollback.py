@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from headway.cli.options import Chosen, common, complete_ids, print_json
@@ -10,7 +12,6 @@ from headway.core.errors import FilesChanged
 from headway.core.text import shown
 from headway.views.terminal import visible
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -22,7 +22,6 @@ from headway.core.session import Session
 from headway.core.text import shown
 from headway.views.listing import HALF_CHANGED, counts_line, is_half_changed, list_lines, next_lines
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Generator
 

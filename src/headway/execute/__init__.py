@@ -6,8 +6,8 @@ Loads no provider library before something is executed.
 from __future__ import annotations
 
 import importlib
+from typing import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from headway.core.graph import check_dependencies
     from headway.execute.api import execute, execute_all, next_todos

@@ -6,10 +6,11 @@ scripts and emoji are.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from headway.core.model import Status, Todo
 from headway.views.terminal import ERASE, cells, fitted, styled, to_column, visible
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from headway.core.text import shown
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from headway.core.run_events import RunError, ToolFinished
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from headway.core.batch_events import ItemFinished, ItemStarted
 from headway.core.file_history import FileHistory
 from headway.core.model import MAIN_AGENT
 from headway.core.run_events import RunStarted, ToolFinished
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 

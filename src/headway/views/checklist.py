@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from headway.core.errors import HeadwayError
 from headway.core.fields import FIELD
@@ -15,7 +16,6 @@ from headway.core.model import Status, Todo
 from headway.core.rules import Fault, check_field
 from headway.views.markup import escape, unescape
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 

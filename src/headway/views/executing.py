@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from headway.core.batch_events import BatchFinished, BatchStarted, ItemFinished, ItemStarted, ModeChanged
 from headway.core.events import ListDelta, PlanModeChange
@@ -13,7 +14,6 @@ from headway.views.evidence_words import level_mark, level_word
 from headway.views.run_summary import duration
 from headway.views.terminal import cells, fitted, visible
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 

@@ -5,6 +5,8 @@ What is read may be hostile: every fault becomes one `HeadwayError` with a sente
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from headway.core.errors import HeadwayError, InvalidTodos
 from headway.core.json_text import BadJson, read_json
 from headway.core.model import Status, Todo, counts
@@ -13,7 +15,6 @@ from headway.core.rules import FULL, DuplicateKeys, check_item, is_array, is_obj
 from headway.core.text import neutral, shown, type_name
 from headway.views.checklist import from_markdown, has_items
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 

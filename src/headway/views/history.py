@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from headway.core.clock import local_time
 from headway.core.events import LeaseRenewal, ListDelta, PlanChange, PlanModeChange
 from headway.core.evidence import Evidence
@@ -10,7 +12,6 @@ from headway.core.text import shown
 from headway.views.evidence_words import level_word
 from headway.views.terminal import visible
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from headway.core.evidence import level_of
 from headway.core.model import FINISHED, Priority, Status, Todo, counts
 from headway.core.text import shown
@@ -9,7 +11,6 @@ from headway.views.box import ICONS
 from headway.views.evidence_words import NOT_VERIFIED, level_mark, level_word, note_words
 from headway.views.terminal import visible
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 

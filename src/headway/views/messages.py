@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING, Any
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
 
 _DATE = re.compile(r"\n\n\(Today is \d{4}-\d\d-\d\d\.\)\Z")
 _SAID = {"response": ("assistant", "text"), "request": ("user", "user-prompt")}

@@ -6,12 +6,12 @@ What a step is expected to take is free text; where every step's can be read as 
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from headway.core import graph
 from headway.core.text import shown
 from headway.views.terminal import visible
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 

@@ -7,13 +7,13 @@ Comments that begin a line are left out. What cannot be read is named by its lin
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from headway.core.errors import InvalidPlan
 from headway.core.plans import Plan, checked_plan
 from headway.core.text import shown
 from headway.views import markup
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 

@@ -7,12 +7,12 @@ text is on one line: nothing can close the block, begin a line, or pass for anot
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from headway.core.model import Status, Todo, is_inferred
 from headway.core.recap import recap as recap_line
 from headway.views.terminal import visible
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 

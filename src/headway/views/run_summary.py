@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import TYPE_CHECKING
 
 from headway.core.evidence import level_of
 from headway.core.model import FINISHED, Status, Todo
@@ -11,7 +12,6 @@ from headway.views.evidence_words import count_levels
 from headway.views.listing import todo_line
 from headway.views.terminal import visible
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 

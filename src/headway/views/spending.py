@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from headway.core.events import ListDelta
 from headway.core.run_events import RoundStarted, RunFinished, RunStarted, ToolFinished, Usage
 from headway.core.runs import CUT_OFF
 from headway.core.tracking import TODO_EFFECT
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from headway.core.batch_events import ItemRolledBack
 from headway.core.delta import UNSEEN
 from headway.core.events import ListDelta
@@ -9,7 +11,6 @@ from headway.core.model import MODEL, PERSON
 from headway.core.run_events import RunFinished
 from headway.views.history import format_changes, format_move, format_name, moved_ids
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
