@@ -127,6 +127,12 @@ def all_new(folder: Path) -> Measured:
     return _against_validation(session, [_items(step) for step in range(500)])
 
 
+def secret_words(folder: Path) -> Measured:
+    """Texts that may have a key in them are searched for one."""
+    session = headway.open(memory=True)
+    return _against_validation(session, [_items(f"step {step} of the token") for step in range(300)])
+
+
 BARE = "the same rows in a bare SQLite transaction"
 VALIDATION = "pydantic validates the same input"
 ROWS = [
@@ -134,4 +140,5 @@ ROWS = [
     Row("replace 50 items, durable, all new", BARE, 2, durable_all_new),
     Row("replace 50 items in memory, 2 changed", VALIDATION, 3, mostly_unchanged),
     Row("replace 50 items in memory, all new", VALIDATION, 6, all_new),
+    Row("replace 50 items in memory, with secret words", VALIDATION, 15, secret_words),
 ]

@@ -6,11 +6,10 @@ Anthropic looks for what it has cached at most 20 blocks before a breakpoint, an
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pydantic_ai.messages import CachePoint, ModelMessage, ModelRequest, ModelResponse, UserPromptPart
-
-from headway.core.value import copied
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelRequestPart
@@ -48,7 +47,7 @@ def with_cache_points(messages: Sequence[ModelMessage], *, changing_parts: int) 
     if end == 0 and len(messages) == 1:
         return [*messages]  # there is nothing before it
     points = {end}
-    history = [*messages[:-1], copied(last, parts=last.parts[:end])] if end else messages[:-1]
+    history = [*messages[:-1], replace(last, parts=last.parts[:end])] if end else messages[:-1]
     if end and (middle := middle_of_round(history)) is not None:
         points.add(middle)
     parts: list[ModelRequestPart] = []
@@ -58,4 +57,4 @@ def with_cache_points(messages: Sequence[ModelMessage], *, changing_parts: int) 
         parts.append(part)
     if len(last.parts) in points:
         parts.append(UserPromptPart([CachePoint()]))
-    return [*messages[:-1], copied(last, parts=parts)]
+    return [*messages[:-1], replace(last, parts=parts)]

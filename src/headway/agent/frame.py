@@ -15,7 +15,6 @@ from headway.agent.cache_points import CACHED_AHEAD, with_cache_points
 from headway.agent.config import Inject
 from headway.agent.definitions import tool_definitions
 from headway.agent.strict_order import refuses_user_after_tool, with_block_in_last_part, without_user_after_tool
-from headway.core.value import copied
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -109,7 +108,7 @@ class Frame:
             last = messages[-1]
             assert isinstance(last, ModelRequest)
             tail = UserPromptPart([CachePoint(), block] if self._takes_parts else block)
-            messages[-1] = copied(last, parts=[*last.parts, tail])
+            messages[-1] = replace(last, parts=[*last.parts, tail])
         if not self._caches:
             return Request(messages, parameters, size)
         changing = 1 if block and self._inject != Inject.SYSTEM else 0

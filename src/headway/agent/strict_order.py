@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -14,8 +15,6 @@ from pydantic_ai.messages import (
     ToolReturnPart,
     UserPromptPart,
 )
-
-from headway.core.value import copied
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelRequestPart
@@ -40,8 +39,8 @@ def without_user_after_tool(messages: Sequence[ModelMessage]) -> list[ModelMessa
             ordered.append(message)
             continue
         if results:
-            ordered.append(copied(message, parts=results))
-            message = copied(message, parts=[part for part in message.parts if isinstance(part, UserPromptPart)])
+            ordered.append(replace(message, parts=results))
+            message = replace(message, parts=[part for part in message.parts if isinstance(part, UserPromptPart)])
         if ordered and isinstance(ordered[-1], ModelRequest):
             ordered.append(ModelResponse([TextPart(_BETWEEN)]))
         ordered.append(message)
@@ -54,7 +53,7 @@ def with_block_in_last_part(message: ModelMessage, block: str) -> ModelRequest:
     *parts, last = message.parts
     whole: ModelRequestPart = UserPromptPart(block)
     if isinstance(last, ToolReturnPart | UserPromptPart) and isinstance(last.content, str):
-        whole = copied(last, content=f"{last.content}\n\n{block}")
+        whole = replace(last, content=f"{last.content}\n\n{block}")
     else:
         parts.append(last)
-    return copied(message, parts=[*parts, whole])
+    return replace(message, parts=[*parts, whole])

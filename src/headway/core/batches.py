@@ -17,7 +17,6 @@ from headway.core.graph import check_dependencies
 from headway.core.model import EXECUTOR, LOOP, Status
 from headway.core.replace import patched
 from headway.core.text import shown
-from headway.core.value import copied
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -211,7 +210,7 @@ def interrupted_items(run: Run, todo_list: TodoList) -> list[Todo]:
 def evolve_batch(run: Run, data: object, version: int) -> Run:
     match data:
         case facts.BatchStarted():
-            return copied(run, mode=data.mode, batch=Batch(data.mode, data.parallel, data.total))
+            return replace(run, mode=data.mode, batch=Batch(data.mode, data.parallel, data.total))
         case facts.ItemStarted() if run.batch is not None:
             batch = replace(
                 run.batch,
@@ -221,10 +220,10 @@ def evolve_batch(run: Run, data: object, version: int) -> Run:
             )
             before = run.executed.get(data.item_id, Executed(0))
             began = Executed(before.version, False, version if data.in_place and data.checkpoint else 0, 0, run.id)
-            return copied(run, batch=batch, begun=run.begun + 1, executed={**run.executed, data.item_id: began})
+            return replace(run, batch=batch, begun=run.begun + 1, executed={**run.executed, data.item_id: began})
         case facts.ItemMerging() if data.item_id in run.executed:
             merging = replace(run.executed[data.item_id], merging=version if data.before != data.after else 0)
-            return copied(run, executed={**run.executed, data.item_id: merging})
+            return replace(run, executed={**run.executed, data.item_id: merging})
         case facts.ItemFinished():
             batch = run.batch
             if batch is not None:
@@ -234,17 +233,17 @@ def evolve_batch(run: Run, data: object, version: int) -> Run:
             last = run.executed.get(data.item_id, Executed(0))
             half_done = data.outcome in ("interrupted", "blocked")
             ended = Executed(version, failed, last.began if half_done else 0, 0, run.id)
-            return copied(run, batch=batch, executed={**run.executed, data.item_id: ended})
+            return replace(run, batch=batch, executed={**run.executed, data.item_id: ended})
         case facts.ItemRolledBack():
             gone = {todo_id: Executed(0) for todo_id in (data.item_id, *data.with_later)}
-            return copied(run, executed={**run.executed, **gone})
+            return replace(run, executed={**run.executed, **gone})
         case facts.FilesReverted():
             known = read_executed({todo_id: after for todo_id, (_, after) in data.executed.items()})
-            return copied(run, executed={**run.executed, **known})
+            return replace(run, executed={**run.executed, **known})
         case facts.ModeChanged():
-            return copied(run, mode=data.mode, batch=run.batch and replace(run.batch, mode=data.mode))
+            return replace(run, mode=data.mode, batch=run.batch and replace(run.batch, mode=data.mode))
         case facts.EvidenceAsked():
-            return copied(run, asked=run.asked | frozenset(data.item_ids))
+            return replace(run, asked=run.asked | frozenset(data.item_ids))
         case _:
             return run
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 from headway.core import delta as deltas
 from headway.core.events import RUN_EVENTS, Event, LeaseRenewal, ListDelta, PlanChange, PlanModeChange
 from headway.core.model import PERSON, CompletionLog, State, TodoList, with_fields
-from headway.core.value import copied
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -135,4 +135,4 @@ def _renewed(old: TodoList, data: LeaseRenewal) -> TodoList:
     items = dict(old.items)
     if todo := items.get(data.todo_id):
         items[data.todo_id] = with_fields(todo, {"lease_until": data.until})
-    return copied(old, items=items)
+    return replace(old, items=items)

@@ -103,7 +103,11 @@ _Draft = make_dataclass(
 
 
 def new_todo(*values: object, **fields: object) -> Todo:
-    """As `Todo(…)`, four times as fast: filled in while it can still be written to, and then frozen."""
+    """As `Todo(…)`, in a third of the time: filled in while it can still be written to, and then frozen.
+
+    Without it, replacing 50 items in memory takes 1.2 times as long and opening a list of 1,000 items 1.3 times
+    (`make bench`: "make 1,000 todos").
+    """
     draft: Any = _Draft(*values, **fields)
     draft.__class__ = Todo
     return draft

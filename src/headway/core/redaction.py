@@ -42,7 +42,7 @@ BEGINNINGS = (
     *("npm_", "xai-", "pypi-", "ya29.", "xox", "ASIA", "_live_", "_test_", "eyJ", "-----BEGIN "),
 )
 NAMES = ("key", "token", "secret", "pass", "bearer", "authorization")
-"""Text without any of these is not searched, which is much faster."""
+"""Text without any of these is not searched."""
 SHORTEST = 8
 """Shorter values of secret variables are too common in ordinary text to be looked for."""
 _TEXTS = ("items", "about", "fields", "add", "block", "plan")
@@ -56,10 +56,7 @@ _AS_IS = frozenset({"id", "verify", "depends_on", "status", "priority", "owner",
 
 
 def has_any(text: str, words: tuple[str, ...]) -> bool:
-    for word in words:  # noqa: SIM110 - a generator takes three times as long, and every text comes through here
-        if word in text:
-            return True
-    return False
+    return any(map(text.__contains__, words))
 
 
 def without_secrets(change: Change) -> Change:
@@ -71,7 +68,8 @@ def without_secrets(change: Change) -> Change:
     from headway.core.secrets import Redactor
 
     redacted = Redactor()
-    if redacted(text) != text:  # all at once: several times as fast for a long list
+    # All at once: "replace 50 items in memory, with secret words" of `make bench` takes 1.3 times as long without this.
+    if redacted(text) != text:
         for name, value in sent.items():
             setattr(change, name, _hidden(value, redacted))
     return change

@@ -13,13 +13,12 @@ from headway.core import run_changes as ask
 from headway.core import run_events as facts
 from headway.core import tracking
 from headway.core.errors import HeadwayError, NoRun, RunRefused
-from headway.core.events import Event, ListDelta, new_event
+from headway.core.events import Event, ListDelta
 from headway.core.evolve import evolve
 from headway.core.model import LOOP, TRACKER, State, Status, Todo, TodoList, with_fields
 from headway.core.replace import patched
 from headway.core.text import shown
 from headway.core.tracking import NO_CALLS, NO_WORK, Track, Work
-from headway.core.value import copied
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -145,7 +144,7 @@ def _current(state: State, agent: str) -> Run:
 
 def _events(state: State, change: ask.OfRun, data: tuple[facts.RunData, ...] | Any) -> list[Event]:
     return [
-        new_event(version, change.at, change.agent, change.actor, type(fact).__name__, fact)
+        Event(version, change.at, change.agent, change.actor, type(fact).__name__, fact)
         for version, fact in enumerate(data, state.version + 1)
     ]
 
@@ -266,7 +265,7 @@ class _Steps:
         """Of a call, which by itself changes nothing that is looked at here."""
         change = self.change
         name = type(data).__name__
-        self.events.append(new_event(self._next, change.at, change.agent, change.actor, name, data))
+        self.events.append(Event(self._next, change.at, change.agent, change.actor, name, data))
 
     @property
     def _next(self) -> int:
@@ -371,14 +370,14 @@ def _with_step(state: State, event: Event) -> dict[str, TodoList]:
     todo_list = state.list_of(event.agent)
     if getattr(event.data, "previous", None) is None:
         if getattr(event.data, "step", 0):  # an execution, which has its place where it began
-            return {**state.lists, event.agent: copied(todo_list, redo=0, open_step=0)}
+            return {**state.lists, event.agent: replace(todo_list, redo=0, open_step=0)}
         return state.lists
     undo, redo, cause = event.version, 0, getattr(event.data, "cause", None)
     if cause == "undo":
         undo, redo = getattr(event.data, "other", 0), event.version
     elif cause == "redo":
         redo = getattr(event.data, "other", 0)
-    return {**state.lists, event.agent: copied(todo_list, undo=undo, redo=redo, open_step=0)}
+    return {**state.lists, event.agent: replace(todo_list, undo=undo, redo=redo, open_step=0)}
 
 
 def _begun(before: Run | None, data: facts.RunStarted, at: str) -> Run:
@@ -387,7 +386,7 @@ def _begun(before: Run | None, data: facts.RunStarted, at: str) -> Run:
     if before is None:
         return run
     # What tracking knows of the items, and what came of executing them, goes on with them.
-    return copied(
+    return replace(
         run,
         tracks=before.tracks,
         finished_shown=before.finished_shown and not data.new_conversation,
@@ -399,28 +398,28 @@ def _begun(before: Run | None, data: facts.RunStarted, at: str) -> Run:
 def _evolved(run: Run, data: object) -> Run:
     match data:
         case facts.RoundStarted():
-            return copied(run, round=data.round, questions={}, forced=_NO_ITEMS, waiting=False)
+            return replace(run, round=data.round, questions={}, forced=_NO_ITEMS, waiting=False)
         case facts.ToolFinished():
             return run if data.effect == tracking.TODO_EFFECT else _worked(run, data)
         case facts.TodoListContextInjected():
             if run.shown_statuses:
-                run = copied(run, shown_statuses={})
-            return copied(run, finished_shown=True) if data.finished else run
+                run = replace(run, shown_statuses={})
+            return replace(run, finished_shown=True) if data.finished else run
         case facts.RunRequested():
             if data.request == "stop":
-                return copied(run, stopping=True)
+                return replace(run, stopping=True)
             if data.request == "pause":
-                return copied(run, paused=True)
-            return copied(run, paused=False, waiting=False)
+                return replace(run, paused=True)
+            return replace(run, paused=False, waiting=False)
         case facts.RunPaused():
-            return copied(run, waiting=True)
+            return replace(run, waiting=True)
         case facts.ApprovalAsked():
-            return copied(run, questions={**run.questions, data.question_id: (data, None)})
+            return replace(run, questions={**run.questions, data.question_id: (data, None)})
         case facts.ApprovalAnswered():
             asked = run.questions.get(data.question_id)
-            return copied(run, questions={**run.questions, data.question_id: (asked[0], data)}) if asked else run
+            return replace(run, questions={**run.questions, data.question_id: (asked[0], data)}) if asked else run
         case facts.RunFinished():
-            return copied(
+            return replace(
                 run, reason=data.reason, started=(), started_by_model=_NO_ITEMS, questions={}, forced=_NO_ITEMS
             )
         case _:
@@ -433,13 +432,13 @@ def _worked(run: Run, call: facts.ToolFinished) -> Run:
         before = tracks.get(call.item_id, NO_CALLS)
         if (after := before.shown_by(call)) is not before:
             tracks = {**tracks, call.item_id: after}
-    return copied(run, tool_calls=run.tool_calls + 1, tracks=tracks, work=run.work.after(call))
+    return replace(run, tool_calls=run.tool_calls + 1, tracks=tracks, work=run.work.after(call))
 
 
 def _counted(todo_list: TodoList, todo: Todo, data: facts.TodoListItemProgress) -> TodoList:
     failed = todo.failed_calls + (not data.ok and not data.denied)
     counted = with_fields(todo, {"tool_calls": data.tool_calls_count, "failed_calls": failed})
-    return copied(todo_list, items={**todo_list.items, todo.id: counted})
+    return replace(todo_list, items={**todo_list.items, todo.id: counted})
 
 
 def _tracked(run: Run, data: facts.TodoListItemProgress) -> Run:
@@ -447,4 +446,4 @@ def _tracked(run: Run, data: facts.TodoListItemProgress) -> Run:
         return run
     track = run.tracks.get(data.item_id, NO_CALLS)
     track = replace(track, matching_ok=False) if data.denied else track.after(data.ok, data.matching)
-    return copied(run, tracks={**run.tracks, data.item_id: track})
+    return replace(run, tracks={**run.tracks, data.item_id: track})

@@ -23,7 +23,6 @@ from headway.core.model import (
     TodoList,
     is_inferred,
 )
-from headway.core.value import copied
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -380,7 +379,7 @@ def listed(run: Run, delta: ListDelta, actor: str) -> Run:
     gone = {todo.id for todo in delta.removed}
     list_changed = run.list_changed or actor == MODEL
     if not now and not gone and delta.cause not in ANEW:
-        return run if list_changed == run.list_changed else copied(run, list_changed=list_changed)
+        return run if list_changed == run.list_changed else replace(run, list_changed=list_changed)
     anew = delta.cause in ANEW
     tracks = {} if anew else {todo_id: track for todo_id, track in run.tracks.items() if todo_id not in gone}
     for todo_id, status in now.items():
@@ -404,7 +403,7 @@ def listed(run: Run, delta: ListDelta, actor: str) -> Run:
         from headway.core.batches import changed_by_others
 
         executed = changed_by_others(run, delta, actor)
-    return copied(
+    return replace(
         run,
         executed=executed,
         started=(*started, *begun),

@@ -1,4 +1,4 @@
-"""`Value`: the base of small records that are not worth a dataclass; and quick ways with those that are.
+"""`Value`: the base of small records that are not worth a dataclass.
 
 Defining a dataclass takes ten times as long as a plain class, and a command pays for it at every start. What people
 hold in their hands (items, plans, events) is a dataclass all the same.
@@ -6,14 +6,9 @@ hold in their hands (items, plans, events) is a dataclass all the same.
 
 from __future__ import annotations
 
-from operator import attrgetter
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any, TypeVar
-
-    T = TypeVar("T")
+    from typing import Any
 
 
 class Value:
@@ -30,24 +25,6 @@ class Value:
         return f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in self.__slots__)})"
 
 
-def copied(record: T, **fields: object) -> T:
-    """As `dataclasses.replace`, several times as fast: for frozen dataclasses without slots, which are made often."""
-    copy = object.__new__(type(record))
-    object.__setattr__(copy, "__dict__", record.__dict__ | fields)
-    return copy
-
-
-def fields_of(record: object) -> dict[str, object]:
+def fields_of(record: Any) -> dict[str, object]:
     """The fields of a dataclass by name, with their values as they are."""
-    names, read = _readers.get(type(record)) or _reader_of(record)
-    return dict(zip(names, read(record), strict=False))
-
-
-_readers: dict[type, tuple[list[str], Callable[[object], tuple[object, ...]]]] = {}
-
-
-def _reader_of(record: Any) -> tuple[list[str], Callable[[object], tuple[object, ...]]]:
-    names = list[str](record.__dataclass_fields__)
-    # One more than the names, since it would read a single one as itself.
-    reader = _readers[record.__class__] = (names, attrgetter(*names, "__class__"))
-    return reader
+    return {name: getattr(record, name) for name in record.__dataclass_fields__}

@@ -32,15 +32,6 @@ if TYPE_CHECKING:
 
 _COLUMNS = "version, at, agent, actor, type, data"
 _INSERT = f"INSERT INTO events (session_id, {_COLUMNS})"
-_FEW = 12
-_SMALL = 100_000
-"""Characters that SQLite may keep with each statement."""
-_INSERT_FEW = [
-    f"{_INSERT} VALUES ((SELECT session_id FROM events WHERE session_id = ? AND version = ?), ?, ?, ?, ?, ?, ?)"
-    + ", (?, ?, ?, ?, ?, ?, ?)" * (number - 1)
-    for number in range(_FEW + 1)
-]
-"""By the number of events. It fails if the one before them is not there, or the first of them already is."""
 _SHORTEST_WAIT = 0.0005
 _inherited: list[sqlite3.Connection] = []
 """Connections of a parent process: neither used nor closed after a fork, since either would harm the parent's."""
@@ -49,10 +40,6 @@ _inherited: list[sqlite3.Connection] = []
 def _read_only() -> tuple[int, int, int]:
     """Stands for a connection that sees no changes. It is never taken for the file itself, and so serves once."""
     return (os.getpid(), 0, 0)
-
-
-def _are_few(rows: list[_Row]) -> bool:
-    return len(rows) <= _FEW and sum([len(row[-1]) for row in rows]) <= _SMALL
 
 
 class SqliteStore:
@@ -93,36 +80,9 @@ class SqliteStore:
             held = db.in_transaction
             if not held:
                 self._synchronise(db, full=not all(map(is_progress, events)))
-            seen = self._seen.get(session)
-            known = seen is not None and expected > 0 and seen[1] == expected
-            if held or snapshot is not None or not known or not _are_few(rows):
-                session_id = self._append_all(db, session, expected, rows, snapshot, identity, held=held)
-            else:
-                session_id = self._append_few(db, session, expected, rows, identity)
-            return self._identity(session_id)
+            return self._identity(self._append(db, session, expected, rows, snapshot, identity, held=held))
 
-    def _append_few(
-        self, db: sqlite3.Connection, session: str, expected: int, rows: list[_Row], identity: object
-    ) -> int | None:
-        """In one statement, which is faster: it fails by itself if the log is not as it was."""
-        token, version, session_id = self._seen.pop(session)  # an interrupt may come when it is done
-        self._compare(expected, identity, session_id, version)
-        values: list[object] = [session_id, expected, *rows[0]]
-        for row in rows[1:]:
-            values += (session_id, *row)
-        before = db.total_changes
-        try:
-            self._patiently(lambda: db.execute(_INSERT_FEW[len(rows)], values))
-        except sqlite3.IntegrityError:
-            raise StoreConflict(
-                f"Expected version {expected}, but the log has another version or no longer exists."
-            ) from None
-        if db.total_changes - before != len(rows):
-            raise sqlite_errors.tampered(self.path)
-        self._seen[session] = (token, expected + len(rows), session_id)
-        return session_id
-
-    def _append_all(
+    def _append(
         self,
         db: sqlite3.Connection,
         session: str,

@@ -9,7 +9,7 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Lock
@@ -24,7 +24,6 @@ from pydantic_ai.usage import RequestUsage
 
 from headway.core.errors import ModelError
 from headway.core.text import shown
-from headway.core.value import copied
 from headway.testing.answers import MODEL_NAME, Counter, failed, parts, pieces, usage_of, user_texts
 from headway.testing.script import Request, Turn, TurnForm, TurnMaker, read_script, script_from, turn_from
 
@@ -130,8 +129,8 @@ class ScriptedModel(Model):
         if not isinstance(turn, Turn):
             turn = turn_from(turn(request.messages, request))
         with self._lock:
-            calls = [call if call.id is not None else copied(call, id=self._new_id()) for call in turn.calls]
-        return copied(turn, calls=calls, delay=turn.delay or self._delay), conversation.counter
+            calls = [call if call.id is not None else replace(call, id=self._new_id()) for call in turn.calls]
+        return replace(turn, calls=calls, delay=turn.delay or self._delay), conversation.counter
 
     def _conversation(self, request: Request) -> _Conversation:
         if None in self._conversations:

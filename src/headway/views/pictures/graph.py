@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from itertools import chain, pairwise
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from headway.views.pictures.drawing import Element, element, fit_text, format_number, text_width
 from headway.views.pictures.layout import Layout, arrange_layers
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 

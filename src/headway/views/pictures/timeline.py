@@ -6,11 +6,10 @@ from bisect import bisect_left, bisect_right
 from heapq import heappop, heappush, nlargest
 from itertools import pairwise
 from math import ceil
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from headway.views.pictures.drawing import KINDS, Element, element, fit_text, format_number, hatching, text_width
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 

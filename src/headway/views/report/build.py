@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import TYPE_CHECKING
 
 from headway.core.evidence import EvidenceLevel, level_of
 from headway.core.graph import critical_path
@@ -24,7 +25,6 @@ from headway.views.report.model import (
     WorkPeriod,
 )
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 

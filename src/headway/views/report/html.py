@@ -8,6 +8,7 @@ from __future__ import annotations
 from functools import partial
 from importlib import resources
 from string import Template
+from typing import TYPE_CHECKING
 
 from headway.views.pictures import drawing
 from headway.views.pictures.drawing import escape_text, to_svg
@@ -36,7 +37,6 @@ from headway.views.report.wording import (
 )
 from headway.views.run_summary import money
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 

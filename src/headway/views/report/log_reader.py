@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import TYPE_CHECKING, Any
 
 from headway.core.batch_events import (
     BatchFinished,
@@ -25,10 +26,8 @@ from headway.core.tracking import TODO_EFFECT
 from headway.views.report.model import ModelUsage, RolledBack
 from headway.views.spending import Spending, Spent, tells_time
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
 
     from headway.core.events import Event
     from headway.core.model import Todo

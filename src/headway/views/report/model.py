@@ -6,13 +6,12 @@ The fields are those of `headway report --format json`; the figures of a `ModelU
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, is_dataclass
+from typing import TYPE_CHECKING, Any
 
 from headway.core.evidence import Evidence, evidence_record
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
 
 
 @dataclass(frozen=True, slots=True)

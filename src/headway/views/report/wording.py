@@ -6,7 +6,7 @@ Texts from outside are cut and made visible here; each format still has to escap
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from headway.core.model import FINISHED, Status
 from headway.core.text import shown
@@ -16,7 +16,6 @@ from headway.views.listing import HALF_CHANGED
 from headway.views.run_summary import duration, money
 from headway.views.terminal import visible
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
