@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import shlex
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 from tests.support import scripts
 from tests.support.processes import Form, until
+
+from headway import Session
+from headway.agent import LoopConfig, run_loop
+from headway.testing import ScriptedModel
+from headway.tools import Answer, Approvals, Question
 
 from .serving import Server, at
 
@@ -64,3 +71,31 @@ def answer(server: Server, name: str, question: Form, reply: str, **more: object
     answer = server.post(f"{at(name)}/answers", given)
     assert answer.status == 200, answer.body
     return answer.data
+
+
+async def _nobody(question: Question) -> Answer:
+    return await asyncio.get_running_loop().create_future()
+
+
+@asynccontextmanager
+async def asking(session: Session, folder: Path, *agents: str) -> AsyncGenerator[None]:
+    """Runs outside of the server, each of which asks whether it may say its name."""
+    runs = [
+        asyncio.create_task(
+            run_loop(
+                session.agent(agent),
+                "Say your name",
+                model=ScriptedModel([turn(f"echo {agent}"), "Done."]),
+                approvals=Approvals(_nobody),
+                config=LoopConfig(tracking="manual"),
+                project=folder,
+            )
+        )
+        for agent in agents
+    ]
+    try:
+        yield
+    finally:
+        for run in runs:
+            run.cancel()
+        await asyncio.wait(runs)

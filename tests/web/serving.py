@@ -16,6 +16,8 @@ from urllib.parse import quote, urlencode
 from tests.support import processes, warm
 from tests.support.processes import WAIT, Form, Pipe, Process, Started
 
+from headway.web.tab_keys import sign
+
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
@@ -167,6 +169,8 @@ class Server:
         self._environ = environment(folder, **environ)
         self._errors = folder.parent / f"{folder.name}.err"
         self._function = f"tests.web.serving:{function}"
+        self.cookie = ""
+        """What a browser has since a tab of it was let in."""
         self.start()
 
     def start(self) -> None:
@@ -205,9 +209,23 @@ class Server:
     def host(self) -> str:
         return f"127.0.0.1:{self.port}"
 
-    @property
-    def cookie(self) -> str:
-        return f"headway-{self.port}={self.token}"
+    def let_in(self) -> str:
+        """What a new tab gets in its address: its name and its secret."""
+        first = self.send("GET", f"/?token={self.token}", {"Host": self.host})
+        self.cookie = first.headers["set-cookie"].partition(";")[0]
+        return first.headers["location"].removeprefix("/#tab=")
+
+    def tab_key(self, tab: str) -> str:
+        """What the tab makes of that for this start of the server."""
+        name, _, secret = tab.partition(".")
+        proof = self.send("GET", f"/api/entry?tab={name}&nonce={'n' * 16}", {"Host": self.host}).data
+        assert proof["proof"] == sign(secret, "server", str(self.port), "n" * 16, proof["start"])
+        return f"{name}.{sign(secret, 'key', proof['start'])}"
+
+    def as_page(self) -> dict[str, str]:
+        """The headers of a new tab."""
+        key = self.tab_key(self.let_in())
+        return {"Host": self.host, "Cookie": self.cookie, "Authorization": f"Tab {key}"}
 
     @property
     def own(self) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Who may talk to the server: whoever has the token, from the server's own page; nothing else answers or is read."""
+"""Who may talk to the server: a tab that was let in, or whoever has the token; nothing else answers or is read."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from tests.support.counts import some
 from tests.support.processes import Form
 
 import headway
+from headway.web.tab_keys import sign
 
 from .serving import JSON, Answer, Headers, Server, at
 
@@ -98,13 +99,28 @@ def refused(server: Server, headers: Headers, method: str = "POST") -> None:
 def test_without_the_token_nothing_answers(server: Server, route: str) -> None:
     for method in METHODS:
         body = ADD if method in ("POST", "PUT", "PATCH", "DELETE") else b""
-        assert is_closed(server.send(method, route, {"Host": server.host, **JSON}, body)), (method, route)
-        assert is_closed(server.send(method, route, {"Host": server.host}, body)), (method, route)
+        for headers in ({"Host": server.host, **JSON}, {"Host": server.host}):
+            answer = server.send(method, route, headers, body)
+            if method in ("GET", "HEAD") and (route == "/" or route.startswith("/static/")):
+                assert (answer.status, is_headed(answer)) == (200, True), (method, route)
+                assert server.token.encode() not in answer.body
+            else:
+                assert is_closed(answer), (method, route)
     assert unchanged(server)
+
+
+def test_no_way_of_writing_an_address_leads_around_the_key(server: Server) -> None:
+    path = SESSION.removeprefix("/")
+    for way in (f"//{path}", f"/static/../{path}", f"/static/%2e%2e/{path}", f"/%61{path[1:]}", f"/static/..%2f{path}"):
+        answer = server.send("GET", way, {"Host": server.host})
+        assert answer.status in (401, 404) and b"secret" not in answer.body, way
 
 
 def test_a_wrong_token_is_no_token(server: Server) -> None:
     token, port = server.token, server.port
+    page, other = server.as_page(), server.as_page()
+    cookie, key = page["Cookie"], page["Authorization"].removeprefix("Tab ")
+    tab, _, value = key.partition(".")
     wrong = [
         {"Authorization": f"Bearer {token}x"},
         {"Authorization": f"Bearer {token[:-1]}"},
@@ -120,9 +136,21 @@ def test_a_wrong_token_is_no_token(server: Server) -> None:
         {"Cookie": f"headway-{port}"},
         {"Cookie": f'headway-{port}="{token}'},
         {"Cookie": "\x7f=;;;=="},
+        {"Cookie": f"headway-{port}={token}"},
+        {"Cookie": cookie},
+        {"Authorization": f"Tab {key}"},
+        {"Authorization": f"Bearer {key}", "Cookie": cookie},
+        {"Authorization": f"Tab {token}", "Cookie": cookie},
+        {"Authorization": f"Tab {key}", "Cookie": f"headway-{port}={token}"},
+        {"Authorization": f"Tab {key}x", "Cookie": cookie},
+        {"Authorization": f"Tab {other['Authorization'][4:].partition('.')[0]}.{value}", "Cookie": cookie},
+        {"Authorization": f"Tab {tab}.", "Cookie": cookie},
+        {"Authorization": f"Tab .{value}", "Cookie": cookie},
+        {"Authorization": f"Tab {tab}.{server.let_in().partition('.')[2]}", "Cookie": cookie},
+        {"Authorization": "Tab é🦊", "Cookie": cookie},
         {"X-Token": token},
         {"Referer": f"http://{server.host}/?token={token}"},
-        {"Authorization": "Bearer wrong", "Cookie": server.cookie},
+        {"Authorization": "Bearer wrong", "Cookie": cookie},
     ]
     for headers in wrong:
         assert is_closed(server.send("GET", SESSION, {"Host": server.host, **headers})), headers
@@ -133,7 +161,7 @@ def test_a_wrong_token_is_no_token(server: Server) -> None:
 
 def test_the_token_in_an_address_opens_the_page_and_nothing_else(server: Server) -> None:
     query = f"?token={server.token}"
-    for route in ROUTES[1:]:
+    for route in ROUTES[3:]:
         assert is_closed(server.send("GET", route + query, {"Host": server.host})), route
     assert is_closed(server.send("POST", f"/{query}", {"Host": server.host, **JSON}, ADD))
     inside = json.dumps({"kind": "add", "content": "x", "token": server.token}).encode()
@@ -141,17 +169,59 @@ def test_the_token_in_an_address_opens_the_page_and_nothing_else(server: Server)
     assert unchanged(server)
 
 
-def test_the_first_visit_puts_the_token_into_a_cookie_and_out_of_the_address(server: Server) -> None:
+def test_the_first_visit_gives_the_tab_a_secret_and_the_browser_a_cookie_neither_of_which_is_the_token(
+    server: Server,
+) -> None:
     answer = server.send("GET", f"/?token={server.token}", {"Host": server.host})
-    assert (answer.status, answer.headers["location"], is_headed(answer)) == (303, "/", True)
+    assert (answer.status, is_headed(answer)) == (303, True)
+    address, _, tab = answer.headers["location"].partition("#tab=")
+    assert (address, server.token in tab) == ("/", False)
     pair, *attributes = [part.strip() for part in answer.headers["set-cookie"].split(";")]
-    assert pair == server.cookie
+    assert server.token not in pair and tab.partition(".")[2] not in pair
     assert {"httponly", "samesite=strict", "path=/"} <= {one.lower() for one in attributes}
     assert not any(one.lower().startswith("domain") for one in attributes)
-    page = server.send("GET", "/", {"Host": server.host, "Cookie": pair})
-    assert (page.status, is_headed(page)) == (200, True)
-    assert server.token not in page.text
-    assert server.send("GET", SESSION, {"Host": server.host, "Cookie": f"other=1; {pair}"}).status == 200
+    key = {"Authorization": f"Tab {server.tab_key(tab)}"}
+    assert server.send("GET", SESSION, {"Host": server.host, "Cookie": f"other=1; {pair}", **key}).status == 200
+    entered = server.send("POST", "/api/entry", {"Host": server.host, **JSON, **key})
+    assert (entered.status, entered.headers["set-cookie"].partition(";")[0]) == (200, pair)
+
+
+def test_what_another_port_received_is_worthless(server: Server) -> None:
+    """Cookies go to every port of a host: whoever serves another one has this one's, and can send what he likes."""
+    server.let_in()
+    seen = {"Host": server.host, "Cookie": server.cookie, "Origin": f"http://{server.host}"}
+    for route in ROUTES[3:]:
+        for method in METHODS:
+            answer = server.send(method, route, {**seen, **JSON}, ADD if method not in ("GET", "HEAD") else b"")
+            assert is_closed(answer), (method, route)
+    assert is_closed(server.send("POST", "/api/entry", {**seen, **JSON}, b"{}"))
+    assert unchanged(server)
+
+
+def test_only_the_server_that_let_a_tab_in_can_prove_it(server: Server) -> None:
+    tab = server.let_in()
+    name, _, secret = tab.partition(".")
+    ask = {"Host": server.host}
+    first = server.send("GET", f"/api/entry?tab={name}&nonce={'a' * 16}", ask).data
+    second = server.send("GET", f"/api/entry?tab={name}&nonce={'b' * 16}", ask).data
+    assert first["start"] == second["start"] and first["proof"] != second["proof"]
+    assert secret not in str(first) and server.tab_key(tab).partition(".")[2] not in str(first)
+    asked = f"?tab={name}&nonce="
+    for odd in ("", f"?tab={name}", "?nonce=aaaaaaaaaaaaaaaa", f"{asked}short", f"{asked}a%0a{'a' * 16}"):
+        assert is_closed(server.send("GET", f"/api/entry{odd}", ask)), odd
+
+
+def test_a_signed_link_opens_one_report_in_this_browser(server: Server) -> None:
+    page = server.as_page()
+    name, _, key = page["Authorization"].removeprefix("Tab ").partition(".")
+    path, browser = f"{SESSION}/report", {"Host": server.host, "Cookie": page["Cookie"]}
+    query = f"format=html&tab={name}&signature={sign(key, path)}"
+    assert server.send("GET", f"{path}?{query}", browser).status == 200
+    assert is_closed(server.send("GET", f"{path}?{query}", {"Host": server.host}))
+    assert is_closed(server.send("GET", f"{path}?{query}0", browser))
+    assert is_closed(server.send("GET", f"{at('another')}/report?{query}", browser))
+    other = f"tab={name}&signature={sign(key, SESSION)}"
+    assert is_closed(server.send("GET", f"{SESSION}?{other}", browser))
 
 
 def test_a_wrong_token_in_the_address_sets_no_cookie(server: Server) -> None:
@@ -159,14 +229,15 @@ def test_a_wrong_token_in_the_address_sets_no_cookie(server: Server) -> None:
         answer = server.send("GET", f"/?token={wrong}", {"Host": server.host})
         assert is_closed(answer), wrong
         assert answer.headers["set-cookie"] is None
-    answer = server.send("GET", "/?token=wrong", {"Host": server.host, "Cookie": server.cookie})
+    answer = server.send("GET", "/?token=wrong", server.as_page())
     assert answer.headers["set-cookie"] is None
 
 
 def test_cookies_of_other_servers_on_this_machine_do_not_lock_anyone_out(server: Server) -> None:
+    page = server.as_page()
     own_name = server.cookie.partition("=")[0]
     for cookie in (f'theirs={{"a": 1}}; {server.cookie}', f"{own_name}=theirs; {server.cookie}"):
-        assert server.send("GET", SESSION, {"Host": server.host, "Cookie": cookie}).status == 200
+        assert server.send("GET", SESSION, {**page, "Cookie": cookie}).status == 200
 
 
 # where a request comes from
@@ -209,7 +280,7 @@ def test_a_request_that_names_no_host_or_two_is_refused(server: Server) -> None:
 
 def test_other_sites_are_refused_even_with_the_cookie(server: Server) -> None:
     port = server.port
-    own = {"Host": server.host, "Cookie": server.cookie, **JSON}
+    own = {**server.as_page(), **JSON}
     for origin in (
         "http://evil.example",
         "https://evil.example",
@@ -231,7 +302,7 @@ def test_other_sites_are_refused_even_with_the_cookie(server: Server) -> None:
 
 
 def test_the_own_page_is_not_refused(server: Server) -> None:
-    own = {"Host": server.host, "Cookie": server.cookie, "Origin": f"http://{server.host}"}
+    own = {**server.as_page(), "Origin": f"http://{server.host}"}
     for site in ("same-origin", "none"):
         assert server.send("GET", SESSION, {**own, "Sec-Fetch-Site": site}).status == 200
     given = {**own, **JSON, "Sec-Fetch-Site": "same-origin"}
@@ -241,7 +312,7 @@ def test_the_own_page_is_not_refused(server: Server) -> None:
 
 
 def test_a_form_of_another_page_changes_nothing(server: Server) -> None:
-    own = {"Host": server.host, "Cookie": server.cookie}
+    own = server.as_page()
     for kind in (
         "text/plain",
         "text/plain; application/json",
@@ -369,7 +440,9 @@ _PATHS = st.one_of(
     st.text(_VISIBLE, max_size=40).map(lambda text: "/" + text),
 )
 _FIELDS = st.tuples(
-    st.sampled_from(["token", "ticket", "after", "limit", "item", "whole", "log", "format", "a", ""]),
+    st.sampled_from(
+        ["token", "ticket", "tab", "nonce", "signature", "after", "limit", "item", "whole", "log", "format", "a", ""]
+    ),
     st.one_of(
         st.sampled_from(["-1", "0", "99999999999999999999", "html", "%00", "%ff"]), st.text(_VISIBLE, max_size=9)
     ),
@@ -404,7 +477,8 @@ def test_no_request_without_the_token_is_more_than_refused(
 ) -> None:
     sent = b"" if method in ("GET", "HEAD") else body
     answer = server.send(method, target, [("Host", server.host), *extra], sent)
-    assert answer.status in (400, 401, 403), (answer.status, answer.body)
+    is_page = target.partition("?")[0] == "/" or target.startswith("/static/")
+    assert answer.status in ((200, 400, 401, 403, 404) if is_page else (400, 401, 403)), (answer.status, answer.body)
     assert b"secret" not in answer.body
     assert unchanged(server)
 

@@ -53,7 +53,9 @@ def test_the_command_prints_the_link_and_ends_with_ctrl_c(folder: Path) -> None:
     told = json.loads(process.out.line())
     assert told["link"] == f"http://127.0.0.1:{told['port']}/?token={kept(folder)['token']}"
     with socket.create_connection(("127.0.0.1", told["port"]), timeout=WAIT) as sock:
-        sock.sendall(f"GET / HTTP/1.1\r\nHost: 127.0.0.1:{told['port']}\r\nConnection: close\r\n\r\n".encode())
+        sock.sendall(
+            f"GET /api/sessions HTTP/1.1\r\nHost: 127.0.0.1:{told['port']}\r\nConnection: close\r\n\r\n".encode()
+        )
         assert sock.recv(100).startswith(b"HTTP/1.1 401 ")
     process.signal(signal.SIGINT)
     done = process.end()
@@ -91,11 +93,12 @@ def test_a_ticket_lets_one_browser_in_once(server: Server) -> None:
     ticket = server.post("/api/tickets", {}).data["ticket"]
     nobody = {"Host": server.host}
     assert server.send("GET", f"{SESSIONS}?ticket={ticket}", nobody).status == 401  # only the page takes it
-    assert server.send("HEAD", f"/?ticket={ticket}", nobody).status == 401  # a look from afar does not use it up
+    assert server.send("HEAD", f"/?ticket={ticket}", nobody).status == 200  # a look from afar does not use it up
     first = server.send("GET", f"/?ticket={ticket}", nobody)
-    assert (first.status, first.headers["location"]) == (303, "/")
+    assert first.status == 303
+    tab = {"Authorization": f"Tab {server.tab_key(first.headers['location'].removeprefix('/#tab='))}"}
     cookie = first.headers["set-cookie"].partition(";")[0]
-    assert server.send("GET", SESSIONS, {**nobody, "Cookie": cookie}).status == 200
+    assert server.send("GET", SESSIONS, {**nobody, **tab, "Cookie": cookie}).status == 200
     assert server.send("GET", f"/?ticket={ticket}", nobody).status == 401
     assert server.send("POST", "/api/tickets", {**nobody, **JSON}).status == 401
 

@@ -46,7 +46,8 @@ MOST_EVENTS = 1_000
 MOST_STEPS = 1_000
 LONGEST_DIFF = 1_000_000
 """Characters of an item's diff that are sent."""
-PING = 15
+PING = 4
+"""Seconds between signs of life in a stream; the page takes a server that gives none for hung."""
 _TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 Told = dict[str, str]
 

@@ -1,19 +1,21 @@
-"""Who may talk to the server: a browser of this machine that has the token, from a page of the server itself.
+"""Who may talk to the server: a tab that was let in with the token, from a page of the server itself.
 
 The server runs commands for whoever may talk to it, so everything that is not clearly allowed is refused: other hosts
-in the address (a page whose name was made to lead here), other sites, requests without the token.
+in the address (a page whose name was made to lead here), other sites, requests without the tab's key and the cookie of
+this start of the server, or the token. The page's own files are the same for everyone and hold nothing of the project.
 """
 
 from __future__ import annotations
 
 import secrets
 import time
-from hmac import compare_digest
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote_plus
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
+
+from headway.web.tab_keys import TabKeys, is_same
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -33,6 +35,7 @@ _HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-store",
 }
+ENTRY = "/api/entry"
 TICKET_LASTS = 60
 _LOST = "Open the link that 'headway web' printed; it contains the key to this page."
 
@@ -44,14 +47,19 @@ def _refusal(scope: Scope, message: str, status: int) -> Response:
     return PlainTextResponse(f"{message}\n", status)
 
 
-def _keys(query: bytes) -> tuple[str, str]:
-    """(token, ticket) in an address, however much else is in it."""
-    found = {"token": "", "ticket": ""}
-    for part in query.decode("latin-1").split("&"):
+def _path(scope: Scope) -> str:
+    """Return the path as it came, which is what it is routed by."""
+    return scope["raw_path"].decode("ascii", "replace")
+
+
+def _query(scope: Scope, *names: str) -> list[str]:
+    """Return what an address says under these names, however much else is in it."""
+    found = dict.fromkeys(names, "")
+    for part in scope["query_string"].decode("latin-1").split("&"):
         name, _, value = part.partition("=")
         if name in found:
             found[name] = found[name] or unquote_plus(value)
-    return found["token"], found["ticket"]
+    return [*found.values()]
 
 
 class Tickets:
@@ -78,7 +86,9 @@ class Guard:
         self._app = app
         self._token = token
         self._tickets = tickets
+        self._tabs = TabKeys(token, port)
         self._cookie = f"headway-{port}"
+        self._cookie_value = secrets.token_urlsafe(32)
         names = ("127.0.0.1", "localhost")
         self._hosts = {f"{name}:{port}" for name in names}
         self._origins = {f"http://{host}" for host in self._hosts}
@@ -108,10 +118,17 @@ class Guard:
             return _refusal(scope, "Requests from other sites are refused.", 403)
         if scope["method"] not in _SAFE and not headers.get("content-type", "").startswith("application/json"):
             return _refusal(scope, "Send requests that change something as application/json.", 403)
-        token, ticket = _keys(scope["query_string"])
-        if scope["path"] == "/" and scope["method"] == "GET" and (token or ticket):
-            return self._welcome(scope, self._is_token(token) or self._tickets.take(ticket))
-        return None if self._has_token(headers) else _refusal(scope, _LOST, 401)
+        path = _path(scope)
+        if path == ENTRY:
+            return self._enter(scope, headers)
+        if path == "/" and scope["method"] in _SAFE:
+            return self._welcome(scope) if scope["method"] == "GET" else None
+        if path.startswith("/static/") and scope["method"] in _SAFE:
+            return None
+        may = self._has_token(headers) or (
+            self._has_cookie(headers) and (self._has_tab_key(headers) or self._is_signed(scope))
+        )
+        return None if may else _refusal(scope, _LOST, 401)
 
     def _is_own(self, method: str, headers: Headers) -> bool:
         origin, site = headers.get("origin"), headers.get("sec-fetch-site")
@@ -123,20 +140,47 @@ class Guard:
         return site in (None, *_SITES)
 
     def _has_token(self, headers: Headers) -> bool:
-        scheme, _, given = headers.get("authorization", "").partition(" ")
-        if scheme.lower() != "bearer":
-            # By hand: cookies of other servers on this machine come along, in whatever form.
-            pairs = (part.strip().partition("=") for part in headers.get("cookie", "").split(";"))
-            return any(self._is_token(value) for name, _, value in pairs if name == self._cookie)
-        return self._is_token(given)
+        return is_same(_authorization(headers, "bearer"), self._token)
 
-    def _is_token(self, given: str) -> bool:
-        return compare_digest(given.encode(errors="replace"), self._token.encode())
+    def _has_cookie(self, headers: Headers) -> bool:
+        # By hand: cookies of other servers on this machine come along, in whatever form.
+        pairs = (part.strip().partition("=") for part in headers.get("cookie", "").split(";"))
+        return any(is_same(value, self._cookie_value) for name, _, value in pairs if name == self._cookie)
 
-    def _welcome(self, scope: Scope, may: bool) -> Response:
-        """The first visit: the key goes from the address into a cookie."""
-        if not may:
+    def _has_tab_key(self, headers: Headers) -> bool:
+        name, _, key = _authorization(headers, "tab").partition(".")
+        return self._tabs.is_valid(name, key)
+
+    def _is_signed(self, scope: Scope) -> bool:
+        """A link to a report, which is opened in another tab, as nothing but an address."""
+        path = _path(scope)
+        name, signature = _query(scope, "tab", "signature")
+        return scope["method"] == "GET" and path.endswith("/report") and self._tabs.is_signed(name, path, signature)
+
+    def _welcome(self, scope: Scope) -> Response | None:
+        """The first visit: a secret for this tab takes the token's place in the address, where no server sees it."""
+        token, ticket = _query(scope, "token", "ticket")
+        if not (token or ticket):
+            return None
+        if not (is_same(token, self._token) or self._tickets.take(ticket)):
             return _refusal(scope, _LOST, 401)
-        answer = RedirectResponse("/", 303)
-        answer.set_cookie(self._cookie, self._token, httponly=True, samesite="strict", max_age=30 * 86_400)
+        return self._with_cookie(RedirectResponse(f"/#tab={self._tabs.issue()}", 303))
+
+    def _enter(self, scope: Scope, headers: Headers) -> Response:
+        """A tab that was let in once, also before the server was started again."""
+        if scope["method"] == "POST" and self._has_tab_key(headers):
+            return self._with_cookie(JSONResponse({}))
+        proof: dict[str, Any] | None = None
+        if scope["method"] == "GET":
+            proof = self._tabs.proof(*_query(scope, "tab", "nonce"))
+        return JSONResponse(proof) if proof else _refusal(scope, _LOST, 401)
+
+    def _with_cookie(self, answer: Response) -> Response:
+        answer.set_cookie(self._cookie, self._cookie_value, httponly=True, samesite="strict")
         return answer
+
+
+def _authorization(headers: Headers, scheme: str) -> str:
+    """Return what is given under a scheme; empty under another one."""
+    given, _, value = headers.get("authorization", "").partition(" ")
+    return value if given.lower() == scheme else ""

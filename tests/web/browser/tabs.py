@@ -35,15 +35,22 @@ def chromium() -> str:
     return found.stdout.strip()
 
 
-async def let_in(browser: Browser, server: Server, **options: Any) -> BrowserContext:
-    """A browser profile that the server knows."""
+async def new_profile(browser: Browser, **options: Any) -> BrowserContext:
     context = await browser.new_context(**{**SCREEN, **options})
     context.set_default_timeout(WAIT * 1000)
-    cookie, _, value = server.cookie.partition("=")
-    address = f"http://{server.host}"
-    await context.add_cookies(
-        [{"name": cookie, "value": value, "url": address, "httpOnly": True, "sameSite": "Strict"}]
-    )
+    return context
+
+
+_KEEP = """if (location.origin === "http://%s" && !sessionStorage.getItem("headway.tab")) {
+  const [name, secret] = "%s".split(".");
+  sessionStorage.setItem("headway.tab", JSON.stringify({ name, secret }));
+}"""
+
+
+async def let_in(browser: Browser, server: Server, **options: Any) -> BrowserContext:
+    """A browser profile in which every tab has been let in."""
+    context = await new_profile(browser, **options)
+    await context.add_init_script(_KEEP % (server.host, server.let_in()))
     return context
 
 
@@ -69,7 +76,13 @@ class Tabs:
 
     async def person(self, **options: Any) -> BrowserContext:
         """A browser profile of its own that has been let in."""
-        context = await let_in(self._browser, self._server, **options)
+        return self._joined(await let_in(self._browser, self._server, **options))
+
+    async def stranger(self, **options: Any) -> BrowserContext:
+        """A browser profile that has not been let in."""
+        return self._joined(await new_profile(self._browser, **options))
+
+    def _joined(self, context: BrowserContext) -> BrowserContext:
         self._contexts.append(context)
         self._listen(context)
         return context
@@ -133,6 +146,14 @@ class Tabs:
         self._shared.remove_listener("weberror", self._error)
         self._shared.remove_listener("request", self._request)
         self._shared.remove_listener("page", self._opened)
+
+
+async def lock(tabs: Tabs, page: Page) -> None:
+    """The server does not let this tab in any more."""
+    tabs.expect_error("401")
+    await page.route("**/api/entry*", lambda route: route.fulfill(status=401, json={}))
+    await page.context.clear_cookies()
+    await page.evaluate("dispatchEvent(new Event('online'))")
 
 
 # where things are on the page

@@ -22,13 +22,14 @@ import headway
 from headway.core.errors import HeadwayError
 
 from ..conftest import Begun
+from ..running import asking
 from ..serving import Server
 from .knowing import Own, logged, run_program, until_known, versions
 from .line import NO_LINE, Line
 from .tabs import NO_ANSWER, Tabs, row, shown
 
 SEEDS = 10
-AWAY = re.compile("Reconnecting…|No answer")
+AWAY = re.compile("Reconnecting…|Server not responding")
 
 
 @pytest_asyncio.fixture(loop_scope="session")
@@ -114,6 +115,36 @@ async def test_a_connection_that_falls_silent_is_noticed(
     await until_known(page, server, name)
 
 
+async def test_a_server_that_hangs_is_noticed_and_nothing_can_be_allowed_meanwhile(own: Own) -> None:
+    session = own.begun("mine", "One")
+    page = await own.tabs.blank(await own.tabs.person())
+    await page.clock.install()
+    await page.goto(f"http://{own.server.host}/#{urlencode({'session': 'mine'})}")
+    question = page.get_by_role("region", name="Questions for you").get_by_role("article")
+    allow = question.get_by_role("button", name="Allow once")
+    reason = question.get_by_text("The page is not connected to the server")
+    async with asking(session, own.server.folder, "main"):
+        await expect(allow).to_be_enabled()
+        await page.clock.fast_forward(1_000)
+        await expect(connection(page)).to_have_text("Live")
+        os.kill(own.server.pid, signal.SIGSTOP)
+        try:
+            await page.clock.fast_forward(13_000)
+            await expect(connection(page)).to_have_text("Server not responding")
+            await expect(allow).to_be_disabled()
+            await expect(reason).to_be_visible()
+            await allow.focus()
+            await page.keyboard.press("Enter")
+        finally:
+            os.kill(own.server.pid, signal.SIGCONT)
+        await page.clock.run_for(10_000)
+        await expect(connection(page)).to_have_text("Live")
+        await expect(reason).to_be_hidden()
+        assert len(own.server.state("mine")["questions"]) == 1, "nothing was allowed"
+        await allow.click()
+        await expect(question).to_have_count(0)
+
+
 @pytest.mark.parametrize(
     "how", [pytest.param(signal.SIGTERM, marks=pytest.mark.slow), pytest.param(signal.SIGKILL, marks=pytest.mark.smoke)]
 )
@@ -185,11 +216,10 @@ async def test_a_tab_that_slept_for_long_knows_it_all_when_it_wakes(
 
 _NOTED = """() => {
   window.opened = [];
-  window.EventSource = class extends EventSource {
-    constructor(address) {
-      opened.push(performance.now());
-      super(address);
-    }
+  const ask = window.fetch;
+  window.fetch = (address, ...given) => {
+    if (address.includes("/stream?")) opened.push(performance.now());
+    return ask(address, ...given);
   };
   import("/static/store.js").then(({ store }) => store.open(store.wanted));
 }"""

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -14,13 +11,9 @@ from tests.support import scripts
 from tests.support.processes import Form, start
 
 import headway
-from headway import Session
-from headway.agent import LoopConfig, run_loop
-from headway.testing import ScriptedModel
-from headway.tools import Answer, Approvals, Question
 
 from ..conftest import SCRIPT, Begun
-from ..running import Door, Scripted, ended, started, states, turn
+from ..running import Door, Scripted, asking, ended, started, states, turn
 from ..serving import Server, at, item, program
 from .knowing import Own
 from .tabs import Tabs, row
@@ -53,34 +46,6 @@ def events(server: Server, name: str, kind: str) -> list[Form]:
 def another_door(folder: Path) -> Door:
     (folder / "another").mkdir()
     return Door(folder / "another")
-
-
-async def _nobody(question: Question) -> Answer:
-    return await asyncio.get_running_loop().create_future()
-
-
-@asynccontextmanager
-async def asking(session: Session, folder: Path, *agents: str) -> AsyncGenerator[None]:
-    """Runs outside of the server, each of which asks whether it may say its name."""
-    runs = [
-        asyncio.create_task(
-            run_loop(
-                session.agent(agent),
-                "Say your name",
-                model=ScriptedModel([turn(f"echo {agent}"), "Done."]),
-                approvals=Approvals(_nobody),
-                config=LoopConfig(tracking="manual"),
-                project=folder,
-            )
-        )
-        for agent in agents
-    ]
-    try:
-        yield
-    finally:
-        for run in runs:
-            run.cancel()
-        await asyncio.wait(runs)
 
 
 # executing

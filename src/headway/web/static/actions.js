@@ -2,6 +2,7 @@
 
 import { post, put, remove, sessionPath } from "./api.js";
 import { store } from "./store.js";
+import { signedLink } from "./tab_key.js";
 
 const path = (rest) => sessionPath(store.session.name, rest);
 const change = (body) => post(path("/changes"), body);
@@ -26,4 +27,4 @@ export const rollBack = (id, withLater = false) => run({ action: "rollback", id,
 export const answer = (given) => post(path("/answers"), given);
 export const makeCurrent = (name) => post(sessionPath(name, "/current"), {});
 export const begin = (name, content) => post(sessionPath(name, "/changes"), { kind: "begin", content });
-export const reportLink = (name) => sessionPath(name, "/report?format=html");
+export const reportLink = (name) => signedLink(sessionPath(name, "/report"), "format=html");

@@ -22,7 +22,6 @@ import { line } from "./text.js";
 import { mountTimeline, tickTimeline, updateTimeline } from "./timeline_view.js";
 
 const LOOK_EVERY = 2_000;
-const CHECK_EVERY = 20_000;
 const byId = (id) => document.getElementById(id);
 const views = {
   list: { name: "List", mount: (element) => mountList(element, { openItem, editItem: openEditor }), update: updateList },
@@ -238,7 +237,6 @@ function start() {
     if (route.view === "timeline") tickTimeline();
   }, 1_000);
   setInterval(() => document.hidden || store.connection !== "resting" || store.look(), LOOK_EVERY);
-  setInterval(() => document.hidden || !store.stream.isQuiet || store.check(), CHECK_EVERY);
   shareSlots({ lost: () => store.rest(), wanted: () => store.wake() });
   document.addEventListener("visibilitychange", () => store.tell());
   addEventListener("online", () => store.wake());

@@ -81,6 +81,12 @@ function drawStrip(items, kinds) {
   });
 }
 
+/** It opens in another tab, and is good for this start of the server. */
+async function linkReport(session) {
+  const link = await reportLink(session.name).catch(() => null);
+  if (store.session?.name === session.name) setAttribute(parts.report, "href", link);
+}
+
 export function updateHead(dirty) {
   const session = store.session;
   if (!session) return;
@@ -88,8 +94,8 @@ export function updateHead(dirty) {
     const own = session.title && session.title !== "Agent Tasks";
     setText(parts.name, own ? line(session.name, 200) : "Session");
     setText(parts.title, line(own ? session.title : session.name, 300));
-    setAttribute(parts.report, "href", reportLink(session.name));
   }
+  if (dirty.whole || (dirty.connection && store.isConnected)) linkReport(session);
   const own = store.sessions?.find((one) => one.name === session.name);
   parts.current.hidden = !own || own.current;
   setAttribute(parts.undo, "aria-disabled", session.can_undo ? null : "true");

@@ -33,6 +33,7 @@ function made(question, session) {
   const reply = (text, value, title, hint = null) => {
     const control = h("button", { type: "button", title, class: value === "once" ? "primary" : "" }, text, hint && said(hint, "span", { class: "answer-hint soft" }));
     control.addEventListener("click", async () => {
+      if (!store.isConnected) return;
       block.isSent = true;
       const done = await attempt(control, problem, () => answer({ question_id: question.question_id, agent: question.agent, reply: value, reason: value === "no" ? reason.value : "" }));
       block.isSent = Boolean(done);
@@ -42,6 +43,7 @@ function made(question, session) {
   };
   const item = question.item_id && h("button", { type: "button", class: "link", on: { click: () => go({ item: question.item_id }) } }, said(line(question.item_id, 60)));
   const gone = h("p", { class: "gone", hidden: true });
+  const waits = h("p", { class: "gone", hidden: true }, "The page is not connected to the server, so this cannot be answered now. Wait until it is live again.");
   const answers = h("div", { class: "answers" });
   const no = reply("No", "no", "Deny, and tell the agent why");
   reason.addEventListener("keydown", (event) => {
@@ -56,26 +58,36 @@ function made(question, session) {
     question.host ? h("p", { class: "fact" }, "Host ", said(question.host, "code")) : null,
     question.diff ? diffBlock(question.diff) : null,
     answers,
+    waits,
     gone,
     problem,
   );
   answers.append(isAboutChecks(question) ? reply("Allow", "once", "These checks, now and whenever they are declared in this project") : reply("Allow once", "once", "Only this call"), reply("Always allow ", "always", `This, and ${covers(question)}`, covers(question)), h("span", { class: "refuse" }, no, reason));
-  settle(answers);
-  return Object.assign(block, { element, answers, reason, gone });
+  Object.assign(block, { element, answers, reason, gone, waits });
+  settle(block);
+  return block;
 }
 
 const buttonsOf = (answers) => [...answers.querySelectorAll("button")];
 
 /** For a moment it cannot be clicked; whoever goes there with keys means it. */
-function settle(answers) {
-  const set = (isReady) => {
-    answers.classList.toggle("settling", !isReady);
-    answers.style.setProperty("pointer-events", isReady ? "" : "none");
-    for (const control of buttonsOf(answers)) setAttribute(control, "aria-disabled", isReady ? null : "true");
+function settle(block) {
+  const set = (isSettled) => {
+    block.isSettled = isSettled;
+    block.answers.classList.toggle("settling", !isSettled);
+    block.answers.style.setProperty("pointer-events", isSettled ? "" : "none");
+    enable(block);
   };
   set(false);
-  answers.addEventListener("focusin", () => set(true), { once: true });
+  block.answers.addEventListener("focusin", () => set(true), { once: true });
   setTimeout(() => set(true), SETTLE);
+}
+
+/** Nothing is answered that may not be asked any more. */
+function enable(block) {
+  const isReady = block.isSettled && store.isConnected;
+  for (const control of buttonsOf(block.answers)) setAttribute(control, "aria-disabled", isReady ? null : "true");
+  block.waits.hidden = store.isConnected;
 }
 
 /** It was answered elsewhere, or its run is over. What a person typed there stays until it is closed. */
@@ -107,6 +119,7 @@ function close(key, block) {
 
 /** Questions of a session that is not looked at stay as they are, unseen. */
 export function updateQuestions(dirty) {
+  if (dirty.connection) blocks.forEach(enable);
   if (!(dirty.whole || dirty.questions)) return;
   const session = store.session && `${store.session.name}\n${store.session.log}`;
   const asked = store.session?.questions ?? [];

@@ -9,6 +9,7 @@ import { takeSlot } from "./tab_slots.js";
 const FIRST_EVENTS = 500;
 const MOST_AT_ONCE = 1_000;
 const PATIENCE = 5_000;
+const CHECK_PATIENCE = 10_000;
 
 class Store {
   constructor() {
@@ -72,6 +73,11 @@ class Store {
     this.setConnection("nokey");
   }
 
+  /** Whether what is shown is what is so, as far as anyone can tell; else nothing may be allowed by it. */
+  get isConnected() {
+    return this.connection === "live" || this.connection === "resting";
+  }
+
   // the sessions
 
   hearSessions(sessions) {
@@ -83,7 +89,7 @@ class Store {
   /** Asks for them; what is told meanwhile is newer. */
   async loadSessions() {
     const known = this.sessions;
-    const sessions = await get("/api/sessions");
+    const sessions = await get("/api/sessions", CHECK_PATIENCE);
     if (this.sessions === known) this.hearSessions(sessions);
     return this.sessions;
   }
