@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from headway.core.text import neutral_lines
+from headway.core.exact_text import exact_line, exact_lines
 from headway.settings.approved_checks import approve_checks, approved_checks
 from headway.tools.approvals import Question, Reply
 from headway.tools.base import Preview
@@ -74,6 +74,8 @@ def _question(checks: list[str]) -> Question:
     one = len(checks) == 1
     what = "this check" if one else f"these {len(checks)} checks"
     line = f"Run {what} to verify todos, now and whenever {'it is' if one else 'they are'} declared in this project"
-    preview = Preview(line, command=neutral_lines("\n".join(checks)))
+    # One of several stays on its line, so that none looks like two.
+    command = exact_lines(checks[0]) if one else "\n".join(map(exact_line, checks))
+    preview = Preview(line, command=command)
     always = f"{'this' if one else 'these'} and all other checks"
     return Question(uuid4().hex, TOOL, Effect.EXECUTE, preview, always=always)

@@ -22,9 +22,8 @@ class TerminalAsk:
         with self._view.asking():
             forget_typed()
             click.echo(f"? {visible(question.preview.line)}")
-            for text in (question.preview.command, question.preview.diff):
-                if text and text not in question.preview.line:
-                    click.echo("\n".join(f"    {line}" for line in neutral_lines(text).splitlines()))
+            for text in question.preview.details:
+                click.echo("\n".join(f"    {line}" for line in neutral_lines(text).split("\n")))
             while True:
                 click.echo(f"  y: yes · a: allow {question.allowed_by_always} · n: no, or n REASON > ", nl=False)
                 line = await _read_line()

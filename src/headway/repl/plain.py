@@ -266,9 +266,8 @@ class PlainScreen:
         self.drain()
         preview = question.preview
         self.tell(visible(preview.line), "?")
-        for text in (preview.command, preview.diff):
-            if text and text not in preview.line:
-                self._print("\n".join(f"    {line}" for line in text.splitlines()))
+        for text in preview.details:
+            self._print("\n".join(f"    {line}" for line in neutral_lines(text).split("\n")))
         self._lines.forget()
         while True:
             line = await self.read(f"  y: yes, a: allow {question.allowed_by_always}, n: no, or n REASON > ")

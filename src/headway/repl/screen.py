@@ -390,10 +390,9 @@ class TerminalScreen:
         self.input.reset()
         preview = question.preview
         self.paper.say(f"? {visible(preview.line)}", "bold")  # all of it, however long
-        if preview.command and preview.command not in preview.line:
-            self.paper.put(self._indented(preview.command))
-        if preview.diff:
-            self.paper.put(self.pen.diff(preview.diff, self.paper.columns))
+        for text in preview.details:
+            is_diff = text is preview.diff
+            self.paper.put(self.pen.diff(text, self.paper.columns) if is_diff else self._indented(text))
         self.app.invalidate()
         try:
             return await self._answer

@@ -21,8 +21,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic.json_schema import GenerateJsonSchema
 
 from headway.core.errors import HeadwayError
+from headway.core.exact_text import exact_line
 from headway.core.json_text import BadJson
-from headway.core.text import neutral, shown
+from headway.core.text import shown
 from headway.tools.arguments import read_arguments
 from headway.tools.effects import Effect
 from headway.tools.limits import Limits
@@ -38,8 +39,6 @@ if TYPE_CHECKING:
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 _MOST_FIELDS = 1_000
 """Fields of a call; each that is unknown would be named."""
-_PREVIEWED = 2_000
-"""Characters of one argument that a person is shown: all of it, unless it is huge."""
 
 
 class ToolFault(HeadwayError):
@@ -82,7 +81,10 @@ class ToolResult:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What a person needs to see before they say yes. Safe to print; the same call has the same, if nothing changed."""
+    """What a person needs to see before they say yes: all that will be done, as `core.exact_text` writes it.
+
+    Safe to print; the same call has the same, if nothing changed.
+    """
 
     line: str
     """What is about to happen, in one line."""
@@ -90,6 +92,12 @@ class Preview:
     path: str | None = None
     diff: str | None = None
     host: str | None = None
+
+    @property
+    def details(self) -> list[str]:
+        """Return what the line does not say already: the whole command, the diff."""
+        is_said = self.command is not None and self.line == f"Run: {self.command}"
+        return [text for text in (None if is_said else self.command, self.diff) if text]
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,9 +204,8 @@ class Tool(ABC, Generic[Input]):
 
 
 def _previewed(value: object) -> str:
-    """As JSON, so that one argument cannot look like several."""
-    text = neutral(json.dumps(value, ensure_ascii=False))
-    return text if len(text) <= _PREVIEWED else f"{text[:_PREVIEWED]}… ({len(text) - _PREVIEWED:,} characters more)"
+    """As JSON, so that one argument cannot look like several; all of it, since it is what a person approves."""
+    return exact_line(json.dumps(value, ensure_ascii=False))
 
 
 class _Untitled(GenerateJsonSchema):

@@ -69,15 +69,15 @@ async def test_previews_are_safe_to_print_and_keep_lines_and_tabs(tmp_path: Path
     desk = Desk(tmp_path)
     name = "a\x1b[2J\u202eb.txt"
     preview = await desk.preview("write_file", path=name, content=HOSTILE)
-    assert (preview.line, preview.path) == ("Create a␛[2J\ufffdb.txt", "a␛[2J\ufffdb.txt")
+    assert (preview.line, preview.path) == ("Create a␛[2J⟨U+202E⟩b.txt", "a␛[2J⟨U+202E⟩b.txt")
     assert preview.diff == (
-        "--- /dev/null\n+++ b/a␛[2J\ufffdb.txt\n@@ -0,0 +1,2 @@\n+a\tb␛[2J␛]0;x␇\n+\ufffd中\ufffd31m"
+        "--- /dev/null\n+++ b/a␛[2J⟨U+202E⟩b.txt\n@@ -0,0 +1,2 @@\n+a\tb␛[2J␛]0;x␇\n+⟨U+202E⟩中⟨U+009B⟩31m␍"
     )
     (tmp_path / "c.txt").write_text(HOSTILE)
     await desk.read("c.txt")
     preview = await desk.preview("edit", path="c.txt", old_string="中", new_string="\x1bc文")
     assert preview.diff is not None
-    assert "+\ufffd␛c文\ufffd31m" in preview.diff.split("\n")
+    assert "+⟨U+202E⟩␛c文⟨U+009B⟩31m␍" in preview.diff.split("\n")
     assert preview.diff.replace("\n", "").replace("\t", "").isprintable()
 
 

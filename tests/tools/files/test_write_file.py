@@ -291,9 +291,14 @@ async def test_the_preview_shows_what_then_happens(tmp_path: Path) -> None:
     assert (preview.line, preview.path) == ("Change a.txt", "a.txt")
     assert preview.diff == "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+2"
     assert (await desk.preview("write_file", path="new/sub/b.txt", content="x")).line == "Create new/sub/b.txt"
-    assert (await desk.preview("write_file", path="a.txt", content="one\ntwo")).diff == "(only line ends change)"
-    assert (await desk.preview("write_file", path="c.txt", content="x" * 200_001)).diff == (
-        "(too long to show: 0 → 200,001 characters)"
+    assert (await desk.preview("write_file", path="a.txt", content="one\ntwo")).diff == (
+        "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+two\n\\ No newline at end of file"
+    )
+    assert (await desk.preview("write_file", path="a.txt", content="one\r\ntwo\n")).diff == (
+        "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n-one\n+one␍\n two"
+    )
+    assert (await desk.preview("write_file", path="c.txt", content="x" * 200_001 + "\n")).diff == (
+        f"--- /dev/null\n+++ b/c.txt\n@@ -0,0 +1,1 @@\n+{'x' * 200_001}"
     )
     assert sorted(os.listdir(tmp_path)) == ["a.txt"]
 

@@ -130,7 +130,7 @@ async def test_many_calls_at_once_do_not_mix(tmp_path: Path):
 async def test_the_preview_of_a_command_is_safe_to_print_and_keeps_lines_and_tabs(tmp_path: Path):
     command = "make\t-j\n\x1b]0;x\x07echo \u202edone\x9b2J\r\n"
     preview = await Bash(Workspace(tmp_path)).preview(BashInput(command=command), context(tmp_path))
-    assert preview.command == "make\t-j\n␛]0;x␇echo \ufffddone\ufffd2J \n"
+    assert preview.command == "make\t-j\n␛]0;x␇echo ⟨U+202E⟩done⟨U+009B⟩2J␍\n"
 
 
 def test_without_todo_write_the_description_does_not_speak_of_it(tmp_path: Path):

@@ -120,7 +120,7 @@ async def test_the_person_is_asked_about_the_providers_host(tmp_path: Path):
     assert tool.host(call) == tool.subject(call) == "api.search.brave.com"
     assert tool.matches("*.brave.com", call) and not tool.matches("*.tavily.com", call)
     preview = await tool.preview(call, context(tmp_path))
-    assert (preview.line, preview.host) == ("Search the web for x y", "api.search.brave.com")
+    assert (preview.line, preview.host) == ("Search the web for x␊y", "api.search.brave.com")
     assert search_provider("tavily", {"TAVILY_API_KEY": KEY}).host == "api.tavily.com"
     assert search_provider("searxng:http://localhost:8888", {}).host == "localhost:8888"
 

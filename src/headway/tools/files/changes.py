@@ -6,14 +6,14 @@ import difflib
 import re
 from dataclasses import dataclass
 
-from headway.core.text import neutral, neutral_lines, shown
+from headway.core.exact_text import exact_line, exact_lines
 from headway.tools.base import Preview
 from headway.tools.files.content import split_lines
 
 _LONGEST = 200_000
-"""Characters of a change beyond which no diff is drawn."""
+"""Characters of a change beyond which its lines are not compared."""
 _MOST_PAIRS = 4_000_000
-"""Lines times lines beyond which none is, since comparing them takes too long."""
+"""Lines times lines beyond which they are not, since it takes too long."""
 _AROUND = 3
 
 
@@ -30,25 +30,45 @@ class FileChange:
     """The encoding that the file had, if it cannot keep it."""
 
     def preview(self) -> Preview:
-        what = "Create" if self.before is None else "Change"
-        return Preview(f"{what} {shown(self.path, 200)}", path=neutral(self.path), diff=neutral_lines(self.diff()))
+        what, path = "Create" if self.before is None else "Change", exact_line(self.path)
+        return Preview(f"{what} {path}", path=path, diff=exact_lines(self.diff()))
 
     def diff(self) -> str:
+        """Return all of the change as a unified diff, with line ends and the last one where they are not as before."""
         if self.old == self.new:
             return ""
-        old, new = split_lines(self.old), split_lines(self.new)
-        if old == new:
-            return "(only line ends change)"
+        same_ends = _ends(self.old) == _ends(self.new) != "mixed"
+        same_last = _is_ended(self.old) == _is_ended(self.new)
+        old, new = (_lines(text, same_ends=same_ends, same_last=same_last) for text in (self.old, self.new))
         start, end = _same(old, new)
         first = max(start - _AROUND, 0)
         last = max(end - _AROUND, 0)
         old, new = old[first : len(old) - last], new[first : len(new) - last]
-        if len(old) * len(new) > _MOST_PAIRS or sum(map(len, old)) + sum(map(len, new)) > _LONGEST:
-            return f"(too long to show: {len(self.old):,} → {len(self.new):,} characters)"
-        name = shown(self.path, 200)
+        name = self.path.replace("\n", "␊")
         source = "/dev/null" if self.before is None else f"a/{name}"
-        lines = difflib.unified_diff(old, new, source, f"b/{name}", lineterm="", n=_AROUND)
+        if len(old) * len(new) > _MOST_PAIRS or sum(map(len, old)) + sum(map(len, new)) > _LONGEST:
+            lines = [f"--- {source}", f"+++ b/{name}", f"@@ -{min(len(old), 1)},{len(old)} +{min(len(new), 1)},{len(new)} @@"]
+            lines += [*(f"-{line}" for line in old), *(f"+{line}" for line in new)]
+        else:
+            lines = difflib.unified_diff(old, new, source, f"b/{name}", lineterm="", n=_AROUND)
         return "\n".join(_moved(line, first) if line.startswith("@@ -") else line for line in lines)
+
+
+def _ends(text: str) -> str:
+    """Return how its lines end; without any, as usual."""
+    long = text.count("\r\n")
+    return "\n" if not long else "\r\n" if long == text.count("\n") else "mixed"
+
+
+def _is_ended(text: str) -> bool:
+    return not text or text.endswith("\n")
+
+
+def _lines(text: str, *, same_ends: bool, same_last: bool) -> list[str]:
+    lines = split_lines(text) if same_ends else text.removesuffix("\n").split("\n") if text else []
+    if not same_last and not _is_ended(text):
+        lines[-1] += "\n\\ No newline at end of file"
+    return lines
 
 
 def _moved(head: str, lines: int) -> str:

@@ -16,7 +16,8 @@ from pydantic import Field, field_validator
 from headway.contracts.quoting import split_words
 from headway.contracts.router import agent_command
 from headway.contracts.shell import run_todo_write
-from headway.core.text import neutral_lines, shown
+from headway.core.exact_text import exact_line, exact_lines
+from headway.core.text import shown
 from headway.tools.base import Context, Preview, Tool, ToolFault, ToolInput, ToolResult, description_beside
 from headway.tools.effects import Effect
 from headway.tools.files.workspace import Workspace
@@ -103,8 +104,8 @@ class Bash(Tool[BashInput]):
 
     async def preview(self, call: BashInput, context: Context) -> Preview:
         _seconds(call, context)
-        first, *more = call.command.strip().splitlines()
-        return Preview(f"Run: {shown(first, 200)}{' …' if more else ''}", command=neutral_lines(call.command))
+        first, *more = call.command.strip().split("\n")
+        return Preview(f"Run: {shown(exact_line(first), 200)}{' …' if more else ''}", command=exact_lines(call.command))
 
     def runs_in_sandbox(self, call: BashInput) -> bool:
         return self.sandbox is not None

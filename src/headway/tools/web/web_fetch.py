@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field, field_validator
 
+from headway.core.exact_text import exact_line
 from headway.core.text import cut, neutral, shown
 from headway.tools.base import Context, Preview, Tool, ToolFault, ToolInput, ToolResult, description_beside
 from headway.tools.effects import Effect
@@ -67,7 +68,7 @@ class WebFetch(Tool[WebFetchInput]):
     async def preview(self, call: WebFetchInput, context: Context) -> Preview:
         # No lookup before the yes: a name alone can carry data away.
         self._reach.check(read_address(call.url))
-        return Preview(f"Fetch {neutral(call.url)}", host=self.host(call))
+        return Preview(f"Fetch {exact_line(call.url)}", host=self.host(call))
 
     async def run(self, call: WebFetchInput, context: Context) -> ToolResult:
         address = read_address(call.url)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field, field_validator
 
+from headway.core.exact_text import exact_line
 from headway.core.text import neutral, shown
 from headway.tools.base import Context, Preview, Tool, ToolInput, ToolResult, description_beside
 from headway.tools.effects import Effect
@@ -46,7 +47,7 @@ class WebSearch(Tool[WebSearchInput]):
         return host_matches(pattern, self.provider.host)
 
     async def preview(self, call: WebSearchInput, context: Context) -> Preview:
-        return Preview(f"Search the web for {neutral(call.query)}", host=self.provider.host)
+        return Preview(f"Search the web for {exact_line(call.query)}", host=self.provider.host)
 
     async def run(self, call: WebSearchInput, context: Context) -> ToolResult:
         found = (await self.provider.search(call.query, call.count, context.limits))[: call.count]
