@@ -38,6 +38,8 @@ _TOLD = ("command", "path", "paths", "pattern", "url", "query", "item_id", "stat
 """Arguments that say best what a call is about."""
 _LOOKED_AT = 4_000
 MAX_DIFF = 20_000
+_SEARCHED = 200_000
+"""Characters of a diff in which keys are looked for; no more of it is kept than fits into a tenth."""
 _MORE = 40
 """Characters of a diff that are left for how much more there is."""
 _TAKEN_OUT = re.compile(r"^-", re.MULTILINE)
@@ -196,14 +198,16 @@ def diff_for_people(diff: str, redacted: Redact) -> str | None:
     """The diff without keys and tokens, in at most `MAX_DIFF` characters: whole lines, and how many more there are."""
     if not diff:
         return None
+    rest = diff[_SEARCHED:]
+    diff = diff[:_SEARCHED]
     # A hyphen before a key makes it part of a longer word, and of `-----END` no end: so keys are looked for once more
     # while lines that were taken out begin with another sign.
     diff = redacted(_TAKEN_OUT.sub(_MINUS, redacted(diff)))
     diff = re.sub(f"^{_MINUS}", "-", diff, flags=re.MULTILINE)
-    if len(diff) <= MAX_DIFF:
+    if len(diff) <= MAX_DIFF and not rest:
         return diff
     end = diff.rfind("\n", 0, MAX_DIFF - _MORE) + 1
-    left = diff.count("\n", end) + (not diff.endswith("\n"))
+    left = diff.count("\n", end) + rest.count("\n") + (not (rest or diff).endswith("\n"))
     return f"{diff[:end]}… {left:,} line{'' if left == 1 else 's'} more"
 
 

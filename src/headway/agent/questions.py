@@ -1,20 +1,33 @@
-"""A run's questions, put on the log: whoever is asked here or sees them elsewhere may answer; the first one counts."""
+"""A run's questions, put on the log: whoever is asked here or sees them elsewhere may answer; the first one counts.
+
+The log has them without keys and tokens. What would really run is kept beside it as long as the question is open.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from headway.agent.calls import diff_for_people
+from headway.core.errors import HeadwayError
+from headway.core.log import run_lease
+from headway.core.logs import logger
 from headway.core.model import PERSON
+from headway.core.open_questions import hash_of, new_key, write_question
 from headway.core.run_events import ApprovalAnswered, ApprovalAsked
 from headway.core.runs import Run
+from headway.core.text import cut
 from headway.tools.approvals import Answer, Ask, Question, Reply
 
 if TYPE_CHECKING:
     from headway.agent.recorder import Recorder
+
+
+_LONGEST_LINE = 4_000
+"""Characters of a question's line in the log."""
 
 
 class Questions:
@@ -25,49 +38,93 @@ class Questions:
         self._ask = ask
 
     async def __call__(self, question: Question) -> Answer:
-        self._recorder.record(_asked(question, self._recorder.redacted))
+        key = new_key()
+        exact = _exact(question)
+        self._keep(exact, key)
         began = time.monotonic()
-        here = asyncio.create_task(self._asked_here(question))
-        elsewhere = asyncio.create_task(self._recorder.until(lambda run: _answer(run, question.id) is not None))
+        try:
+            return await self._answered(question, _without_keys(exact, key, self._recorder.redacted), key)
+        finally:
+            self._recorder.session.store.drop_question(self._recorder.session.name, question.id)
+            waited = self._recorder.waited
+            waited[question.call_id] = waited.get(question.call_id, 0.0) + time.monotonic() - began
+
+    def _keep(self, exact: ApprovalAsked, key: str) -> None:
+        """Keep what others need to allow it; where that fails, it can be allowed here alone."""
+        session = self._recorder.session
+        try:
+            text = write_question(exact, key)
+            session.store.keep_question(session.name, exact.question_id, run_lease(session.agent_id), text)
+        except HeadwayError as error:
+            logger().error("A question cannot be shown elsewhere: %s", error)
+
+    async def _answered(self, question: Question, asked: ApprovalAsked, key: str) -> Answer:
+        self._recorder.record(asked)
+
+        def answer_in(run: Run) -> ApprovalAnswered | None:
+            return _answer(run, asked, key)
+
+        here = asyncio.create_task(self._asked_here(question, key))
+        elsewhere = asyncio.create_task(self._recorder.until(lambda run: answer_in(run) is not None))
         try:
             await asyncio.wait({here, elsewhere}, return_when=asyncio.FIRST_COMPLETED)
-            counts = here.result() if here.done() else _answer(elsewhere.result(), question.id)
+            counts = here.result() if here.done() else answer_in(elsewhere.result())
             assert counts is not None
             return Answer(Reply(counts.reply), counts.reason)
         finally:
             for task in (here, elsewhere):
                 task.cancel()
-            waited = self._recorder.waited
-            waited[question.call_id] = waited.get(question.call_id, 0.0) + time.monotonic() - began
 
-    async def _asked_here(self, question: Question) -> ApprovalAnswered:
+    async def _asked_here(self, question: Question, key: str) -> ApprovalAnswered:
         try:
             answer = await self._ask(question)
             reply, reason = Reply(answer.reply), str(answer.reason or "")
         except Exception:
-            self._said(question.id, Reply.NO, "the question could not be asked")
+            self._record(question.id, Reply.NO, "the question could not be asked", key)
             raise
-        return self._said(question.id, reply, reason)
+        return self._record(question.id, reply, reason, key)
 
-    def _said(self, question_id: str, reply: Reply, reason: str) -> ApprovalAnswered:
-        return self._recorder.session.answer(question_id, reply, self._recorder.redacted(reason), actor=PERSON)
-
-
-def _answer(run: Run, question_id: str) -> ApprovalAnswered | None:
-    found = run.questions.get(question_id)
-    return found and found[1]
+    def _record(self, question_id: str, reply: Reply, reason: str, key: str) -> ApprovalAnswered:
+        session, reason = self._recorder.session, self._recorder.redacted(reason)
+        first = session.answer_with_key(question_id, reply, reason, key, actor=PERSON)
+        return first if _counts(first, key) else ApprovalAnswered(question_id, reply, reason)
 
 
-def _asked(question: Question, redacted: Callable[[str], str]) -> ApprovalAsked:
+def _answer(run: Run, asked: ApprovalAsked, key: str) -> ApprovalAnswered | None:
+    """Return the answer to the very question that was asked here, if there is one that counts."""
+    found, answer = run.questions.get(asked.question_id, (None, None))
+    return (
+        answer
+        if found is not None and found.key_hash == asked.key_hash and answer is not None and _counts(answer, key)
+        else None
+    )
+
+
+def _counts(answer: ApprovalAnswered, key: str) -> bool:
+    return answer.reply == Reply.NO or answer.key == key
+
+
+def _exact(question: Question) -> ApprovalAsked:
     preview = question.preview
     return ApprovalAsked(
         question.id,
         question.tool,
         question.effect,
-        redacted(preview.line),
+        preview.line,
         question.call_id,
-        command=preview.command and redacted(preview.command),
+        command=preview.command,
         path=preview.path,
-        diff=preview.diff and diff_for_people(preview.diff, redacted),
+        diff=preview.diff,
         host=preview.host,
+    )
+
+
+def _without_keys(exact: ApprovalAsked, key: str, redacted: Callable[[str], str]) -> ApprovalAsked:
+    """Return the question as the log has it."""
+    return replace(
+        exact,
+        line=cut(redacted(exact.line), _LONGEST_LINE),
+        command=exact.command and redacted(exact.command),
+        diff=exact.diff and diff_for_people(exact.diff, redacted),
+        key_hash=hash_of(key),
     )

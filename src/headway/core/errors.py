@@ -12,6 +12,7 @@ HeadwayError
 ├── RunRefused                        the run cannot begin, or is over for others
 │   └── RunGoesOn                     another run has the session
 ├── NoRun                             no run is going on that could be asked for something
+├── QuestionNotKept                   the exact text of a question is not there, so it cannot be allowed here
 ├── NotRunnable                       the item cannot be executed, or rolled back, as things are
 │   └── FilesChanged                  later changes are in the way of a rollback
 ├── EvidenceMissing                   nothing shows that the items are done; the same change works the second time
@@ -86,6 +87,14 @@ class SessionNotFound(HeadwayError, LookupError):
 class NoPlan(HeadwayError):
     def __init__(self) -> None:
         super().__init__("No active plan; set one first.")
+
+
+class QuestionNotKept(HeadwayError):
+    def __init__(self) -> None:
+        super().__init__(
+            "The exact text of this question is not available here, so you can only decline it here; to allow it, "
+            "answer where the run was started."
+        )
 
 
 class NothingToUndo(HeadwayError):

@@ -1,8 +1,8 @@
 """Text that a person approves, written so that nothing in it goes unseen and no two texts look the same.
 
-A control character is its picture (`␛`), any other character that cannot be seen its number (`⟨U+202E⟩`); so is a picture
-or bracket that was there before, so that `parse_exact` gets the text back. What comes out is safe to print: `neutral` of a
-line of it is that line.
+A control character is its picture (`␛`), any other character that cannot be seen its number (`⟨U+202E⟩`); so is a
+picture or bracket that was there before, so that `parse_exact` gets the text back. What comes out is safe to print:
+`neutral` of a line of it is that line.
 """
 
 from __future__ import annotations

@@ -113,6 +113,7 @@ class Log:
         with self._lock:
             try:
                 self._decided(make)
+                self.store.drop_ended_questions()
             except (RunRefused, StoreError):  # someone else was faster, or nothing can be written here
                 self._look_at = time.monotonic() + _ATTEND_EVERY
 

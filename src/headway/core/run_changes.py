@@ -62,8 +62,11 @@ class AskRun(OfRun):
 
 
 class AnswerQuestion(OfRun):
-    def __init__(self, agent: str, actor: str, at: str, question_id: str, reply: str, reason: str) -> None:
+    def __init__(
+        self, agent: str, actor: str, at: str, question_id: str, reply: str, reason: str, key: str | None = None
+    ) -> None:
         super().__init__(agent, actor, at)
         self.question_id = question_id
         self.reply = reply
         self.reason = reason
+        self.key = key

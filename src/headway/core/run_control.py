@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from headway.core.log import Log
-    from headway.core.run_events import ApprovalAnswered
+    from headway.core.run_events import ApprovalAnswered, ApprovalAsked
     from headway.core.runs import Run
 
 
@@ -39,11 +39,35 @@ class RunControl:
         self._ask("resume", actor)
 
     def answer(self, question_id: str, reply: str, reason: str = "", *, actor: str = PERSON) -> ApprovalAnswered:
-        """Answers a question of the run with `once`, `always` or `no`. Returns the answer that counts: the first."""
+        """Answers a question of the run with `once`, `always` or `no`. Returns the answer that counts: the first.
+
+        What would run is in `exact_question`; the log has it without keys. Raises `QuestionNotKept` for an answer that
+        allows what cannot be shown here.
+        """
+        from headway.core.open_questions import ALLOWS
+
+        kept = self._kept_question(question_id) if reply in ALLOWS else None
+        return self.answer_with_key(question_id, reply, reason, kept and kept[1], actor=actor)
+
+    def exact_question(self, question_id: str) -> ApprovalAsked | None:
+        """Return an open question with the exact texts of what would run; None if they are not to be had here."""
+        kept = self._kept_question(question_id)
+        return kept and kept[0]
+
+    def _kept_question(self, question_id: str) -> tuple[ApprovalAsked, str] | None:
+        from headway.core.open_questions import read_question
+
+        text = self._log.store.question(self._log.name, question_id)
+        return read_question(text) if text is not None else None
+
+    def answer_with_key(
+        self, question_id: str, reply: str, reason: str, key: str | None, *, actor: str = PERSON
+    ) -> ApprovalAnswered:
+        """Answer for someone who has the question's key: whoever asks, or was given the exact text."""
         from headway.core.run_changes import AnswerQuestion
 
         _, state = self._log.change(
-            lambda state: AnswerQuestion(self._agent, actor, self._clock(), question_id, reply, storable(reason))
+            lambda state: AnswerQuestion(self._agent, actor, self._clock(), question_id, reply, storable(reason), key)
         )
         answer = state.runs[self._agent].questions[question_id][1]
         assert answer is not None

@@ -152,6 +152,8 @@ class ApprovalAsked(Value):
     path: str | None = None
     diff: str | None = None
     host: str | None = None
+    key_hash: str | None = None
+    """What tells whether an answer that allows it has the key (`open_questions`); None in older logs."""
 
 
 @dataclass(eq=False, repr=False, slots=True)
@@ -160,6 +162,8 @@ class ApprovalAnswered(Value):
     reply: str
     """once, always or no."""
     reason: str = ""
+    key: str | None = None
+    """Of one that allows it: shows that whoever answered was given the exact text."""
 
 
 @dataclass(eq=False, repr=False, slots=True)

@@ -12,10 +12,11 @@ from headway.core import events as ev
 from headway.core import run_changes as ask
 from headway.core import run_events as facts
 from headway.core import tracking
-from headway.core.errors import HeadwayError, NoRun, RunRefused
+from headway.core.errors import HeadwayError, NoRun, QuestionNotKept, RunRefused
 from headway.core.events import Event, ListDelta
 from headway.core.evolve import evolve
 from headway.core.model import LOOP, TRACKER, State, Status, Todo, TodoList, with_fields
+from headway.core.open_questions import is_answer_to
 from headway.core.replace import patched
 from headway.core.text import shown
 from headway.core.tracking import NO_CALLS, NO_WORK, Track, Work
@@ -177,9 +178,13 @@ def _answer(state: State, change: ask.AnswerQuestion) -> list[Event]:
     run = _current(state, change.agent)
     if change.question_id not in run.questions:
         raise HeadwayError(f"There is no open question '{shown(change.question_id)}' in this run.")
-    if run.questions[change.question_id][1] is not None:  # the first answer counts
+    asked, answered = run.questions[change.question_id]
+    if answered is not None:  # the first answer counts
         return []
-    return _events(state, change, (facts.ApprovalAnswered(change.question_id, change.reply, change.reason),))
+    answer = facts.ApprovalAnswered(change.question_id, change.reply, change.reason, change.key)
+    if not is_answer_to(asked, answer):
+        raise QuestionNotKept
+    return _events(state, change, (answer,))
 
 
 def _end(state: State, run: Run, change: ask.EndRun) -> list[Event]:
@@ -414,16 +419,24 @@ def _evolved(run: Run, data: object) -> Run:
         case facts.RunPaused():
             return replace(run, waiting=True)
         case facts.ApprovalAsked():
+            if data.question_id in run.questions:  # another one in its place would be someone else's
+                return run
             return replace(run, questions={**run.questions, data.question_id: (data, None)})
         case facts.ApprovalAnswered():
-            asked = run.questions.get(data.question_id)
-            return replace(run, questions={**run.questions, data.question_id: (asked[0], data)}) if asked else run
+            return _answered(run, data)
         case facts.RunFinished():
             return replace(
                 run, reason=data.reason, started=(), started_by_model=_NO_ITEMS, questions={}, forced=_NO_ITEMS
             )
         case _:
             return run
+
+
+def _answered(run: Run, answer: facts.ApprovalAnswered) -> Run:
+    asked, earlier = run.questions.get(answer.question_id, (None, None))
+    if asked is None or earlier is not None or not is_answer_to(asked, answer):
+        return run
+    return replace(run, questions={**run.questions, answer.question_id: (asked, answer)})
 
 
 def _worked(run: Run, call: facts.ToolFinished) -> Run:

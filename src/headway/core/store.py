@@ -74,6 +74,21 @@ class Store(Protocol):
         """Who has a lease that has not run out."""
         ...
 
+    def keep_question(self, session: str, question_id: str, lease: str, text: str) -> None:
+        """Keep the exact text of a question while it is open: readable by its owner alone, and in no log or copy.
+
+        It is there as long as whoever now has the lease has it, or until it is dropped.
+        """
+        ...
+
+    def question(self, session: str, question_id: str) -> str | None: ...
+
+    def drop_question(self, session: str, question_id: str) -> None: ...
+
+    def drop_ended_questions(self) -> None:
+        """Drop the questions of runs that no longer have their lease."""
+        ...
+
     def sessions(self) -> list[SessionInfo]:
         """All sessions, the most recently changed first."""
         ...

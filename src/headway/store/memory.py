@@ -25,6 +25,8 @@ class MemoryStore:
         self._identities: dict[str, object] = {}
         self._current: str | None = None
         self._leases: dict[tuple[str, str], tuple[str, float]] = {}
+        self._questions: dict[tuple[str, str], tuple[str, str | None, str]] = {}
+        """(session, question) → (lease, who had it, text)."""
         self._lock = RLock()
         renew_in_children(self)
 
@@ -79,6 +81,21 @@ class MemoryStore:
     def holder(self, session: str, key: str) -> str | None:
         held = self._leases.get((session, key))
         return held[0] if held and leases.is_live(*held) else None
+
+    def keep_question(self, session: str, question_id: str, lease: str, text: str) -> None:
+        self._questions[session, question_id] = (lease, self.holder(session, lease), text)
+
+    def question(self, session: str, question_id: str) -> str | None:
+        lease, holder, text = self._questions.get((session, question_id), ("", None, ""))
+        return text if holder is not None and self.holder(session, lease) == holder else None
+
+    def drop_question(self, session: str, question_id: str) -> None:
+        self._questions.pop((session, question_id), None)
+
+    def drop_ended_questions(self) -> None:
+        for session, question_id in [*self._questions]:
+            if self.question(session, question_id) is None:
+                self.drop_question(session, question_id)
 
     def sessions(self) -> list[SessionInfo]:
         from headway.core.store import SessionInfo

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 SIDE_FILES = ("-wal", "-shm", "-journal")
 """What SQLite keeps beside the file, and reads as a part of it."""
+QUESTIONS = "-questions"
+"""The folder beside the file with the exact texts of open questions."""
 
 
 def refuse_unusual(path: str) -> None:

@@ -180,6 +180,31 @@ class SqliteStore:
     def holder(self, session: str, key: str) -> str | None:
         return leases.live(self._rows(leases.FIND, (session, key)))
 
+    def keep_question(self, session: str, question_id: str, lease: str, text: str) -> None:
+        from headway.store import question_files
+
+        holder = self.holder(session, lease)
+        if holder is not None:
+            question_files.keep(self.path, session, question_id, lease, holder, text)
+
+    def question(self, session: str, question_id: str) -> str | None:
+        from headway.store import question_files
+
+        kept = question_files.read(self.path, session, question_id)
+        is_open = kept is not None and self.holder(session, kept["lease"]) == kept["holder"]
+        return kept["text"] if kept is not None and is_open else None
+
+    def drop_question(self, session: str, question_id: str) -> None:
+        from headway.store import question_files
+
+        question_files.drop(self.path, session, question_id)
+
+    def drop_ended_questions(self) -> None:
+        if os.path.isdir(self.path + opening.QUESTIONS):
+            from headway.store import question_files
+
+            question_files.drop_ended(self.path, self.holder)
+
     def sessions(self) -> list[SessionInfo]:
         from headway.core.store import SessionInfo
 
@@ -227,6 +252,8 @@ class SqliteStore:
         except (FileNotFoundError, NotADirectoryError):
             return None
         self._db = self._patiently(self._connected)
+        if self._unwritable is None:
+            self.drop_ended_questions()
         return self._db
 
     def _writable(self) -> sqlite3.Connection:

@@ -32,7 +32,7 @@ from headway.web.merging import merged
 from headway.web.pictures import Timelines, TimelineView, graph_record
 from headway.web.runs import ANSWER, WANTED, GivenAnswer, Runs
 from headway.web.security import Guard, Tickets
-from headway.web.wire import event_record, state_record
+from headway.web.wire import event_record, exact_record, state_record
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable
@@ -87,6 +87,7 @@ class Site:
             Route(f"{session}/plan", answered(self.plan), methods=["PUT", "DELETE"]),
             Route(f"{session}/run", answered(self.run), methods=["POST"]),
             Route(f"{session}/answers", answered(self.answer), methods=["POST"]),
+            Route(f"{session}/questions/{{id}}", answered(self.question)),
             Route(f"{session}/current", answered(self.make_current), methods=["POST"]),
             Route(f"{session}/todos/{{id}}/diff", answered(self.diff)),
             Route(f"{session}/report", answered(self.report)),
@@ -154,6 +155,15 @@ class Site:
             return JSONResponse([event_record(event, session.name, whole=whole) for event in events])
 
         return await asyncio.to_thread(read)
+
+    async def question(self, request: Request) -> Response:
+        """An open question with all that would run, however long it is."""
+        session = await asyncio.to_thread(self._session, request)
+        question_id = unquote(request.path_params["id"])
+        record = await asyncio.to_thread(exact_record, session, question_id)
+        if record is None:
+            raise BadRequest(f"There is no open question '{shown(question_id)}' in this session.")
+        return JSONResponse(record)
 
     async def diff(self, request: Request) -> Response:
         """What an item changed in the project's files."""
@@ -264,9 +274,7 @@ class Site:
     async def answer(self, request: Request) -> Response:
         given: GivenAnswer = await read_as(request, ANSWER)
         session = await asyncio.to_thread(self._session, request)
-        asked = session.agent(given.agent)
-        answer = await asyncio.to_thread(asked.answer, given.question_id, given.reply, given.reason)
-        return JSONResponse({"reply": answer.reply, "reason": answer.reason})
+        return JSONResponse(await asyncio.to_thread(_recorded, session, given))
 
     async def make_current(self, request: Request) -> Response:
         session = await asyncio.to_thread(self._session, request)
@@ -280,6 +288,14 @@ class Site:
         await self._runs.end()
         await asyncio.wait([loading])
         await asyncio.to_thread(self._store.close)
+
+
+def _recorded(session: Session, given: GivenAnswer) -> dict[str, str]:
+    """Record an answer; what cannot be shown here cannot be allowed here, whoever asked."""
+    if given.reply != "no":
+        exact_record(session, given.question_id)
+    answer = session.agent(given.agent).answer(given.question_id, given.reply, given.reason)
+    return {"reply": answer.reply, "reason": answer.reason}
 
 
 def _name(request: Request) -> str:

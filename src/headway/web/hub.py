@@ -164,7 +164,7 @@ class Channel:
             if not events:
                 break
             after = fold(state, events)
-            text = json.dumps(change_record(name, state, after, events), ensure_ascii=False)
+            text = json.dumps(change_record(self.session, state, after, events), ensure_ascii=False)
             changes.append(Change(state.version, after.version, text))
             state = after
         return state, changes

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from zlib import crc32
 
 from headway.core.codec import event_dict, todo_dict
+from headway.core.errors import QuestionNotKept
 from headway.core.events import TODO_LIST_UPDATED
 from headway.core.model import DEFAULT_TITLE, MAIN_AGENT, Status, counts
 from headway.core.plans import plan_record
@@ -17,16 +18,19 @@ if TYPE_CHECKING:
 
     from headway.core.events import Event
     from headway.core.model import State, Todo
+    from headway.core.run_events import ApprovalAsked
     from headway.core.runs import Run
     from headway.core.session import Session
     from headway.core.store import SessionInfo
 
-_LEFT_OUT = ("holder", "added", "removed", "changed", "about", "todos")
+_LEFT_OUT = ("holder", "added", "removed", "changed", "about", "todos", "key", "key_hash")
 """What the page does not need of an event, or gets elsewhere."""
 _NAMES = frozenset({"session_id", "agent_id", "agent", "actor", "item_id", "id", "call_id", "question_id", "run_id"})
 """What other things are found by is never cut."""
 LONGEST = 2_000
 """Characters of a text of an event that are sent; the rest can be asked for."""
+LONGEST_QUESTION = 20_000
+"""The same of the texts of an open question."""
 
 
 def log_name(identity: object) -> str:
@@ -45,7 +49,7 @@ def session_record(info: SessionInfo, state: State) -> dict[str, Any]:
         "updated_at": info.updated_at,
         "title": todos.title if todos.title != DEFAULT_TITLE else None,
         "running": run is not None and run.goes_on,
-        "asks": len(_questions(state.runs)),
+        "asks": len(open_questions(state.runs)),
         "total": sum(number.values()),
         "completed": number[Status.COMPLETED] + number[Status.CANCELLED],
     }
@@ -64,18 +68,18 @@ def state_record(session: Session) -> dict[str, Any]:
         "todos": [todo_dict(todo) for todo in todos.items.values()],
         "can_undo": bool(todos.undo),
         "can_redo": bool(todos.redo),
-        **about_record(state),
+        **about_record(session, state),
     }
 
 
-def about_record(state: State) -> dict[str, Any]:
+def about_record(session: Session, state: State) -> dict[str, Any]:
     """All but the items."""
     run = state.runs.get(MAIN_AGENT)
     return {
         "plan": plan_record(state.plan) if state.plan is not None else None,
         "plan_mode": state.plan_mode,
         "run": _run_record(run, state) if run is not None else None,
-        "questions": _questions(state.runs),
+        "questions": [question.record(session) for question in open_questions(state.runs)],
     }
 
 
@@ -107,16 +111,47 @@ def _run_record(run: Run, state: State) -> dict[str, Any]:
     }
 
 
-def _questions(runs: Mapping[str, Run]) -> list[dict[str, Any]]:
+class OpenQuestion(NamedTuple):
     """What a person is asked and has not answered, by whichever agent."""
+
+    agent: str
+    item_id: str | None
+    logged: ApprovalAsked
+
+    def record(self, session: Session, *, whole: bool = False) -> dict[str, Any]:
+        """As the page gets it: `exact` if its texts are what would run.
+
+        They are not in the log, and not here if they are long and `whole` is false, or not to be had in this process.
+        """
+        exact = session.agent(self.agent).exact_question(self.logged.question_id)
+        texts = fields_of(exact) if exact is not None else {}
+        is_short = sum(len(text) for text in texts.values() if isinstance(text, str)) <= LONGEST_QUESTION
+        is_exact = exact is not None and (whole or is_short)
+        record = texts if is_exact else fields_of(self.logged)
+        del record["key_hash"]
+        return {**record, "exact": is_exact, "agent": self.agent, "item_id": self.item_id}
+
+
+def open_questions(runs: Mapping[str, Run]) -> list[OpenQuestion]:
     executing = {agent: todo_id for run in runs.values() if run.batch for todo_id, agent in run.batch.executing.items()}
     return [
-        {**fields_of(asked), "agent": agent, "item_id": executing.get(agent)}
+        OpenQuestion(agent, executing.get(agent), asked)
         for agent, run in runs.items()
         if run.goes_on
         for asked, answer in run.questions.values()
         if answer is None
     ]
+
+
+def exact_record(session: Session, question_id: str) -> dict[str, Any] | None:
+    """Return an open question with all that would run, or raise `QuestionNotKept`; None if no such question is open."""
+    for question in open_questions(session.state.runs):
+        if question.logged.question_id == question_id:
+            record = question.record(session, whole=True)
+            if not record["exact"]:
+                raise QuestionNotKept
+            return record
+    return None
 
 
 def event_record(event: Event, session: str, *, whole: bool = False) -> dict[str, Any]:
@@ -152,13 +187,13 @@ def _changes(event: Event) -> list[dict[str, Any]]:
     return made[:100]
 
 
-def change_record(session: str, before: State, after: State, events: Iterable[Event]) -> dict[str, Any]:
+def change_record(session: Session, before: State, after: State, events: Iterable[Event]) -> dict[str, Any]:
     """What is different, for a page that knows the state before."""
     old, new = before.list_of(MAIN_AGENT), after.list_of(MAIN_AGENT)
     record: dict[str, Any] = {
         "from": before.version,
         "version": after.version,
-        "events": [event_record(event, session) for event in events],
+        "events": [event_record(event, session.name) for event in events],
         "can_undo": bool(new.undo),
         "can_redo": bool(new.redo),
     }
@@ -171,7 +206,7 @@ def change_record(session: str, before: State, after: State, events: Iterable[Ev
         if old.title != new.title:
             record["title"] = new.title
     if before.plan is not after.plan or before.plan_mode != after.plan_mode or before.runs is not after.runs:
-        about = about_record(after)
+        about = about_record(session, after)
         if before.plan is after.plan:
             del about["plan"]
         record |= about

@@ -47,7 +47,11 @@ class FileChange:
         name = self.path.replace("\n", "␊")
         source = "/dev/null" if self.before is None else f"a/{name}"
         if len(old) * len(new) > _MOST_PAIRS or sum(map(len, old)) + sum(map(len, new)) > _LONGEST:
-            lines = [f"--- {source}", f"+++ b/{name}", f"@@ -{min(len(old), 1)},{len(old)} +{min(len(new), 1)},{len(new)} @@"]
+            lines = [
+                f"--- {source}",
+                f"+++ b/{name}",
+                f"@@ -{min(len(old), 1)},{len(old)} +{min(len(new), 1)},{len(new)} @@",
+            ]
             lines += [*(f"-{line}" for line in old), *(f"+{line}" for line in new)]
         else:
             lines = difflib.unified_diff(old, new, source, f"b/{name}", lineterm="", n=_AROUND)

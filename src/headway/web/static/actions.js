@@ -1,6 +1,6 @@
 /** What a person does: each as one request for the session that is looked at. */
 
-import { post, put, remove, sessionPath } from "./api.js";
+import { get, post, put, remove, sessionPath } from "./api.js";
 import { store } from "./store.js";
 import { signedLink } from "./tab_key.js";
 
@@ -25,6 +25,7 @@ export const proceed = () => run({ action: "continue" });
 export const control = (action) => run({ action });
 export const rollBack = (id, withLater = false) => run({ action: "rollback", id, with_later: withLater });
 export const answer = (given) => post(path("/answers"), given);
+export const exactQuestion = (id) => get(path(`/questions/${encodeURIComponent(id)}`));
 export const makeCurrent = (name) => post(sessionPath(name, "/current"), {});
 export const begin = (name, content) => post(sessionPath(name, "/changes"), { kind: "begin", content });
 export const reportLink = (name) => signedLink(sessionPath(name, "/report"), "format=html");

@@ -1,6 +1,6 @@
 /** Questions of a run that wait for a person: what is to be done, and the answer. What is typed outlives every update. */
 
-import { answer } from "./actions.js";
+import { answer, exactQuestion } from "./actions.js";
 import { arrange, h, keepFocus, said, setAttribute } from "./dom.js";
 import { commandBlock, diffBlock } from "./diff.js";
 import { announce, attempt, problemPlace, say } from "./feedback.js";
@@ -26,8 +26,41 @@ const isAboutChecks = (question) => question.tool === "check";
 /** What “always” is good for. */
 const covers = (question) => isAboutChecks(question) ? "all other checks in this run" : `all ${question.host ? `requests to ${line(question.host, 60)}` : line(question.tool, 60)} in this run`;
 
+/** What would be done: all of it if the texts are exact. */
+function contentOf(question) {
+  return [
+    question.command && question.line.startsWith("Run: ") ? null : said(question.line, "p", { class: "question-line" }),
+    question.command ? commandBlock(question.command) : null,
+    question.path && !question.line.includes(question.path) ? h("p", { class: "fact" }, "File ", said(question.path, "code")) : null,
+    question.host ? h("p", { class: "fact" }, "Host ", said(question.host, "code")) : null,
+    question.diff ? diffBlock(question.diff) : null,
+  ].filter(Boolean);
+}
+
+/** Shows what would be done, and lets it be allowed only once all of it is shown. */
+async function showExact(block, question) {
+  const allow = (can) => {
+    block.canAllow = can;
+    for (const control of block.allowing) control.hidden = !can;
+  };
+  allow(question.exact);
+  if (question.exact) return;
+  block.note.hidden = false;
+  block.note.textContent = "Loading all of it…";
+  try {
+    const exact = await exactQuestion(question.question_id);
+    block.content.replaceChildren(...contentOf(exact));
+    block.note.hidden = true;
+    if (block.gone.hidden) settle(block);
+    allow(block.gone.hidden);
+  } catch (error) {
+    const again = h("button", { type: "button", class: "link", on: { click: () => showExact(block, question) } }, "Try again");
+    block.note.replaceChildren("Keys may be left out above, and a long text is cut. ", line(error.message), " ", again);
+  }
+}
+
 function made(question, session) {
-  const block = { session, isSent: false };
+  const block = { session, isSent: false, canAllow: false };
   const problem = problemPlace();
   const reason = h("input", { type: "text", class: "reason", "aria-label": "Why not? (sent to the agent)", placeholder: "Why not? (sent to the agent)", dir: "auto", autocomplete: "off" });
   const reply = (text, value, title, hint = null) => {
@@ -42,6 +75,8 @@ function made(question, session) {
     return control;
   };
   const item = question.item_id && h("button", { type: "button", class: "link", on: { click: () => go({ item: question.item_id }) } }, said(line(question.item_id, 60)));
+  const content = h("div", { class: "question-content" }, ...contentOf(question));
+  const note = h("p", { class: "fact", role: "status", hidden: true });
   const gone = h("p", { class: "gone", hidden: true });
   const waits = h("p", { class: "gone", hidden: true }, "The page is not connected to the server, so this cannot be answered now. Wait until it is live again.");
   const answers = h("div", { class: "answers" });
@@ -53,18 +88,19 @@ function made(question, session) {
     "article",
     { class: "question", "aria-label": `Question: ${line(question.line, 120)}` },
     h("h2", {}, said(question.tool, "code"), ` ${WHAT[question.effect] ?? `asks (${line(question.effect)})`}`, item ? h("span", { class: "question-item" }, " for ", item) : null),
-    question.command ? commandBlock(question.command) : said(question.line, "p", { class: "question-line" }),
-    question.path && !question.line.includes(question.path) ? h("p", { class: "fact" }, "File ", said(question.path, "code")) : null,
-    question.host ? h("p", { class: "fact" }, "Host ", said(question.host, "code")) : null,
-    question.diff ? diffBlock(question.diff) : null,
+    content,
+    note,
     answers,
     waits,
     gone,
     problem,
   );
-  answers.append(isAboutChecks(question) ? reply("Allow", "once", "These checks, now and whenever they are declared in this project") : reply("Allow once", "once", "Only this call"), reply("Always allow ", "always", `This, and ${covers(question)}`, covers(question)), h("span", { class: "refuse" }, no, reason));
-  Object.assign(block, { element, answers, reason, gone, waits });
+  const once = isAboutChecks(question) ? reply("Allow", "once", "These checks, now and whenever they are declared in this project") : reply("Allow once", "once", "Only this call");
+  const always = reply("Always allow ", "always", `This, and ${covers(question)}`, covers(question));
+  answers.append(once, always, h("span", { class: "refuse" }, no, reason));
+  Object.assign(block, { element, answers, reason, gone, waits, content, note, allowing: [once, always] });
   settle(block);
+  showExact(block, question);
   return block;
 }
 
@@ -105,7 +141,7 @@ function revive(block) {
   if (block.gone.hidden) return;
   block.gone.hidden = true;
   block.reason.readOnly = false;
-  for (const control of buttonsOf(block.answers)) control.hidden = false;
+  for (const control of buttonsOf(block.answers)) control.hidden = block.allowing.includes(control) && !block.canAllow;
 }
 
 /** The focus does not go to another question: a key that is on its way would answer it. */
@@ -139,7 +175,7 @@ export function updateQuestions(dirty) {
 
 /** Puts the focus on the first question; false if there is none. */
 export function focusQuestion() {
-  const first = section.querySelector("button.primary:not([hidden])");
+  const first = section.querySelector("button.primary:not([hidden])") ?? section.querySelector(".answers button:not([hidden])");
   first?.focus();
   return Boolean(first);
 }
