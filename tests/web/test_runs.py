@@ -6,9 +6,13 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
+from tests.support import scripts
 from tests.support.processes import Form, until
 
 import headway
+from headway.agent.recorder import Recorder
+from headway.core.clock import now
+from headway.core.run_events import ApprovalAsked
 
 from .conftest import SCRIPT, Begun
 from .running import Door, Scripted, answer, asked, ended, started, states, turn
@@ -305,6 +309,65 @@ def test_a_question_comes_to_the_page_and_its_answer_lets_the_run_go_on(
     ended(server, name)
     assert (server.state(name)["questions"], states(server, name)) == ([], {"a": "completed"})
     assert (server.folder / "asked.txt").exists()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "echo a > asked.txt # -----BEGIN PRIVATE KEY-----\nid > hidden.txt\n#-----END PRIVATE KEY-----",
+        "token=a1b2c3`id>hidden.txt`",
+        f"echo ghp_{'a1' * 18} > hidden.txt",
+    ],
+)
+def test_a_question_says_what_runs_where_the_log_leaves_out_keys(
+    server: Server, name: str, begun: Begun, scripted: Scripted, command: str
+) -> None:
+    begun("a")
+    started(server, name, mode="default", model=scripted(a=[turn(command), "Done."]), retries=0)
+    question = asked(server, name)
+    assert (question["command"], question["exact"]) == (command, True)
+    assert server.get(f"{at(name)}/questions/{question['question_id']}").data == question
+    log = server.get(f"{at(name)}/events?limit=1000&whole=1").text
+    assert "[redacted]" in log
+    for hidden in ("END PRIVATE", "id>hidden", "a1a1a1"):
+        assert hidden not in log
+    answer(server, name, question, "no")
+    ended(server, name)
+    assert server.get(f"{at(name)}/questions/{question['question_id']}").status == 400
+    assert not [*(server.folder / ".headway/headway.db-questions").iterdir()]
+
+
+def test_a_long_diff_is_sent_whole_to_whoever_asks_for_it(
+    server: Server, name: str, begun: Begun, scripted: Scripted
+) -> None:
+    begun("a")
+    content = "".join(f"line {number}\n" for number in range(5_000))
+    writes = scripts.turn("", scripts.write("long.txt", content))
+    started(server, name, mode="default", model=scripted(a=[writes, "Done."]), retries=0)
+    question = asked(server, name)
+    assert not question["exact"] and len(question["diff"]) <= 20_000
+    whole = server.get(f"{at(name)}/questions/{question['question_id']}").data
+    assert whole["exact"] and whole["diff"].split("\n")[3:] == [f"+{line}" for line in content.splitlines()]
+    answer(server, name, question, "once")
+    ended(server, name)
+    assert (server.folder / "long.txt").read_text(encoding="utf-8") == content
+
+
+def test_what_the_page_cannot_show_it_cannot_allow(server: Server, name: str, begun: Begun) -> None:
+    session = begun("a")
+    recorder = Recorder(session, now)
+    recorder.begin("Ask", "scripted", 5)
+    try:
+        recorder.record(ApprovalAsked("q1", "bash", "execute", "Run: [redacted]", command="[redacted]"))
+        question = asked(server, name)
+        assert question["exact"] is False
+        assert server.get(f"{at(name)}/questions/q1").data == question
+        for reply in ("once", "always"):
+            refused = server.post(f"{at(name)}/answers", {"question_id": "q1", "reply": reply})
+            assert (refused.status, refused.error["kind"]) == (409, "QuestionNotKept")
+        assert answer(server, name, question, "no") == {"reply": "no", "reason": ""}
+    finally:
+        recorder.end("cancelled", None)
 
 
 def test_a_no_with_its_reason_reaches_the_model(server: Server, name: str, begun: Begun, scripted: Scripted) -> None:

@@ -11,6 +11,7 @@ import click
 from headway.cli.run_view import RunView
 from headway.core.text import neutral_lines
 from headway.tools.approvals import Answer, Question, Reply
+from headway.tools.base import Preview
 from headway.views.terminal import visible
 
 
@@ -21,9 +22,7 @@ class TerminalAsk:
     async def __call__(self, question: Question) -> Answer:
         with self._view.asking():
             forget_typed()
-            click.echo(f"? {visible(question.preview.line)}")
-            for text in question.preview.details:
-                click.echo("\n".join(f"    {line}" for line in neutral_lines(text).split("\n")))
+            click.echo(question_text(question.preview))
             while True:
                 click.echo(f"  y: yes · a: allow {question.allowed_by_always} · n: no, or n REASON > ", nl=False)
                 line = await _read_line()
@@ -32,6 +31,12 @@ class TerminalAsk:
                     return Answer(Reply.NO, "the input ended")
                 if answer := understood(line):
                     return answer
+
+
+def question_text(preview: Preview) -> str:
+    """Return all that a person approves, as it is printed."""
+    details = (line for text in preview.details for line in neutral_lines(text).split("\n"))
+    return "\n".join([f"? {visible(preview.line)}", *(f"    {line}" for line in details)])
 
 
 def forget_typed() -> None:

@@ -419,9 +419,9 @@ def _evolved(run: Run, data: object) -> Run:
         case facts.RunPaused():
             return replace(run, waiting=True)
         case facts.ApprovalAsked():
-            if data.question_id in run.questions:  # another one in its place would be someone else's
-                return run
-            return replace(run, questions={**run.questions, data.question_id: (data, None)})
+            # Another one in the place of the first would be someone else's.
+            first = run.questions.get(data.question_id, (data, None))
+            return replace(run, questions={**run.questions, data.question_id: first})
         case facts.ApprovalAnswered():
             return _answered(run, data)
         case facts.RunFinished():

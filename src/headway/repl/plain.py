@@ -260,14 +260,11 @@ class PlainScreen:
         pass
 
     async def ask(self, question: Question) -> Answer:
-        from headway.cli.terminal_ask import understood
+        from headway.cli.terminal_ask import question_text, understood
         from headway.tools.approvals import Answer, Reply
 
         self.drain()
-        preview = question.preview
-        self.tell(visible(preview.line), "?")
-        for text in preview.details:
-            self._print("\n".join(f"    {line}" for line in neutral_lines(text).split("\n")))
+        self._print(question_text(question.preview))
         self._lines.forget()
         while True:
             line = await self.read(f"  y: yes, a: allow {question.allowed_by_always}, n: no, or n REASON > ")

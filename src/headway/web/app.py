@@ -16,7 +16,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from headway.core.clock import now
-from headway.core.errors import SessionNotFound
+from headway.core.errors import QuestionNotKept, SessionNotFound
 from headway.core.log import Log
 from headway.core.rules import is_object
 from headway.core.session import Session
@@ -32,7 +32,7 @@ from headway.web.merging import merged
 from headway.web.pictures import Timelines, TimelineView, graph_record
 from headway.web.runs import ANSWER, WANTED, GivenAnswer, Runs
 from headway.web.security import Guard, Tickets
-from headway.web.wire import event_record, exact_record, state_record
+from headway.web.wire import event_record, state_record, whole_question
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable
@@ -160,7 +160,7 @@ class Site:
         """An open question with all that would run, however long it is."""
         session = await asyncio.to_thread(self._session, request)
         question_id = unquote(request.path_params["id"])
-        record = await asyncio.to_thread(exact_record, session, question_id)
+        record = await asyncio.to_thread(whole_question, session, question_id)
         if record is None:
             raise BadRequest(f"There is no open question '{shown(question_id)}' in this session.")
         return JSONResponse(record)
@@ -292,8 +292,9 @@ class Site:
 
 def _recorded(session: Session, given: GivenAnswer) -> dict[str, str]:
     """Record an answer; what cannot be shown here cannot be allowed here, whoever asked."""
-    if given.reply != "no":
-        exact_record(session, given.question_id)
+    question = whole_question(session, given.question_id) if given.reply != "no" else None
+    if question is not None and not question["exact"]:
+        raise QuestionNotKept
     answer = session.agent(given.agent).answer(given.question_id, given.reply, given.reason)
     return {"reply": answer.reply, "reason": answer.reason}
 

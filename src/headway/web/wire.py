@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from zlib import crc32
 
 from headway.core.codec import event_dict, todo_dict
-from headway.core.errors import QuestionNotKept
 from headway.core.events import TODO_LIST_UPDATED
 from headway.core.model import DEFAULT_TITLE, MAIN_AGENT, Status, counts
 from headway.core.plans import plan_record
@@ -143,15 +142,11 @@ def open_questions(runs: Mapping[str, Run]) -> list[OpenQuestion]:
     ]
 
 
-def exact_record(session: Session, question_id: str) -> dict[str, Any] | None:
-    """Return an open question with all that would run, or raise `QuestionNotKept`; None if no such question is open."""
-    for question in open_questions(session.state.runs):
-        if question.logged.question_id == question_id:
-            record = question.record(session, whole=True)
-            if not record["exact"]:
-                raise QuestionNotKept
-            return record
-    return None
+def whole_question(session: Session, question_id: str) -> dict[str, Any] | None:
+    """Return an open question with all that would run, if that is to be had here; None if no such question is open."""
+    found = (asked for asked in open_questions(session.state.runs) if asked.logged.question_id == question_id)
+    question = next(found, None)
+    return question and question.record(session, whole=True)
 
 
 def event_record(event: Event, session: str, *, whole: bool = False) -> dict[str, Any]:

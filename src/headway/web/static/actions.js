@@ -25,7 +25,7 @@ export const proceed = () => run({ action: "continue" });
 export const control = (action) => run({ action });
 export const rollBack = (id, withLater = false) => run({ action: "rollback", id, with_later: withLater });
 export const answer = (given) => post(path("/answers"), given);
-export const exactQuestion = (id) => get(path(`/questions/${encodeURIComponent(id)}`));
+export const wholeQuestion = (id) => get(path(`/questions/${encodeURIComponent(id)}`));
 export const makeCurrent = (name) => post(sessionPath(name, "/current"), {});
 export const begin = (name, content) => post(sessionPath(name, "/changes"), { kind: "begin", content });
 export const reportLink = (name) => signedLink(sessionPath(name, "/report"), "format=html");

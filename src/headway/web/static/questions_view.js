@@ -1,6 +1,6 @@
 /** Questions of a run that wait for a person: what is to be done, and the answer. What is typed outlives every update. */
 
-import { answer, exactQuestion } from "./actions.js";
+import { answer, wholeQuestion } from "./actions.js";
 import { arrange, h, keepFocus, said, setAttribute } from "./dom.js";
 import { commandBlock, diffBlock } from "./diff.js";
 import { announce, attempt, problemPlace, say } from "./feedback.js";
@@ -41,22 +41,26 @@ function contentOf(question) {
 async function showExact(block, question) {
   const allow = (can) => {
     block.canAllow = can;
-    for (const control of block.allowing) control.hidden = !can;
+    for (const control of block.allowing) control.hidden = !can || !block.gone.hidden;
   };
   allow(question.exact);
   if (question.exact) return;
   block.note.hidden = false;
   block.note.textContent = "Loading all of it…";
+  let why = "This page does not have all of what would be done, so it can only be declined here. To allow it, answer where the run was started.";
   try {
-    const exact = await exactQuestion(question.question_id);
-    block.content.replaceChildren(...contentOf(exact));
-    block.note.hidden = true;
-    if (block.gone.hidden) settle(block);
-    allow(block.gone.hidden);
+    const whole = await wholeQuestion(question.question_id);
+    if (whole.exact) {
+      block.content.replaceChildren(...contentOf(whole));
+      block.note.hidden = true;
+      settle(block);
+      return allow(true);
+    }
   } catch (error) {
-    const again = h("button", { type: "button", class: "link", on: { click: () => showExact(block, question) } }, "Try again");
-    block.note.replaceChildren("Keys may be left out above, and a long text is cut. ", line(error.message), " ", again);
+    why = error.message;
   }
+  const again = h("button", { type: "button", class: "link", on: { click: () => showExact(block, question) } }, "Try again");
+  block.note.replaceChildren(`${line(why)} `, again);
 }
 
 function made(question, session) {
