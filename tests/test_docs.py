@@ -98,6 +98,7 @@ class InMemory:
     session = api.open(memory=True)
     model: str | None = None
     mode = "default"
+    is_in_memory = True
 
     def use_session(self, name: str) -> None:
         raise AssertionError

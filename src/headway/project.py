@@ -45,27 +45,22 @@ def open_store(project: str | os.PathLike[str] = ".", *, memory: bool = False) -
     return SqliteStore(file, is_adopted=is_adopted)
 
 
-def headway_folder(project: str | os.PathLike[str], *, only_read: bool = False) -> str:
-    """The folder `.headway` of the project, whether or not it is there; never a link, unless it is only read."""
+def headway_folder(project: str | os.PathLike[str]) -> str:
+    """The folder `.headway` of the project, whether or not it is there; never a link."""
     root = _absolute(project)
     if not os.path.isdir(root):
         raise HeadwayError(f"There is no folder '{shown(root, 300)}'; create it or name another project.")
     folder = os.path.join(root, FOLDER)
-    (refuse_link_out if only_read else refuse_link)(root, folder, "folder")
+    refuse_link(root, folder, "folder")
     return folder
 
 
 def refuse_link(root: str, path: str, kind: str) -> None:
     """Refuse a link among Headway's own files: also within the project, it may lead to the user's repository."""
-    refuse_link_out(root, path, kind)
     if os.path.islink(path):
-        raise HeadwayError(f"'{shown(path, 300)}' is a link; replace it with a {kind}.")
-
-
-def refuse_link_out(root: str, path: str, kind: str) -> None:
-    real = os.path.realpath(root)
-    if os.path.islink(path) and os.path.commonpath([real, os.path.realpath(path)]) != real:
-        raise HeadwayError(f"'{shown(path, 300)}' is a link that leads out of the project; replace it with a {kind}.")
+        real = os.path.realpath(root)
+        out = "" if os.path.commonpath([real, os.path.realpath(path)]) == real else " that leads out of the project"
+        raise HeadwayError(f"'{shown(path, 300)}' is a link{out}; replace it with a {kind}.")
 
 
 def _absolute(path: str | os.PathLike[str]) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.tables import check_rows
+from tests.support.terminal import Terminal
 
 from headway.agent import PROVIDERS
 
@@ -30,7 +31,9 @@ def test_show_has_every_setting_with_its_value_and_source(
     headway("config", "set", "allow", "bash: pytest *", "bash: 测试 *")
     headway("config", "set", "max_cost", "2.50", "--user")
     monkeypatch.setenv("HEADWAY_LIMITS_RESULTS", "7")
-    shown = headway("config", "show", "--model", "ollama:llama2.0").stdout.splitlines()
+    printed = headway("config", "show", "--model", "ollama:llama2.0").stdout
+    shown, notes = printed.splitlines()[:-2], printed.splitlines()[-2:]
+    assert notes == ["", "Note: 'bash: pytest *' allows every command, as in: pytest -p MODULE"]
     assert [line for line in shown if not line.endswith("  default") and "Commands run" not in line] == [
         "model                    ollama:llama2.0  flag --model",
         "allow                    bash: pytest *   .headway/config.toml",
@@ -42,19 +45,19 @@ def test_show_has_every_setting_with_its_value_and_source(
     ]
     assert "mode                     default          default" in shown
     assert "limits.bash_seconds      120              default" in shown
-    assert headway("config", "--model", "ollama:llama2.0").stdout.splitlines() == shown
+    assert headway("config", "--model", "ollama:llama2.0").stdout == printed
     record = data(headway("config", "show", "--json"))
     assert record["settings"]["allow"] == {
         "value": ["bash: pytest *", "bash: 测试 *"],
         "source": ".headway/config.toml",
     }
     assert record["settings"]["mode"] == {"value": "default", "source": "default"}
-    assert record["notices"] == []
+    assert record["notices"] == ["'bash: pytest *' allows every command, as in: pytest -p MODULE"]
 
 
 def test_set_says_what_it_did(headway: Headway, project: Path) -> None:
     file = project / ".headway/config.toml"
-    assert headway("config", "set", "mode", "yolo").stdout == f"✅ Set mode to yolo in {file}\n"
+    assert headway("config", "set", "mode", "auto_edit").stdout == f"✅ Set mode to auto_edit in {file}\n"
     assert headway("config", "set", "hosts").stdout == f"✅ Set hosts to nothing in {file}\n"
     record = data(headway("config", "set", "parallel", "3", "--json"))
     assert record == {"key": "parallel", "value": 3, "file": str(file), "notices": []}
@@ -66,55 +69,95 @@ def test_set_says_what_it_did(headway: Headway, project: Path) -> None:
 
 def test_set_says_what_hides_the_value(headway: Headway, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HEADWAY_MODE", "default")
-    said = headway("config", "set", "mode", "yolo").stdout
+    said = headway("config", "set", "mode", "auto_edit").stdout
     assert said.endswith("Note: It has no effect here, because it is overridden by: environment HEADWAY_MODE.\n")
     monkeypatch.setenv("HEADWAY_MODE", "bad")
-    assert "Note: Other settings are still invalid. The environment" in headway("config", "set", "mode", "yolo").stdout
+    assert (
+        "Note: Other settings are still invalid. The environment"
+        in headway("config", "set", "mode", "auto_edit").stdout
+    )
 
 
-def test_a_tracked_file_grants_no_rights_and_both_commands_say_so(headway: Headway, project: Path) -> None:
-    (project / ".git").rmdir()
+UNTRUSTED = "the file is not as 'headway config set' wrote it here"
+
+
+def test_a_file_that_nobody_trusted_grants_no_rights_and_both_commands_say_so(headway: Headway, project: Path) -> None:
     headway("config", "set", "parallel", "2")
     file = project / ".headway/config.toml"
-    file.write_text('# ours\nmode = "yolo"\n', encoding="utf-8")
-    subprocess.run("git init && git add -f .headway/config.toml", shell=True, check=True, capture_output=True)
+    file.write_text('# ours\nallow = ["bash"]\n', encoding="utf-8")
     shown = headway("config", "show").stdout
-    assert "Note: Ignored in .headway/config.toml: mode, because git tracks the file" in shown
-    assert re.search(r"^mode +default +default$", shown, re.MULTILINE)
-    assert len(data(headway("config", "show", "--json"))["notices"]) == 1
-    refusal = f"'parallel' cannot be set in '{file}', because git tracks the file; set it with --user instead."
+    ignored = (
+        f"Ignored in .headway/config.toml: allow, because {UNTRUSTED} and a project must not grant itself rights; see "
+        "what it would grant and trust it with 'headway config trust'."
+    )
+    assert shown.endswith(f"Note: {ignored}\n")
+    assert re.search(r"^allow +– +default$", shown, re.MULTILINE)
+    assert data(headway("config", "show", "--json"))["notices"] == [ignored]
+    refusal = (
+        f"'parallel' cannot be set in '{file}', because {UNTRUSTED}: see what it would grant and trust it with "
+        "'headway config trust', or use --user."
+    )
     assert headway("config", "set", "parallel", "3", code=1).stderr == f"Error: {refusal}\n"
     record = json.loads(headway("config", "set", "parallel", "3", "--json", code=1).stderr)
     assert record["error"]["message"] == refusal
-    assert file.read_text(encoding="utf-8") == '# ours\nmode = "yolo"\n'
+    assert file.read_text(encoding="utf-8") == '# ours\nallow = ["bash"]\n'
     assert headway("config", "set", "parallel", "3", "--user").stdout == f"✅ Set parallel to 3 in {project / OWN}\n"
-
-
-def test_harmless_settings_can_be_set_in_a_tracked_or_linked_file(headway: Headway, project: Path) -> None:
-    (project / ".git").rmdir()
-    (project / ".headway").mkdir()
-    (project / "shared.toml").write_text("# ours\n", encoding="utf-8")
-    (project / ".headway/config.toml").symlink_to("../shared.toml")
-    subprocess.run("git init && git add -f .headway shared.toml", shell=True, check=True, capture_output=True)
-    file = project / ".headway/config.toml"
     for key, value in (("model", "ollama:m"), ("tracking", "manual"), ("todo_tools", "light")):
         assert headway("config", "set", key, value).stdout == f"✅ Set {key} to {value} in {file}\n"
-    assert (project / "shared.toml").read_text(encoding="utf-8") == (
-        '# ours\nmodel = "ollama:m"\ntracking = "manual"\ntodo_tools = "light"\n'
-    )
-    said = headway("config", "set", "model", "scripted:a.json", code=1).stderr
-    assert said == (
-        f"Error: 'model' cannot be set in '{file}', because the file is reached through a link; set it with "
-        "--user instead.\n"
-    )
+    assert "cannot be set" in headway("config", "set", "model", "scripted:a.json", code=1).stderr
 
 
-def test_a_list_emptied_in_a_tracked_file_is_not_said_to_be_hidden(headway: Headway, project: Path) -> None:
-    (project / ".git").rmdir()
+FOREIGN = 'model = "ollama:m"\nallow = ["bash: git *", "edit"]\nhosts = ["evil.org"]\nparallel = 3\n'
+
+
+def test_trust_shows_what_a_file_grants_and_needs_a_confirmation(headway: Headway, project: Path) -> None:
     (project / ".headway").mkdir()
-    (project / ".headway/config.toml").write_text('allow = ["bash"]\n', encoding="utf-8")
-    subprocess.run("git init && git add -f .headway/config.toml", shell=True, check=True, capture_output=True)
-    assert "also set by: default" not in headway("config", "set", "allow").stdout
+    file = project / ".headway/config.toml"
+    file.write_text(FOREIGN, encoding="utf-8")
+    shown = [
+        f"{file} would set:",
+        "  allow  bash: git *",
+        "  allow  edit",
+        "  hosts  evil.org",
+        "  parallel  3",
+        "Note: 'bash: git *' allows every command, as in: git -c alias.x='!COMMAND' x",
+    ]
+    refused = headway("config", "trust", code=1)
+    assert refused.stdout.splitlines() == shown
+    assert refused.stderr == "Error: Whoever wrote this decides what runs unasked. To confirm that, add --yes.\n"
+    assert "add --yes" in headway("config", "trust", "--json", code=1).stderr
+    assert data(headway("config", "show", "--json"))["settings"]["allow"]["value"] == []
+    trusted = headway("config", "trust", "--yes").stdout
+    assert trusted.splitlines() == [*shown, f"✅ Trusted {file} as it is now"]
+    assert data(headway("config", "show", "--json"))["settings"]["allow"]["value"] == ["bash: git *", "edit"]
+    assert headway("config", "trust").stdout == "The file is trusted already.\n"
+    file.write_text(f"{FOREIGN}max_rounds = 3\n", encoding="utf-8")
+    grants = {"allow": ["bash: git *", "edit"], "hosts": ["evil.org"], "parallel": 3, "max_rounds": 3}
+    assert data(headway("config", "trust", "--yes", "--json")) == {"file": str(file), "grants": grants, "trusted": True}
+
+
+def test_trust_at_a_terminal_asks_and_a_no_changes_nothing(project: Path) -> None:
+    (project / ".headway").mkdir()
+    (project / ".headway/config.toml").write_text("parallel = 3\n", encoding="utf-8")
+    for answer, code, outcome in (("n", 1, "Nothing was changed."), ("y", 0, "✅ Trusted "), (None, 0, "already")):
+        terminal = Terminal("config", "trust")
+        if answer is not None:
+            terminal.until(lambda shown: "  parallel  3" in shown and "[y/N]" in shown)
+            terminal.send(f"{answer}\n")
+        assert terminal.end() == code
+        assert outcome in terminal.shown
+
+
+def test_trust_of_what_is_not_there_or_grants_nothing_or_has_errors_is_said(headway: Headway, project: Path) -> None:
+    file = project / ".headway/config.toml"
+    missing = f"Error: There is nothing to trust: '{file}' does not exist.\n"
+    assert headway("config", "trust", "--yes", code=1).stderr == missing
+    file.parent.mkdir()
+    file.write_text('model = "ollama:m"\n', encoding="utf-8")
+    assert headway("config", "trust").stdout == "The file grants nothing, so it needs no trust.\n"
+    file.write_text("parallel = 0\n", encoding="utf-8")
+    assert "has invalid settings; correct the file" in headway("config", "trust", "--yes", code=1).stderr
+    assert not (project / "home").exists()
 
 
 def test_removing_what_is_not_there_makes_nothing(headway: Headway, project: Path) -> None:
@@ -125,7 +168,7 @@ def test_removing_what_is_not_there_makes_nothing(headway: Headway, project: Pat
 def test_set_without_a_value_removes_the_key_and_leaves_the_rest(headway: Headway, project: Path) -> None:
     (project / ".headway").mkdir()
     file = project / ".headway/config.toml"
-    file.write_text('# mine\nmode = "yolo"  # careful\nparallel = 2  # two\n', encoding="utf-8")
+    file.write_text('# mine\nmode = "auto_edit"  # careful\nparallel = 2  # two\n', encoding="utf-8")
     assert headway("config", "set", "mode").stdout == f"✅ Removed mode from {file}\n"
     assert file.read_text(encoding="utf-8") == "# mine\nparallel = 2  # two\n"
     headway("config", "set", "parallel", "5", "--user")
@@ -170,7 +213,7 @@ def test_a_model_hidden_by_another_is_said_to_be_hidden(headway: Headway, monkey
 def test_a_key_in_a_file_is_told_where_it_belongs_and_never_shown(headway: Headway) -> None:
     Path(".headway").mkdir()
     Path(".headway/config.toml").write_text('OPENAI_API_KEY = "sk-abc123def"\n', encoding="utf-8")
-    for words in (["show"], ["show", "--json"], ["set", "mode", "yolo"], ["set", "mode"]):
+    for words in (["show"], ["show", "--json"], ["set", "mode", "auto_edit"], ["set", "mode"]):
         said = headway("config", *words, code=1)
         assert "OPENAI_API_KEY: Looks like a secret key; keys belong in the environment" in said.stderr
         assert "Unknown setting" not in said.stderr
@@ -178,7 +221,7 @@ def test_a_key_in_a_file_is_told_where_it_belongs_and_never_shown(headway: Headw
 
 
 def test_path_names_both_files(headway: Headway, project: Path) -> None:
-    headway("config", "set", "mode", "yolo")
+    headway("config", "set", "mode", "auto_edit")
     assert headway("config", "path").stdout.splitlines() == [
         f"project  {project / '.headway/config.toml'}  (exists)",
         f"user     {project / OWN}  (not there yet)",

@@ -23,7 +23,8 @@ pytestmark = pytest.mark.usefixtures("repository")
 
 def run(*words: str, given: bytes = b"", **env: str) -> Done:
     done = run_to_end(headway_from_nothing(*words, env=env), given=given)
-    assert (done.code, done.err) == (0, ""), done
+    named = "" if words[:1] != ("--model",) else f"Project: {os.getcwd()}\n"  # a session on standard input
+    assert (done.code, done.err) == (0, named), done
     return done
 
 

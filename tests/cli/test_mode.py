@@ -6,6 +6,8 @@ import os
 from pathlib import Path
 
 import pytest
+from tests.support.scripts import script
+from tests.support.terminal import Terminal
 
 from headway.cli.options import MODES
 from headway.tools.effects import Mode
@@ -35,13 +37,54 @@ def test_mode_alone_shows_the_one_in_force_and_what_each_means(
     }
 
 
-def test_a_mode_is_set_in_the_persons_own_settings_and_said_where(headway: Headway, project: Path) -> None:
-    assert headway("mode", "auto-edit").stdout == f"✅ Set mode to auto_edit in {project / OWN}\n"
-    assert (project / OWN).read_text(encoding="utf-8") == 'mode = "auto_edit"\n'
-    assert not (project / ".headway").exists()
-    record = data(headway("mode", "yolo", "--json"))
-    assert record == {"key": "mode", "value": "yolo", "file": str(project / OWN), "notices": []}
-    assert data(headway("mode", "--json"))["mode"] == "yolo"
+@pytest.mark.parametrize(("flags", "file"), [([], ".headway/config.toml"), (["--user"], OWN)])
+def test_a_mode_is_set_for_this_project_or_for_all(
+    headway: Headway, project: Path, flags: list[str], file: str
+) -> None:
+    assert headway("mode", "auto-edit", *flags).stdout == f"✅ Set mode to auto_edit in {project / file}\n"
+    assert (project / file).read_text(encoding="utf-8") == 'mode = "auto_edit"\n'
+    record = data(headway("mode", "default", *flags, "--json"))
+    assert record == {"key": "mode", "value": "default", "file": str(project / file), "notices": []}
+    assert data(headway("mode", "--json"))["mode"] == "default"
+    headway("mode", "auto_edit", *flags)
+    (project / "other/.git").mkdir(parents=True)
+    there = data(headway("mode", "--json", "--project", "other"))["mode"]
+    assert there == ("auto_edit" if flags else "default")
+
+
+@pytest.mark.parametrize("words", [["mode", "yolo"], ["config", "set", "mode", "yolo"]])
+def test_yolo_is_kept_only_for_all_projects_and_with_a_confirmation(
+    headway: Headway, project: Path, words: list[str]
+) -> None:
+    before = os.listdir(project)
+    refused = "Error: A project's settings cannot have yolo; use it for one run with '--mode yolo', or keep it for all "
+    assert headway(*words, "--yes", code=1).stderr.startswith(refused)
+    for flags in (["--user"], ["--user", "--json"]):
+        assert "To confirm that, add --yes." in headway(*words, *flags, code=1).stderr
+    assert os.listdir(project) == before
+    assert headway(*words, "--user", "--yes").stdout == f"✅ Set mode to yolo in {project / OWN}\n"
+    kept = (
+        f"The mode is yolo, so nothing is asked: it is set by {project / OWN}; 'headway mode default --user' ends that."
+    )
+    for shown in (headway("mode"), headway("config", "show")):
+        assert f"Note: {kept}\n" in shown.stdout
+    assert data(headway("config", "show", "--json"))["notices"] == [kept]
+    done = headway("run", "Hi", "--model", script("Hello."))
+    assert f"Note: {kept}\n" in done.stderr and "Hello." in done.stdout
+    assert headway("run", "Hi", "--new", "--mode", "default", "--model", script("Hello.")).stderr == ""
+    headway("mode", "default", "--user")
+    assert "yolo, so" not in headway("mode").stdout
+
+
+def test_at_a_terminal_yolo_is_asked_about(project: Path) -> None:
+    for answer, code, outcome in (("n", 1, "Nothing was changed."), ("y", 0, "✅ Set mode to yolo in ")):
+        terminal = Terminal("mode", "yolo", "--user")
+        terminal.until(
+            lambda shown: "every command and edit of a model is carried out at once" in " ".join(shown.split())
+        )
+        terminal.send(f"{answer}\n")
+        assert terminal.end() == code
+        assert outcome in terminal.shown
 
 
 def test_a_mode_that_has_no_effect_here_is_said_to(headway: Headway, monkeypatch: pytest.MonkeyPatch) -> None:

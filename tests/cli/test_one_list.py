@@ -171,7 +171,8 @@ def test_a_new_session_is_the_one_that_every_other_command_uses(project: Path) -
 def test_a_new_session_has_the_name_that_it_is_given(words: list[str]) -> None:
     model = script("Hello.")
     done = run(*words, "--new=docs 文", "--model", model, given=b"Hi\n")
-    assert (done.code, done.err, current()) == (0, "", "docs 文")
+    assert (done.code, current()) == (0, "docs 文")
+    assert done.err == ("" if words else f"Project: {os.getcwd()}\n")
     done = run(*words, "--new=docs 文", "--model", model, given=b"Hi\n")
     assert (done.code, done.out) == (1, "")
     assert done.err == (

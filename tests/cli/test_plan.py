@@ -45,6 +45,7 @@ class Typed:
         self.session = session
         self.model: str | None = None
         self.mode = "default"
+        self.is_in_memory = True
         self.left = left
         self.opened = ""
 

@@ -68,6 +68,7 @@ def test_a_run_prints_words_calls_and_a_summary_and_ends_with_0(project: Path) -
     assert (done.returncode, done.stderr) == (0, "")
     *lines, heading, files, tokens = done.stdout.splitlines()
     assert lines == [
+        f"Project: {project}",
         "Let me look.",
         "At the file.",
         "✓ write_file a.txt",
@@ -180,7 +181,7 @@ def test_a_request_that_may_work_later_is_told_of_and_made_again() -> None:
     failure = {"status": 503, "message": "overloaded", "retry_after": 0.01}
     done = run("run", "x", "--model", script(turn(error=failure), "Hello."))
     assert (done.code, done.err) == (0, "")
-    told, said, *_ = done.out.splitlines()
+    _, told, said, *_ = done.out.splitlines()
     assert told.startswith("! The scripted model reported a server error (503: overloaded)")
     assert said == "Hello."
 
@@ -289,7 +290,7 @@ def test_a_killed_run_leaves_nothing_in_progress_and_can_be_continued(project: P
     assert "○ t1: Run it (interrupted)" in listed and "in_progress" not in listed
     done = run("run", "--continue", "--model", script("Going on.", "Yes.", "Yes.", match="Fix it"))
     assert (done.code, done.err) == (0, "")
-    assert done.out.startswith("Going on.") and "│ ○ Run it " in done.out
+    assert done.out.splitlines()[1] == "Going on." and "│ ○ Run it " in done.out
 
 
 def test_two_runs_on_one_session_are_refused_with_the_name_of_the_other(project: Path) -> None:

@@ -18,6 +18,7 @@ class AtTerminal:
         self.session: Session = api.open(folder, name, memory=memory)
         self.model: str | None = None
         self.mode = "default"
+        self.is_in_memory = memory
         self.has_left = False
         self.wanted: list[Execution] = []
         self.chosen = Chosen(project=str(folder), live=self)

@@ -154,7 +154,7 @@ def test_piped_the_next_line_is_taken_when_all_is_executed(repository: Path) -> 
     listed(item("s1", "第一"), item("s2", "Implement JWT", "s1", estimated_time="45min"))
     model = scripted(s1=[turn("I begin.", bash("touch a")), "Done."], s2=["Done, too."])
     ended = typed("/todos execute-all --mode=yolo\n/todos list\n", model=model)
-    assert (ended.code, ended.err) == (0, "")
+    assert (ended.code, ended.err) == (0, f"Project: {repository}\n")
     texts = [
         "▶ [1/2] 第一",
         "I begin.",
@@ -179,9 +179,10 @@ def test_piped_a_failure_is_told_with_what_to_type_and_in_the_exit_code() -> Non
     assert ended.code == 0 and COMPLETE in ended.out
 
 
-def test_piped_where_nothing_is_pending_it_says_so_and_that_is_no_failure() -> None:
+def test_piped_where_nothing_is_pending_it_says_so_and_that_is_no_failure(repository: Path) -> None:
     listed(item("s1", status="completed"))
-    assert typed("/todos execute-all\n", model=done("s1")) == (0, "No pending todos\n", "")
+    named = f"Project: {repository}\n"
+    assert typed("/todos execute-all\n", model=done("s1")) == (0, "No pending todos\n", named)
 
 
 def test_piped_nobody_is_asked_and_the_item_is_blocked(repository: Path) -> None:
@@ -263,7 +264,7 @@ def test_on_a_dumb_terminal_questions_are_asked_in_words_and_ctrl_c_stops(reposi
     listed("s1", "s2")
     model = scripted(s1=[turn("", bash("touch 1")), "Done."], s2=[door("two"), "Done."])
     terminal = Terminal("--session", NAME, "--model", model, env={"TERM": "dumb"})
-    terminal.until(lambda shown: shown.rstrip("\n") == ">")
+    terminal.until(lambda shown: shown.startswith("Project: ") and shown.rstrip("\n").endswith("\n>"))
     terminal.send("/todos execute-all\n")
     terminal.asked("? Run: touch 1")
     terminal.send("a\n")

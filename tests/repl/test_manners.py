@@ -209,7 +209,7 @@ def test_in_the_c_locale_only_ascii_is_printed() -> None:
 def test_a_dumb_terminal_has_a_plain_prompt_and_questions_in_words(project: Path) -> None:
     model = script(turn("Let me 看.", creating("Run it"), bash("touch 1\ntouch 2")), turn("", error={"status": 401}))
     terminal = Terminal("--model", model, "--session", NAME, env={"TERM": "dumb"})
-    terminal.until(lambda shown: shown.rstrip("\n") == ">")
+    terminal.until(lambda shown: shown.startswith("Project: ") and shown.rstrip("\n").endswith("\n>"))
     terminal.send("Go\n")
     terminal.asked("? Run: touch 1")
     assert "y: yes, a: allow all bash calls in this run, n: no, or n REASON >" in terminal.shown
@@ -232,7 +232,7 @@ def test_what_was_typed_on_a_dumb_terminal_before_a_question_does_not_answer_it(
         turn("", bash("touch there; until [ -e go ]; do sleep 0.02; done")), turn("", bash("touch 2")), "End."
     )
     terminal = Terminal("--model", model, "--session", NAME, env={"TERM": "dumb"})
-    terminal.until(lambda shown: shown.rstrip("\n") == ">")
+    terminal.until(lambda shown: shown.startswith("Project: ") and shown.rstrip("\n").endswith("\n>"))
     terminal.send("Go\n")
     terminal.asked("? Run: touch there")
     terminal.send("y\n")
@@ -248,7 +248,7 @@ def test_what_was_typed_on_a_dumb_terminal_before_a_question_does_not_answer_it(
 def test_a_question_on_a_dumb_terminal_can_be_answered_elsewhere(project: Path) -> None:
     model = script(turn("", bash("touch 1")), "End.")
     terminal = Terminal("--model", model, "--session", NAME, env={"TERM": "dumb"})
-    terminal.until(lambda shown: shown.rstrip("\n") == ">")
+    terminal.until(lambda shown: shown.startswith("Project: ") and shown.rstrip("\n").endswith("\n>"))
     terminal.send("Go\n")
     terminal.asked("? Run: touch 1")
     session = api.open(project, NAME)
@@ -263,7 +263,7 @@ def test_a_question_on_a_dumb_terminal_can_be_answered_elsewhere(project: Path) 
 def test_ctrl_c_on_a_dumb_terminal_stops_the_run_and_then_leaves() -> None:
     model = script(turn("", bash("touch begun; sleep 60")))
     terminal = Terminal("--model", model, "--session", NAME, "--mode", "yolo", env={"TERM": "dumb"})
-    terminal.until(lambda shown: shown.rstrip("\n") == ">")
+    terminal.until(lambda shown: shown.startswith("Project: ") and shown.rstrip("\n").endswith("\n>"))
     terminal.send("Go\n")
     until(lambda: Path("begun").exists())
     terminal.send(CTRL_C)

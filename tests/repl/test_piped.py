@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("project")
 def test_lines_from_a_pipe_are_messages_and_commands_one_after_the_other(project: Path) -> None:
     lines = "First 第一\n\n/todos add 'An item'\r\n/todos list\n/todos clear\nSecond"
     done = run("--model", script("Hello 你好."), "--session", NAME, given=lines.encode())
-    assert (done.code, done.err) == (0, "")
+    assert (done.code, done.err) == (0, f"Project: {os.getcwd()}\n")
     assert said(project) == ["First 第一", "Second"]
     places = [done.out.index(text) for text in ("Hello 你好.", "Finished after 1 round", "Added t1", "○ t1")]
     assert places == sorted(places) and done.out.count("Hello 你好.") == 2
@@ -34,7 +34,7 @@ def test_an_answer_is_printed_as_it_is_and_the_list_change_by_change(project: Pa
         "Done.\n\nReally.",
     )
     done = run("--model", model, given=b"Go\n")
-    assert (done.code, done.err) == (0, "")
+    assert (done.code, done.err) == (0, f"Project: {os.getcwd()}\n")
     assert done.out.startswith(f"{answer}\n")  # changes that come fast are told together
     assert done.out.count("\n✓ One\n") <= 1 and done.out.count("┌─ Tasks") == 1
     assert "\n✓ One\n" in done.out and "\n✓ Two\n" in done.out and "Done.\n\nReally.\n┌─ Tasks" in done.out
@@ -43,7 +43,7 @@ def test_an_answer_is_printed_as_it_is_and_the_list_change_by_change(project: Pa
 def test_lines_from_a_file_are_taken_too(project: Path) -> None:
     (project / "lines.txt").write_text("Hi\n/todos add x\n", encoding="utf-8")
     done = run("--model", script("Hello."), "--session", NAME, given=project / "lines.txt")
-    assert (done.code, done.err) == (0, "")
+    assert (done.code, done.err) == (0, f"Project: {os.getcwd()}\n")
     assert "Hello." in done.out and "Added t1" in done.out
 
 

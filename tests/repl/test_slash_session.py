@@ -1,4 +1,4 @@
-"""What is set with a slash holds in the terminal session only."""
+"""What is set with a slash applies at once, and is saved for the project unless it is dangerous."""
 
 from __future__ import annotations
 
@@ -20,11 +20,43 @@ def say(project: Path) -> AtTerminal:
     return AtTerminal(project)
 
 
-def test_a_mode_holds_until_one_leaves_and_is_written_nowhere(say: AtTerminal, project: Path) -> None:
+OWN = "config/headway/config.toml"
+
+
+def test_a_mode_is_saved_for_the_project_or_for_all_and_applies_at_once(say: AtTerminal, project: Path) -> None:
+    does = MODES["auto_edit"]
+    assert say("/mode auto-edit") == f"✅ The mode is auto_edit in this project: it {does}."
+    assert say.mode == "auto_edit"
+    assert (project / ".headway/config.toml").read_text(encoding="utf-8") == 'mode = "auto_edit"\n'
+    assert say("/mode auto_edit --user") == f"✅ The mode is auto_edit in all projects: it {does}."
+    assert (project / OWN).read_text(encoding="utf-8") == 'mode = "auto_edit"\n'
+    done = json.loads(say("/mode default --json"))
+    assert done == {"mode": "default", "source": ".headway/config.toml", "notices": []}
+
+
+def test_yolo_holds_until_one_leaves_unless_it_is_confirmed_for_all_projects(say: AtTerminal, project: Path) -> None:
     assert say("/mode yolo") == "✅ The mode is yolo until you leave: it never asks."
     assert say.mode == "yolo"
-    assert json.loads(say("/mode auto-edit --json")) == {"mode": "auto_edit", "source": "session"}
-    assert say.mode == "auto_edit"
+    assert os.listdir(project) == [".git"]
+    say("/mode default")
+    assert "To confirm that, add --yes." in say("/mode yolo --user") and say.mode == "default"
+    assert say("/mode yolo --user --yes") == "✅ The mode is yolo in all projects: it never asks."
+    assert (project / OWN).read_text(encoding="utf-8") == 'mode = "yolo"\n' and say.mode == "yolo"
+
+
+def test_what_cannot_be_saved_holds_until_one_leaves_and_the_reason_is_said(say: AtTerminal, project: Path) -> None:
+    (project / ".headway").mkdir()
+    (project / ".headway/config.toml").write_text("parallel = 9\n", encoding="utf-8")
+    done, note = say("/mode auto_edit").splitlines()
+    assert done.startswith("✅ The mode is auto_edit until you leave: ") and say.mode == "auto_edit"
+    assert note.startswith("Note: It was not saved. 'mode' cannot be set in ") and "'/config trust'" in note
+    assert (project / ".headway/config.toml").read_text(encoding="utf-8") == "parallel = 9\n"
+
+
+def test_in_memory_nothing_is_saved(project: Path) -> None:
+    say = AtTerminal(project, memory=True)
+    assert say("/mode auto_edit").startswith("✅ The mode is auto_edit until you leave: ")
+    assert say("/model ollama:m").startswith("✅ The model is ollama:m until you leave, ")
     assert os.listdir(project) == [".git"]
 
 
@@ -48,14 +80,18 @@ def test_a_mode_that_is_none_changes_nothing(say: AtTerminal) -> None:
 def test_a_model_holds_from_the_next_run_on_and_says_what_it_needs(say: AtTerminal, project: Path) -> None:
     assert say("/model") == "No model is set; set one with: /model PROVIDER:NAME"
     key = "No API key for OpenAI; set OPENAI_API_KEY, or choose another model with --model."
-    done = "✅ The model is openai:gpt-5 from the next run until you leave."
+    done = "✅ The model is openai:gpt-5 in this project, from the next run."
     assert say("/model openai:gpt-5") == f"{done}\nNote: {key}"
     assert say("/model") == f"The model is openai:gpt-5.\nNote: {key}"
     assert say("/model ollama:qwen3").count("\n") == 0
     assert say("/model") == "The model is ollama:qwen3.\nChange it with: /model PROVIDER:NAME"
     assert json.loads(say("/model --json")) == {"model": "ollama:qwen3", "source": "session", "missing": None}
-    assert json.loads(say("/model openai:x --json")) == {"model": "openai:x", "source": "session", "missing": key}
-    assert os.listdir(project) == [".git"]
+    file = project / ".headway/config.toml"
+    saved: dict[str, object] = {"model": "openai:x", "source": ".headway/config.toml", "missing": key, "notices": []}
+    assert json.loads(say("/model openai:x --json")) == saved
+    assert file.read_text(encoding="utf-8") == 'model = "openai:x"\n'
+    assert say("/model openai:y --user").startswith("✅ The model is openai:y in all projects, from the next run.")
+    assert (project / OWN).read_text(encoding="utf-8") == 'model = "openai:y"\n'
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from tests.support.processes import discard_all
 from tests.support.projects import forget_settings
 
 from headway.settings.files import user_config_file
+from headway.settings.trust import trust_texts
 
 Write = Callable[[str], Path]
 
@@ -54,11 +55,13 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def in_project(folder: Path) -> Write:
-    """Writes the project's file."""
+    """Writes the project's file, as the user's word."""
 
     def write(text: str) -> Path:
         file = folder / ".headway/config.toml"
         file.write_text(text, encoding="utf-8")
+        if user_config_file() is not None:
+            trust_texts(str(file), text)
         return file
 
     return write

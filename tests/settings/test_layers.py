@@ -10,6 +10,7 @@ from tests.support.projects import temporary_folder
 from headway.core.errors import HeadwayError
 from headway.settings import Settings, TodoTools, load_settings
 from headway.settings.keys import KEYS, value_of
+from headway.settings.trust import trust_texts
 from headway.tools.effects import Mode
 from headway.tools.limits import Limits
 
@@ -101,7 +102,9 @@ def test_another_file_can_be_named_as_the_users(folder: Path, tmp_path: Path) ->
 
 
 def test_a_byte_order_mark_and_windows_line_ends_are_fine(folder: Path) -> None:
-    (folder / ".headway/config.toml").write_bytes(b"\xef\xbb\xbfparallel = 2\r\nmax_rounds = 3\r\n")
+    file = folder / ".headway/config.toml"
+    file.write_bytes(b"\xef\xbb\xbfparallel = 2\r\nmax_rounds = 3\r\n")
+    trust_texts(str(file), "parallel = 2\r\nmax_rounds = 3\r\n")
     settings = load_settings(folder, environ=NONE).settings
     assert (settings.parallel, settings.max_rounds) == (2, 3)
 
@@ -136,12 +139,16 @@ LAYER = st.dictionaries(st.sampled_from(sorted(KEYS)), st.none()).flatmap(
 )
 
 
-@given(layers=st.tuples(LAYER, LAYER, LAYER, LAYER))
+IN_PROJECT = LAYER.map(lambda layer: {name: value for name, value in layer.items() if value != "yolo"})
+
+
+@given(layers=st.tuples(LAYER, IN_PROJECT, LAYER, LAYER))
 def test_of_any_layers_the_highest_that_has_a_key_wins(layers: tuple[dict[str, object], ...]) -> None:
     user, shared, environment, flags = layers
     with temporary_folder() as folder:
         (folder / ".headway").mkdir()
         (folder / ".headway/config.toml").write_text(written(shared), encoding="utf-8")
+        trust_texts(str(folder / ".headway/config.toml"), written(shared))
         own = folder / "own.toml"
         own.write_text(written(user), encoding="utf-8")
         environ = {

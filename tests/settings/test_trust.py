@@ -1,16 +1,16 @@
-"""A project's file that may be someone else's word sets nothing but what can do no harm; real links, owners and git."""
+"""A project's settings file grants rights only as the user wrote or trusted it, however it got there."""
 
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from tests.support.tables import check_rows
 
-from headway.core.errors import SettingsError
+from headway.core.errors import HeadwayError, SettingsError
 from headway.settings import Settings, load_settings
 from headway.settings.change import set_for_user, set_in_project
 from headway.settings.keys import KEYS, value_of
@@ -23,7 +23,7 @@ SOMEONE = 65534
 VALUES: dict[str, object] = {
     "model": "a:b",
     "base_url": "http://evil.org",
-    "mode": "yolo",
+    "mode": "auto_edit",
     "allow": ["bash"],
     "hosts": ["evil.org"],
     "private_hosts": ["localhost"],
@@ -68,46 +68,74 @@ VALUES: dict[str, object] = {
 """Of every setting a value that is not its default."""
 
 
-def tracked(folder: Path) -> None:
+WHY = "the file is not as 'headway config set' wrote it here"
+
+
+def config(folder: Path) -> Path:
+    return folder / ".headway/config.toml"
+
+
+def words_for(name: str) -> list[str]:
+    return [found] if isinstance(found := texts(VALUES[name]), str) else list(found)
+
+
+# how a file that grants everything may get into a project; in the folder where it was written it is trusted
+
+
+def by_archive(folder: Path, target: Path) -> None:
+    shutil.make_archive(str(target.parent / "project"), "tar", folder)
+    shutil.unpack_archive(str(target.parent / "project.tar"), target)
+
+
+def by_clone(folder: Path, target: Path) -> None:
     git(folder, "init")
-    git(folder, "add", "-f", ".headway/config.toml")
+    git(folder, "add", "-f", ".headway")
+    git(folder, "commit", "-m", "A")
+    git(target.parent, "clone", str(folder), str(target))
 
 
-def linked_file(folder: Path) -> None:
-    (folder / ".headway/config.toml").rename(folder / "shared.toml")
-    (folder / ".headway/config.toml").symlink_to("../shared.toml")
+def by_clone_and_out_of_the_index(folder: Path, target: Path) -> None:
+    by_clone(folder, target)
+    git(target, "rm", "--cached", "-r", ".headway")
 
 
-def linked_file_beside_it(folder: Path) -> None:
-    (folder / ".headway/config.toml").rename(folder / ".headway/other.toml")
-    (folder / ".headway/config.toml").symlink_to("other.toml")
+def by_bare_repository(folder: Path, target: Path) -> None:
+    by_clone(folder, target)
+    shutil.rmtree(target / ".git")
+    git(target.parent, "clone", "--bare", str(folder), "bare")
+    git(target.parent / "bare", "config", "core.bare", "false")
+    git(target.parent / "bare", "config", "core.worktree", str(target))
 
 
-def linked_folder(folder: Path) -> None:
-    (folder / ".headway").rename(folder / "stuff")
-    (folder / ".headway").symlink_to("stuff")
+def by_hand_edit(folder: Path, target: Path) -> None:
+    set_in_project(str(target), "parallel", ["2"])
+    config(target).write_bytes(config(folder).read_bytes())
 
 
-def owned_file(folder: Path) -> None:
-    os.chown(folder / ".headway/config.toml", SOMEONE, SOMEONE)
+def by_another_user(folder: Path, target: Path) -> None:
+    by_archive(folder, target)
+    os.chown(config(target), SOMEONE, SOMEONE)
 
 
-def owned_folder(folder: Path) -> None:
-    os.chown(folder / ".headway", SOMEONE, SOMEONE)
-
-
-Suspicion = Callable[[Path], None]
-only_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root may give a file away")
-LINK, OWNER, GIT = "the file is reached through a link", "another user owns the file", "git tracks the file"
-SUSPICIOUS = [
-    pytest.param(tracked, GIT, id="tracked"),
-    pytest.param(linked_file, LINK, id="linked file"),
-    pytest.param(linked_file_beside_it, LINK, id="linked file beside it"),
-    pytest.param(linked_folder, LINK, id="linked folder"),
-    pytest.param(owned_file, OWNER, marks=only_root, id="another's file"),
-    pytest.param(owned_folder, OWNER, marks=only_root, id="another's folder"),
+WAYS = [
+    by_archive,
+    by_clone,
+    by_clone_and_out_of_the_index,
+    by_bare_repository,
+    by_hand_edit,
+    pytest.param(by_another_user, marks=pytest.mark.skipif(os.geteuid() != 0, reason="only root may give a file away")),
 ]
-suspicious = pytest.mark.parametrize(("suspect", "why"), SUSPICIOUS)
+Way = Callable[[Path, Path], None]
+
+
+@pytest.fixture
+def foreign(folder: Path, in_project: Write) -> Path:
+    """A project with a file that nobody has trusted there."""
+    text = written(VALUES)
+    target = folder.parent / "foreign"
+    (target / ".headway").mkdir(parents=True)
+    config(target).write_text(text, encoding="utf-8")
+    return target
 
 
 def test_the_harmless_settings_are_these_three() -> None:
@@ -115,175 +143,181 @@ def test_the_harmless_settings_are_these_three() -> None:
     assert set(VALUES) == set(KEYS), "every setting is tried below"
 
 
-@suspicious
-def test_only_what_is_harmless_is_taken_and_the_rest_is_named(
-    folder: Path, in_project: Write, suspect: Suspicion, why: str
-) -> None:
+@pytest.mark.parametrize("way", WAYS)
+def test_only_what_is_harmless_is_taken_and_the_rest_is_named(folder: Path, in_project: Write, way: Way) -> None:
     in_project(written(VALUES))
     loaded = load_settings(folder, environ={})
     assert not [name for name in KEYS if value_of(loaded.settings, name) == value_of(Settings(), name)]
-    suspect(folder)
-    loaded = load_settings(folder, environ={})
+    assert loaded.notices == ()
+    target = folder.parent / "target"
+    target.mkdir()
+    way(folder, target)
+    loaded = load_settings(target, environ={})
     assert loaded.settings == Settings.model_validate({name: VALUES[name] for name in HARMLESS})
     assert {name for name, source in loaded.sources.items() if source != "default"} == HARMLESS
     ignored = ", ".join(name for name in VALUES if name not in HARMLESS)
     assert loaded.notices == (
-        f"Ignored in .headway/config.toml: {ignored}, because {why} and a project must not grant itself rights;"
-        " set them in your own config file with 'headway config set --user …'.",
+        f"Ignored in .headway/config.toml: {ignored}, because {WHY} and a project must not grant itself rights;"
+        " see what it would grant and trust it with 'headway config trust'.",
     )
+    assert not load_settings(folder, environ={}).notices, "the user's own stays trusted, tracked or not"
 
 
-@suspicious
+def test_what_was_set_is_trusted_in_a_tracked_file_too_until_it_is_pulled_anew(folder: Path) -> None:
+    git(folder, "init")
+    set_in_project(str(folder), "parallel", ["2"])
+    git(folder, "add", "-f", ".headway/config.toml")
+    set_in_project(str(folder), "allow", ["bash: make test"])
+    assert load_settings(folder, environ={}).settings.allow == ("bash: make test",)
+    with config(folder).open("a", encoding="utf-8") as file:
+        file.write('hosts = ["evil.org"]\n')
+    assert load_settings(folder, environ={}).settings.allow == ()
+
+
+def test_the_text_of_another_project_is_not_trusted_here(folder: Path, in_project: Write, foreign: Path) -> None:
+    in_project(written(VALUES))
+    assert config(foreign).read_bytes() == config(folder).read_bytes()
+    assert load_settings(foreign, environ={}).settings.allow == ()
+
+
+def test_what_was_trusted_once_and_changed_since_is_not_trusted(folder: Path) -> None:
+    set_in_project(str(folder), "allow", ["bash"])
+    before = config(folder).read_bytes()
+    set_in_project(str(folder), "allow", [])
+    config(folder).write_bytes(before)
+    assert load_settings(folder, environ={}).settings.allow == ()
+
+
 @pytest.mark.parametrize("script", ["scripted:script.json", "  scripted:my script.json"])
-def test_a_script_is_not_taken_as_the_model(
-    folder: Path, in_project: Write, for_user: Write, suspect: Suspicion, why: str, script: str
-) -> None:
-    in_project(f'model = "{script}"\ntracking = "manual"\n')
+def test_a_script_is_not_taken_as_the_model(folder: Path, in_project: Write, for_user: Write, script: str) -> None:
+    file = in_project(f'model = "{script}"\ntracking = "manual"\n')
     assert load_settings(folder, environ={}).settings.model == script.strip()
-    suspect(folder)
+    file.write_text(f'model = "{script}"\ntracking = "manual"\n# edited\n', encoding="utf-8")
     loaded = load_settings(folder, environ={})
     assert (loaded.settings.model, loaded.settings.tracking) == (None, "manual")
-    assert loaded.notices[0].startswith(f"Ignored in .headway/config.toml: model, because {why} and ")
+    assert loaded.notices[0].startswith(f"Ignored in .headway/config.toml: model, because {WHY} and ")
     for_user('model = "scripted:mine.json"\n')
     assert load_settings(folder, environ={}).settings.model == "scripted:mine.json"
 
 
-@suspicious
-def test_a_file_with_nothing_but_harmless_settings_gives_no_notice(
-    folder: Path, in_project: Write, suspect: Suspicion, why: str
-) -> None:
-    in_project(written({name: VALUES[name] for name in sorted(HARMLESS)}))
-    suspect(folder)
-    assert load_settings(folder, environ={}).notices == (), why
+def test_a_file_with_nothing_but_harmless_settings_gives_no_notice(folder: Path) -> None:
+    config(folder).write_text(written({name: VALUES[name] for name in sorted(HARMLESS)}), encoding="utf-8")
+    assert load_settings(folder, environ={}).notices == ()
 
 
-@suspicious
-def test_what_is_ignored_is_still_taken_from_the_users_own_places(
-    folder: Path, in_project: Write, for_user: Write, suspect: Suspicion, why: str
-) -> None:
-    in_project('mode = "yolo"\nallow = ["bash"]\nparallel = 9\n')
-    for_user('mode = "auto_edit"\n')
-    suspect(folder)
-    settings = load_settings(folder, {"parallel": 3}, {"HEADWAY_ALLOW": "bash: make *"}).settings
-    assert (settings.mode, settings.allow, settings.parallel) == ("auto_edit", ("bash: make *",), 3), why
+def test_what_is_ignored_is_still_taken_from_the_users_own_places(foreign: Path, for_user: Write) -> None:
+    for_user('mode = "default"\n')
+    settings = load_settings(foreign, {"parallel": 3}, {"HEADWAY_ALLOW": "bash: make *"}).settings
+    assert (settings.mode, settings.allow, settings.parallel) == ("default", ("bash: make *",), 3)
 
 
-@suspicious
-def test_the_users_own_file_may_be_tracked_and_linked(
-    folder: Path, home: Path, in_project: Write, for_user: Write, suspect: Suspicion, why: str
-) -> None:
-    in_project("")
-    suspect(folder)
+def test_setting_what_would_trust_the_rest_is_refused_and_changes_nothing(foreign: Path) -> None:
+    before = config(foreign).read_bytes()
+    there = {path: path.lstat().st_mtime_ns for path in foreign.rglob("*")}
+
+    def is_refused(name: str) -> None:
+        with pytest.raises(SettingsError) as caught:
+            set_in_project(str(foreign), name, words_for(name))
+        assert str(caught.value) == (
+            f"'{name}' cannot be set in '{config(foreign)}', because {WHY}: see what it would grant and trust it with"
+            " 'headway config trust', or use --user."
+        )
+        assert config(foreign).read_bytes() == before
+        assert {path: path.lstat().st_mtime_ns for path in foreign.rglob("*")} == there
+        of_user, _ = set_for_user(name, words_for(name))
+        assert load_settings(foreign, environ={}).sources[name] != "default"
+        Path(of_user).unlink()
+
+    check_rows([name for name in KEYS if name not in HARMLESS], is_refused)
+    with pytest.raises(SettingsError, match="'model' cannot be set in"):
+        set_in_project(str(foreign), "model", ["scripted:script.json"])
+
+
+@pytest.mark.parametrize("name", sorted(HARMLESS))
+def test_what_is_harmless_can_be_set_there_and_trusts_nothing(foreign: Path, name: str) -> None:
+    config(foreign).write_text("# theirs\nparallel = 9\n", encoding="utf-8")
+    set_in_project(str(foreign), name, [str(VALUES[name])])
+    assert config(foreign).read_text(encoding="utf-8") == f'# theirs\nparallel = 9\n{name} = "{VALUES[name]}"\n'
+    loaded = load_settings(foreign, environ={})
+    assert (value_of(loaded.settings, name), loaded.settings.parallel) == (VALUES[name], 1)
+
+
+def test_removing_a_value_trusts_nothing_that_is_left(foreign: Path) -> None:
+    config(foreign).write_text('# theirs\nallow = ["bash"]\nhosts = ["evil.org"]\n', encoding="utf-8")
+    set_in_project(str(foreign), "parallel", [])
+    set_in_project(str(foreign), "hosts", [])
+    loaded = load_settings(foreign, environ={})
+    assert (loaded.settings.allow, len(loaded.notices)) == ((), 1)
+
+
+@pytest.mark.parametrize("before", ["", "# theirs\n", 'model = "a:b"\n', "parallel = 9\n"])
+def test_a_right_is_set_where_nothing_else_would_be_trusted_with_it(foreign: Path, before: str) -> None:
+    config(foreign).write_text(before, encoding="utf-8")
+    set_in_project(str(foreign), "parallel", ["2"])
+    loaded = load_settings(foreign, environ={})
+    assert (loaded.settings.parallel, loaded.notices) == (2, ())
+
+
+def test_yolo_is_neither_taken_from_a_project_nor_set_in_it(folder: Path, in_project: Write) -> None:
+    file = in_project('mode = "yolo"\nparallel = 2\n')
+    loaded = load_settings(folder, environ={})
+    assert (loaded.settings.mode, loaded.settings.parallel) == ("default", 2)
+    assert loaded.notices == (
+        "Ignored in .headway/config.toml: mode, because a project's settings cannot have yolo; use it for one run with "
+        "'--mode yolo', or keep it for all projects with 'headway mode yolo --user'.",
+    )
+    with pytest.raises(SettingsError, match="A project's settings cannot have yolo"):
+        set_in_project(str(folder), "mode", ["yolo"])
+    assert file.read_text(encoding="utf-8") == 'mode = "yolo"\nparallel = 2\n'
+
+
+def test_a_kept_yolo_is_named_and_one_for_a_single_run_is_not(folder: Path, for_user: Write) -> None:
     file = for_user('mode = "yolo"\n')
+    assert load_settings(folder, environ={}).notices == (
+        f"The mode is yolo, so nothing is asked: it is set by {file}; 'headway mode default --user' ends that.",
+    )
+    by_variable = load_settings(folder, environ={"HEADWAY_MODE": "yolo"}).notices
+    assert by_variable == ("The mode is yolo, so nothing is asked: it is set by environment HEADWAY_MODE.",)
+    for mode in ("yolo", "default"):
+        assert load_settings(folder, {"mode": mode}, environ={}).notices == ()
+
+
+@pytest.mark.parametrize("linked", [".headway", ".headway/config.toml"])
+def test_a_link_is_neither_read_nor_written_through(folder: Path, linked: str) -> None:
+    config(folder).write_text("# theirs\n", encoding="utf-8")
+    (folder / linked).rename(folder / "stuff")
+    (folder / linked).symlink_to(os.path.relpath(folder / "stuff", (folder / linked).parent))
+    for act in (lambda: load_settings(folder, environ={}), lambda: set_in_project(str(folder), "model", ["a:b"])):
+        with pytest.raises(HeadwayError, match=r"is a link; replace it with a (file|folder)\."):
+            act()
+    assert config(folder).read_text(encoding="utf-8") == "# theirs\n"
+
+
+def test_the_users_own_file_may_be_tracked_and_linked(folder: Path, home: Path, for_user: Write) -> None:
+    file = for_user('mode = "auto_edit"\n')
     file.rename(home / "dotfiles.toml")
     file.symlink_to(home / "dotfiles.toml")
     git(home, "init")
     git(home, "add", ".")
     loaded = load_settings(folder, environ={})
-    assert (loaded.settings.mode, loaded.notices) == ("yolo", ()), why
+    assert (loaded.settings.mode, loaded.notices) == ("auto_edit", ())
 
 
-@suspicious
-def test_setting_what_would_be_ignored_is_refused_and_changes_nothing(
-    folder: Path, in_project: Write, suspect: Suspicion, why: str
-) -> None:
-    before = in_project("# theirs\n").read_bytes()
-    suspect(folder)
-    file = folder / ".headway/config.toml"
-    there = {path: path.lstat().st_mtime_ns for path in folder.rglob("*")}
-
-    def is_refused(name: str) -> None:
-        words = [found] if isinstance(found := texts(VALUES[name]), str) else found
-        with pytest.raises(SettingsError) as caught:
-            set_in_project(str(folder), name, words)
-        assert str(caught.value) == f"'{name}' cannot be set in '{file}', because {why}; set it with --user instead."
-        assert file.read_bytes() == before
-        assert {path: path.lstat().st_mtime_ns for path in folder.rglob("*")} == there
-        of_user, _ = set_for_user(name, words)
-        assert load_settings(folder, environ={}).sources[name] != "default"
-        Path(of_user).unlink()
-
-    check_rows([name for name in KEYS if name not in HARMLESS], is_refused)
+def test_the_record_is_for_its_owner_and_a_damaged_one_grants_nothing(folder: Path, home: Path) -> None:
+    set_in_project(str(folder), "parallel", ["2"])
+    (record,) = (home / "config/headway/trusted").iterdir()
+    assert (record.stat().st_mode & 0o777, record.parent.stat().st_mode & 0o777) == (0o600, 0o700)
+    for damage in (b"", b"[]", b"\xff", b'{"digests": 5}', b'{"digests": [null, 3]}', b"[" * 100_000):
+        record.write_bytes(damage)
+        assert load_settings(folder, environ={}).settings.parallel == 1
+    set_in_project(str(folder), "parallel", ["3"])
+    assert load_settings(folder, environ={}).settings.parallel == 3
 
 
-@suspicious
-def test_a_script_as_the_model_is_refused_as_well(
-    folder: Path, in_project: Write, suspect: Suspicion, why: str
-) -> None:
-    in_project("# theirs\n")
-    suspect(folder)
-    with pytest.raises(SettingsError, match=f"'model' cannot be set in .*, because {why}; set it with --user instead"):
-        set_in_project(str(folder), "model", ["scripted:script.json"])
-    assert (folder / ".headway/config.toml").read_text(encoding="utf-8") == "# theirs\n"
-
-
-@suspicious
-@pytest.mark.parametrize("name", sorted(HARMLESS))
-def test_what_is_harmless_can_be_set_there(
-    folder: Path, in_project: Write, suspect: Suspicion, why: str, name: str
-) -> None:
-    in_project("# theirs\n")
-    suspect(folder)
-    set_in_project(str(folder), name, [str(VALUES[name])])
-    text = f'# theirs\n{name} = "{VALUES[name]}"\n'
-    assert (folder / ".headway/config.toml").read_text(encoding="utf-8") == text, why
-    loaded = load_settings(folder, environ={})
-    assert (value_of(loaded.settings, name), loaded.sources[name]) == (VALUES[name], ".headway/config.toml")
-
-
-@suspicious
-def test_what_is_ignored_can_be_removed_there(folder: Path, in_project: Write, suspect: Suspicion, why: str) -> None:
-    in_project('# theirs\nmode = "yolo"\n')
-    suspect(folder)
-    set_in_project(str(folder), "mode", [])
-    assert (folder / ".headway/config.toml").read_text(encoding="utf-8") == "# theirs\n", why
-    assert load_settings(folder, environ={}).notices == ()
-
-
-@pytest.mark.parametrize(
-    "suspect",
-    [
-        tracked,
-        linked_file,
-        linked_folder,
-        pytest.param(
-            owned_file,
-            marks=only_root,
-        ),
-        pytest.param(owned_folder, marks=only_root),
-    ],
-)
-@pytest.mark.parametrize(("name", "words"), [("tracking", ["manual"]), ("model", [])])
-def test_writing_the_file_anew_gives_no_rights_to_what_was_ignored_in_it(
-    folder: Path, in_project: Write, suspect: Suspicion, name: str, words: list[str]
-) -> None:
-    in_project('model = "a:b"\nmode = "yolo"\n')
-    suspect(folder)
-    with suppress(SettingsError):
-        set_in_project(str(folder), name, words)
-    assert load_settings(folder, environ={}).settings.mode == "default"
-
-
-def gone_but_tracked(folder: Path) -> None:
-    tracked(folder)
-    (folder / ".headway/config.toml").unlink()
-
-
-def linked_folder_without_a_file(folder: Path) -> None:
-    (folder / ".headway/config.toml").unlink()
-    linked_folder(folder)
-
-
-def linked_file_to_nothing(folder: Path) -> None:
-    linked_file(folder)
-    (folder / "shared.toml").unlink()
-
-
-@pytest.mark.parametrize("suspect", [gone_but_tracked, linked_folder_without_a_file, linked_file_to_nothing])
-def test_a_file_that_would_be_ignored_once_it_is_there_is_not_begun(
-    folder: Path, in_project: Write, suspect: Suspicion
-) -> None:
-    in_project("")
-    suspect(folder)
-    with pytest.raises(SettingsError, match="set it with --user instead"):
-        set_in_project(str(folder), "mode", ["yolo"])
+@pytest.mark.usefixtures("homeless")
+def test_without_a_home_a_right_is_not_set_and_the_sentence_says_why(folder: Path) -> None:
+    with pytest.raises(SettingsError, match="could not be remembered: you have no home folder"):
+        set_in_project(str(folder), "parallel", ["2"])
+    assert not config(folder).exists()
+    set_in_project(str(folder), "model", ["a:b"])
+    assert load_settings(folder, environ={}).settings.model == "a:b"

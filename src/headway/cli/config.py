@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Sequence
 
 import click
 
 from headway.cli.options import Chosen, HelpfulGroup, of_project, print_json
-from headway.core.errors import HeadwayError
+from headway.core.errors import HeadwayError, SettingsError
 from headway.core.rules import is_array
 from headway.core.text import neutral
 from headway.settings import Loaded
-from headway.settings.files import IN_PROJECT, own_file, project_file
-from headway.settings.keys import KEYS, Kind, value_of
+from headway.settings.files import IN_PROJECT, own_file, place, project_file, read_file
+from headway.settings.keys import KEYS, Kind, check, value_of
+from headway.settings.load import text_values
+from headway.settings.trust import is_trusted, rights_in, trust_texts
+from headway.tools.effects import Mode
 from headway.tools.sandbox.sandbox import describe_sandbox
 from headway.views.terminal import cells, visible
 
 _NOT_SET = "–"
 _WIDEST = 40
 """Cells of the column of values; longer values push what follows them aside."""
+
+yes_option = click.option("--yes", is_flag=True, help="Confirm without being asked.")
 
 
 @click.group(cls=HelpfulGroup, invoke_without_command=True)
@@ -52,12 +58,23 @@ def _print_settings(chosen: Chosen) -> None:
         sandbox = describe_sandbox(loaded.settings.sandbox, loaded.settings.mode)
         record = {name: {"value": value_of(loaded.settings, name), "source": loaded.sources[name]} for name in KEYS}
         print_json(
-            {"settings": record, "model_missing": _missing(loaded), "sandbox": sandbox, "notices": loaded.notices}
+            {"settings": record, "model_missing": _missing(loaded), "sandbox": sandbox, "notices": _notices(loaded)}
         )
         return
     click.echo("\n".join(_lines(loaded)))
-    for notice in loaded.notices:
+    for notice in _notices(loaded):
         click.echo(f"\nNote: {notice}")
+
+
+def _notices(loaded: Loaded) -> list[str]:
+    return [*loaded.notices, *_broad_entries(loaded.settings.allow)]
+
+
+def _broad_entries(allow: Iterable[str]) -> list[str]:
+    """Say which entries of `allow` allow more than they seem to."""
+    from headway.tools.shell.broad_patterns import explain_broad
+
+    return [words for entry in allow if (words := explain_broad(entry))]
 
 
 def _lines(loaded: Loaded) -> list[str]:
@@ -108,25 +125,24 @@ def complete_values(ctx: click.Context, param: click.Parameter, incomplete: str)
 @click.argument("key", shell_complete=complete_keys)
 @click.argument("value", nargs=-1, shell_complete=complete_values)
 @click.option("--user", is_flag=True, help="Use your own settings file, which applies to all projects.")
+@yes_option
 @of_project
-def set_value(chosen: Chosen, key: str, value: tuple[str, ...], user: bool) -> None:
+def set_value(chosen: Chosen, key: str, value: tuple[str, ...], user: bool, yes: bool) -> None:
     """Set KEY to VALUE in the project's file; for a list, give one VALUE per entry.
 
     Without a VALUE, KEY is removed from the file, so that a value set elsewhere applies again; a list becomes empty.
     See all keys with: headway config show
     """
-    from headway.settings.change import key_for, set_for_user, set_in_project
+    from headway.settings.change import key_for
 
     if mistyped := next((text for text in value if text.startswith("--")), None):
         raise click.NoSuchOption(mistyped)
     if key_for(key, value).kind is not Kind.TEXTS and len(value) > 1:
         raise click.UsageError(f"'{key}' takes one VALUE, not {len(value)}; quote a value that contains spaces.")
-    file, kept = set_for_user(key, value) if user else set_in_project(chosen.folder(), key, value)
+    file, kept = keep_value(chosen, key, value, user=user, yes=yes)
     notes = _notes(chosen, key, file if user else IN_PROJECT, removed=kept is None)
     if key == "allow":
-        from headway.tools.shell.broad_patterns import explain_broad
-
-        notes = [*filter(None, map(explain_broad, _texts(kept) if kept else ())), *notes]
+        notes = [*_broad_entries(_texts(kept) if kept else ()), *notes]
     if chosen.json:
         print_json({"key": key, "value": kept, "file": file, "notices": notes})
         return
@@ -136,6 +152,54 @@ def set_value(chosen: Chosen, key: str, value: tuple[str, ...], user: bool) -> N
         click.echo(f"✅ Set {key} to {', '.join(_texts(kept)) if kept else 'nothing'} in {neutral(file)}")
     for note in notes:
         click.echo(f"Note: {note}")
+
+
+def keep_value(chosen: Chosen, key: str, texts: Sequence[str], *, user: bool, yes: bool) -> tuple[str, object]:
+    """Save a value in the project's file or the user's own; return the file and the value. Yolo is confirmed first."""
+    from headway.settings.change import set_for_user, set_in_project
+
+    if not user:
+        return set_in_project(chosen.folder(), key, texts)
+    if key == "mode" and texts and check(key, texts[0]) == Mode.YOLO:
+        _confirm(
+            chosen,
+            "With yolo nothing is asked in any project: every command and edit of a model is carried out at once.",
+            "Keep it for all projects?",
+            yes=yes,
+        )
+    return set_for_user(key, texts)
+
+
+def keep_in_terminal_session(
+    chosen: Chosen, key: str, text: str, *, user: bool, yes: bool
+) -> tuple[str | None, list[str]]:
+    """Save what was set with a slash; return where (None: nowhere), and what kept it from being saved."""
+    if chosen.live is not None and chosen.live.is_in_memory and not user:
+        return None, []
+    try:
+        file, _ = keep_value(chosen, key, (text,), user=user, yes=yes)
+    except SettingsError as error:
+        if user:
+            raise
+        return None, [f"It was not saved. {error}"]
+    return (file if user else IN_PROJECT), []
+
+
+def scope(where: str | None) -> str:
+    """Say for which projects, or how long, something holds that was set in the terminal session."""
+    if where is None:
+        return "until you leave"
+    return "in this project" if where == IN_PROJECT else "in all projects"
+
+
+def _confirm(chosen: Chosen, what: str, question: str, *, yes: bool) -> None:
+    """Have a person confirm what is dangerous; raise if they do not, or cannot be asked."""
+    if yes:
+        return
+    if not chosen.can_ask:
+        raise HeadwayError(f"{what} To confirm that, add --yes.")
+    if not click.confirm(f"{what} {question}"):
+        raise HeadwayError("Nothing was changed.")
 
 
 def _notes(chosen: Chosen, key: str, source: str, *, removed: bool) -> list[str]:
@@ -150,6 +214,40 @@ def _notes(chosen: Chosen, key: str, source: str, *, removed: bool) -> list[str]
     if actual in (source, "default") or removed:
         return []
     return [f"It has no effect here, because it is overridden by: {neutral(actual)}."]
+
+
+@config.command()
+@yes_option
+@of_project
+def trust(chosen: Chosen, yes: bool) -> None:
+    """Trust the project's settings file as it is now.
+
+    A settings file grants rights only as 'headway config set' wrote it on this machine. One that came with the project,
+    or that you edited by hand, is shown to you here before you trust it.
+    """
+    file = project_file(chosen.folder())
+    text = read_file(file)
+    if text is None:
+        raise HeadwayError(f"There is nothing to trust: {place(file)} does not exist.")
+    values = text_values(text, file)
+    grants = {name: values[name] for name in rights_in(values)}
+    is_new = bool(grants) and not is_trusted(file, text)
+    if is_new:
+        warnings = _broad_entries(_texts(grants["allow"]) if grants.get("allow") else ())
+        if not chosen.json:
+            click.echo(f"{visible(file)} would set:")
+            for name, value in grants.items():
+                click.echo("\n".join(f"  {name}  {line}" for line in _texts(value)))
+            for warning in warnings:
+                click.echo(f"Note: {warning}")
+        _confirm(chosen, "Whoever wrote this decides what runs unasked.", "Trust the file as it is now?", yes=yes)
+        trust_texts(file, text)
+    if chosen.json:
+        print_json({"file": file, "grants": grants, "trusted": True})
+    elif is_new:
+        click.echo(f"✅ Trusted {neutral(file)} as it is now")
+    else:
+        click.echo("The file is trusted already." if grants else "The file grants nothing, so it needs no trust.")
 
 
 @config.command()

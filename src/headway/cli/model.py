@@ -17,14 +17,13 @@ def complete_models(ctx: click.Context, param: click.Parameter, incomplete: str)
 
 @click.command()
 @click.argument("name", metavar="[PROVIDER:NAME]", required=False, shell_complete=complete_models)
-@click.option("--user", is_flag=True, help="From a shell: set it in your own settings file, for all projects.")
+@click.option("--user", is_flag=True, help="Save it in your own settings, for all projects.")
 @click.pass_context
 @of_project
 def model(chosen: Chosen, ctx: click.Context, name: str | None, user: bool) -> None:
-    """Show the model, or set it, as provider:name.
+    """Show the model, or set it for this project, as provider:name.
 
-    In the terminal session it applies from the next run until you leave; from a shell it is saved in the project's
-    settings, or with --user in your own.
+    In the terminal session it applies from the next run.
 
     \b
     headway model openai:gpt-5
@@ -36,19 +35,21 @@ def model(chosen: Chosen, ctx: click.Context, name: str | None, user: bool) -> N
         from headway.cli.config import set_value
 
         ctx.obj = chosen
-        ctx.invoke(set_value, key="model", value=(name,), user=user)
+        ctx.invoke(set_value, key="model", value=(name,), user=user, yes=False)
     else:
+        from headway.cli.config import keep_in_terminal_session, scope
         from headway.settings.keys import check
 
         name = str(check("model", name))
         missing = _missing(chosen, name)
+        where, notes = keep_in_terminal_session(chosen, "model", name, user=user, yes=False)
         chosen.live.model = name
         if chosen.json:
-            print_json({"model": name, "source": "session", "missing": missing})
+            print_json({"model": name, "source": where or "session", "missing": missing, "notices": notes})
             return
-        click.echo(f"✅ The model is {shown(name, 200)} from the next run until you leave.")
-        if missing:
-            click.echo(f"Note: {missing}")
+        click.echo(f"✅ The model is {shown(name, 200)} {scope(where)}, from the next run.")
+        for note in [*notes, *([missing] if missing else [])]:
+            click.echo(f"Note: {note}")
 
 
 def _print_model(chosen: Chosen) -> None:

@@ -66,6 +66,11 @@ class Live(Protocol):
     mode: str
     """How much is asked: default, auto_edit, sandboxed, yolo."""
 
+    @property
+    def is_in_memory(self) -> bool:
+        """Whether nothing is kept when the terminal session ends."""
+        ...
+
     def use_session(self, name: str) -> None:
         """Goes on in another session, or begins it."""
         ...
@@ -99,6 +104,11 @@ class Chosen:
     model: str | None = None
     live: Live | None = None
     """Where the command was typed with a slash."""
+
+    @property
+    def can_ask(self) -> bool:
+        """Whether a command may ask a person something, and wait for the answer."""
+        return not self.json and self.live is None and sys.stdin.isatty() and sys.stdout.isatty()
 
     def folder(self) -> str:
         return self.project or find_project(os.environ)

@@ -196,6 +196,10 @@ class _Run:
         return 0 if result.ok else 1
 
     def _heard(self, event: Event) -> None:
+        if event.type == "RunStarted" and event.agent == self._session.agent_id and not self._chosen.json:
+            from headway.views.terminal import project_line
+
+            click.echo(project_line(self._chosen.folder()))
         if event.type == "RunStarted" and self._current:
             with suppress(HeadwayError):
                 self._session.store.set_current(self._session.name)

@@ -75,7 +75,7 @@ def _ask_about_unknown(chosen: Chosen, todos: list[Todo]) -> None:
     if not unknown:
         return
     lines = "\n".join(f"  {visible(neutral_lines(check))}" for check in unknown)
-    if chosen.json or chosen.live is not None or not (sys.stdin.isatty() and sys.stdout.isatty()):
+    if not chosen.can_ask:
         raise HeadwayError(
             "These checks have not been approved in this project; review them, then set them yourself with headway "
             f"todos edit ID --verify COMMAND:\n{lines}"

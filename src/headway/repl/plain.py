@@ -49,6 +49,7 @@ async def converse(work: Work, enter: Callable[[], None]) -> int:
         sys.stderr.write(NOTHING_TO_DO)
         return 2
     enter()
+    sys.stderr.write(f"{work.project_line}\n")  # apart from what commands print with --json
     work.begin(screen)
     try:
         if line is not None:

@@ -123,6 +123,7 @@ class TerminalScreen:
     def greet(self, *, resumes: bool) -> None:
         """Say hello; in a conversation that is resumed, what was said last."""
         session = self.work.session
+        self.paper.say(self.work.project_line, "dim")
         if resumes:
             asked, answered = last_words(session)
             self.paper.say(f"Resuming {shown(session.name)}.", "dim")

@@ -25,6 +25,7 @@ from headway.core.session import Session
 from headway.core.text import shown
 from headway.project import chosen_session, session_name
 from headway.store.leases import this_process
+from headway.views.terminal import project_line
 
 if TYPE_CHECKING:
     from headway.agent import RunResult
@@ -227,6 +228,10 @@ class Work:
         """What resumes the conversation from a shell."""
         named = "" if self.is_current else f" --session {shlex.quote(shown(self.session.name))}"
         return f"headway --continue{named}"
+
+    @property
+    def project_line(self) -> str:
+        return project_line(self._folder)
 
     @property
     def is_loaded(self) -> bool:

@@ -11,9 +11,10 @@ from headway.core.errors import HeadwayError, SettingsError
 from headway.core.text import shown, storable
 from headway.settings.files import own_file, place, project_file, read_file, read_toml, write_file
 from headway.settings.keys import KEYS, LOOKS_SECRET, Key, Kind, check, looks_secret, nearest, read_texts
-from headway.settings.load import checked_file, is_right
+from headway.settings.load import HOW_TO_YOLO, NOT_YOURS, checked_file
+from headway.settings.trust import is_trusted, rights_in, trust_texts
 from headway.store.folder import PRIVATE, make_private_folder, one_writer
-from headway.store.foreign_files import OTHER_OWNER, explain_foreign
+from headway.tools.effects import Mode
 
 
 def key_for(name: str, texts: Sequence[str]) -> Key:
@@ -28,31 +29,63 @@ def key_for(name: str, texts: Sequence[str]) -> Key:
 def set_in_project(project: str, name: str, texts: Sequence[str]) -> tuple[str, object]:
     """Sets a value in the project's file, or removes it; returns the file and the value as it is kept."""
     file = project_file(project)
-    key, why = key_for(name, texts), explain_foreign(file)
-    if why and texts and is_right(key.name, texts[0].strip()):
-        raise SettingsError(f"'{name}' cannot be set in {place(file)}, because {why}; set it with --user instead.")
-    others = {other: value for other, value in read_toml(read_file(file) or "", file).items() if other != key.name}
-    if why == OTHER_OWNER and any(is_right(other, value) for other, value in others.items()):
-        raise SettingsError(f"{place(file)} belongs to another user, whose settings would become yours; use --user.")
-    return _set(file, name, texts, make_private_folder)
+    key, value = _key_and_value(name, texts)
+    if (key.name, value) == ("mode", Mode.YOLO):
+        raise SettingsError(f"A project's settings cannot have yolo; {HOW_TO_YOLO}.")
+
+    def is_ours(text: str) -> bool:
+        """Return whether all else in the file is the user's word, or grants nothing; refuse to add to what is not."""
+        others = {other: old for other, old in read_toml(text, file).items() if other != key.name}
+        if not rights_in(others) or is_trusted(file, text):
+            return True
+        if texts and rights_in({key.name: value}):
+            raise SettingsError(
+                f"'{name}' cannot be set in {place(file)}, because the file {NOT_YOURS}: see what it would grant and "
+                "trust it with 'headway config trust', or use --user."
+            )
+        return False
+
+    def change(text: str) -> None:
+        changed = _changed(text, file, key, value)
+        grants = is_ours(text) and bool(rights_in(read_toml(changed, file)))
+        if grants:  # whoever reads meanwhile finds either text trusted
+            trust_texts(file, *([text] if is_trusted(file, text) else []), changed)
+        make_private_folder(os.path.dirname(file))
+        write_file(file, changed)
+        if grants:
+            trust_texts(file, changed)
+
+    return _set(file, value, make_private_folder, change)
 
 
 def set_for_user(name: str, texts: Sequence[str]) -> tuple[str, object]:
     """As `set_in_project`, in the user's own file."""
-    return _set(own_file(), name, texts, lambda folder: os.makedirs(folder, PRIVATE, exist_ok=True))
+    file = own_file()
+    key, value = _key_and_value(name, texts)
+
+    def change(text: str) -> None:
+        write_file(file, _changed(text, file, key, value))
+
+    return _set(file, value, lambda folder: os.makedirs(folder, PRIVATE, exist_ok=True), change)
 
 
-def _set(file: str, name: str, texts: Sequence[str], make: Callable[[str], None]) -> tuple[str, object]:
+def _key_and_value(name: str, texts: Sequence[str]) -> tuple[Key, object]:
+    """The setting and its new value; None if it is to be removed."""
     key = key_for(name, texts)
     removed = not texts and key.kind is not Kind.TEXTS
-    value = None if removed else check(name, read_texts(key, [storable(text) for text in texts]))
+    return key, None if removed else check(name, read_texts(key, [storable(text) for text in texts]))
+
+
+def _set(file: str, value: object, make: Callable[[str], None], change: Callable[[str], None]) -> tuple[str, object]:
+    """Have the file changed by one process at a time; `change` is given its text."""
     folder = os.path.dirname(file)
-    if removed and not os.path.exists(file):
+    if value is None and not os.path.exists(file):
         return file, None
     try:
-        make(folder)
+        if not os.path.isdir(folder):
+            make(folder)
         with one_writer(folder):
-            write_file(file, _changed(read_file(file) or "", file, key, value))
+            change(read_file(file) or "")
     except HeadwayError:
         raise
     except BlockingIOError:

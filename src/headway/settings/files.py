@@ -12,8 +12,9 @@ from contextlib import suppress
 from headway.core.errors import SettingsError
 from headway.core.rules import is_object
 from headway.core.text import shown
-from headway.project import FOLDER, headway_folder, refuse_link_out
+from headway.project import FOLDER, headway_folder, refuse_link
 from headway.settings.keys import GROUP
+from headway.user_records import record_file
 
 NAME = "config.toml"
 IN_PROJECT = f"{FOLDER}/{NAME}"
@@ -23,21 +24,16 @@ _DEEP = re.compile(r"""(?<![\w\\-])(?:(?:[\w-]++|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+'
 
 
 def project_file(project: str | os.PathLike[str]) -> str:
-    """The project's file, whether or not it is there; never one that a link leads out of the project."""
-    folder = headway_folder(project, only_read=True)
+    """The project's file, whether or not it is there; never a link."""
+    folder = headway_folder(project)
     file = os.path.join(folder, NAME)
-    refuse_link_out(os.path.dirname(folder), file, "file")
+    refuse_link(os.path.dirname(folder), file, "file")
     return file
 
 
 def user_config_file() -> str | None:
     """The user's own file, whether or not it is there; None where the user has no home."""
-    from platformdirs import user_config_dir
-
-    try:
-        return os.path.join(user_config_dir("headway", appauthor=False), NAME)
-    except RuntimeError:  # an account without a home, as in some containers
-        return None
+    return record_file(NAME)
 
 
 def headway_folders() -> list[str]:

@@ -11,12 +11,15 @@ from dataclasses import dataclass
 from functools import partial
 
 from headway.core.errors import SettingsError
-from headway.core.text import storable
+from headway.core.text import shown, storable
 from headway.settings.files import IN_PROJECT, place, project_file, read_file, read_toml, user_config_file
 from headway.settings.keys import KEYS, check_all, nested, read_text
-from headway.settings.model import HARMLESS, Settings
-from headway.store.foreign_files import explain_foreign
+from headway.settings.model import Settings
+from headway.settings.trust import read_with_trust, rights_in
+from headway.tools.effects import Mode
 
+HOW_TO_YOLO = "use it for one run with '--mode yolo', or keep it for all projects with 'headway mode yolo --user'"
+NOT_YOURS = "is not as 'headway config set' wrote it here"
 DEFAULT = "default"
 _Values = dict[str, object]
 _Layer = dict[str, tuple[object, str]]
@@ -29,7 +32,7 @@ class Loaded:
     sources: Mapping[str, str]
     """Dotted key → where its value comes from."""
     notices: tuple[str, ...] = ()
-    """Sentences for the person, about what was not taken."""
+    """Sentences for the person: what was not taken, and whether nothing is asked."""
 
 
 def load_settings(
@@ -61,7 +64,23 @@ def load_settings(
         sources |= {name: source for name, (_, source) in found.items()}
     if errors:
         raise _joined(errors)
-    return Loaded(Settings.model_validate(nested(values)), sources, tuple(notices))
+    settings = Settings.model_validate(nested(values))
+    if kept := explain_kept_yolo(settings, sources):
+        notices.append(kept)
+    return Loaded(settings, sources, tuple(notices))
+
+
+def explain_kept_yolo(settings: Settings, sources: Mapping[str, str]) -> str | None:
+    """Say that nothing is asked, where that was not chosen for this one run."""
+    source = sources["mode"]
+    if settings.mode != Mode.YOLO or source == _flag_source("mode"):
+        return None
+    how = "" if source.startswith("environment ") else "; 'headway mode default --user' ends that"
+    return f"The mode is yolo, so nothing is asked: it is set by {shown(source, 300)}{how}."
+
+
+def _flag_source(name: str) -> str:
+    return f"flag {KEYS[name].flag}"
 
 
 def _joined(errors: list[SettingsError]) -> SettingsError:
@@ -72,10 +91,15 @@ def _joined(errors: list[SettingsError]) -> SettingsError:
     return joined
 
 
-def file_values(file: str | None) -> _Values:
+def _file_values(file: str | None) -> _Values:
     """What the file sets, by dotted key; nothing if it is not there."""
     text = None if file is None else read_file(file)
-    return {} if file is None or text is None else checked_file(read_toml(text, file), file)
+    return {} if file is None or text is None else text_values(text, file)
+
+
+def text_values(text: str, file: str) -> _Values:
+    """What the text of a file sets, by dotted key."""
+    return checked_file(read_toml(text, file), file)
 
 
 def checked_file(values: _Values, file: str) -> _Values:
@@ -86,25 +110,24 @@ def checked_file(values: _Values, file: str) -> _Values:
 
 
 def _of_user(file: str | None) -> _Layer:
-    return {name: (value, file or "") for name, value in file_values(file).items()}
+    return {name: (value, file or "") for name, value in _file_values(file).items()}
 
 
 def _of_project(file: str, notices: list[str]) -> _Layer:
-    """What the project's file sets; no rights, if the file may have come with the project."""
-    values = file_values(file)
-    rights = [name for name, value in values.items() if is_right(name, value)]
-    if rights and (why := explain_foreign(file)):
+    """What the project's file sets; no rights, unless this very text is the user's word."""
+    text, is_ours = read_with_trust(file)
+    values = text_values(text, file)
+    if values.get("mode") == Mode.YOLO:
+        del values["mode"]
+        notices.append(f"Ignored in {IN_PROJECT}: mode, because a project's settings cannot have yolo; {HOW_TO_YOLO}.")
+    rights = rights_in(values)
+    if rights and not is_ours:
         notices.append(
-            f"Ignored in {IN_PROJECT}: {', '.join(rights)}, because {why} and a project must not grant itself "
-            "rights; set them in your own config file with 'headway config set --user …'."
+            f"Ignored in {IN_PROJECT}: {', '.join(rights)}, because the file {NOT_YOURS} and a project must not grant "
+            "itself rights; see what it would grant and trust it with 'headway config trust'."
         )
         values = {name: value for name, value in values.items() if name not in rights}
     return {name: (value, IN_PROJECT) for name, value in values.items()}
-
-
-def is_right(name: str, value: object) -> bool:
-    """Whether a setting is only taken from the user; a script as a model would be the project's own words."""
-    return name not in HARMLESS or str(value).startswith("scripted:")
 
 
 def _of_environment(environ: Mapping[str, str]) -> _Layer:
@@ -121,4 +144,4 @@ def _of_flags(flags: Mapping[str, object]) -> _Layer:
     found, wrong = check_all({name: value for name, value in flags.items() if value is not None})
     if wrong:
         raise SettingsError("The command has invalid settings; correct its flags:", wrong)
-    return {name: (value, f"flag {KEYS[name].flag}") for name, value in found.items()}
+    return {name: (value, _flag_source(name)) for name, value in found.items()}

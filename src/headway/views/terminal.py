@@ -5,6 +5,7 @@ Widths are rich's, imported when something is measured. Knows nothing of todos.
 
 from __future__ import annotations
 
+import os
 from unicodedata import category
 
 from headway.core.text import neutral
@@ -29,6 +30,14 @@ def visible(text: str) -> str:
     return "".join(
         char for index, char in enumerate(line) if category(char) != "Cf" or (char in _JOINERS and _joins(line, index))
     )
+
+
+def project_line(folder: str) -> str:
+    """Name the project, since its folder may be further up than the current one."""
+    path, home = os.path.abspath(folder), os.path.expanduser("~")
+    if home not in ("~", os.sep) and (path == home or path.startswith(home + os.sep)):
+        path = f"~{path[len(home) :]}"
+    return f"Project: {visible(path)}"
 
 
 def _joins(line: str, index: int) -> bool:
