@@ -179,7 +179,7 @@ def _draw_node(node: Node, layout: Layout, *, is_critical: bool, is_selected: bo
     if node.kind == "quiet" and not is_critical:
         classes.append("dashed")
     parts: Iterable[Element | None] = (
-        element("title", f"{node.mark} {node.todo_id}: {node.text}"[:400]),
+        element("title", node.label or f"{node.mark} {node.todo_id}: {node.text}"[:400]),
         element("rect", class_="box", x=x, y=y, width=NODE_WIDTH, height=NODE_HEIGHT, rx=4),
         element("rect", class_="edge-of", x=x, y=y, width=4, height=NODE_HEIGHT, rx=2),
         element("text", node.mark, class_="mark", x=left, y=y + 20),
@@ -200,7 +200,6 @@ def _draw_node(node: Node, layout: Layout, *, is_critical: bool, is_selected: bo
         class_=" ".join(classes),
         role="button",
         tabindex=-1,
-        aria_label=node.label,
         data_id=node.todo_id,
         data_key=node.todo_id,
     )

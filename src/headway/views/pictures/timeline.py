@@ -306,7 +306,6 @@ class _Canvas(NamedTuple):
             class_=f"{classes}{' is-chosen' if bar.todo_id == self.selected else ''}",
             role="button",
             tabindex=0,
-            aria_label=bar.text,
             data_id=bar.todo_id,
             data_key=f"{bar.start} {bar.todo_id}",
         )

@@ -7,22 +7,31 @@ import { store } from "./store.js";
 
 const EVERY = 500;
 
+/** element → the description that it was last built from. */
+const built = new WeakMap();
+
 /** Makes an element what the server says: `[tag, attributes, children]`. What is there stays: by its key, else by its place. */
-function build(known, [tag, attributes, children]) {
+function build(known, description) {
+  const [tag, attributes, children] = description;
   const element = known?.tagName === tag ? known : svg(tag);
-  for (const name of element.getAttributeNames()) if (!Object.hasOwn(attributes, name)) element.removeAttribute(name);
-  for (const [name, value] of Object.entries(attributes)) setAttribute(element, name, value);
+  const [, before, childrenBefore] = built.get(element) ?? [tag, {}, []];
+  built.set(element, description);
+  for (const name in before) if (!Object.hasOwn(attributes, name)) element.removeAttribute(name);
+  for (const name in attributes) if (before[name] !== attributes[name]) element.setAttribute(name, attributes[name]);
   if (children.every((child) => typeof child === "string")) {
-    setText(element, children.join(""));
+    if (childrenBefore.join("") !== children.join("")) element.textContent = children.join("");
     return element;
   }
   const withKey = new Map();
   const others = [];
-  for (const child of element.children) {
-    if (child.dataset.key) withKey.set(child.dataset.key, child);
+  const there = [...element.children];
+  for (const child of there) {
+    const key = built.get(child)?.[1]["data-key"];
+    if (key) withKey.set(key, child);
     else others.push(child);
   }
-  arrange(element, children.map((child) => build(child[1]["data-key"] ? withKey.get(child[1]["data-key"]) : others.shift(), child)));
+  const wanted = children.map((child) => build(child[1]["data-key"] ? withKey.get(child[1]["data-key"]) : others.shift(), child));
+  if (wanted.length !== there.length || wanted.some((child, index) => child !== there[index])) arrange(element, wanted);
   return element;
 }
 

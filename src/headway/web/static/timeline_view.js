@@ -1,6 +1,6 @@
 /** Who worked on what when, as a picture: as wide as a person wants it. */
 
-import { h, setAttribute, setText } from "./dom.js";
+import { h, setText } from "./dom.js";
 import { Picture } from "./picture.js";
 import { route } from "./route.js";
 import { store } from "./store.js";
@@ -43,9 +43,7 @@ function drawn(isNew) {
     const versions = dot.dataset.moments.split(" ").map(Number);
     const events = versions.slice(-MOST_WORDS).map((version) => changes.get(version));
     const words = events.filter(Boolean).map((event) => `${clock(event.timestamp)} — ${eventWords(event)}`);
-    const whole = versions.length > 1 || !words.length ? [`${count(versions.length, "change")}${words.length ? ", the latest:" : ""}`, ...words].join("\n") : words[0];
-    setAttribute(dot, "aria-label", whole);
-    setText(dot.firstElementChild, whole);
+    setText(dot.firstElementChild, versions.length > 1 || !words.length ? [`${count(versions.length, "change")}${words.length ? ", the latest:" : ""}`, ...words].join("\n") : words[0]);
   }
   if (isNew) picture.frame.scrollLeft = picture.frame.scrollWidth; // the newest, where not all fits
 }
