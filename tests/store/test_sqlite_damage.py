@@ -156,7 +156,7 @@ def test_a_file_moved_away_lets_the_project_start_anew(opened: Opener, full: Pat
 
 def test_a_folder_in_the_place_of_the_file_is_an_error(opened: Opener, path: Path) -> None:
     path.mkdir(parents=True)
-    with pytest.raises(StoreError, match="is not writable"):
+    with pytest.raises(StoreError, match="is not a file; move it out of the way"):
         over(opened()).add("A")
 
 

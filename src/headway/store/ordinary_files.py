@@ -12,10 +12,10 @@ _FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(o
 
 
 def explain_unusual(path: str) -> str | None:
-    """Say what a path is instead of a file of its own, and what to do; None if it is one, or is not there."""
+    """Say what a path is instead of a file of its own, and what to do; None if it is one, or cannot be reached."""
     try:
         return _explain(os.lstat(path))
-    except (FileNotFoundError, NotADirectoryError):
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
         return None
 
 
