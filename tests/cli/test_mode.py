@@ -71,7 +71,8 @@ def test_yolo_is_kept_only_for_all_projects_and_with_a_confirmation(
     assert data(headway("config", "show", "--json"))["notices"] == [kept]
     done = headway("run", "Hi", "--model", script("Hello."))
     assert f"Note: {kept}\n" in done.stderr and "Hello." in done.stdout
-    assert headway("run", "Hi", "--new", "--mode", "default", "--model", script("Hello.")).stderr == ""
+    done = headway("run", "Hi", "--new", "--mode", "default", "--model", script("Hello."))
+    assert "nothing is asked" not in done.output
     headway("mode", "default", "--user")
     assert "yolo, so" not in headway("mode").stdout
 
