@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 from headway.tools import Approvals, Executor, builtin_tools
+from headway.tools.sandbox.available import BUBBLEWRAP, Available
+from headway.tools.sandbox.sandbox import Sandbox
 
-from .measure import Measured, Row, side_by_side
+from .measure import Measured, NotAvailable, Row, side_by_side
 
 _FILES = 100
 _SEARCHED = 3_000
@@ -101,9 +104,26 @@ def command(folder: Path) -> Measured:
     return side_by_side(lambda number: asyncio.run(ours()), plain, 15)
 
 
+def sandboxed_command(folder: Path) -> Measured:
+    program = shutil.which("bwrap")
+    if program is None:
+        raise NotAvailable("bubblewrap is not installed")
+    # Without asking whether there is a sandbox, which root does not get: what it costs is the same.
+    inside = builtin_tools(folder, sandbox=Sandbox(Available(BUBBLEWRAP, program)))
+    sandboxed = Executor(inside, project=folder, approvals=Approvals(mode="yolo"))
+    plain = _executor(folder)
+
+    async def run(executor: Executor) -> None:
+        result = await executor.call("bash", {"command": "true"})
+        assert result.ok, result.text
+
+    return side_by_side(lambda number: asyncio.run(run(sandboxed)), lambda number: asyncio.run(run(plain)), 15)
+
+
 ROWS = [
     Row("import the built-in tools", "python -c 'import asyncio, pydantic' and one model", 2, start),
     Row("read 100 files through the executor", "read and number them in threads", 4, read_files),
     Row("grep 3,000 files", "os.walk and re, line by line", 1.5, search),
     Row("bash: true", "python -I -S -c 'import subprocess'", 3, command),
+    Row("bash: true in the sandbox", "bash: true", 2.5, sandboxed_command),
 ]

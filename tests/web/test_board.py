@@ -166,7 +166,13 @@ def test_a_long_text_is_cut_and_can_be_had_whole(server: Server, name: str, begu
 
 def test_what_is_set_for_the_project_is_told(server: Server, tmp_path: Path) -> None:
     about = server.get("/api/project").data
-    assert about == {"name": "project", "model": "scripted:script.json", "mode": "default", "parallel": 1}
+    assert about == {
+        "name": "project",
+        "model": "scripted:script.json",
+        "mode": "default",
+        "parallel": 1,
+        "sandbox": False,
+    }
 
 
 def test_of_two_that_start_a_run_at_once_one_is_refused(

@@ -24,12 +24,14 @@ class TerminalAsk:
             forget_typed()
             click.echo(question_text(question.preview))
             while True:
-                click.echo(f"  y: yes · a: allow {question.allowed_by_always} · n: no, or n REASON > ", nl=False)
+                offline = " · o: yes, without the network" if question.in_sandbox else ""
+                always = f"a: allow {question.allowed_by_always}"
+                click.echo(f"  y: yes{offline} · {always} · n: no, or n REASON > ", nl=False)
                 line = await _read_line()
                 if line is None:
                     click.echo()
                     return Answer(Reply.NO, "the input ended")
-                if answer := understood(line):
+                if answer := understood(line, in_sandbox=question.in_sandbox):
                     return answer
 
 
@@ -48,14 +50,16 @@ def forget_typed() -> None:
             termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
 
 
-def understood(line: str) -> Answer | None:
-    """The answer that a line means; None if it means none."""
+def understood(line: str, *, in_sandbox: bool = False) -> Answer | None:
+    """The answer that a line means; None if it means none. To a command in the sandbox there is one more."""
     word, _, rest = line.strip().partition(" ")
     match word.lower().rstrip(",:"), bool(rest.strip()):
         case ("y" | "yes" | "是", False):
             return Answer(Reply.ONCE)
         case ("a" | "always" | "总是", False):
             return Answer(Reply.ALWAYS)
+        case ("o" | "offline", False) if in_sandbox:
+            return Answer(Reply.OFFLINE)
         case ("n" | "no" | "否" | "不", _):
             return Answer(Reply.NO, rest.strip())
         case _:

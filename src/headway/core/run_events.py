@@ -160,7 +160,7 @@ class ApprovalAsked(Value):
 class ApprovalAnswered(Value):
     question_id: str
     reply: str
-    """once, always or no."""
+    """once, always, offline (once, without the network) or no."""
     reason: str = ""
     key: str | None = None
     """Of one that allows it: shows that whoever answered was given the exact text."""

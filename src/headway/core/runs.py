@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from headway.core.batches import Batch, Executed
 
 REQUESTS = ("stop", "pause", "resume")
-REPLIES = ("once", "always", "no")
+REPLIES = ("once", "always", "offline", "no")
 _NO_ITEMS: frozenset[str] = frozenset()
 CUT_OFF = "The run was cut off: its process no longer exists."
 PLAN_MODE_PAUSES = "The execution is paused by plan mode; turn plan mode off to resume it."

@@ -67,7 +67,8 @@ class _Below:
 
     def prompt(self) -> StyleAndTextTuples:
         if self._screen.question is not None:
-            return [("bold", self._screen.pen.plain("  y yes · a always · n no > "))]
+            offline = "o yes, offline · " if self._screen.question.in_sandbox else ""
+            return [("bold", self._screen.pen.plain(f"  y yes · {offline}a always · n no > "))]
         return [("bold", "[PLAN] > " if self._screen.planning else "> ")]
 
     def input_rows(self) -> int:

@@ -268,10 +268,11 @@ class PlainScreen:
         self._print(question_text(question.preview))
         self._lines.forget()
         while True:
-            line = await self.read(f"  y: yes, a: allow {question.allowed_by_always}, n: no, or n REASON > ")
+            offline = "o: yes, without the network, " if question.in_sandbox else ""
+            line = await self.read(f"  y: yes, {offline}a: allow {question.allowed_by_always}, n: no, or n REASON > ")
             if line is None:
                 return Answer(Reply.NO, "the input ended")
-            if answer := understood(line):
+            if answer := understood(line, in_sandbox=question.in_sandbox):
                 return answer
 
     def edit(self, text: str, suffix: str) -> str | None:

@@ -413,14 +413,19 @@ class TerminalScreen:
         from headway.cli.terminal_ask import understood
 
         assert self._answer is not None and self.question is not None
-        answer = understood(text)
+        answer = understood(text, in_sandbox=self.question.in_sandbox)
         if answer is None:
-            self.tell("Answer y (yes), a (always in this run) or n (no, optionally with a reason).", " ")
+            offline = ", o (yes, without the network)" if self.question.in_sandbox else ""
+            self.tell(f"Answer y (yes){offline}, a (always in this run) or n (no, optionally with a reason).", " ")
             if text.strip():
                 self._draft = "\n".join([self._draft, text]).strip()
                 self.tell("What you typed returns to the input after the question.", " ")
         elif not self._answer.done():
-            said = {"once": "yes", "always": f"always ({self.question.tool})"}.get(answer.reply)
+            said = {
+                "once": "yes",
+                "offline": "yes, without the network",
+                "always": f"always ({self.question.tool})",
+            }.get(answer.reply)
             if said:
                 self.paper.line("✓", said)
             self._answer.set_result(answer)

@@ -33,10 +33,12 @@ class Reply(StrEnum):
     ONCE = "once"
     ALWAYS = "always"
     """For this tool, or this host, as long as the run lasts."""
+    OFFLINE = "offline"
+    """Once, in the sandbox without the network."""
     NO = "no"
 
 
-ReplyName: TypeAlias = Literal["once", "always", "no"]
+ReplyName: TypeAlias = Literal["once", "always", "offline", "no"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,8 @@ class Question:
     call_id: str | None = None
     always: str | None = None
     """What `Reply.ALWAYS` allows in the run; None: all calls of the tool, or all requests to the host."""
+    in_sandbox: bool = False
+    """Whether the call runs in the sandbox, so that `Reply.OFFLINE` can be the answer."""
 
     @property
     def allowed_by_always(self) -> str:
@@ -121,7 +125,9 @@ class Approvals:
         *,
         ask: Ask | None = None,
     ) -> bool:
-        """Return whether a person approved the call, which may run; raises `Denied` if it may not.
+        """Return whether the call, which may run, may reach the network too: a person approved it, and did not say no.
+
+        Raises `Denied` if it may not run.
 
         `ask` stands in for the one it was made with.
         """
@@ -143,14 +149,16 @@ class Approvals:
                 raise _refusal(tool, self._refused[host])
             # Only now, so that the question shows the files as the calls before this one left them.
             preview = await tool.preview(call, context)
-            question = Question(uuid4().hex, tool.name, effect, preview, call_id)
-            self._settle(tool, host, *await self._answer(question, ask))
+            in_sandbox = tool.runs_in_sandbox(call)
+            question = Question(uuid4().hex, tool.name, effect, preview, call_id, in_sandbox=in_sandbox)
+            answer, is_from_person = await self._answer(question, ask)
+            self._settle(tool, host, answer, is_from_person)
         if await tool.preview(call, context) != preview:
             raise Denied(
                 f"{tool.name} was not run: what it would do changed while the user was being asked; check the "
                 "current state, then call it again."
             )
-        return True
+        return answer.reply != Reply.OFFLINE
 
     def allows(self, tool: str, covers: Callable[[str], bool]) -> bool:
         """Return whether a call of a tool that does not come from a model may be made unasked."""
@@ -205,7 +213,7 @@ class Approvals:
         said, answer = False, Answer(Reply.NO, "the run was stopped")
         _tell(self._on_asked, question)
         try:
-            said, answer = _understood(await ask(question))
+            said, answer = _understood(question, await ask(question))
         except Exception:
             logger().error("Asking for approval failed:\n%s", redacted(format_exc()))
             answer = Answer(Reply.NO, "the question could not be asked")
@@ -229,14 +237,17 @@ def _host(tool: Tool[Any], call: Any, effect: Effect) -> str | None:
     return None if host is None else host.lower()
 
 
-def _understood(answer: object) -> tuple[bool, Answer]:
+def _understood(question: Question, answer: object) -> tuple[bool, Answer]:
     """Whether it is an answer, and the answer. Whatever else a front end gives back is a no."""
     if isinstance(answer, Answer):
         try:
-            return True, Answer(Reply(answer.reply), str(answer.reason or ""))
+            reply = Reply(answer.reply)
+            if reply is Reply.OFFLINE and not question.in_sandbox:
+                return True, Answer(Reply.NO, "it would have the network, since it does not run in a sandbox")
+            return True, Answer(reply, str(answer.reason or ""))
         except ValueError:
             pass
-    logger().error("An answer must be Answer('once'), Answer('always') or Answer('no', reason=…).")
+    logger().error("An answer must be Answer('once'), 'always', 'offline' or Answer('no', reason=…).")
     return False, Answer(Reply.NO, "the answer was not valid")
 
 

@@ -124,7 +124,7 @@ class Context:
     variables: Mapping[str, str] = field(default_factory=dict[str, str])
     """Environment variables for commands, such as where the modules of the folder are."""
     network: bool = False
-    """Whether a person approved the call, so that a command in the sandbox has the network."""
+    """Whether a command in the sandbox has the network: a person approved the call, and did not say no to that."""
 
 
 class Tool(ABC, Generic[Input]):

@@ -113,10 +113,10 @@ class Executor:
             effect = declared(tool.effect_of(call))
             await self._await_plan_mode(tool, effect)
             context = self._context(call_id)
-            is_approved = await self.approvals.require(tool, call, effect, context, call_id, ask=self._ask)
+            has_network = await self.approvals.require(tool, call, effect, context, call_id, ask=self._ask)
             await self._await_plan_mode(tool, effect)
             ran = effect
-            result = await run_in_time(tool, call, replace(context, network=is_approved))
+            result = await run_in_time(tool, call, replace(context, network=has_network))
         except HeadwayError as error:
             result = ToolResult(said(error), ok=False, denied=isinstance(error, Denied))
         except (Exception, SystemExit) as error:

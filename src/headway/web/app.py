@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from importlib import resources
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import unquote
@@ -16,7 +16,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from headway.core.clock import now
-from headway.core.errors import QuestionNotKept, SessionNotFound
+from headway.core.errors import HeadwayError, QuestionNotKept, SessionNotFound
 from headway.core.log import Log
 from headway.core.rules import is_object
 from headway.core.session import Session
@@ -118,6 +118,8 @@ class Site:
         settings = await asyncio.to_thread(self._runs.settings)
         name = os.path.basename(os.path.abspath(self._project))
         record = {"name": name, "model": settings.model, "mode": str(settings.mode), "parallel": settings.parallel}
+        with suppress(HeadwayError):  # said by the run that cannot begin
+            record["sandbox"] = await asyncio.to_thread(settings.commands_sandbox) is not None
         return JSONResponse(record)
 
     async def ticket(self, request: Request) -> Response:

@@ -75,7 +75,7 @@ class GivenAnswer(_Wanted):
     """To a question of a run, by whichever agent."""
 
     question_id: str
-    reply: Literal["once", "always", "no"]
+    reply: Literal["once", "always", "offline", "no"]
     reason: str = ""
     agent: str = MAIN_AGENT
 

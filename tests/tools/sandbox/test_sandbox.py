@@ -76,6 +76,8 @@ def test_the_network_is_there_for_what_a_person_approved_and_for_nothing_else(us
         connect = f"import socket; socket.create_connection(('127.0.0.1', {server.getsockname()[1]})); print('reached')"
         command = f'python3 -c "{connect}"'
         assert user.bash(command, mode="default", answer="once") == [("reached", 0)]
+        offline = user.bash(command, mode="default", answer="offline")[0][0]
+        assert "refused" in offline and NO_NETWORK in offline, "a person said yes, and no to the network"
         unasked, code = user.bash(command)[0]
         assert code and "refused" in unasked and NO_NETWORK in unasked
         calls = [("bash", {"command": command})]

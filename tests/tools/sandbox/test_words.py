@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from headway.cli.terminal_ask import understood
 from headway.core.errors import HeadwayError, SettingsError
 from headway.settings import load_settings
-from headway.tools import Approvals
+from headway.tools import Answer, Approvals, Executor, Question, Reply, builtin_tools
 from headway.tools.sandbox.bubblewrap import StandIns, bubblewrap_arguments
 from headway.tools.sandbox.places import Places, find_places
 from headway.tools.sandbox.sandbox import describe_sandbox
@@ -97,3 +98,16 @@ def test_what_is_set_for_the_sandbox_is_checked(tmp_path: Path) -> None:
         load_settings(tmp_path, {"sandbox_read": ["lib"]}, {})
     settings = load_settings(tmp_path, {}, {"HEADWAY_SANDBOX_READ": "~/lib;/srv/data"}).settings
     assert settings.sandbox_read == ("~/lib", "/srv/data")
+
+
+def test_only_a_command_in_the_sandbox_can_be_allowed_without_the_network() -> None:
+    assert understood("o", in_sandbox=True) == Answer(Reply.OFFLINE) and understood("o") is None
+
+
+async def test_a_yes_without_the_network_is_a_no_where_there_is_no_sandbox(tmp_path: Path) -> None:
+    async def ask(question: Question) -> Answer:
+        assert not question.in_sandbox
+        return Answer("offline")
+
+    result = await Executor(builtin_tools(tmp_path), approvals=Approvals(ask)).call("bash", {"command": "touch x"})
+    assert result.denied and "it would have the network" in result.text and not (tmp_path / "x").exists()

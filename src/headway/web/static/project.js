@@ -2,7 +2,7 @@
 
 import { get } from "./api.js";
 
-/** {name, model, mode, parallel}; null until it is known. */
+/** {name, model, mode, parallel, sandbox}; null until it is known. */
 export let project = null;
 
 /** Asks anew: someone may have set something in a terminal. */

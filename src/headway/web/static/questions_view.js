@@ -4,6 +4,7 @@ import { answer, wholeQuestion } from "./actions.js";
 import { arrange, h, keepFocus, said, setAttribute } from "./dom.js";
 import { commandBlock, diffBlock } from "./diff.js";
 import { announce, attempt, problemPlace, say } from "./feedback.js";
+import { project } from "./project.js";
 import { go } from "./route.js";
 import { store } from "./store.js";
 import { line } from "./text.js";
@@ -18,7 +19,7 @@ export function mountQuestions(element) {
 
 const WHAT = { read: "wants to read", write: "wants to change files", execute: "wants to run a command", run: "wants to run a command", network: "wants to reach a host" };
 
-const REPLIES = { once: "allowed once", always: "always allowed", no: "denied" };
+const REPLIES = { once: "allowed once", always: "always allowed", offline: "allowed once, without the network", no: "denied" };
 
 /** Whether it is about the checks of todos: an approval is remembered for the project. */
 const isAboutChecks = (question) => question.tool === "check";
@@ -100,9 +101,11 @@ function made(question, session) {
     problem,
   );
   const once = isAboutChecks(question) ? reply("Allow", "once", "These checks, now and whenever they are declared in this project") : reply("Allow once", "once", "Only this call");
+  // Where commands turn out to run without a sandbox, this answer is a no.
+  const offline = question.tool === "bash" && project?.sandbox ? [reply("Allow without network", "offline", "Only this call, and it cannot reach the network")] : [];
   const always = reply("Always allow ", "always", `This, and ${covers(question)}`, covers(question));
-  answers.append(once, always, h("span", { class: "refuse" }, no, reason));
-  Object.assign(block, { element, answers, reason, gone, waits, content, note, allowing: [once, always] });
+  answers.append(once, ...offline, always, h("span", { class: "refuse" }, no, reason));
+  Object.assign(block, { element, answers, reason, gone, waits, content, note, allowing: [once, ...offline, always] });
   settle(block);
   showExact(block, question);
   return block;
