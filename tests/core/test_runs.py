@@ -260,7 +260,7 @@ def test_an_answer_needs_a_question_that_is_open_and_a_reply_that_is_one(running
     running.record(QUESTION)
     assert "q7" in unchanged(session, lambda: session.answer("q7", "once"), HeadwayError)
     said = unchanged(session, lambda: session.answer("q1", "yes please"), HeadwayError)
-    assert "once, always, no" in said
+    assert "once, always, offline, no" in said
     running.next_round()  # its call is over, and with it the question
     unchanged(session, lambda: session.answer("q1", "once"), HeadwayError)
 
