@@ -37,7 +37,7 @@ function modes() {
   let isChosen = false;
   element.addEventListener("input", () => (isChosen = true));
   const tell = () => {
-    for (const option of element.options) setText(option, `${MODES[option.value].choice} (${option.value}${option.value === project?.mode ? ", project setting" : ""})`);
+    for (const option of element.options) setText(option, `${option.value}${option.value === project?.mode ? " (project setting)" : ""}: ${MODES[option.value].choice}`);
     if (!isChosen) element.value = Object.hasOwn(MODES, project?.mode) && project.mode !== "yolo" ? project.mode : "default";
   };
   tell();
