@@ -93,7 +93,7 @@ async def test_what_cannot_be_shown_elsewhere_can_only_be_declined_there(kept_se
     work = asyncio.create_task(run(kept_session, model, approvals=Approvals(ask)))
     await asked.wait()
     (logged,) = facts(kept_session, ApprovalAsked)
-    for reply in ("once", "always"):
+    for reply in ("once", "always", "offline"):
         with pytest.raises(QuestionNotKept, match="can only decline it here"):
             kept_session.answer(logged.question_id, reply)
     kept_session.answer(logged.question_id, "no", "I cannot see it")
@@ -165,7 +165,10 @@ async def test_an_answer_in_the_append_of_its_question_counts_for_nothing(
     session.close()
 
 
-async def test_an_answer_that_was_in_the_log_before_or_names_no_key_counts_for_nothing(kept_session: Session) -> None:
+@pytest.mark.parametrize("reply", ["always", "offline"])
+async def test_an_answer_that_was_in_the_log_before_or_names_no_key_counts_for_nothing(
+    kept_session: Session, reply: str
+) -> None:
     asked = asyncio.Event()
 
     async def ask(question: Question) -> Answer:
@@ -175,13 +178,13 @@ async def test_an_answer_that_was_in_the_log_before_or_names_no_key_counts_for_n
 
     kept_session.write([{"content": "A", "status": "pending"}])
     store, version = kept_session.store, kept_session.version
-    before = ApprovalAnswered("q", "always")
+    before = ApprovalAnswered("q", reply)
     store.append("default", version, [Event(version + 1, now(), MAIN_AGENT, PERSON, "ApprovalAnswered", before)], None)
     model = ScriptedModel([calling("act"), calling("act"), "Done."])
     work = asyncio.create_task(run(kept_session, model, approvals=Approvals(ask), tools=[act]))
     await asked.wait()
     question = next(event for event in kept_session.events() if event.type == "ApprovalAsked")
     version = kept_session.version
-    store.append("default", version, [forged(question, "always", version=version + 1)], None)
+    store.append("default", version, [forged(question, reply, version=version + 1)], None)
     await work
     assert ["mine" in results(request)[0] for request in model.requests[1:]] == [True, True]

@@ -362,7 +362,7 @@ def test_what_the_page_cannot_show_it_cannot_allow(server: Server, name: str, be
         question = asked(server, name)
         assert question["exact"] is False
         assert server.get(f"{at(name)}/questions/q1").data == question
-        for reply in ("once", "always"):
+        for reply in ("once", "always", "offline"):
             refused = server.post(f"{at(name)}/answers", {"question_id": "q1", "reply": reply})
             assert (refused.status, refused.error["kind"]) == (409, "QuestionNotKept")
         assert answer(server, name, question, "no") == {"reply": "no", "reason": ""}

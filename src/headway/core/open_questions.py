@@ -13,7 +13,8 @@ import os
 from headway.core.run_events import ApprovalAnswered, ApprovalAsked
 from headway.core.value import fields_of
 
-ALLOWS = ("once", "always")
+NO = "no"
+"""The one reply that allows nothing."""
 
 
 def new_key() -> str:
@@ -28,7 +29,7 @@ def hash_of(key: str) -> str:
 
 def is_answer_to(asked: ApprovalAsked, answer: ApprovalAnswered) -> bool:
     """Return whether the answer counts: a no, or an allow by someone who was given the exact text."""
-    if answer.reply not in ALLOWS or asked.key_hash is None:  # older questions have no key
+    if answer.reply == NO or asked.key_hash is None:  # older questions have no key
         return True
     return answer.key is not None and hash_of(answer.key) == asked.key_hash
 

@@ -39,14 +39,14 @@ class RunControl:
         self._ask("resume", actor)
 
     def answer(self, question_id: str, reply: str, reason: str = "", *, actor: str = PERSON) -> ApprovalAnswered:
-        """Answers a question of the run with `once`, `always` or `no`. Returns the answer that counts: the first.
+        """Answer a question of the run: `once`, `always`, `offline` or `no`. Return the answer that counts, the first.
 
         What would run is in `exact_question`; the log has it without keys. Raises `QuestionNotKept` for an answer that
         allows what cannot be shown here.
         """
-        from headway.core.open_questions import ALLOWS
+        from headway.core.open_questions import NO
 
-        kept = self._kept_question(question_id) if reply in ALLOWS else None
+        kept = self._kept_question(question_id) if reply != NO else None
         return self.answer_with_key(question_id, reply, reason, kept and kept[1], actor=actor)
 
     def exact_question(self, question_id: str) -> ApprovalAsked | None:
