@@ -333,7 +333,8 @@ def test_a_question_says_what_runs_where_the_log_leaves_out_keys(
         assert hidden not in log
     answer(server, name, question, "no")
     ended(server, name)
-    assert server.get(f"{at(name)}/questions/{question['question_id']}").status == 400
+    closed = {"question_id": question["question_id"], "exact": False}
+    assert server.get(f"{at(name)}/questions/{question['question_id']}").data == closed
     assert not [*(server.folder / ".headway/headway.db-questions").iterdir()]
 
 

@@ -163,9 +163,8 @@ class Site:
         session = await asyncio.to_thread(self._session, request)
         question_id = unquote(request.path_params["id"])
         record = await asyncio.to_thread(whole_question, session, question_id)
-        if record is None:
-            raise BadRequest(f"There is no open question '{shown(question_id)}' in this session.")
-        return JSONResponse(record)
+        # One that was answered a moment ago is no fault of who asks for it.
+        return JSONResponse(record or {"question_id": question_id, "exact": False})
 
     async def diff(self, request: Request) -> Response:
         """What an item changed in the project's files."""
