@@ -88,16 +88,13 @@ window.painted = (version) => new Promise((found, failed) => {
   setTimeout(() => failed(new Error("the page hears nothing")), 30_000);
   look();
 });
-const listen = EventTarget.prototype.addEventListener;
-EventSource.prototype.addEventListener = function (kind, does) {
-  listen.call(this, kind, (event) => {
-    does(event);
-    if (kind !== "change") return;
-    const version = Number(event.lastEventId);
-    requestAnimationFrame(() => requestAnimationFrame(() => (heard.push(version), look())));
-  });
-};
+window.note = (version) => requestAnimationFrame(() => requestAnimationFrame(() => (heard.push(version), look())));
 """
+_HEAR = """async () => {
+  const { store } = await import("/static/store.js");
+  const hear = store.hear.bind(store);
+  store.hear = (change) => (hear(change), note(change.version));
+}"""
 _LIVE = """() => new Promise((found) => {
   const look = () => {
     const isLive = document.querySelector("#connection").textContent === "Live";
@@ -240,12 +237,12 @@ class Watching:
     def tab(self, view: str) -> Generator[Tab]:
         with self._browser.new_context(viewport={"width": 1280, "height": 800}) as context:
             address = f"http://{self._server.host}"
-            cookie, _, value = self._server.cookie.partition("=")
-            context.add_cookies([{"name": cookie, "value": value, "url": address}])
+            context.add_init_script(self._server.tab_script())
             context.add_init_script(_LISTENING)
             tab = Tab(context.new_page(), self._writer)
             tab.page.goto(f"{address}/#session={DEFAULT_SESSION}&view={view}")
             tab.page.evaluate(_LIVE)
+            tab.page.evaluate(_HEAR)
             yield tab
 
 

@@ -58,6 +58,12 @@ def writer(folder: Path, name: str, number: int, pause: float = 0) -> Started:
     return Started(processes.python(WRITER, folder, name, number, pause, env=environment(folder)))
 
 
+_KEEP = """if (location.origin === "http://%s" && !sessionStorage.getItem("headway.tab")) {
+  const [name, secret] = "%s".split(".");
+  sessionStorage.setItem("headway.tab", JSON.stringify({ name, secret }));
+}"""
+
+
 class Answer(NamedTuple):
     status: int
     headers: http.client.HTTPMessage
@@ -214,6 +220,10 @@ class Server:
         first = self.send("GET", f"/?token={self.token}", {"Host": self.host})
         self.cookie = first.headers["set-cookie"].partition(";")[0]
         return first.headers["location"].removeprefix("/#tab=")
+
+    def tab_script(self) -> str:
+        """What every tab of a browser executes first, so that it has been let in."""
+        return _KEEP % (self.host, self.let_in())
 
     def tab_key(self, tab: str) -> str:
         """What the tab makes of that for this start of the server."""

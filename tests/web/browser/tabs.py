@@ -41,16 +41,10 @@ async def new_profile(browser: Browser, **options: Any) -> BrowserContext:
     return context
 
 
-_KEEP = """if (location.origin === "http://%s" && !sessionStorage.getItem("headway.tab")) {
-  const [name, secret] = "%s".split(".");
-  sessionStorage.setItem("headway.tab", JSON.stringify({ name, secret }));
-}"""
-
-
 async def let_in(browser: Browser, server: Server, **options: Any) -> BrowserContext:
     """A browser profile in which every tab has been let in."""
     context = await new_profile(browser, **options)
-    await context.add_init_script(_KEEP % (server.host, server.let_in()))
+    await context.add_init_script(server.tab_script())
     return context
 
 
