@@ -84,6 +84,21 @@ def test_a_run_prints_words_calls_and_a_summary_and_ends_with_0(project: Path) -
     assert started.task == "Write a file"
 
 
+def test_a_run_names_the_project_which_may_be_further_up(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = f"scripted:{project / 'script.json'}"
+    script("Hello.", "Hello.")
+    (project / "home/code/.git").mkdir(parents=True)
+    (project / "home/code/deep/down").mkdir(parents=True)
+    for folder, named in ((project / "home/code/deep/down", "~/code"), (project, str(project))):
+        monkeypatch.chdir(folder)
+        env = {**environment(), "HOME": str(project / "home"), "XDG_CONFIG_HOME": str(project / "home/config")}
+        words = [PROGRAM, "run", "Hi", "--new", "--model", model]
+        for more, lines in ((["--json"], 0), ([], 1)):
+            done = subprocess.run([*words, *more], env=env, capture_output=True, timeout=WAIT, encoding="utf-8")
+            assert done.stdout.splitlines().count(f"Project: {named}") == lines, done.stderr
+            assert "Project: " not in done.stderr
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [

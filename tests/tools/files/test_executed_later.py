@@ -19,6 +19,15 @@ ASKED = [
     *("Makefile", "makefile", "sub/Makefile", "rules.mk", "package.json", "web/package.json", "pyproject.toml"),
     *("src/x.pth", "sitecustomize.py", ".claude/settings.json", ".mcp.json", "AGENTS.md", "agents.MD", "tox.ini"),
     *(".devcontainer/devcontainer.json", "build.gradle.kts", ".idea/runConfigurations/a.xml"),
+    *(
+        ".VSCode/tasks.json",
+        "CONFTEST.PY",
+        ".GitHub/Workflows/ci.yml",
+        ".en\u200cvrc",
+        ".bash_profile",
+        ".zlogin",
+        ".config/fish/config.fish",
+    ),
 ]
 NOT_ASKED = [
     *("src/main.py", "README.md", "docs/Makefile.md", "conftest.py.txt", "github/workflows/ci.yml", "vscode/a"),
@@ -54,6 +63,32 @@ async def test_a_person_is_asked_in_auto_edit_and_a_no_leaves_the_file(tmp_path:
         assert (await run.call(name, {"path": path, **arguments})).denied
     assert len(person.questions) == 3
     assert (tmp_path / "Makefile").read_text() == "all:\n"
+
+
+LINKS = [
+    ("Makefile", "notes.txt", "Makefile"),
+    ("Makefile", "notes.txt", "notes.txt"),
+    ("makefile", "build/rules.txt", "build/rules.txt"),
+    ("sub/conftest.py", "../notes.txt", "sub/conftest.py"),
+    (".vscode", "editor", "editor/tasks.json"),
+    (".github/workflows", "../ci", "ci/build.yml"),
+    ("x.pth", "notes.txt", "notes.txt"),
+]
+
+
+@pytest.mark.parametrize(("link", "target", "written"), LINKS)
+async def test_a_file_to_which_such_a_name_leads_is_asked_about(
+    tmp_path: Path, link: str, target: str, written: str
+) -> None:
+    (tmp_path / link).parent.mkdir(exist_ok=True)
+    (tmp_path / link).symlink_to(target)
+    for name in ("build", "editor", "ci"):
+        (tmp_path / name).mkdir(exist_ok=True)
+    person = Person(NO)
+    run = Executor(builtin_tools(tmp_path), approvals=Approvals(person, mode="auto_edit"))
+    assert (await run.call("write_file", {"path": written, "content": "x"})).denied
+    assert len(person.questions) == 1
+    assert (await run.call("write_file", {"path": "other.txt", "content": "x"})).ok
 
 
 async def test_what_is_taken_out_of_the_list_is_written_unasked(tmp_path: Path) -> None:

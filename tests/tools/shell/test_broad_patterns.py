@@ -20,10 +20,29 @@ BROAD = [
     ("bash: env *", "since env can run any."),
     ("bash: bash *", "since bash can run any."),
     ("bash:  sudo   *", "since sudo can run any."),
+    ("bash: find . *", "-exec"),
+    ("bash: pytest tests *", "pytest -p MODULE"),
+    ("bash: pytest -*", "pytest -p MODULE"),
+    ("bash: python -m *", "python -c CODE"),
+    ("bash: python -m pytest *", "pytest -p MODULE"),
+    ("bash: git -c *", "git -c"),
+    ("bash: git * *", "git -c"),
+    ("bash: make test *", "make --eval"),
+    ("bash: sh -c *", "since sh can run any."),
+    ("bash: docker run *", "since docker can run any."),
+    ("bash: npm exec *", "npm exec"),
+    ("bash: pip install *", "pip install"),
+    ("bash: g* *", "allows every command."),
 ]
 NARROW = [
     *("bash: git status", "bash: git log *", "bash: pytest", "bash: pytest tests/*", "bash: ls *", "bash: make test"),
-    *("bash: python -m pytest *", "write_file: *", "edit", "read_file: git *", "bash: npm test"),
+    *("bash: python -m json.tool *", "write_file: *", "edit", "read_file: git *", "bash: npm test", "bash: npm run *"),
+    *(
+        "bash: python scripts/build.py *",
+        "bash: docker ps *",
+        "bash: pytest -q tests/test_a.py",
+        "bash: find . -name x",
+    ),
 ]
 
 

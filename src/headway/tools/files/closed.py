@@ -23,13 +23,13 @@ _FOLDERS = ("objects", "refs")
 
 def refuse_name(step: str, path: str, *, write: bool) -> None:
     """Raises `ToolFault` for a step that may not be taken, or followed if it is a link."""
-    if _plain(step) == FOLDER or (write and _plain(step) == _GIT):
+    if plain_name(step) == FOLDER or (write and plain_name(step) == _GIT):
         raise _closed(path)
 
 
 def refuse(names: Sequence[str], folders: Sequence[int], path: str, *, write: bool) -> None:
     """Raises `ToolFault` for a way through these folders that ends where tools have no business."""
-    own = next((depth for depth, name in enumerate(names) if _plain(name) == FOLDER), None)
+    own = next((depth for depth, name in enumerate(names) if plain_name(name) == FOLDER), None)
     if own is not None and (write or own > 0 or names[1:2] != [OUTPUTS]):
         raise _closed(path)
     marks = [mark for name in ((FOLDER, _GIT) if write else (FOLDER,)) if (mark := _mark(name, folders[0]))]
@@ -50,7 +50,7 @@ def is_headways(folder: int, root: str) -> bool:
         return False
 
 
-def _plain(step: str) -> str:
+def plain_name(step: str) -> str:
     """The name as a file system may take it that knows neither case nor invisible characters."""
     if not step.isascii():
         step = "".join(char for char in step if category(char) != "Cf")

@@ -38,7 +38,7 @@ class Edit(Tool[EditInput]):
         self.folder = workspace.root
 
     def edits_project(self, call: EditInput) -> bool:
-        return not self._workspace.is_executed(self.subject(call))
+        return not self._workspace.is_executed(call.path)
 
     def subject(self, call: EditInput) -> str:
         return self._workspace.relative(call.path)

@@ -97,8 +97,19 @@ class Workspace:
         return os.path.normpath("/".join(walk.names) or ".")
 
     def is_executed(self, path: str) -> bool:
-        """Return whether a change of this file could run something, now or later; the path is relative to the root."""
-        return is_running_code(self.root, path) or self._executed_later.includes(path)
+        """Return whether a change of this file could run something, now or later: by its own name, or by a link's."""
+        leads_to = self.relative(path)
+        try:
+            as_named = os.path.normpath("/".join(self._steps(path)) or ".")
+        except ToolFault:  # whoever takes the path next will say what is wrong with it
+            as_named = leads_to
+        files = self._executed_later
+        return (
+            is_running_code(self.root, leads_to)
+            or files.includes(leads_to)
+            or files.includes(as_named)
+            or files.has_link_to(self.root, leads_to)
+        )
 
     def below(self, path: str) -> str | None:
         """What an absolute path says after the root; None if it does not begin with it."""

@@ -40,7 +40,7 @@ class WriteFile(Tool[WriteFileInput]):
         self.folder = workspace.root
 
     def edits_project(self, call: WriteFileInput) -> bool:
-        return not self._workspace.is_executed(self.subject(call))
+        return not self._workspace.is_executed(call.path)
 
     def subject(self, call: WriteFileInput) -> str:
         return self._workspace.relative(call.path)
