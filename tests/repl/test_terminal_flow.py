@@ -343,7 +343,7 @@ def test_another_session_is_gone_to_with_its_list(project: Path) -> None:
 
 def test_without_a_model_it_says_how_to_set_one_and_everything_else_works(project: Path) -> None:
     terminal = Repl("--session", NAME)
-    terminal.idle("No model is set", "/model provider:name", 'Type "demo"')
+    terminal.idle("Project: ", "No model is set", "/model provider:name", 'Type "demo"')
     assert bottom(terminal.seen).startswith("no model · ")
     terminal.say("/todos add Mine")
     terminal.until(lambda seen: one_box(seen, "○ Mine"))
