@@ -329,8 +329,8 @@ def test_without_a_person_only_what_the_mode_allows_is_done_and_the_item_says_so
 
 def test_the_mode_and_the_number_at_once_are_those_that_are_set_unless_flags_say_others(headway: Headway) -> None:
     listed("s1", "s2")
-    headway("config", "set", "mode", "auto_edit")
-    headway("config", "set", "parallel", "3")
+    run("config", "set", "mode", "auto_edit")
+    run("config", "set", "parallel", "3")
     run("todos", "execute", "s1", "--model", done("s1"))
     run(*ALL, "--model", done("s2"))
     headway("todos", "add", "Another")

@@ -248,6 +248,7 @@ async def test_without_a_model_the_page_says_how_to_set_one(own: Own, server: Se
     scripted(a=["Done."])
     settings = f'model = "scripted:{server.folder / SCRIPT}"\nmode = "auto_edit"\nparallel = 3\n'
     (own.server.folder / ".headway" / "config.toml").write_text(settings, encoding="utf-8")
+    assert start(program(own.server.folder, "headway", "config", "trust", "--yes")).end().code == 0
     await dialog.get_by_role("button", name="Cancel").click()
     await page.keyboard.press("x")
     await expect(dialog).to_contain_text("Model scripted:")
@@ -288,8 +289,8 @@ async def test_a_run_resumes_in_its_own_mode_whatever_was_chosen_for_another(
 
 async def test_never_asking_is_never_chosen_for_a_person(own: Own, server: Server, scripted: Scripted) -> None:
     headway.open(own.server.folder, "mine").write([item("a")])
-    settings = f'model = "scripted:{server.folder / SCRIPT}"\nmode = "yolo"\n'
-    (own.server.folder / ".headway" / "config.toml").write_text(settings, encoding="utf-8")
+    for words in (["model", f"scripted:{server.folder / SCRIPT}"], ["mode", "yolo", "--user", "--yes"]):
+        assert start(program(own.server.folder, "headway", *words)).end().code == 0
     page = await own.tabs.open("mine")
     await page.keyboard.press("x")
     dialog = page.get_by_role("dialog", name="Execute the list")
