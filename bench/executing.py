@@ -14,7 +14,7 @@ from pydantic_ai.messages import ModelMessage
 import headway
 from headway.execute import execute_all
 from headway.testing import Call, Request, ScriptedModel, Turn
-from headway.testing.answers import user_texts
+from headway.testing.answers import list_user_texts
 
 from .measure import Measured, Row
 
@@ -80,7 +80,7 @@ class Plan:
 
     def model(self) -> ScriptedModel:
         def waited(messages: list[ModelMessage], request: Request) -> Turn:
-            found = _ITEM.search(next(iter(user_texts(messages))))
+            found = _ITEM.search(next(iter(list_user_texts(messages))))
             assert found is not None
             if len(messages) > 1:
                 return Turn(text="Done.")

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import headway
-from headway.core import changes as ask
+from headway.core import commands as ask
 from headway.core.clock import now
 from headway.core.codec import write_state
 from headway.core.decide import decide

@@ -84,7 +84,7 @@ def _asking(runner: asyncio.Runner, *, as_they_are: bool) -> Callable[[int], obj
     from pydantic_ai.providers.openai import OpenAIProvider
     from pydantic_ai.tools import ToolDefinition
 
-    from headway.agent.openai_bodies import send_as_they_are
+    from headway.agent.openai_bodies import skip_message_walk
 
     message = {"role": "assistant", "content": "Done."}
     choice = {"index": 0, "message": message, "finish_reason": "stop"}
@@ -92,7 +92,7 @@ def _asking(runner: asyncio.Runner, *, as_they_are: bool) -> Callable[[int], obj
     client = httpx2.AsyncClient(transport=httpx2.MockTransport(lambda sent: httpx2.Response(200, json=completion)))
     provider = OpenAIProvider(api_key="none", http_client=client)
     if as_they_are:
-        send_as_they_are(provider.client)
+        skip_message_walk(provider.client)
     model = OpenAIChatModel("m", provider=provider)
     look = ToolDefinition(name="look", parameters_json_schema={"type": "object", "properties": {}})
     history: list[ModelMessage] = []

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage
     from pydantic_ai.models import ModelRequestParameters
 
-    from headway.agent.asking import Asker
+    from headway.agent.streaming_client import StreamingClient
 
 ROUNDS = 300
 PAIRS = 9
@@ -68,7 +68,7 @@ async def _stalls() -> Measured:
     from pydantic_ai.models.google import GoogleModel
     from pydantic_ai.providers.google import GoogleProvider
 
-    from headway.agent.asking import Asker
+    from headway.agent.streaming_client import StreamingClient
 
     candidate = {"content": {"parts": [{"text": "Done."}], "role": "model"}, "finishReason": "STOP"}
     answer = {"candidates": [candidate], "modelVersion": "m", "responseId": "r"}
@@ -85,14 +85,14 @@ async def _stalls() -> Measured:
         history.append(ModelRequest([ToolReturnPart("look", f"Nothing new in src/module_{number}.py.", key)]))
     parameters = ModelRequestParameters()
     stalls: tuple[list[float], list[float]] = ([], [])
-    async with Asker(model(), apart=True) as apart, Asker(model(), apart=False) as here:
+    async with StreamingClient(model(), apart=True) as apart, StreamingClient(model(), apart=False) as here:
         for _ in range(PAIRS + 1):
             for asker, found in zip((apart, here), stalls, strict=True):
                 found.append(await _stall(asker, history, parameters))
     return Measured(statistics.median(stalls[0][1:]), statistics.median(stalls[1][1:]))
 
 
-async def _stall(asker: Asker, history: list[ModelMessage], parameters: ModelRequestParameters) -> float:
+async def _stall(asker: StreamingClient, history: list[ModelMessage], parameters: ModelRequestParameters) -> float:
     longest = 0.0
 
     async def tick() -> None:

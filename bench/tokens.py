@@ -13,8 +13,8 @@ from pathlib import Path
 import headway
 from headway.tools import Executor
 from headway.tools.todo_kinds import TodoToolsName
-from headway.tools.todos import todo_tools
-from headway.views.prompt import prompt_block
+from headway.tools.todos import make_todo_tools
+from headway.views.prompt_block import render_block
 
 from .environments import answer_of, python_of
 from .measure import Measured, Row
@@ -51,7 +51,7 @@ def _doing(text: str) -> str:
 async def _texts(folder: Path, kind: TodoToolsName, calls: Calls) -> list[str]:
     """Arguments, written as short as JSON can be, and results."""
     session = headway.open(memory=True)
-    executor = Executor(todo_tools(kind), session, project=folder)
+    executor = Executor(make_todo_tools(kind), session, project=folder)
     texts: list[str] = []
     for name, arguments in calls:
         sent = json.dumps(arguments, separators=(",", ":"))
@@ -88,10 +88,10 @@ def longest_recap(folder: Path) -> Measured:
         for todo_id, status in others.items():
             session.update(todo_id, status=status)
         for todo_id in IDS:
-            lengths.append(len(prompt_block(session.todos, round=1, max_rounds=50, recap=True)))
+            lengths.append(len(render_block(session.todos, round=1, max_rounds=50, recap=True)))
             if todo_id not in others:
                 session.advance(done=[todo_id])
-        lengths.append(len(prompt_block(session.todos, round=1, max_rounds=50, recap=True)))
+        lengths.append(len(render_block(session.todos, round=1, max_rounds=50, recap=True)))
     return Measured(max(lengths))
 
 

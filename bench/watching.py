@@ -23,9 +23,9 @@ from tests.soak.test_watching import A_SECOND, PAGES, Watched, watch
 from tests.web.serving import Server, environment
 
 import headway
-from headway.core import changes as ask
-from headway.core import run_changes as of_run
-from headway.core.clock import after, now
+from headway.core import commands as ask
+from headway.core import run_commands as of_run
+from headway.core.clock import add_seconds, now
 from headway.core.codec import write_state
 from headway.core.decide import decide
 from headway.core.events import Event
@@ -141,10 +141,10 @@ def _todos(items: int) -> list[dict[str, object]]:
     ]
 
 
-def _run() -> Iterator[ask.Change]:
+def _run() -> Iterator[ask.Command]:
     """A run that works on one item after the other, a change a second."""
-    begin = after(now(), -1.5 * EVENTS)
-    moments = (after(begin, second) for second in count())
+    begin = add_seconds(now(), -1.5 * EVENTS)
+    moments = (add_seconds(begin, second) for second in count())
     yield of_run.StartRun(MAIN_AGENT, "agent", next(moments), RunStarted("r", "Do it all", "scripted", 50, ""))
     for number in range(ITEMS):
         todo_id = f"i{number}"
@@ -155,8 +155,8 @@ def _run() -> Iterator[ask.Change]:
             ended = ToolFinished(
                 1, call_id, "bash", True, "12 passed\n" * 9, exit_code=0, item_id=todo_id, command=command
             )
-            yield of_run.Record(MAIN_AGENT, "agent", next(moments), "r", [begun])
-            yield of_run.Record(MAIN_AGENT, "agent", next(moments), "r", [ended])
+            yield of_run.RecordEvents(MAIN_AGENT, "agent", next(moments), "r", [begun])
+            yield of_run.RecordEvents(MAIN_AGENT, "agent", next(moments), "r", [ended])
         yield ask.Update(MAIN_AGENT, "agent", next(moments), todo_id, {"status": "completed"}, False)
 
 

@@ -17,8 +17,8 @@ from tests.support.tables import check_rows
 
 import headway as api
 from headway.cli.app import COMMANDS, app
-from headway.cli.help import entries
-from headway.cli.options import Chosen, Execution, HelpfulGroup
+from headway.cli.help import list_entries
+from headway.cli.options import CommandContext, Execution, HelpfulGroup
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ("README.md", *(f"docs/{name}.md" for name in ("python", "contracts", "commands", "tools", "models", "loop")))
@@ -124,15 +124,15 @@ class Typed(NamedTuple):
     """What its help says in one line."""
 
 
-def typed(chosen: Chosen, before: str) -> list[Typed]:
+def typed(chosen: CommandContext, before: str) -> list[Typed]:
     """All commands that there are where they are typed, those of groups included."""
     context = click.Context(app, info_name="headway", obj=chosen)
     assert isinstance(app, HelpfulGroup)
-    return [Typed(f"{before}{entry.path}", entry.line) for entry in entries(app, context)]
+    return [Typed(f"{before}{entry.path}", entry.line) for entry in list_entries(app, context)]
 
 
-IN_SHELL = typed(Chosen(), "headway ")
-WITH_SLASH = typed(Chosen(live=InMemory()), "/")
+IN_SHELL = typed(CommandContext(), "headway ")
+WITH_SLASH = typed(CommandContext(live=InMemory()), "/")
 COMMANDS_PAGE = (ROOT / "docs/commands.md").read_text(encoding="utf-8")
 
 

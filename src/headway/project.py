@@ -7,7 +7,7 @@ import os
 from headway.core.errors import HeadwayError
 from headway.core.log import Log
 from headway.core.session import Session
-from headway.core.text import clean, shown
+from headway.core.text import sanitize_for_display, trim_text
 from headway.store.folder import FOLDER as FOLDER
 
 TYPE_CHECKING = False
@@ -28,7 +28,7 @@ def open_session(
     project: str | os.PathLike[str] = ".", session: str = DEFAULT_SESSION, *, memory: bool = False
 ) -> Session:
     """A session of the project in this folder. Nothing is written before the first change, with `memory` never."""
-    return Session(Log(open_store(project, memory=memory), session_name(session)))
+    return Session(Log(open_store(project, memory=memory), check_session_name(session)))
 
 
 def open_store(project: str | os.PathLike[str] = ".", *, memory: bool = False) -> Store:
@@ -49,7 +49,9 @@ def headway_folder(project: str | os.PathLike[str]) -> str:
     """The folder `.headway` of the project, whether or not it is there; never a link."""
     root = _absolute(project)
     if not os.path.isdir(root):
-        raise HeadwayError(f"There is no folder '{shown(root, 300)}'; create it or name another project.")
+        raise HeadwayError(
+            f"There is no folder '{sanitize_for_display(root, 300)}'; create it or name another project."
+        )
     folder = os.path.join(root, FOLDER)
     refuse_link(root, folder, "folder")
     return folder
@@ -60,7 +62,7 @@ def refuse_link(root: str, path: str, kind: str) -> None:
     if os.path.islink(path):
         real = os.path.realpath(root)
         out = "" if os.path.commonpath([real, os.path.realpath(path)]) == real else " that leads out of the project"
-        raise HeadwayError(f"'{shown(path, 300)}' is a link{out}; replace it with a {kind}.")
+        raise HeadwayError(f"'{sanitize_for_display(path, 300)}' is a link{out}; replace it with a {kind}.")
 
 
 def _absolute(path: str | os.PathLike[str]) -> str:
@@ -70,14 +72,14 @@ def _absolute(path: str | os.PathLike[str]) -> str:
         raise HeadwayError("The current folder no longer exists; change to one that does.") from None
 
 
-def session_name(name: str) -> str:
-    cleaned = clean(name)
+def check_session_name(name: str) -> str:
+    cleaned = trim_text(name)
     if not cleaned or len(cleaned) > 200 or not cleaned.isprintable():
         raise HeadwayError("The name of a session must have 1 to 200 printable characters.")
     return cleaned
 
 
-def project_of(session: Session) -> str | None:
+def project_folder_of(session: Session) -> str | None:
     """The folder of a session's project; None for a session that is kept in memory."""
     path: str | None = getattr(session.store, "path", None)
     return None if path is None else os.path.dirname(os.path.dirname(path))
@@ -94,20 +96,20 @@ def find_project(environ: Mapping[str, str], start: str = ".") -> str:
     home = os.path.realpath(os.path.expanduser("~"))
     while not any(os.path.lexists(os.path.join(folder, marker)) for marker in (FOLDER, ".git")):
         parent = os.path.dirname(folder)
-        if parent == folder or os.path.realpath(parent) == home or not _is_users(parent):
+        if parent == folder or os.path.realpath(parent) == home or not _is_in_users_folders(parent):
             return here
         folder = parent
     return folder
 
 
-def _is_users(folder: str) -> bool:
+def _is_in_users_folders(folder: str) -> bool:
     try:
         return not hasattr(os, "geteuid") or os.stat(folder).st_uid == os.geteuid()
     except OSError:
         return False
 
 
-def project_of_list(environ: Mapping[str, str]) -> str:
+def find_project_of_list(environ: Mapping[str, str]) -> str:
     """As `find_project`, for a command on the list. Raises where an agent keeps that out of reach."""
     if environ.get(IN_SANDBOX):
         raise HeadwayError(
@@ -121,7 +123,7 @@ def project_of_list(environ: Mapping[str, str]) -> str:
     return find_project(environ)
 
 
-def chosen_session(store: Store, environ: Mapping[str, str], named: str | None = None) -> str:
+def choose_session_name(store: Store, environ: Mapping[str, str], named: str | None = None) -> str:
     """The session named, else HEADWAY_SESSION, else the project's current one, else `default`."""
     if named is not None:
         return named

@@ -30,7 +30,7 @@ from pydantic_ai.providers.anthropic import AnthropicProvider
 from pydantic_ai.providers.google import GoogleProvider
 from pydantic_ai.providers.openai import OpenAIProvider
 
-from headway.agent.openai_bodies import send_as_they_are
+from headway.agent.openai_bodies import skip_message_walk
 from headway.core.events import Event
 from headway.core.log import Log
 from headway.core.session import Session
@@ -181,7 +181,7 @@ class Wire:
             return GoogleModel("gemini-2.5-pro", provider=GoogleProvider(api_key="k", http_client=client))
         provider = OpenAIProvider(api_key="k", http_client=client)
         if self.as_they_are:
-            send_as_they_are(provider.client)
+            skip_message_walk(provider.client)
         if self.protocol == "responses":
             return OpenAIResponsesModel("gpt-5", provider=provider)
         return OpenAIChatModel("gpt-5", provider=provider)

@@ -16,7 +16,7 @@ import headway
 from headway.agent import LoopConfig, RunResult, repair_messages, run_loop
 from headway.agent.conversation import Conversation
 from headway.agent.repair import UNFINISHED
-from headway.core.codec import data_record
+from headway.core.codec import to_data_record
 from headway.core.events import Event, ListDelta
 from headway.core.evolve import fold
 from headway.core.model import State
@@ -98,13 +98,13 @@ def assert_kept(heard: list[Heard], log: list[Event]) -> None:
     for record in kept:
         event = log[record["version"] - 1]
         assert (event.type, event.at) == (record["type"], record["at"])
-        assert json.loads(json.dumps(data_record(event.data))) == record["data"]
+        assert json.loads(json.dumps(to_data_record(event.data))) == record["data"]
 
 
 def assert_ended(session: headway.Session, log: list[Event]) -> None:
     run = session.run
     assert run is not None
-    assert not run.goes_on
+    assert not run.is_active
     types = [event.type for event in log]
     assert types.count("RunStarted") == types.count("RunFinished")
 

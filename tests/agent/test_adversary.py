@@ -26,12 +26,12 @@ from headway import Status
 from headway.agent import LoopConfig, RunResult, run_loop
 from headway.agent.config import Reason
 from headway.agent.conversation import Conversation
-from headway.core.clock import local_time, now
+from headway.core.clock import format_local_time, now
 from headway.core.model import MODEL
 from headway.core.run_events import RunStarted, ToolFinished, ToolStarted, Usage
 from headway.testing import Call, Failure, Request, ScriptedModel, Turn
 from headway.tools import Approvals, builtin_tools, tool
-from headway.views.messages import with_date
+from headway.views.spoken_words import add_date
 
 from .bodies import tail_of, unmarked
 from .killed_runs import assert_accepted
@@ -599,7 +599,7 @@ async def test_a_long_task_in_chinese_is_kept_whole_or_refused_in_a_sentence(are
     task = "请把这个文件读完，然后写一份报告。" * 600
     attack = await attacked(arena, ["好的。"] * 3, task=task, context_window=window)
     assert [event.data.task for event in attack.session.events() if isinstance(event.data, RunStarted)] == [task]
-    dated = with_date(task, local_time(now())[:10])
+    dated = add_date(task, format_local_time(now())[:10])
     asked = [part for request in attack.requests for part in request.messages[0].parts]
     assert [part.content for part in asked if isinstance(part, UserPromptPart)] == [dated] * attack.result.ok
     assert attack.result.ok or "window" in (attack.result.error or "")

@@ -12,7 +12,8 @@ from tests.support import processes
 from tests.support.tables import check_rows
 
 import headway
-from headway.agent import LoopConfig, RunResult, requests, run_loop
+from headway.agent import LoopConfig, RunResult, run_loop
+from headway.agent import model_requests as requests
 from headway.agent.conversation import Conversation
 from headway.core.run_events import RunError, ToolFinished, Usage
 from headway.testing import Call, ScriptedModel, Turn

@@ -31,7 +31,7 @@ from pydantic_ai.models.test import TestModel
 from pydantic_ai.settings import ModelSettings
 
 from headway.agent import explain
-from headway.agent.asking import Asker, nothing
+from headway.agent.streaming_client import StreamingClient, ignore_event
 from headway.core.errors import ModelBusy
 from headway.testing import Call, ScriptedModel, Turn
 
@@ -63,7 +63,7 @@ def no_thread_is_left() -> Iterator[None]:
 
 
 async def ask(
-    asker: Asker, on_event: OnEvent = nothing, *, text: str = "Hello", streamed: bool = True
+    asker: StreamingClient, on_event: OnEvent = ignore_event, *, text: str = "Hello", streamed: bool = True
 ) -> ModelResponse:
     messages: list[ModelMessage] = [ModelRequest.user_text_prompt(text)]
     return await bounded(asker.ask(messages, SETTINGS, ModelRequestParameters(), on_event, streamed=streamed))
@@ -153,7 +153,7 @@ def stuck() -> Iterator[Stuck]:
 async def test_an_answer_comes_in_pieces_that_are_all_there_before_it_is_returned(apart: bool) -> None:
     script = [Turn(WORDS, thinking="Let me see", calls=[Call("ls", {"path": "."}), Call("pwd")])]
     events: Events = []
-    async with Asker(ScriptedModel(script), apart=apart) as asker:
+    async with StreamingClient(ScriptedModel(script), apart=apart) as asker:
         answer = await ask(asker, events.append)
         assert text_of(events) == answer.text == WORDS
     assert [call.tool_name for call in answer.tool_calls] == ["ls", "pwd"]
@@ -165,7 +165,7 @@ async def test_the_events_are_the_same_and_in_the_same_order_here_and_apart() ->
     async def events(apart: bool) -> Events:
         found: Events = []
         turn = Turn(WORDS * 50, calls=[Call("ls", {"path": "a" * 500})])
-        async with Asker(ScriptedModel([turn]), apart=apart) as asker:
+        async with StreamingClient(ScriptedModel([turn]), apart=apart) as asker:
             await ask(asker, found.append)
         return found
 
@@ -176,7 +176,7 @@ async def test_the_events_are_the_same_and_in_the_same_order_here_and_apart() ->
 
 async def test_events_are_passed_on_where_the_model_was_asked(apart: bool) -> None:
     where: set[tuple[int, asyncio.AbstractEventLoop]] = set()
-    async with Asker(ScriptedModel([WORDS]), apart=apart) as asker:
+    async with StreamingClient(ScriptedModel([WORDS]), apart=apart) as asker:
         await ask(asker, lambda _: where.add((threading.get_ident(), asyncio.get_running_loop())))
     assert where == {(threading.get_ident(), asyncio.get_running_loop())}
 
@@ -192,7 +192,7 @@ async def test_only_a_model_apart_runs_in_another_thread(apart: bool) -> None:
         yield "Hello"
 
     variable.set("set by the caller")
-    async with Asker(FunctionModel(stream_function=stream), apart=apart) as asker:
+    async with StreamingClient(FunctionModel(stream_function=stream), apart=apart) as asker:
         await ask(asker)
     assert (threads == {threading.get_ident()}) is not apart
     assert seen == ["set by the caller"]
@@ -202,7 +202,7 @@ async def test_the_model_is_asked_with_just_what_was_given(apart: bool) -> None:
     model = ScriptedModel(["Hello"])
     messages: list[ModelMessage] = [ModelRequest.user_text_prompt("Hi")]
     parameters = ModelRequestParameters(instruction_parts=[InstructionPart(content="Be kind.")])
-    async with Asker(model, apart=apart) as asker:
+    async with StreamingClient(model, apart=apart) as asker:
         await bounded(asker.ask(messages, {"temperature": 0.5}, parameters))
     [request] = model.requests
     assert request.messages == messages
@@ -214,7 +214,7 @@ async def test_the_model_is_asked_with_just_what_was_given(apart: bool) -> None:
 async def test_an_answer_can_be_asked_for_whole(apart: bool) -> None:
     model = ScriptedModel(["Hello"])
     events: Events = []
-    async with Asker(model, apart=apart) as asker:
+    async with StreamingClient(model, apart=apart) as asker:
         answer = await ask(asker, events.append, streamed=False)
     assert (answer.text, events, model.requests[0].streamed) == ("Hello", [], False)
 
@@ -225,7 +225,7 @@ async def test_a_model_that_cannot_stream_answers_whole(apart: bool) -> None:
 
     events: Events = []
     for model in (Custom(), FunctionModel(function)):
-        async with Asker(model, apart=apart) as asker:
+        async with StreamingClient(model, apart=apart) as asker:
             assert (await ask(asker, events.append)).text == "Whole"
     assert events == []
 
@@ -239,14 +239,14 @@ async def test_a_stream_that_ends_in_not_implemented_is_not_asked_for_again(apar
         raise AssertionError("asked again")
 
     events: Events = []
-    async with Asker(FunctionModel(function, stream_function=stream), apart=apart) as asker:
+    async with StreamingClient(FunctionModel(function, stream_function=stream), apart=apart) as asker:
         with pytest.raises(NotImplementedError, match="of the model's own"):
             await ask(asker, events.append)
     assert text_of(events) == "Half an "
 
 
 async def test_test_models_can_be_asked(apart: bool) -> None:
-    async with Asker(TestModel(custom_output_text="Hello you"), apart=apart) as asker:
+    async with StreamingClient(TestModel(custom_output_text="Hello you"), apart=apart) as asker:
         events: Events = []
         assert (await ask(asker, events.append)).text == text_of(events) == "Hello you"
 
@@ -254,7 +254,7 @@ async def test_test_models_can_be_asked(apart: bool) -> None:
 async def test_what_the_model_raises_is_raised_after_the_events_before_it(apart: bool) -> None:
     script = [{"error": {"status": 429}}, {"error": {"after": "Half an ", "kind": "connection"}}, "Yes"]
     events: Events = []
-    async with Asker(ScriptedModel(script), apart=apart) as asker:
+    async with StreamingClient(ScriptedModel(script), apart=apart) as asker:
         with pytest.raises(exceptions.ModelRateLimitError):
             await ask(asker, events.append)
         assert events == []
@@ -274,7 +274,7 @@ async def test_nothing_that_the_model_raises_is_lost(apart: bool, kind: type[Bas
     error = kind("from inside")
     expected = RuntimeError if kind is StopIteration else kind  # a coroutine cannot raise it
     model = Custom(fail)
-    async with Asker(model, apart=apart) as asker:
+    async with StreamingClient(model, apart=apart) as asker:
         with pytest.raises(expected) as raised:
             await ask(asker)
         assert error in (raised.value, raised.value.__cause__)
@@ -289,7 +289,7 @@ async def test_a_thread_that_is_ended_from_inside_says_so() -> None:
         asyncio.get_running_loop().call_soon(leave)
         await asyncio.sleep(60)
 
-    asker = await Asker(Custom(fail), apart=True).__aenter__()
+    asker = await StreamingClient(Custom(fail), apart=True).__aenter__()
     for attempt in (ask(asker), ask(asker), asker.__aexit__(None, None, None)):
         with pytest.raises(SystemExit, match="from a callback"):
             await attempt
@@ -301,7 +301,7 @@ async def test_an_exit_of_a_request_that_no_one_waits_for_is_not_lost(stuck: Stu
         raise SystemExit("late")
 
     with pytest.raises(SystemExit, match="late"):
-        async with Asker(Custom(exit_late), apart=True) as asker:
+        async with StreamingClient(Custom(exit_late), apart=True) as asker:
             task = asyncio.create_task(ask(asker))
             await stuck.has_begun()
             await cancelled(task)
@@ -314,7 +314,7 @@ async def test_what_on_event_raises_ends_the_request(apart: bool) -> None:
         raise ValueError("not this one")
 
     seen: Events = []
-    async with Asker(ScriptedModel([WORDS, "Yes"]), apart=apart) as asker:
+    async with StreamingClient(ScriptedModel([WORDS, "Yes"]), apart=apart) as asker:
         with pytest.raises(ValueError, match="not this one"):
             await ask(asker, refuse)
         assert (await ask(asker)).text == "Yes"
@@ -330,7 +330,7 @@ async def test_a_cancelled_request_says_nothing_more_and_the_next_one_is_answere
 
     events: Events = []
     cut_off = threading.Event()
-    async with Asker(FunctionModel(stream_function=stream), apart=apart) as asker:
+    async with StreamingClient(FunctionModel(stream_function=stream), apart=apart) as asker:
         task = asyncio.create_task(ask(asker, events.append))
         async with asyncio.timeout(20):
             while len(events) < 5:
@@ -343,7 +343,7 @@ async def test_a_cancelled_request_says_nothing_more_and_the_next_one_is_answere
 
 
 async def test_a_request_can_be_cancelled_before_it_has_begun(apart: bool) -> None:
-    async with Asker(ScriptedModel(["Yes", "Yes"]), apart=apart) as asker:
+    async with StreamingClient(ScriptedModel(["Yes", "Yes"]), apart=apart) as asker:
         task = asyncio.create_task(ask(asker))
         await asyncio.sleep(0)
         await cancelled(task)
@@ -353,10 +353,10 @@ async def test_a_request_can_be_cancelled_before_it_has_begun(apart: bool) -> No
 @pytest.mark.parametrize("streamed", [True, False])
 async def test_a_model_that_falls_silent_is_given_up(apart: bool, streamed: bool) -> None:
     model = ScriptedModel([Turn("Hello you", delay=100), "Yes"])
-    async with Asker(model, apart=apart, stall_seconds=0.1) as asker:
+    async with StreamingClient(model, apart=apart, stall_seconds=0.1) as asker:
         with pytest.raises(TimeoutError) as stalled:
             await ask(asker, streamed=streamed)
-    async with Asker(model, apart=apart) as asker:
+    async with StreamingClient(model, apart=apart) as asker:
         assert (await ask(asker)).text == "Yes"
     assert isinstance(explain(stalled.value, model), ModelBusy)
 
@@ -364,7 +364,7 @@ async def test_a_model_that_falls_silent_is_given_up(apart: bool, streamed: bool
 async def test_an_answer_may_take_long_while_it_keeps_coming() -> None:
     async def answer(apart: bool) -> str | None:
         model = ScriptedModel([Turn(WORDS * 3, delay=2.2)])
-        async with Asker(model, apart=apart, stall_seconds=2) as asker:
+        async with StreamingClient(model, apart=apart, stall_seconds=2) as asker:
             return (await ask(asker)).text
 
     assert await asyncio.gather(answer(apart=False), answer(apart=True)) == [WORDS * 3] * 2
@@ -373,13 +373,13 @@ async def test_an_answer_may_take_long_while_it_keeps_coming() -> None:
 async def test_a_model_can_be_asked_several_things_at_once(apart: bool) -> None:
     texts = [f"question {at:02}" for at in range(20)]
     model = ScriptedModel(conversations={text: [Turn(f"{text}: {WORDS}", delay=0.1)] for text in texts})
-    async with Asker(model, apart=apart) as asker:
+    async with StreamingClient(model, apart=apart) as asker:
         answers = await asyncio.gather(*(ask(asker, text=text) for text in texts))
     assert [answer.text for answer in answers] == [f"{text}: {WORDS}" for text in texts]
 
 
 async def test_an_asker_can_be_left_and_entered_again(apart: bool, loopback: Loopback) -> None:
-    asker = Asker(made("openai", loopback.url), apart=apart)
+    asker = StreamingClient(made("openai", loopback.url), apart=apart)
     for _ in range(3):
         async with asker:
             with pytest.raises(RuntimeError, match="is in use"):
@@ -409,7 +409,7 @@ async def test_a_model_is_entered_and_left_in_the_thread_that_asks_it(apart: boo
         threads.append(threading.get_ident())
 
     threads: list[int] = []
-    async with Asker(Door(inward=note, outward=note), apart=apart):
+    async with StreamingClient(Door(inward=note, outward=note), apart=apart):
         assert len(threads) == 1
     assert threads[0] == threads[1]
     assert (threads[0] == threading.get_ident()) is not apart
@@ -421,8 +421,8 @@ async def test_a_model_that_cannot_be_entered_or_left_says_why(apart: bool, kind
         raise kind("shut")
 
     with pytest.raises(kind, match="shut"):
-        await bounded(Asker(Door(inward=refuse), apart=apart).__aenter__())
-    asker = await Asker(Door(outward=refuse), apart=apart).__aenter__()
+        await bounded(StreamingClient(Door(inward=refuse), apart=apart).__aenter__())
+    asker = await StreamingClient(Door(outward=refuse), apart=apart).__aenter__()
     with pytest.raises(kind, match="shut"):
         await bounded(asker.__aexit__(None, None, None))
 
@@ -430,11 +430,11 @@ async def test_a_model_that_cannot_be_entered_or_left_says_why(apart: bool, kind
 @pytest.fixture
 def left_soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """A thread that is stuck is not waited for as long as usual."""
-    monkeypatch.setattr("headway.agent.asking._PARTING_SECONDS", 0.1)
+    monkeypatch.setattr("headway.agent.streaming_client._PARTING_SECONDS", 0.1)
 
 
 async def test_entering_can_be_cancelled(stuck: Stuck) -> None:
-    asker = Asker(Door(inward=stuck.waiting), apart=True)
+    asker = StreamingClient(Door(inward=stuck.waiting), apart=True)
     task = asyncio.create_task(asker.__aenter__())
     await stuck.has_begun()
     await cancelled(task)
@@ -444,7 +444,7 @@ async def test_entering_can_be_cancelled(stuck: Stuck) -> None:
 
 @pytest.mark.usefixtures("left_soon")
 async def test_cancelling_does_not_wait_for_a_model_that_will_not_stop(stuck: Stuck) -> None:
-    async with Asker(Custom(stuck.waiting), apart=True) as asker:
+    async with StreamingClient(Custom(stuck.waiting), apart=True) as asker:
         task = asyncio.create_task(ask(asker))
         await stuck.has_begun()
         await cancelled(task)
@@ -452,7 +452,7 @@ async def test_cancelling_does_not_wait_for_a_model_that_will_not_stop(stuck: St
 
 @pytest.mark.usefixtures("left_soon")
 async def test_leaving_does_not_wait_for_a_thread_that_is_stuck(stuck: Stuck) -> None:
-    async with Asker(Custom(stuck.blocking), apart=True) as asker:
+    async with StreamingClient(Custom(stuck.blocking), apart=True) as asker:
         task = asyncio.create_task(ask(asker))
         await stuck.has_begun()
     with pytest.raises(RuntimeError, match="was closed during a request"):
@@ -461,7 +461,7 @@ async def test_leaving_does_not_wait_for_a_thread_that_is_stuck(stuck: Stuck) ->
 
 @pytest.mark.usefixtures("left_soon")
 async def test_leaving_does_not_wait_for_a_model_that_cannot_be_left(stuck: Stuck) -> None:
-    asker = await Asker(Door(outward=stuck.waiting), apart=True).__aenter__()
+    asker = await StreamingClient(Door(outward=stuck.waiting), apart=True).__aenter__()
     await bounded(asker.__aexit__(None, None, None))
 
 
@@ -478,7 +478,7 @@ async def test_other_work_goes_on_while_a_model_apart_computes() -> None:
 
     ticked = threading.Event()
     ticker = asyncio.create_task(tick())
-    async with Asker(Custom(compute), apart=True) as asker:
+    async with StreamingClient(Custom(compute), apart=True) as asker:
         assert (await ask(asker)).text == "Whole"
     ticker.cancel()
 
@@ -502,7 +502,7 @@ async def test_a_long_history_does_not_hold_up_the_caller(loopback: Loopback) ->
 
     ticks = 0
     history = long_history()
-    async with Asker(made("openai", loopback.url), apart=True) as asker:
+    async with StreamingClient(made("openai", loopback.url), apart=True) as asker:
         ticker = asyncio.create_task(tick())
         answer = await bounded(asker.ask(history, SETTINGS, ModelRequestParameters()))
         await bounded(ticker)
@@ -514,7 +514,7 @@ async def test_a_long_history_does_not_hold_up_the_caller(loopback: Loopback) ->
 @pytest.mark.parametrize("streamed", [True, False])
 async def test_a_server_answers(apart: bool, streamed: bool, loopback: Loopback) -> None:
     events: Events = []
-    async with Asker(made("openai", loopback.url), apart=apart) as asker:
+    async with StreamingClient(made("openai", loopback.url), apart=apart) as asker:
         for _ in range(3):
             assert (await ask(asker, events.append, streamed=streamed)).text == "Hello you"
     assert text_of(events) == ("Hello you" * 3 if streamed else "")
@@ -525,7 +525,7 @@ async def test_an_answer_that_breaks_off_leaves_what_came(apart: bool, loopback:
     loopback.behaviour = "break off"
     events: Events = []
     model = made("openai", loopback.url)
-    async with Asker(model, apart=apart) as asker:
+    async with StreamingClient(model, apart=apart) as asker:
         with pytest.raises(exceptions.ModelConnectionError) as broken:
             await ask(asker, events.append)
         assert text_of(events) == "Half an "
@@ -536,14 +536,14 @@ async def test_an_answer_that_breaks_off_leaves_what_came(apart: bool, loopback:
 
 async def test_a_status_is_raised_as_pydantic_ai_has_it(apart: bool, loopback: Loopback) -> None:
     loopback.fail(401)
-    async with Asker(made("openai", loopback.url), apart=apart) as asker:
+    async with StreamingClient(made("openai", loopback.url), apart=apart) as asker:
         with pytest.raises(exceptions.ModelAuthenticationError):
             await ask(asker)
 
 
 async def test_a_server_that_is_silent_can_be_left_at_any_time(apart: bool, loopback: Loopback) -> None:
     loopback.behaviour = "hang"
-    async with Asker(made("openai", loopback.url), apart=apart) as asker:
+    async with StreamingClient(made("openai", loopback.url), apart=apart) as asker:
         for _ in range(3):
             asked = len(loopback.bodies)
             task = asyncio.create_task(ask(asker))
@@ -557,13 +557,13 @@ async def test_a_server_that_is_silent_can_be_left_at_any_time(apart: bool, loop
 
 async def test_a_server_that_is_silent_is_given_up(apart: bool, loopback: Loopback) -> None:
     loopback.behaviour = "hang"
-    async with Asker(made("openai", loopback.url), apart=apart, stall_seconds=0.2) as asker:
+    async with StreamingClient(made("openai", loopback.url), apart=apart, stall_seconds=0.2) as asker:
         with pytest.raises(TimeoutError):
             await ask(asker)
 
 
 async def test_a_cancelled_request_is_closed(apart: bool) -> None:
-    async with silent_server() as (url, asked, closed), Asker(made("openai", url), apart=apart) as asker:
+    async with silent_server() as (url, asked, closed), StreamingClient(made("openai", url), apart=apart) as asker:
         task = asyncio.create_task(ask(asker))
         await bounded(asked.wait())
         await cancelled(task)
@@ -572,7 +572,7 @@ async def test_a_cancelled_request_is_closed(apart: bool) -> None:
 
 async def test_leaving_closes_what_is_still_asked() -> None:
     async with silent_server() as (url, asked, closed):
-        async with Asker(made("openai", url), apart=True) as asker:
+        async with StreamingClient(made("openai", url), apart=True) as asker:
             task = asyncio.create_task(ask(asker))
             await bounded(asked.wait())
         await bounded(closed.wait())
@@ -583,8 +583,8 @@ async def test_leaving_closes_what_is_still_asked() -> None:
 async def test_two_servers_are_asked_at_once(apart: bool, loopback: Loopback) -> None:
     async with (
         silent_server() as (url, asked, _),
-        Asker(made("openai", url), apart=apart) as silent,
-        Asker(made("openai", loopback.url), apart=apart) as asker,
+        StreamingClient(made("openai", url), apart=apart) as silent,
+        StreamingClient(made("openai", loopback.url), apart=apart) as asker,
     ):
         task = asyncio.create_task(ask(silent))
         await bounded(asked.wait())

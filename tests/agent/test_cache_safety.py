@@ -28,7 +28,7 @@ from headway.core.model import Status
 from headway.core.session import Session
 from headway.testing import Call, Failure, ScriptedModel, Turn
 from headway.tools import tool
-from headway.tools.todos import todo_tools
+from headway.tools.todos import make_todo_tools
 
 from .bodies import CLOSING, NO_JSON, OPENING, PROTOCOLS, Body, Protocol, Wire, shared
 
@@ -259,7 +259,7 @@ async def test_openais_library_sends_the_same_bytes_when_it_takes_messages_as_th
     """As it does for models that are named, not made by the caller."""
     await asyncio.to_thread(record, tmp_path, protocol, rounds=14)
     messages = Conversation.load(headway.open(tmp_path)).messages
-    tools = tool_definitions([reading("Something."), *todo_tools()])
+    tools = tool_definitions([reading("Something."), *make_todo_tools()])
     parameters = ModelRequestParameters(function_tools=tools, instruction_parts=[InstructionPart(content="Work.")])
     sent: list[bytes] = []
     for as_they_are in (True, False):

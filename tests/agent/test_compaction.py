@@ -19,7 +19,7 @@ from pydantic_ai.messages import ModelMessage, ToolCallPart, ToolReturnPart
 import headway
 from headway.agent import LoopConfig, RunResult, run_loop
 from headway.agent.budget import Budget
-from headway.agent.compaction import split
+from headway.agent.compaction import find_split
 from headway.agent.config import Reason
 from headway.agent.conversation import Conversation
 from headway.core.events import Event
@@ -45,29 +45,29 @@ Ask = Callable[[list[ModelMessage], Request], Turn]
 def test_before_anything_is_known_the_estimate_is_on_the_safe_side() -> None:
     budget = Budget(10_000, 1_000)
     english = "The quick brown fox jumps over the lazy dog. " * 100
-    assert budget.tokens(len(english.encode())) > len(english.split())
+    assert budget.estimate_tokens(len(english.encode())) > len(english.split())
     assert budget.fits(9_000)
     assert not budget.fits(40_000)
 
 
 def test_a_report_of_the_provider_takes_the_place_of_the_estimate() -> None:
     budget = Budget(10_000, 1_000)
-    budget.measured(1_000, 500)
-    assert budget.tokens(2_000) == 1_000
+    budget.calibrate(1_000, 500)
+    assert budget.estimate_tokens(2_000) == 1_000
     assert budget.fits(18_000)
     assert not budget.fits(18_010)
-    budget.measured(4_000, 1_000)
+    budget.calibrate(4_000, 1_000)
     assert budget.fits(36_000)
     for nothing in ((0, 0), (100, 0), (0, 100)):  # some servers report no tokens
-        budget.measured(*nothing)
-        assert budget.tokens(4_000) == 1_000
+        budget.calibrate(*nothing)
+        assert budget.estimate_tokens(4_000) == 1_000
 
 
 @given(st.integers(1_000, 2_000_000), st.integers(16, 64_000), st.floats(0.05, 1), st.integers(0, 100_000))
 def test_what_has_room_fits(window: int, reply: int, per_byte: float, besides: int) -> None:
     budget = Budget(window, reply)
-    budget.measured(1_000_000, round(per_byte * 1_000_000))
-    room = budget.room(besides)
+    budget.calibrate(1_000_000, round(per_byte * 1_000_000))
+    room = budget.history_room(besides)
     assert budget.reply <= window / 4
     if room:
         assert budget.fits(besides + room - 1)
@@ -80,18 +80,18 @@ def test_what_has_room_fits(window: int, reply: int, per_byte: float, besides: i
 def test_what_the_provider_found_too_long_does_not_fit_any_more(window: int | None, size: int) -> None:
     budget = Budget(window, 8_000)
     for _ in range(3):
-        before = budget.room(0)
-        budget.too_long(size)
+        before = budget.history_room(0)
+        budget.note_refused(size)
         assert not budget.fits(size)
         assert budget.window is not None
         assert budget.window >= 1
-        assert window is None or budget.room(0) <= before
+        assert window is None or budget.history_room(0) <= before
 
 
 def test_where_no_window_is_known_everything_fits_until_the_provider_says_no() -> None:
     budget = Budget(None, 8_000)
     assert budget.fits(10**12)
-    budget.too_long(1_000_000)
+    budget.note_refused(1_000_000)
     assert not budget.fits(1_000_000)
     assert budget.fits(500_000)
 
@@ -101,7 +101,7 @@ def test_where_no_window_is_known_everything_fits_until_the_provider_says_no() -
 
 @given(whole(max_turns=8), st.integers(0, 600))
 def test_a_call_and_its_results_are_never_parted(messages: list[ModelMessage], room: int) -> None:
-    first = split(Conversation(messages), room)
+    first = find_split(Conversation(messages), room)
     for part in (messages[:first], messages[first:]):
         assert calls_in(part) == results_in(part)
 
@@ -109,7 +109,7 @@ def test_a_call_and_its_results_are_never_parted(messages: list[ModelMessage], r
 @given(whole(max_turns=8), st.integers(0, 600))
 def test_as_many_of_the_newest_messages_are_kept_as_have_room(messages: list[ModelMessage], room: int) -> None:
     conversation = Conversation(messages)
-    first = split(conversation, room)
+    first = find_split(conversation, room)
     kept = sum(conversation.sizes[first:])
     asked = not results_in(messages[-1:])  # what was just asked is kept, whatever its size
     assert kept <= room or (asked and first == len(messages) - 1)

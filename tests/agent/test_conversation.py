@@ -24,8 +24,8 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 import headway
 from headway.agent import LoopConfig, RunResult, repair_messages, run_loop
 from headway.agent.config import Reason
-from headway.agent.conversation import Conversation, stored
-from headway.core.clock import local_time, now
+from headway.agent.conversation import Conversation, to_stored_message
+from headway.core.clock import format_local_time, now
 from headway.core.errors import HeadwayError, StoreCorrupt
 from headway.core.events import Event
 from headway.core.log import Log
@@ -37,7 +37,7 @@ from headway.testing import Call, Failure, ScriptedModel, Turn
 from headway.testing.script import Request
 from headway.tools import tool
 from headway.tools.approvals import Approvals
-from headway.views.messages import spoken, with_date
+from headway.views.spoken_words import add_date, find_spoken_words
 
 from .bodies import NO_JSON, cut_off, said_in, told, untailed
 
@@ -412,7 +412,10 @@ async def test_a_new_conversation_has_the_list_and_nothing_that_was_said_before(
         model = ScriptedModel([Turn(calls=[Call("look", {"text": "new"})]), "Done."])
         assert (await run(session, model, "Something else", new_conversation=True)).ok
         asked, *block = said_in(model.requests[0].messages[0])
-        assert (len(model.requests[0].messages), asked) == (1, with_date("Something else", local_time(now())[:10]))
+        assert (len(model.requests[0].messages), asked) == (
+            1,
+            add_date("Something else", format_local_time(now())[:10]),
+        )
         assert f"[ ] {added.id}: Fix the parser" in block[0]
         assert session.todo_list.items[added.id] == added
         loaded = texts(Conversation.load(session).messages)
@@ -504,7 +507,7 @@ async def test_the_file_grows_with_what_is_said_and_not_faster(tmp_path: Path) -
     ],
 )
 def test_keys_in_arguments_stay_out_however_the_model_writes_them(arguments: str) -> None:
-    record = stored(ModelResponse([ToolCallPart("connect", arguments, "c")]), Redactor({}))
+    record = to_stored_message(ModelResponse([ToolCallPart("connect", arguments, "c")]), Redactor({}))
     text = json.dumps(record)
     assert "hunter2X9" not in text and "[redacted]" in text
 
@@ -515,9 +518,11 @@ async def test_the_first_message_of_a_conversation_has_the_date_and_the_system_p
     await run(session, model, "First")
     await run(session, model, "Second")
     await run(session, model, "Third", new_conversation=True)
-    today = f"(Today is {local_time(now())[:10]}.)"
+    today = f"(Today is {format_local_time(now())[:10]}.)"
     said = [[text for message in request.messages for text in said_in(message)] for request in model.requests]
     assert [[today in text for text in texts] for texts in said] == [[True], [True, False, False], [True]]
     assert today[:10] not in str(model.requests[0].instructions)
-    shown = [spoken(event.data.message)[1] for event in session.events() if isinstance(event.data, MessageAdded)]
+    shown = [
+        find_spoken_words(event.data.message)[1] for event in session.events() if isinstance(event.data, MessageAdded)
+    ]
     assert shown == ["First", "One.", "Second", "Two.", "Third", "Three."]

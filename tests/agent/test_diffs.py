@@ -12,9 +12,9 @@ import pytest
 
 import headway
 from headway import Session
-from headway.agent.calls import MAX_DIFF, diff_for_people
 from headway.agent.conversation import Conversation
-from headway.core.codec import event_dict
+from headway.agent.tool_runner import MAX_DIFF, shorten_diff
+from headway.core.codec import to_event_dict
 from headway.core.run_events import ToolFinished
 from headway.core.secrets import Redactor
 from headway.testing import Call, ScriptedModel, Turn
@@ -89,7 +89,7 @@ async def test_keys_are_not_kept_also_where_they_were_taken_out(kept_session: Se
 
 def test_what_is_too_long_is_cut_at_the_end_of_a_line_and_says_how_much_more_there_is() -> None:
     lines = [f"+line {number}" for number in range(5_000)]
-    cut = diff_for_people("\n".join(lines), Redactor())
+    cut = shorten_diff("\n".join(lines), Redactor())
     assert cut is not None
     *kept, last = cut.split("\n")
     assert MAX_DIFF - 100 < len(cut) <= MAX_DIFF
@@ -100,24 +100,24 @@ def test_what_is_too_long_is_cut_at_the_end_of_a_line_and_says_how_much_more_the
 @pytest.mark.parametrize("end", ["", "\n"])
 def test_a_diff_of_just_the_limit_is_whole_and_a_line_that_is_too_long_goes(end: str) -> None:
     whole = f"+{'x' * (MAX_DIFF - 1 - len(end))}{end}"
-    assert diff_for_people(whole, Redactor()) == whole
+    assert shorten_diff(whole, Redactor()) == whole
     more = "… 2 lines more" if end else "… 1 line more"
-    assert diff_for_people(f"+a\n{whole}x{end}", Redactor()) == f"+a\n{more}"
-    assert diff_for_people(f"+{'x' * MAX_DIFF}{end}", Redactor()) == "… 1 line more"
-    assert diff_for_people("", Redactor()) is None
+    assert shorten_diff(f"+a\n{whole}x{end}", Redactor()) == f"+a\n{more}"
+    assert shorten_diff(f"+{'x' * MAX_DIFF}{end}", Redactor()) == "… 1 line more"
+    assert shorten_diff("", Redactor()) is None
 
 
 def test_a_key_across_the_cut_is_not_kept_in_part() -> None:
     before = "\n".join(f"+{'x' * 98}" for _ in range(199))
     for sign in "+- ":
         key = "\n".join(f"{sign}{line}" for line in PRIVATE.splitlines())
-        cut = diff_for_people(f"{before}\n{key}\n{before}", Redactor())
+        cut = shorten_diff(f"{before}\n{key}\n{before}", Redactor())
         assert cut is not None and "MIIEvQ" not in cut and len(cut) <= MAX_DIFF
         assert f"\n{sign}[redacted]\n" in cut
 
 
 def test_a_diff_that_is_written_otherwise_has_no_keys_either() -> None:
-    assert diff_for_people(f"{PRIVATE}\n-{KEY}\n", Redactor()) == "[redacted]\n-[redacted]\n"
+    assert shorten_diff(f"{PRIVATE}\n-{KEY}\n", Redactor()) == "[redacted]\n-[redacted]\n"
 
 
 class Nothing(ToolInput):
@@ -160,4 +160,4 @@ async def test_a_session_that_was_written_without_diffs_is_read_and_goes_on(
 async def test_programs_get_the_diff_with_the_event(session: Session, tmp_path: Path) -> None:
     await diffs(session, tmp_path, writing("a.txt", "one\n"))
     [event] = [event for event in session.events() if isinstance(event.data, ToolFinished)]
-    assert event_dict(event, session.name)["diff"] == "--- /dev/null\n+++ b/a.txt\n@@ -0,0 +1 @@\n+one"
+    assert to_event_dict(event, session.name)["diff"] == "--- /dev/null\n+++ b/a.txt\n@@ -0,0 +1 @@\n+one"

@@ -13,7 +13,7 @@ from tests.support.tables import check_rows
 
 import headway
 from headway import Session
-from headway.agent.edits import MAX_LINE, edits_line
+from headway.agent.edits import MAX_LINE, format_edits
 
 Do = Callable[[Session], object]
 PLAN = {"title": "T", "overview": "O", "steps": [{"id": "step-1", "description": "Do it"}]}
@@ -26,7 +26,7 @@ def told(*steps: Do, items: tuple[str, ...] = ("A", "B", "C")) -> str:
     before = session.version
     for step in steps:
         step(session)
-    return edits_line(session.events(after=before), session.agent_id)
+    return format_edits(session.events(after=before), session.agent_id)
 
 
 def line(changes: str) -> str:
@@ -127,10 +127,10 @@ def test_undo_and_redo_are_counted_and_what_they_did_is_told() -> None:
         step(session)
     before = session.version
     session.undo(2)
-    assert edits_line(session.events(after=before), "main") == line('undid 2 changes; t1 → pending; dropped t2 "D"')
+    assert format_edits(session.events(after=before), "main") == line('undid 2 changes; t1 → pending; dropped t2 "D"')
     before = session.version
     session.redo()
-    assert edits_line(session.events(after=before), "main") == line("redid a change; t1 → completed")
+    assert format_edits(session.events(after=before), "main") == line("redid a change; t1 → completed")
 
 
 def test_after_a_new_beginning_what_was_before_is_not_told() -> None:

@@ -133,7 +133,7 @@ async def test_a_program_that_watched_a_run_takes_it_up_right_after_its_kill(pro
     victim = start_victim(project, "bash")
     until(lambda: session.run is not None and session.run.round >= 4)
     assert session.run is not None
-    assert session.run.goes_on
+    assert session.run.is_active
     victim.kill()
     result, _ = await gone_on(project, session)
     assert result.ok
@@ -163,7 +163,7 @@ class Crowded(SqliteStore):
     @contextmanager
     def turn(self, session: str) -> Generator[None]:
         self.faster = False  # whoever has the turn is not overtaken
-        with super().turn(session):
+        with super().exclusive(session):
             yield
 
     def append(
@@ -182,7 +182,7 @@ def test_nothing_stays_in_progress_if_somebody_changes_the_list_in_the_same_mome
     session = headway.Session(Log(Crowded(str(project / FOLDER / FILE)), DEFAULT_SESSION))
     assert {todo.status for todo in session.todos} == {headway.Status.PENDING}
     assert session.run is not None
-    assert not session.run.goes_on
+    assert not session.run.is_active
 
 
 async def test_a_living_run_is_left_alone_and_a_second_one_refused(project: Path) -> None:

@@ -15,7 +15,7 @@ import pytest
 
 import headway
 from headway import NoRun, RunRefused, Session
-from headway.core.batch_events import ModeChanged
+from headway.core.execution_events import ModeChanged
 from headway.core.run_events import (
     ApprovalAnswered,
     ApprovalAsked,
@@ -583,7 +583,7 @@ async def test_a_session_that_was_just_looked_at_is_free_at_once_when_its_run_wa
 ) -> None:
     async with running_elsewhere(tmp_path, "[Turn('never', delay=600)]") as other:
         assert kept_session.run is not None
-        assert kept_session.run.goes_on
+        assert kept_session.run.is_active
         other.kill()
     assert (await run(kept_session, ["Here."])).text == "Here."
 

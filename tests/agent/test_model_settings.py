@@ -8,7 +8,7 @@ import pytest
 
 import headway
 from headway.agent import LoopConfig, run_loop
-from headway.agent.config import config_of
+from headway.agent.config import to_loop_config
 from headway.core.errors import HeadwayError
 from headway.settings.model import Settings
 
@@ -78,5 +78,5 @@ def test_every_setting_of_the_loop_is_taken_from_the_settings() -> None:
         "max_nudges": 1,
         "retries": 1,
     }
-    config = config_of(Settings(**values))
+    config = to_loop_config(Settings(**values))
     assert {name: getattr(config, name) for name in values} == values

@@ -72,7 +72,9 @@ def test_the_todo_list_is_explained_by_the_tools_there_are(tmp_path: Path) -> No
 def test_neither_the_prompt_nor_a_tool_names_a_todo_tool_that_is_not_offered(
     tmp_path: Path, todo_tools: TodoToolsName, tracking: Tracking, planning: bool
 ) -> None:
-    offered = Executor(Settings(todo_tools=TodoTools(todo_tools)).tools(str(tmp_path))).offered(planning=planning)
+    offered = Executor(Settings(todo_tools=TodoTools(todo_tools)).make_tools(str(tmp_path))).list_offered(
+        planning=planning
+    )
     prompt = instructions(tmp_path, todo_tools=todo_tools, tracking=tracking, planning=planning)
     texts = [prompt, *(f"{tool.description}{tool.parameters_json_schema}" for tool in tool_definitions(offered))]
     named = {name for text in texts for name in TODO_TOOL.findall(text)}

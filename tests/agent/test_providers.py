@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from tests.support.tables import check_rows
 
 from headway.agent import PROVIDERS, readiness, resolve_model
-from headway.agent.providers import choose
-from headway.core.text import neutral
+from headway.agent.providers import parse_model_name
+from headway.core.text import neutralize
 from headway.settings import load_settings
 
 NONE: Mapping[str, str] = {}
@@ -213,17 +213,17 @@ def test_a_script_needs_no_address_and_no_key(tmp_path: Path) -> None:
 @given(st.text(max_size=40), st.none() | st.text(max_size=40))
 def test_any_text_is_answered_with_one_line_or_nothing(model: str, base_url: str | None) -> None:
     sentence = readiness(model, base_url, NONE)
-    assert sentence is None or (sentence == neutral(sentence) and sentence.endswith("."))
+    assert sentence is None or (sentence == neutralize(sentence) and sentence.endswith("."))
 
 
 @given(st.sampled_from(list(PROVIDERS)), st.text(max_size=40), st.text(max_size=40))
 def test_any_name_and_address_are_answered_with_one_line_or_nothing(provider: str, name: str, address: str) -> None:
     sentence = readiness(f"{provider}:{name}", f"http://{address}", NONE)
-    assert sentence is None or (sentence == neutral(sentence) and sentence.endswith("."))
+    assert sentence is None or (sentence == neutralize(sentence) and sentence.endswith("."))
 
 
 def test_what_a_name_stands_for_is_shown_without_its_key() -> None:
-    choice = choose("openai:m", None, {"OPENAI_API_KEY": "hunter2"})
+    choice = parse_model_name("openai:m", None, {"OPENAI_API_KEY": "hunter2"})
     assert choice.key == "hunter2"
     assert "hunter2" not in f"{choice!r} {choice}"
     assert "name='m'" in repr(choice)
@@ -239,7 +239,7 @@ def test_the_environment_is_read_when_it_is_asked_for(monkeypatch: pytest.Monkey
 PUBLIC = (
     "headway.agent.resolve_model",
     "headway.agent.readiness",
-    "headway.agent.providers.choose",
+    "headway.agent.providers.parse_model_name",
     "headway.agent.instructions",
     "headway.settings.load_settings",
     "headway.settings.Settings",
@@ -268,7 +268,7 @@ def test_help_shows_nothing_of_the_environment(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "public", [resolve_model, readiness, choose, load_settings], ids=lambda public: public.__name__
+    "public", [resolve_model, readiness, parse_model_name, load_settings], ids=lambda public: public.__name__
 )
 def test_no_signature_holds_the_environment(public: Callable[..., object]) -> None:
     defaults = {name: one.default for name, one in inspect.signature(public).parameters.items()}

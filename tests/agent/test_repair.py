@@ -44,8 +44,8 @@ from headway.agent.repair import (
     NO_ANSWER,
     NO_OUTPUT,
     UNFINISHED,
+    repair_answer,
     repair_messages,
-    sound,
 )
 
 from .histories import (
@@ -365,7 +365,7 @@ def test_a_character_that_a_stream_cut_in_two_is_put_together() -> None:
 @given(answers)
 def test_any_answer_is_made_one_that_can_be_appended(answer: ModelResponse) -> None:
     before = inside([answer])
-    made, faults = sound(answer, {"c", "d"})
+    made, faults = repair_answer(answer, {"c", "d"})
     ids = [one.tool_call_id for one in calls_of(made)]
     results = [result(one.tool_call_id, faults.get(one.tool_call_id), one.tool_name) for one in calls_of(made)]
     history = [user("Hi"), made, user(*results, "On")]
@@ -381,7 +381,7 @@ def test_any_answer_is_made_one_that_can_be_appended(answer: ModelResponse) -> N
 def test_a_sound_answer_is_the_same_object(messages: list[ModelMessage]) -> None:
     for message in messages:
         if isinstance(message, ModelResponse):
-            made, faults = sound(message, frozenset())
+            made, faults = repair_answer(message, frozenset())
             assert made is message
             assert faults == {}
 
@@ -397,27 +397,27 @@ def test_a_sound_answer_is_the_same_object(messages: list[ModelMessage]) -> None
     ],
 )
 def test_unreadable_arguments_are_a_fault_that_says_why(args: str, reason: str) -> None:
-    made, faults = sound(said("I look.", call("a", args=args)), set())
+    made, faults = repair_answer(said("I look.", call("a", args=args)), set())
     assert made == said("I look.", call("a", args={}))
     assert f"not a valid JSON object ({reason}" in faults["a"]
     assert args[:100] in faults["a"]
 
 
 def test_a_fault_shows_only_the_beginning_and_nothing_that_a_terminal_obeys() -> None:
-    _, faults = sound(said(call("a", args='{"\x1b[31m\n' + "x" * 5_000_000)), set())
+    _, faults = repair_answer(said(call("a", args='{"\x1b[31m\n' + "x" * 5_000_000)), set())
     assert len(faults["a"]) < 500
     assert faults["a"].isprintable()
 
 
 @pytest.mark.parametrize("name", BAD_NAMES)
 def test_a_name_that_cannot_be_sent_is_a_fault_that_shows_it(name: str) -> None:
-    made, faults = sound(said(call("a", name)), set())
+    made, faults = repair_answer(said(call("a", name)), set())
     assert made == said(call("a", INVALID_NAME, {}))
     assert (repr(name[:59])[:-1] if name else "does not name a tool") in faults["a"]
 
 
 def test_an_id_that_is_missing_or_used_is_replaced() -> None:
-    made, faults = sound(said(call("a"), call(""), call("b"), call("a", args="{")), {"b"})
+    made, faults = repair_answer(said(call("a"), call(""), call("b"), call("a", args="{")), {"b"})
     first, *others = [one.tool_call_id for one in calls_of(made)]
     assert first == "a"
     assert len(set(others)) == 3
@@ -428,14 +428,14 @@ def test_an_id_that_is_missing_or_used_is_replaced() -> None:
 def test_long_arguments_stay_the_same_object() -> None:
     args = json.dumps({"content": "ä" * 5_000_000}, ensure_ascii=False)
     answer = said(call("a", args=args))
-    made, faults = sound(answer, set())
+    made, faults = repair_answer(answer, set())
     assert made is answer
     assert faults == {}
 
 
 def test_an_answer_of_nothing_is_appended_as_text() -> None:
-    assert sound(said(ThinkingPart("hm")), set()) == (said(NO_ANSWER), {})
-    assert sound(said("Done.", call("a", args=" ")), set()) == (said("Done.", call("a", args={})), {})
+    assert repair_answer(said(ThinkingPart("hm")), set()) == (said(NO_ANSWER), {})
+    assert repair_answer(said("Done.", call("a", args=" ")), set()) == (said("Done.", call("a", args={})), {})
 
 
 class Wire:

@@ -10,8 +10,8 @@ from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, Thinking
 
 import headway
 from headway.agent import LoopConfig, run_loop
-from headway.agent.conversation import Conversation, stored
-from headway.agent.repair import sound
+from headway.agent.conversation import Conversation, to_stored_message
+from headway.agent.repair import repair_answer
 from headway.core.secrets import Redactor
 
 from .looping import look
@@ -21,7 +21,7 @@ KEY = "sk-abcdefghijklmnopqrstuvwxyz0123456789"
 
 
 def kept(answer: ModelResponse) -> list[dict[str, Any]]:
-    return stored(answer, Redactor())["parts"]
+    return to_stored_message(answer, Redactor())["parts"]
 
 
 def test_a_thought_without_a_key_is_kept_with_its_signature() -> None:
@@ -48,7 +48,9 @@ def test_of_an_answer_that_thinks_of_a_key_no_thought_is_kept_and_nothing_that_r
 
 
 def test_a_thought_that_cannot_be_sent_is_left_out() -> None:
-    answer, _ = sound(ModelResponse([ThinkingPart("half \ud83d", signature="s"), TextPart("half \ud83d")]), set())
+    answer, _ = repair_answer(
+        ModelResponse([ThinkingPart("half \ud83d", signature="s"), TextPart("half \ud83d")]), set()
+    )
     [text] = answer.parts
     assert isinstance(text, TextPart)
     assert text.content.isprintable()

@@ -25,7 +25,7 @@ from pydantic_ai.messages import ModelMessage
 
 import headway
 from headway.agent import LoopConfig, run_loop
-from headway.core.codec import data_record
+from headway.core.codec import to_data_record
 from headway.core.errors import HeadwayError
 from headway.core.events import Event
 from headway.testing import Call, Request, ScriptedModel, Turn
@@ -75,7 +75,7 @@ class Listener:
     heard: Counter[str] = field(default_factory=Counter[str])
 
     def __call__(self, event: Event) -> None:
-        record = Heard(version=event.version, type=event.type, at=event.at, data=data_record(event.data))
+        record = Heard(version=event.version, type=event.type, at=event.at, data=to_data_record(event.data))
         os.write(1, f"{json.dumps(record)}\n".encode())
         self.heard[event.type] += 1
         if self.place == f"{event.type}#{self.heard[event.type]}":

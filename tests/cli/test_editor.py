@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from headway.cli.editor import command, edited
+from headway.cli.editor import edit_text, find_editor_command
 from headway.core.errors import HeadwayError
 
 
@@ -38,7 +38,7 @@ def editor(project: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_what_the_editor_leaves_is_the_text(editor: Path, scratch: Path) -> None:
-    assert edited("Fix 解析器\n", ".md") == "Fix 解析器\nmore\n"
+    assert edit_text("Fix 解析器\n", ".md") == "Fix 解析器\nmore\n"
     assert Path("before").read_text(encoding="utf-8") == "Fix 解析器\n"
     assert Path("called").read_text().endswith(".md\n")
     assert [*scratch.iterdir()] == []
@@ -46,37 +46,37 @@ def test_what_the_editor_leaves_is_the_text(editor: Path, scratch: Path) -> None
 
 def test_only_its_owner_can_read_the_text_meanwhile(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EDITOR", str(program(project / "editor", 'stat -c %a "$file" > mode')))
-    assert edited("secret", ".md") == "secret"
+    assert edit_text("secret", ".md") == "secret"
     assert Path("mode").read_text() == "600\n"
 
 
 def test_an_editor_may_have_arguments_and_spaces_in_its_name(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = program(project / "my editor", 'printf "%s\\n" "$@" > called')
     monkeypatch.setenv("EDITOR", f"'{path}' --wait -n 'two words'")
-    assert edited("x", ".md") == "x"
+    assert edit_text("x", ".md") == "x"
     assert Path("called").read_text().split("\n")[:3] == ["--wait", "-n", "two words"]
 
 
 def test_the_visual_editor_comes_first(editor: Path, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VISUAL", str(program(project / "visual", 'echo visual >> "$file"')))
-    assert edited("x\n", ".md") == "x\nvisual\n"
+    assert edit_text("x\n", ".md") == "x\nvisual\n"
     assert not Path("called").exists()
 
 
 def test_a_visual_editor_that_is_set_to_nothing_is_none(editor: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VISUAL", "")
-    assert edited("x\n", ".md") == "x\nmore\n"
+    assert edit_text("x\n", ".md") == "x\nmore\n"
 
 
 def test_an_editor_that_fails_gives_the_text_up(project: Path, scratch: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EDITOR", str(program(project / "editor", 'echo changed > "$file"; exit 1')))
-    assert edited("x", ".md") is None
+    assert edit_text("x", ".md") is None
     assert [*scratch.iterdir()] == []
 
 
 def test_an_editor_that_is_killed_gives_the_text_up(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EDITOR", str(program(project / "editor", "kill -9 $$")))
-    assert edited("x", ".md") is None
+    assert edit_text("x", ".md") is None
 
 
 @pytest.mark.parametrize("words", ["no-such-editor --wait", "/", "./not-executable"])
@@ -86,7 +86,7 @@ def test_an_editor_that_cannot_be_started_is_named_in_one_sentence(
     Path("not-executable").touch(0o600)
     monkeypatch.setenv("EDITOR", words)
     with pytest.raises(HeadwayError, match="could not be started") as error:
-        edited("x", ".md")
+        edit_text("x", ".md")
     assert words.split()[0] in str(error.value)
     assert "set EDITOR" in str(error.value) and "\n" not in str(error.value)
     assert [*scratch.iterdir()] == []
@@ -95,32 +95,32 @@ def test_an_editor_that_cannot_be_started_is_named_in_one_sentence(
 def test_a_quote_that_is_not_closed_is_named_in_one_sentence(scratch: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EDITOR", "'never closed")
     with pytest.raises(HeadwayError, match="EDITOR is not valid") as error:
-        edited("x", ".md")
+        edit_text("x", ".md")
     assert "\n" not in str(error.value)
     assert [*scratch.iterdir()] == []
 
 
 def test_an_editor_that_deletes_the_file_gives_the_text_up(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EDITOR", str(program(project / "editor", 'rm "$file"')))
-    assert edited("x", ".md") is None
+    assert edit_text("x", ".md") is None
 
 
 def test_an_editor_that_writes_a_new_file_in_its_place_is_understood(
     project: Path, scratch: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("EDITOR", str(program(project / "editor", 'echo new > "$file.1"; mv "$file.1" "$file"')))
-    assert edited("x", ".md") == "new\n"
+    assert edit_text("x", ".md") == "new\n"
     assert [*scratch.iterdir()] == []
 
 
 def test_what_is_no_text_comes_back_with_replacements(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EDITOR", str(program(project / "editor", "printf 'a\\377b' > \"$file\"")))
-    assert edited("x", ".md") == "a\ufffdb"
+    assert edit_text("x", ".md") == "a\ufffdb"
 
 
 @pytest.mark.parametrize("text", ["one line", "\x1b[31m 中文 \u202e\n\n", "x" * 100_000 + "\n", ""])
 def test_any_text_can_be_edited(editor: Path, text: str) -> None:
-    assert edited(text, ".md") == f"{text}more\n"
+    assert edit_text(text, ".md") == f"{text}more\n"
 
 
 def test_without_an_editor_set_one_that_is_installed_is_taken(
@@ -130,7 +130,7 @@ def test_without_an_editor_set_one_that_is_installed_is_taken(
     program(project / "vi", "")
     monkeypatch.setenv("PATH", f".:{tools}")
     with pytest.raises(HeadwayError, match="No editor is installed; install one, or set EDITOR"):
-        command()
+        find_editor_command()
     for name in ("nano", "vi"):
         installed = program(tools / name, "")
-        assert command() == [str(installed)]
+        assert find_editor_command() == [str(installed)]

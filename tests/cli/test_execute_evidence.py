@@ -10,7 +10,7 @@ from tests.support.processes import Form, run
 from tests.support.scripts import bash, script, turn, write, writing
 
 import headway as api
-from headway.core.batch_events import EvidenceAsked
+from headway.core.execution_events import EvidenceAsked
 from headway.core.run_events import ToolFinished
 
 from .commands import Headway

@@ -30,7 +30,7 @@ from tests.support.scripts import bash, talking, turn
 from tests.support.tables import check_rows
 
 import headway as api
-from headway.core.batch_events import BatchFinished, ItemFinished
+from headway.core.execution_events import BatchFinished, ItemFinished
 
 from .commands import Headway
 
@@ -212,4 +212,4 @@ def test_the_log_has_one_end_for_every_beginning_however_it_ended() -> None:
     assert run(*ALL, "--mode=yolo", "--model", done("s1", "s2")).code == 0
     ends = [event.data.outcome for event in session.events() if isinstance(event.data, BatchFinished)]
     assert ends == ["interrupted", "complete"]
-    assert session.run is not None and not session.run.goes_on
+    assert session.run is not None and not session.run.is_active

@@ -9,7 +9,7 @@ import pytest
 
 import headway as api
 from headway.core.errors import HeadwayError
-from headway.project import IN_MEMORY, find_project, project_of, project_of_list
+from headway.project import IN_MEMORY, find_project, find_project_of_list, project_folder_of
 
 from .commands import Headway, data
 
@@ -22,28 +22,28 @@ def test_the_project_of_a_session_is_the_folder_it_was_opened_in(
     project = tmp_path / "my project"
     project.mkdir()
     session = api.open(project)
-    assert project_of(session) == str(project)
+    assert project_folder_of(session) == str(project)
     session.add("A")
-    assert project_of(session) == project_of(session.agent("helper")) == str(project)
+    assert project_folder_of(session) == project_folder_of(session.agent("helper")) == str(project)
     monkeypatch.chdir(project)
     here = api.open()
     monkeypatch.chdir(tmp_path)
-    assert project_of(here) == str(project)
+    assert project_folder_of(here) == str(project)
 
 
 def test_a_session_in_memory_has_no_project(tmp_path: Path) -> None:
     session = api.open(tmp_path, memory=True)
-    assert project_of(session) is None
+    assert project_folder_of(session) is None
     session.add("A")
-    assert project_of(session.agent("helper")) is None
+    assert project_folder_of(session.agent("helper")) is None
 
 
 def test_no_project_is_found_for_a_list_in_memory(tmp_path: Path) -> None:
     for environ in ({IN_MEMORY: "1"}, {IN_MEMORY: "1", "HEADWAY_PROJECT": str(tmp_path)}):
         with pytest.raises(HeadwayError) as caught:
-            project_of_list(environ)
+            find_project_of_list(environ)
         assert str(caught.value) == SENTENCE
-    assert project_of_list({IN_MEMORY: "", "HEADWAY_PROJECT": str(tmp_path)}) == str(tmp_path)
+    assert find_project_of_list({IN_MEMORY: "", "HEADWAY_PROJECT": str(tmp_path)}) == str(tmp_path)
     assert find_project({IN_MEMORY: "1"}, str(tmp_path)) == str(tmp_path)
 
 

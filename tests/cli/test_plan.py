@@ -14,7 +14,7 @@ from tests.support.terminal import Terminal
 
 import headway as api
 from headway.cli.app import app
-from headway.cli.options import Chosen, Execution
+from headway.cli.options import CommandContext, Execution
 from headway.views.plan_markdown import plan_to_markdown
 
 from .commands import Headway, data
@@ -67,7 +67,7 @@ class Typed:
         return self.left
 
     def run(self, *words: str, code: int = 0) -> Result:
-        result = CliRunner().invoke(app, list(words), obj=Chosen(live=self))
+        result = CliRunner().invoke(app, list(words), obj=CommandContext(live=self))
         assert result.exit_code == code, result.output
         return result
 

@@ -20,7 +20,7 @@ from tests.support.scripts import LONG, bash, call, creating, script, talking, t
 
 import headway as api
 from headway.agent import LoopConfig, run_loop
-from headway.cli.foreground import Foreground
+from headway.cli.foreground import ForegroundRun
 from headway.cli.run_view import RunView
 from headway.core.events import Event
 from headway.core.run_events import MessageAdded, RunStarted, ToolFinished
@@ -611,7 +611,7 @@ def test_the_list_is_shown_as_it_was_when_the_run_began_though_that_is_heard_of_
         config = LoopConfig(max_nudges=0, todo_tools="full")
         return await run_loop(session, "x", model=model, tools=builtin_tools("."), config=config)
 
-    Foreground[object](session, heard=late).run(work, RunView)
+    ForegroundRun[object](session, heard=late).run(work, RunView)
     printed = capsys.readouterr().out
     assert printed.index("Let me see.") < printed.index(" Run")  # of changes that wait together, the last is told
 
@@ -632,7 +632,7 @@ def test_a_signal_does_not_break_off_the_loading_of_a_module(
     monkeypatch.setattr("importlib.import_module", load)
     handler = signal.getsignal(signal.SIGTERM)
     try:
-        assert Foreground[None](api.open(".")).run(work, RunView) == (None, 130)
+        assert ForegroundRun[None](api.open(".")).run(work, RunView) == (None, 130)
     finally:
         signal.signal(signal.SIGTERM, handler)
     assert loaded == ["headway.agent.run"]

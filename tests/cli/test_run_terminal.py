@@ -305,7 +305,7 @@ def test_the_time_a_person_takes_is_not_the_time_of_the_call(project: Path) -> N
 def test_a_terminal_that_is_too_slow_misses_nothing_in_the_end(project: Path) -> None:
     terminal = Terminal("run", "x", "--model", script(f"{'word ' * 4000}last."))
     session = current(project)
-    until(lambda: session.run is not None and not session.run.goes_on)
+    until(lambda: session.run is not None and not session.run.is_active)
     assert terminal.end() == 0
     assert "✅ Finished after 1 round" in terminal.shown and "last." in terminal.shown
     assert terminal.all.count("word") >= 4000

@@ -20,7 +20,7 @@ from tests.support.tables import check_rows
 
 import headway
 from headway import Session, Status, Todo
-from headway.contracts.completion_log import block_text, log_completion
+from headway.contracts.completion_log import format_block, log_completion
 from headway.core.model import CompletionLog
 from headway.tools.todo_write import TodoWriteTool
 
@@ -254,7 +254,7 @@ def test_times_are_local(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("TZ", "CST-8")
     time.tzset()
     try:
-        block = block_text(3, "2025-01-02T09:42:33.000Z", "x", [Todo("t1", "A", status=Status.COMPLETED)])
+        block = format_block(3, "2025-01-02T09:42:33.000Z", "x", [Todo("t1", "A", status=Status.COMPLETED)])
     finally:
         monkeypatch.delenv("TZ")
         time.tzset()
@@ -353,7 +353,7 @@ def test_any_block_has_exactly_the_lines_it_should_have(items: list[tuple[str, b
         for n, (text, done) in enumerate(items)
     ]
     sections = len({done for _, done in items})
-    block = block_text(7, "2025-01-02T03:04:05.000Z", summary, todos)
+    block = format_block(7, "2025-01-02T03:04:05.000Z", summary, todos)
     assert shape(block) == (1, len(items), sections)
     assert len(block.splitlines()) == block.count("\n") == 4 + len(items) + 2 * sections
     assert not any(unicodedata.category(char) == "Cc" for char in block.replace("\n", ""))

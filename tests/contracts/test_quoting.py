@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.support.counts import some
 from tests.support.tables import check_rows
 
-from headway.contracts.quoting import split_words
+from headway.contracts.shell_words import split_words
 
 PRINT_WORDS = 'show() { for word; do printf "%s\\0" "$word"; done; }\n'
 LETTERS = st.text(st.sampled_from("ab~#=!:,.-/%^@+]}é修👩\u00a0\u3000\x0b\r\x1b\x7f"), min_size=1, max_size=4)

@@ -12,7 +12,7 @@ from tests.support.tables import check_rows
 
 import headway
 from headway import Session
-from headway.contracts.router import agent_command
+from headway.contracts.router import find_agent_command
 from headway.contracts.shell import INVALID, MISSING, help_text, run_todo_write
 
 from .samples import call, contents, item
@@ -23,7 +23,7 @@ QUOTED = shlex.quote(JSON)
 
 
 def test_a_plain_call_is_an_agent_command_and_does_what_it_says(session: Session):
-    args = agent_command(f"TodoWrite {QUOTED}")
+    args = find_agent_command(f"TodoWrite {QUOTED}")
     assert args is not None
     assert args == QUOTED
     assert run_todo_write(session, args).stdout == "Todo list updated: 1 pending"
@@ -33,7 +33,7 @@ def test_a_plain_call_is_an_agent_command_and_does_what_it_says(session: Session
 def test_space_lines_and_quotes_around_it_make_no_difference() -> None:
     def check(line: str) -> None:
         session = headway.open(memory=True)
-        args = agent_command(line)
+        args = find_agent_command(line)
         assert args is not None
         assert run_todo_write(session, args).stderr == "Error: Validation failed\n- todos: Required"
 
@@ -58,14 +58,14 @@ def test_space_lines_and_quotes_around_it_make_no_difference() -> None:
     ("line", "stderr"), [("TodoWrite", MISSING), ("TodoWrite ''", MISSING), ("TodoWrite x", f"{INVALID}\n{NOT_JSON}")]
 )
 def test_a_call_without_json_is_still_an_agent_command(session: Session, line: str, stderr: str):
-    args = agent_command(line)
+    args = find_agent_command(line)
     assert args is not None
     assert run_todo_write(session, args).stderr == stderr
 
 
 @pytest.mark.parametrize("line", ["TodoWrite -h", "TodoWrite --help", "TodoWrite '-h'"])
 def test_help_is_an_agent_command(session: Session, line: str):
-    args = agent_command(line)
+    args = find_agent_command(line)
     assert args is not None
     assert run_todo_write(session, args).stdout == help_text()
 
@@ -77,7 +77,7 @@ def test_json_over_several_lines_in_single_quotes_is_an_agent_command(session: S
   {"content":"Run tests","activeForm":"Running tests","status":"pending"}
 ]}'
 """
-    args = agent_command(line)
+    args = find_agent_command(line)
     assert args is not None
     assert run_todo_write(session, args).stdout == "Todo list updated: 1 completed, 1 in_progress, 1 pending"
 
@@ -95,7 +95,7 @@ def test_json_over_several_lines_in_single_quotes_is_an_agent_command(session: S
     ],
 )
 def test_json_without_quotes_is_accepted_as_it_stands(session: Session, line: str, answer: str):
-    args = agent_command(line)
+    args = find_agent_command(line)
     assert args is not None
     result = run_todo_write(session, args)
     assert (result.stdout or result.stderr) == answer
@@ -172,7 +172,7 @@ ONLY_A_SHELL_CAN_TELL = [
 
 def test_everything_else_goes_to_a_real_shell() -> None:
     def check(line: str) -> None:
-        assert agent_command(line) is None
+        assert find_agent_command(line) is None
 
     check_rows([*OTHER_COMMANDS, *COMPOUND, *EXPANDING, *ONLY_A_SHELL_CAN_TELL], check)
 
@@ -197,7 +197,7 @@ BROKEN = [
 
 @pytest.mark.parametrize(("line", "column", "reason"), BROKEN)
 def test_broken_quotes_are_answered_at_once_with_how_to_write_it(session: Session, line: str, column: str, reason: str):
-    args = agent_command(line)
+    args = find_agent_command(line)
     assert args is not None
     advice = "put single quotes around the JSON, and write an apostrophe in it as \\u0027"
     assert tuple(run_todo_write(session, args)) == ("", f"{INVALID}\nAt line 1, {column}: {reason}; {advice}", 1)
@@ -205,7 +205,7 @@ def test_broken_quotes_are_answered_at_once_with_how_to_write_it(session: Sessio
 
 
 def test_an_apostrophe_written_as_advised_is_taken(session: Session):
-    args = agent_command("TodoWrite '" + TEXT % "don\\u0027t" + "'")
+    args = find_agent_command("TodoWrite '" + TEXT % "don\\u0027t" + "'")
     assert args is not None
     assert run_todo_write(session, args).exit_code == 0
     assert contents(session) == ["don't"]
@@ -213,17 +213,17 @@ def test_an_apostrophe_written_as_advised_is_taken(session: Session):
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))
 def test_any_text_as_one_quoted_word_is_an_agent_command(text: str):
-    args = agent_command(f"TodoWrite {shlex.quote(text)}")
+    args = find_agent_command(f"TodoWrite {shlex.quote(text)}")
     assert args == shlex.quote(text)
 
 
 @given(st.text())
 def test_a_second_command_is_never_swallowed(text: str):
     for operator in ("&&", "||", ";", "&", "|", "\n"):
-        assert agent_command(f"TodoWrite {shlex.quote(text)} {operator} ls") is None
+        assert find_agent_command(f"TodoWrite {shlex.quote(text)} {operator} ls") is None
 
 
 @given(st.text())
 def test_any_line_is_decided_without_an_error(text: str):
-    assert agent_command(text) is None or "TodoWrite" in text
-    agent_command("TodoWrite " + text)
+    assert find_agent_command(text) is None or "TodoWrite" in text
+    find_agent_command("TodoWrite " + text)

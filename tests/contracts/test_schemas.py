@@ -11,7 +11,7 @@ from inline_snapshot import snapshot
 
 import headway
 from headway.contracts import agent, envelope
-from headway.contracts.schema import agent_parameters, envelope_parameters
+from headway.contracts.schema import build_agent_parameters, build_envelope_parameters
 from headway.core.rules import is_object
 from headway.tools.todo_write import TodoWriteTool
 
@@ -59,18 +59,18 @@ def is_description(key: str, value: object) -> bool:
 
 
 def test_the_envelope_has_the_structure_of_its_source():
-    assert undescribed(envelope_parameters()) == OF_THE_SOURCE
+    assert undescribed(build_envelope_parameters()) == OF_THE_SOURCE
 
 
 def test_every_property_of_both_schemas_is_described():
-    for parameters in (envelope_parameters(), agent_parameters()):
+    for parameters in (build_envelope_parameters(), build_agent_parameters()):
         properties: Any = parameters["properties"]
         for described in [*properties.values(), *properties["todos"]["items"]["properties"].values()]:
             assert described["description"].strip()
 
 
 def test_the_envelope_schema_is_pinned():
-    assert envelope_parameters() == snapshot(
+    assert build_envelope_parameters() == snapshot(
         {
             "type": "object",
             "properties": {
@@ -107,7 +107,7 @@ def test_the_envelope_schema_is_pinned():
 
 def test_the_agent_schema_is_pinned_without_its_descriptions():
     text = {"type": "string", "minLength": 1, "maxLength": 200}
-    assert undescribed(agent_parameters()) == {
+    assert undescribed(build_agent_parameters()) == {
         "type": "object",
         "properties": {
             "todos": {
@@ -150,7 +150,7 @@ def test_the_tool_shows_its_name_description_and_schema():
     assert tool.definition == {
         "name": "TodoWrite",
         "description": tool.description,
-        "parameters": envelope_parameters(),
+        "parameters": build_envelope_parameters(),
     }
 
 

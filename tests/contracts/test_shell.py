@@ -12,9 +12,9 @@ from tests.support.tables import check_rows
 
 import headway
 from headway import Session, Status
-from headway.contracts.router import agent_command
+from headway.contracts.router import find_agent_command
 from headway.contracts.shell import INVALID, MISSING, help_text, run_todo_write, run_words
-from headway.views.box import box_lines, drawn_rows
+from headway.views.box import box_lines, draw_rows
 
 from .samples import VALIDATION, Updates, call, contents, ids, item, numbered, refused, shell
 
@@ -106,7 +106,7 @@ def test_the_written_list_is_drawn_with_its_icons_and_colours(session: Session):
         "● Writing implementation...",
         "○ Run tests",
     ]
-    drawn = "\n".join(drawn_rows(session.todos))
+    drawn = "\n".join(draw_rows(session.todos))
     assert "\x1b[90m✓ Analyze requirements\x1b[0m" in drawn
     assert "\x1b[33m● Writing implementation...\x1b[0m" in drawn
     assert "\x1b[2m○ Run tests\x1b[0m" in drawn
@@ -436,7 +436,7 @@ def test_help_has_every_part_and_changes_nothing(session: Session, word: str):
 def test_the_example_in_the_help_does_what_it_says(session: Session):
     text = help_text()
     example, answer = text[text.index("Example") :].split("\n", 1)[1].rsplit("\n\n", 1)
-    args = agent_command(example)
+    args = find_agent_command(example)
     assert args is not None
     assert run_todo_write(session, args).stdout == answer.strip()
 

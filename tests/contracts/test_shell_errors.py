@@ -14,7 +14,7 @@ from tests.support.tables import check_rows
 import headway
 from headway import Session
 from headway.contracts.shell import INVALID, MISSING, run_todo_write, run_words
-from headway.core.text import neutral
+from headway.core.text import neutralize
 
 from .samples import HOSTILE, VALIDATION, Updates, call, contents, item, refused, shell
 
@@ -220,7 +220,7 @@ def test_nothing_that_a_terminal_obeys_comes_back_in_an_error() -> None:
     def check(text: str) -> None:
         session = headway.open(memory=True)
         sent = {"todos": [{**item("A", f"x{text}y"), f"f{text}": 1}], f"g{text}": 1}
-        clean = neutral(text)
+        clean = neutralize(text)
         lines = refused(session, sent)
         assert lines == [
             f"- todos[0].status: Expected {STATUSES}, received 'x{clean}y'",
@@ -239,7 +239,7 @@ def test_hostile_content_is_kept_and_dropped_by_name_without_harm() -> None:
         assert shell(session, call(item(text, active=text))).exit_code == 0
         assert contents(session) == [text.strip()]
         note = shell(session, call()).stdout
-        assert note == f"Todo list cleared\nNote: 1 unfinished todo was dropped: {neutral(text.strip())}"
+        assert note == f"Todo list cleared\nNote: 1 unfinished todo was dropped: {neutralize(text.strip())}"
         assert all(line.isprintable() for line in note.split("\n"))
 
     check_rows(HOSTILE, check)

@@ -6,9 +6,9 @@ from itertools import count
 from typing import Any
 
 from headway import Event
-from headway.core.batch_changes import FinishItem, RollBack, StartItem
-from headway.core.batch_events import BatchStarted, ItemFinished, ItemRolledBack, ItemStarted
 from headway.core.evidence import Evidence, EvidenceLevel
+from headway.core.execution_commands import FinishAttempt, RollBackTodos, StartAttempt
+from headway.core.execution_events import BatchStarted, ItemFinished, ItemRolledBack, ItemStarted
 from headway.core.model import EXECUTOR, PERSON
 
 from .running import Running
@@ -30,7 +30,7 @@ class Executing(Running):
         agent = f"{todo_id} #{next(self.numbers)}"
         facts: dict[str, Any] = {"attempt": 1, "index": 1, "total": 2, "checkpoint": "c0", **more}
         started = ItemStarted(todo_id, "Do it", agent, **facts)
-        self.session.log.change(lambda state: StartItem(self.agent, EXECUTOR, self.clock(), self.id, started))
+        self.session.log.execute(lambda state: StartAttempt(self.agent, EXECUTOR, self.clock(), self.id, started))
         return agent
 
     def finish_item(
@@ -40,9 +40,9 @@ class Executing(Running):
         assert batch is not None
         who = by or batch.executing.get(todo_id, "nobody")
         finished = ItemFinished(todo_id, who, 1, outcome, **more)
-        change = FinishItem(self.agent, EXECUTOR, self.clock(), self.id, finished, evidence)
-        return self.session.log.change(lambda state: change)[0]
+        change = FinishAttempt(self.agent, EXECUTOR, self.clock(), self.id, finished, evidence)
+        return self.session.log.execute(lambda state: change)[0]
 
     def roll_back(self, todo_id: str, *, changed_files: bool = True) -> None:
         rolled = ItemRolledBack(todo_id, ("a.py",), False, "c1") if changed_files else ItemRolledBack(todo_id, ())
-        self.session.log.change(lambda state: RollBack(self.agent, PERSON, self.clock(), rolled))
+        self.session.log.execute(lambda state: RollBackTodos(self.agent, PERSON, self.clock(), rolled))

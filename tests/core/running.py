@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable
 from itertools import count
 
 from headway import Event, Session, Status, Todo
-from headway.core import batch_events as batch
+from headway.core import execution_events as batch
 from headway.core import run_events as facts
 from headway.core.events import ListDelta
-from headway.core.log import run_lease
+from headway.core.log import run_lease_key
 from headway.core.model import LOOP, MODEL, TRACKER
-from headway.core.run_changes import EndRun, FinishTool, Record, StartRun
+from headway.core.run_commands import EndRun, FinishTool, RecordEvents, StartRun
 from headway.core.run_events import RoundStarted, RunData, RunStarted, TodoListItemProgress, ToolFinished
 from headway.core.runs import Run
 from headway.core.tracking import TODO_EFFECT, Policy
@@ -98,22 +98,22 @@ class Running:
         """Begun, with this many rounds begun too."""
         assert self.hold(lease) is None
         start = RunStarted(self.id, "Do it", "scripted", 50, self.id)
-        self.session.log.change(lambda state: StartRun(self.agent, LOOP, self.clock(), start))
+        self.session.log.execute(lambda state: StartRun(self.agent, LOOP, self.clock(), start))
         for _ in range(rounds):
             self.next_round()
         return self
 
     def hold(self, seconds: float) -> str | None:
-        return self.session.store.hold(self.session.name, run_lease(self.agent), self.id, seconds)
+        return self.session.store.hold_lease(self.session.name, run_lease_key(self.agent), self.id, seconds)
 
     def let_go(self) -> None:
-        self.session.store.let_go(self.session.name, run_lease(self.agent), self.id)
+        self.session.store.release_lease(self.session.name, run_lease_key(self.agent), self.id)
 
     def next_round(self) -> None:
         self.record(RoundStarted(self.id, self.run.round + 1, 50))
 
     def record(self, *what: RunData) -> list[Event]:
-        return self.session.log.change(lambda state: Record(self.agent, LOOP, self.clock(), self.id, what))[0]
+        return self.session.log.execute(lambda state: RecordEvents(self.agent, LOOP, self.clock(), self.id, what))[0]
 
     def call(
         self,
@@ -143,12 +143,12 @@ class Running:
         return self.todo_call()
 
     def finish(self, call: ToolFinished, policy: Policy | None = None) -> list[Event]:
-        return self.session.log.change(
+        return self.session.log.execute(
             lambda state: FinishTool(self.agent, LOOP, self.clock(), self.id, call, policy or self.policy)
         )[0]
 
     def end(self, reason: str = "finished", error: str | None = None) -> list[Event]:
-        made, _ = self.session.log.change(lambda state: EndRun(self.agent, LOOP, self.clock(), self.id, reason, error))
+        made, _ = self.session.log.execute(lambda state: EndRun(self.agent, LOOP, self.clock(), self.id, reason, error))
         self.let_go()
         return made
 

@@ -9,10 +9,10 @@ from typing import Any
 from hypothesis import strategies as st
 
 from headway import HeadwayError, Session, Status, Todo
-from headway.core.clock import after
+from headway.core.clock import add_seconds
 from headway.core.fields import DEFAULTS
 from headway.core.log import Log
-from headway.core.model import TodoList, with_fields
+from headway.core.model import TodoList, replace_fields
 from headway.store.memory import MemoryStore
 
 
@@ -26,7 +26,7 @@ class Clock:
         return self.at
 
     def forward(self, seconds: float) -> str:
-        self.at = after(self.at, seconds)
+        self.at = add_seconds(self.at, seconds)
         return self.at
 
 
@@ -68,7 +68,7 @@ UNSEEN = (
 def seen(todos: TodoList) -> object:
     """What a person sees of a list: undo counts changes of that."""
     defaults = {name: DEFAULTS[name] for name in UNSEEN}
-    return [with_fields(todo, defaults) for todo in todos.items.values()], todos.title, todos.summary
+    return [replace_fields(todo, defaults) for todo in todos.items.values()], todos.title, todos.summary
 
 
 # Changes for properties: small alphabets, so that ids and contents meet again and again.

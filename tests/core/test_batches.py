@@ -7,12 +7,12 @@ from itertools import count
 import pytest
 
 from headway import Session, Status
-from headway.core.batches import Executed, read_executed
 from headway.core.errors import HeadwayError, NotRunnable, RunRefused, TodoNotFound
 from headway.core.evolve import fold
+from headway.core.executions import LastAttempt, read_attempts_record
 from headway.core.log import Log
 from headway.core.model import EXECUTOR, State, Todo
-from headway.core.run_changes import EndRun
+from headway.core.run_commands import EndRun
 from headway.core.run_events import RunFinished
 from headway.core.runs import CUT_OFF
 from headway.store.memory import MemoryStore
@@ -46,7 +46,7 @@ def item(session: Session, todo_id: str) -> Todo:
     return session.todo_list.items[todo_id]
 
 
-def of(session: Session, todo_id: str) -> Executed:
+def of(session: Session, todo_id: str) -> LastAttempt:
     assert session.run is not None
     return session.run.executed[todo_id]
 
@@ -238,7 +238,7 @@ def test_an_execution_whose_process_is_gone_leaves_nothing_in_progress() -> None
     until(lambda: item(other, "a").status is Status.PENDING, "the cut-off")
     assert item(other, "a").interrupted
     assert other.run is not None
-    assert not other.run.goes_on
+    assert not other.run.is_active
     assert next(event.data.error for event in other.events() if isinstance(event.data, RunFinished)) == CUT_OFF
     assert of(other, "a").began > 0
 
@@ -250,7 +250,7 @@ def test_what_came_of_executions_goes_on_into_the_next_run(listed: Session, batc
     other = Executing(listed).begin()
     assert of(listed, "a").failed
     assert (other.run.begun, other.run.batch is not None) == (1, True)
-    Running(listed).session.log.change(lambda state: EndRun("main", "loop", other.clock(), other.id, "finished"))
+    Running(listed).session.log.execute(lambda state: EndRun("main", "loop", other.clock(), other.id, "finished"))
     assert of(listed, "a").failed
 
 
@@ -264,7 +264,7 @@ def test_a_rolled_back_item_is_pending_without_what_showed_it(listed: Session, b
     batch.roll_back("a")
     after = item(listed, "a")
     assert (after.status, after.evidence, after.completed_at) == (Status.PENDING, None, None)
-    assert of(listed, "a") == Executed(0)
+    assert of(listed, "a") == LastAttempt(0)
 
 
 def test_nothing_is_rolled_back_while_a_run_goes_on_or_that_is_not_there(listed: Session, batch: Executing) -> None:
@@ -303,11 +303,14 @@ def test_an_undone_failure_is_a_persons_word(listed: Session, batch: Executing) 
 
 
 def test_what_is_kept_of_executions_is_read_back() -> None:
-    assert read_executed({"a": [3, 1, 0], "b": [0, 0, 7]}) == {"a": Executed(3, True), "b": Executed(0, False, 7)}
+    assert read_attempts_record({"a": [3, 1, 0], "b": [0, 0, 7]}) == {
+        "a": LastAttempt(3, True),
+        "b": LastAttempt(0, False, 7),
+    }
 
 
 def test_an_unknown_change_is_refused(batch: Executing) -> None:
-    from headway.core.batch_changes import OfBatch
+    from headway.core.execution_commands import ExecutionCommand
 
     with pytest.raises(HeadwayError, match="Unknown change OfBatch"):
-        batch.session.log.change(lambda state: OfBatch("main", EXECUTOR, batch.clock(), batch.id))
+        batch.session.log.execute(lambda state: ExecutionCommand("main", EXECUTOR, batch.clock(), batch.id))

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headway import HeadwayError, Session, Status
-from headway.core.batch_events import EvidenceAsked, ItemFinished, ItemStarted
-from headway.core.codec import event_data, read_event, read_state, write_state
+from headway.core.codec import read_event, read_state, to_event_json, write_state
 from headway.core.events import ListDelta
 from headway.core.evolve import fold
+from headway.core.execution_events import EvidenceAsked, ItemFinished, ItemStarted
 from headway.core.model import EXECUTOR, LOOP, MODEL, State
 
 from .executing import SHOWN, Executing
@@ -52,7 +52,7 @@ class Stage:
         name, todo_id, what = step
         session, batch = self.session, self.batch
         if name == "begin":
-            if not batch.run.goes_on:
+            if not batch.run.is_active:
                 self.batch = Executing(session).begin(rounds=1)
             return
         steps: dict[str, Callable[[], object]] = {
@@ -86,7 +86,7 @@ def told(story: list[Step]) -> Session:
 @given(STORIES)
 def test_events_survive_json_and_the_state_its_snapshot(story: list[Step]) -> None:
     session = told(story)
-    events = [read_event(e.version, e.at, e.agent, e.actor, e.type, event_data(e)) for e in session.events()]
+    events = [read_event(e.version, e.at, e.agent, e.actor, e.type, to_event_json(e)) for e in session.events()]
     assert events == list(session.events())
     assert fold(State(), events) == session.state
     for cut in (len(events) // 2, len(events)):
@@ -143,7 +143,7 @@ def test_nothing_begins_twice_or_too_early_and_what_began_is_known(story: list[S
             working.clear()
         before = fold(before, [event])
         run = before.runs.get("main")
-        if run is not None and run.goes_on and run.batch is not None:
+        if run is not None and run.is_active and run.batch is not None:
             assert run.batch.executing == working
 
 
@@ -155,7 +155,7 @@ def test_after_the_end_nothing_that_was_executed_is_in_progress(story: list[Step
             stage.do(step)
     with suppress(HeadwayError):
         run = stage.session.run
-        executing = [*run.batch.executing] if run is not None and run.goes_on and run.batch is not None else []
+        executing = [*run.batch.executing] if run is not None and run.is_active and run.batch is not None else []
         stage.batch.end("cancelled")
         items = stage.session.todo_list.items
         assert not [i for i in executing if i in items and items[i].status is Status.IN_PROGRESS]

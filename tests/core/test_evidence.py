@@ -9,10 +9,10 @@ import pytest
 from tests.support.tables import check_rows
 
 from headway import Evidence, EvidenceLevel, InvalidTodos, Session
-from headway.core.codec import event_data, read_event, read_state, write_state
+from headway.core.codec import read_event, read_state, to_event_json, write_state
 from headway.core.command_kinds import classify_command
 from headway.core.events import TODO_LIST_UPDATED
-from headway.core.evidence import check_evidence, evidence_record, is_verified, level_of, read_evidence
+from headway.core.evidence import check_evidence, evidence_level, is_verified, parse_evidence_record, to_evidence_record
 from headway.core.model import JUDGE, MODEL
 from headway.core.run_events import ToolFinished
 
@@ -35,8 +35,8 @@ def test_the_levels_are_in_order_from_inferred_to_verified() -> None:
 
 def test_a_new_record_comes_back_equal_at_every_level() -> None:
     def check(evidence: Evidence) -> None:
-        record = json.loads(json.dumps(evidence_record(evidence)))
-        assert read_evidence(record) == evidence
+        record = json.loads(json.dumps(to_evidence_record(evidence)))
+        assert parse_evidence_record(record) == evidence
         assert check_evidence(record) == evidence
 
     check_rows(
@@ -65,8 +65,8 @@ def test_what_an_old_log_or_snapshot_calls_verified_is_a_command_that_succeeded(
     session.update("t1", evidence=CHECKED)
     expected = Evidence(EvidenceLevel.COMMAND_OK, "make test", 0, ("a.py",))
     first, _, last = session.events()
-    added = read_event(1, first.at, "main", "user", TODO_LIST_UPDATED, without_the_new_fields(event_data(first)))
-    changed = read_event(3, last.at, "main", "user", TODO_LIST_UPDATED, without_the_new_fields(event_data(last)))
+    added = read_event(1, first.at, "main", "user", TODO_LIST_UPDATED, without_the_new_fields(to_event_json(first)))
+    changed = read_event(3, last.at, "main", "user", TODO_LIST_UPDATED, without_the_new_fields(to_event_json(last)))
     assert added.data.added[0].evidence == expected  # type: ignore[union-attr]
     assert changed.data.changed["t1"]["evidence"] == (None, expected)  # type: ignore[union-attr]
     state = read_state(without_the_new_fields(write_state(session.state)))
@@ -81,7 +81,7 @@ def test_completing_without_evidence_is_a_report_and_an_open_item_has_no_level(s
     session.write([{"content": "A"}, {"content": "B", "evidence": CHECKED}, {"content": "C"}])
     session.update("t1", status="completed")
     session.update("t3", status="completed", evidence=CHECKED)
-    assert [level_of(todo) for todo in session.todos] == ["reported", None, "verified"]
+    assert [evidence_level(todo) for todo in session.todos] == ["reported", None, "verified"]
     assert [is_verified(todo) for todo in session.todos] == [False, False, True]
 
 
@@ -180,6 +180,6 @@ def test_who_says_that_an_item_is_done_makes_the_level(running: Running) -> None
     running.calls(True, True, True)
     running.sets("t2", "completed")
     session.update("t3", status="completed")
-    assert [level_of(todo) for todo in session.todos] == ["inferred", "reported", "reported"]
+    assert [evidence_level(todo) for todo in session.todos] == ["inferred", "reported", "reported"]
     session.update("t1", status="completed")
-    assert level_of(session.todos[0]) == "reported"
+    assert evidence_level(session.todos[0]) == "reported"

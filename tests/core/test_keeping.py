@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from headway import Session
-from headway.core.codec import event_data, read_event, read_state, write_state
+from headway.core.codec import read_event, read_state, to_event_json, write_state
 from headway.core.evolve import fold
 from headway.core.log import Log
 from headway.core.model import State
@@ -114,7 +114,7 @@ def test_a_sub_agents_list_has_its_own_keeper(session: Session) -> None:
 def test_the_log_and_its_snapshots_know_it(session: Session) -> None:
     create(session, "A")
     (event,) = session.events()
-    again = read_event(event.version, event.at, event.agent, event.actor, event.type, event_data(event))
+    again = read_event(event.version, event.at, event.agent, event.actor, event.type, to_event_json(event))
     assert fold(State(), [again]) == session.state
     assert read_state(write_state(session.state)) == session.state
 

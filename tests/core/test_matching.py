@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.support.counts import some
 from tests.support.tables import check_rows
 
-from headway.core.matching import is_matching_kind, matches
+from headway.core.matching import is_likely_work_on, is_matching_kind
 
 BUILT_IN = {
     "read_file": "read", "read_many_files": "read", "ls": "read", "glob": "read", "grep": "read", "write_file": "write",
@@ -20,7 +20,7 @@ ONE_OF_EACH = {"ls": "read", "edit": "write", "bash": "execute", "grep": "read"}
 
 def matched(text: str) -> set[str]:
     """Those of one tool of each kind that the text is matched by."""
-    return {tool for tool, effect in ONE_OF_EACH.items() if matches(tool, effect, text)}
+    return {tool for tool, effect in ONE_OF_EACH.items() if is_likely_work_on(tool, effect, text)}
 
 
 # By name
@@ -47,7 +47,7 @@ NAMED = [
 
 def test_a_tool_matches_an_item_that_has_its_whole_name() -> None:
     def check(tool: str, text: str) -> None:
-        assert matches(tool, None, text)
+        assert is_likely_work_on(tool, None, text)
 
     check_rows(NAMED, check)
 
@@ -89,7 +89,7 @@ NOT_NAMED = [
 
 def test_a_tool_does_not_match_by_part_of_its_name_or_of_a_word_or_by_a_noun() -> None:
     def check(tool: str, text: str) -> None:
-        assert not matches(tool, None, text)
+        assert not is_likely_work_on(tool, None, text)
 
     check_rows(NOT_NAMED, check)
 
@@ -169,7 +169,7 @@ def test_a_verb_may_be_of_two_kinds() -> None:
 )  # fmt: skip
 def test_verbs_are_known_in_their_usual_forms(tool: str, words: str) -> None:
     for word in words.split():
-        assert matches(tool, ONE_OF_EACH[tool], f"{word} it"), word
+        assert is_likely_work_on(tool, ONE_OF_EACH[tool], f"{word} it"), word
 
 
 OF_NO_KIND = [
@@ -184,7 +184,7 @@ OF_NO_KIND = [
 def test_an_item_without_such_words_is_matched_by_nothing() -> None:
     def check(text: str) -> None:
         assert matched(text) == set()
-        assert not any(matches(tool, effect, text) for tool, effect in BUILT_IN.items())
+        assert not any(is_likely_work_on(tool, effect, text) for tool, effect in BUILT_IN.items())
 
     check_rows(OF_NO_KIND, check)
 
@@ -261,7 +261,7 @@ OF_KIND = {
 def test_a_tool_is_of_the_kind_that_its_name_tells_whatever_its_effect(text: str, tools: str) -> None:
     for tool in tools.split():
         for effect in (None, "read", "write", "execute", "network", "plan", "unheard of", ""):
-            assert [at for at in OF_KIND if matches(tool, effect, at)] == [text], (tool, effect)
+            assert [at for at in OF_KIND if is_likely_work_on(tool, effect, at)] == [text], (tool, effect)
 
 
 @pytest.mark.parametrize(
@@ -270,13 +270,13 @@ def test_a_tool_is_of_the_kind_that_its_name_tells_whatever_its_effect(text: str
 )
 def test_a_name_that_tells_nothing_leaves_it_to_the_effect(effect: str, text: str) -> None:
     for tool in ("weather", "mcp__tracker__ticket", "", "天气"):
-        assert [at for at in OF_KIND if matches(tool, effect, at)] == [text]
+        assert [at for at in OF_KIND if is_likely_work_on(tool, effect, at)] == [text]
 
 
 @pytest.mark.parametrize("effect", [None, "", "plan", "todo", "READ", "unheard of"])
 def test_a_tool_of_no_kind_matches_by_its_name_only(effect: str | None) -> None:
-    assert not any(matches("weather", effect, text) for text in OF_KIND)
-    assert matches("weather", effect, "The weather tomorrow")
+    assert not any(is_likely_work_on("weather", effect, text) for text in OF_KIND)
+    assert is_likely_work_on("weather", effect, "The weather tomorrow")
 
 
 @pytest.mark.parametrize(
@@ -284,8 +284,8 @@ def test_a_tool_of_no_kind_matches_by_its_name_only(effect: str | None) -> None:
     [("reads", ["Inspect it", "Locate it"]), ("check", ["Verify it"]), ("edits", ["Verify it"]), (None, ["Verify it"])],
 )
 def test_a_command_that_only_reads_is_of_the_kind_of_tools_that_read(kind: str | None, texts: list[str]) -> None:
-    assert [at for at in OF_KIND if matches("bash", "execute", at, kind)] == texts
-    assert matches("ls", "read", "Inspect it", kind)
+    assert [at for at in OF_KIND if is_likely_work_on("bash", "execute", at, kind)] == texts
+    assert is_likely_work_on("ls", "read", "Inspect it", kind)
 
 
 COMPLETED_BY = [
@@ -328,15 +328,15 @@ EFFECTS = st.none() | st.sampled_from(["read", "write", "execute", "network", "p
 
 @given(TOOLS, EFFECTS, TEXTS)
 def test_any_tool_and_text_get_the_same_answer_twice(tool: str, effect: str | None, text: str) -> None:
-    assert matches(tool, effect, text) is matches(tool, effect, text)
+    assert is_likely_work_on(tool, effect, text) is is_likely_work_on(tool, effect, text)
 
 
 @given(st.sampled_from([*BUILT_IN]), EFFECTS, TEXTS)
 def test_the_answer_does_not_depend_on_case(tool: str, effect: str | None, text: str) -> None:
-    answer = matches(tool, effect, text)
+    answer = is_likely_work_on(tool, effect, text)
     for changed in (text.upper(), text.lower(), text.swapcase(), text.title(), text.casefold()):
-        assert matches(tool, effect, changed) is answer
-    assert matches(tool.upper(), effect, text) is answer
+        assert is_likely_work_on(tool, effect, changed) is answer
+    assert is_likely_work_on(tool.upper(), effect, text) is answer
 
 
 @given(st.sampled_from([*ONE_OF_EACH]), TEXTS)
@@ -361,14 +361,14 @@ MANY = some(100_000, 10)
 )  # fmt: skip
 def test_very_long_text_made_to_be_slow_is_read_to_its_end(text: str) -> None:
     for tool in ("bash", "x_y", "a-" * 1_000, "(((", "\\"):
-        matches(tool, "execute", text)
-        assert matches(tool, "execute", f"Verify {text}")
-        assert matches(tool, "execute", f"验证{text}")
+        is_likely_work_on(tool, "execute", text)
+        assert is_likely_work_on(tool, "execute", f"Verify {text}")
+        assert is_likely_work_on(tool, "execute", f"验证{text}")
 
 
 @pytest.mark.full
 def test_a_name_of_any_length_is_no_harm() -> None:
-    assert matches("run_" * 10 * MANY, None, "Verify it")
-    assert not matches("q" * 10 * MANY, None, "q" * 100)
+    assert is_likely_work_on("run_" * 10 * MANY, None, "Verify it")
+    assert not is_likely_work_on("q" * 10 * MANY, None, "q" * 100)
     for n in range(2_000):
-        assert matches(f"tool_{n}_{chr(0x4E00 + n)}", None, f"A tool_{n}_{chr(0x4E00 + n)}")
+        assert is_likely_work_on(f"tool_{n}_{chr(0x4E00 + n)}", None, f"A tool_{n}_{chr(0x4E00 + n)}")

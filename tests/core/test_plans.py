@@ -8,7 +8,7 @@ import pytest
 from tests.support.tables import check_rows
 
 from headway import InvalidPlan, NoPlan, Plan, PlanStep, Session
-from headway.core.json_text import read_json
+from headway.core.json_text import parse_json
 
 from .samples import PLAN, in_memory, items
 
@@ -96,7 +96,7 @@ def test_all_faults_are_named_at_once() -> None:
 
 def test_a_key_that_came_twice_in_the_json_is_a_fault() -> None:
     text = '{"title":"a","title":"b","overview":"o","steps":[{"id":"a","id":"b","description":"d"}]}'
-    assert faults(read_json(text)) == ["title: Duplicate field", "steps[0].id: Duplicate field"]
+    assert faults(parse_json(text)) == ["title: Duplicate field", "steps[0].id: Duplicate field"]
 
 
 def test_a_plan_is_kept_with_all_it_says(session: Session) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.support.counts import some
 
 from headway import InvalidPlan, InvalidTodos, NothingToUndo, Status, Todo
-from headway.core.codec import event_data, read_event, read_state, write_state
+from headway.core.codec import read_event, read_state, to_event_json, write_state
 from headway.core.events import Event, ListDelta
 from headway.core.evolve import fold
 from headway.core.graph import PRIORITY_ORDER, find_cycle, is_ready
@@ -36,7 +36,7 @@ from .samples import (
 
 
 def through_json(event: Event) -> Event:
-    return read_event(event.version, event.at, event.agent, event.actor, event.type, event_data(event))
+    return read_event(event.version, event.at, event.agent, event.actor, event.type, to_event_json(event))
 
 
 @given(STORIES)
@@ -323,7 +323,7 @@ def test_any_write_ends_in_a_list_or_an_error_that_says_why(todos: Any, title: A
     if attempt(session, lambda s: s.write(todos, title=title, summary=summary)):
         assert session.version == 1
     for event in session.events():
-        event_data(event).encode()
+        to_event_json(event).encode()
         assert through_json(event) == event
 
 
@@ -336,7 +336,7 @@ def test_any_update_or_addition_ends_in_an_item_or_an_error(fields: dict[str, An
     fields.pop("content", None)
     attempt(session, lambda s: s.add(content, **fields))
     for event in session.events():
-        event_data(event).encode()
+        to_event_json(event).encode()
         assert through_json(event) == event
 
 

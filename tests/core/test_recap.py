@@ -9,7 +9,7 @@ from tests.support.counts import some
 
 from headway import Session, Status, Todo
 from headway.core.model import FINISHED
-from headway.core.recap import recap
+from headway.core.recap import format_recap
 
 from .samples import items
 
@@ -38,15 +38,15 @@ def todos(*pairs: tuple[str, str]) -> list[Todo]:
     ],
 )  # fmt: skip
 def test_a_list_has_its_line(given: list[tuple[str, str]], line: str) -> None:
-    assert recap(todos(*given)) == line
+    assert format_recap(todos(*given)) == line
 
 
 def test_blocked_items_can_be_left_out() -> None:
-    assert recap(todos(("a", "blocked")), blocked=False) == "[0/1] In progress: None."
+    assert format_recap(todos(("a", "blocked")), blocked=False) == "[0/1] In progress: None."
 
 
 def test_only_what_is_too_long_is_shortened() -> None:
-    line = recap(todos(("short", "in_progress"), ("x" * 1000, "pending"), ("also short", "pending")))
+    line = format_recap(todos(("short", "in_progress"), ("x" * 1000, "pending"), ("also short", "pending")))
     assert line.startswith("[0/3] In progress: short. Pending: xxxx")
     assert line.endswith("x…; also short.")
     assert len(line) == 299
@@ -57,7 +57,7 @@ def test_the_line_stays_under_the_limit_with_its_counts_whole(pairs: list[tuple[
     given_todos = todos(*pairs)
     done = sum(todo.status in FINISHED for todo in given_todos)
     for limit in (200, 299):
-        line = recap(given_todos, limit, blocked=blocked)
+        line = format_recap(given_todos, limit, blocked=blocked)
         assert len(line) <= limit
         assert line.startswith(f"[{done}/{len(pairs)}] In progress: ")
         assert line.isprintable() or not any(char in line for char in "\n\r\x1b\x00")
@@ -67,8 +67,8 @@ def test_the_line_stays_under_the_limit_with_its_counts_whole(pairs: list[tuple[
 def test_counts_stay_whole_for_very_long_lists() -> None:
     each = some(20_000)
     many = todos(*[("x" * 300, status) for status in Status for _ in range(each)])
-    assert recap(many).startswith(f"[{2 * each}/{5 * each}] In progress: x")
-    assert len(recap(many)) < 300
+    assert format_recap(many).startswith(f"[{2 * each}/{5 * each}] In progress: x")
+    assert len(format_recap(many)) < 300
 
 
 def test_the_session_gives_the_line_of_its_list(session: Session) -> None:

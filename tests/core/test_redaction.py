@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headway import Session
-from headway.core.changes import Add, SetPlan
+from headway.core.commands import Add, SetPlan
 from headway.core.errors import InvalidTodos
-from headway.core.json_text import read_json
-from headway.core.redaction import without_secrets
+from headway.core.json_text import parse_json
+from headway.core.redaction import hide_secrets
 
 KEY = "sk-aB3dE5gH1jK2mN4pQ6sT8vW0xY7z"
 ENVIRONMENT = "correct horse battery"
@@ -75,12 +75,12 @@ json = st.recursive(
 def test_whatever_is_sent_comes_through(value: object) -> None:
     for change in (Add("main", "model", "t", {"content": value}, None), SetPlan("main", "model", "t", value)):
         before = copy.deepcopy(vars(change))
-        after = vars(without_secrets(change))
+        after = vars(hide_secrets(change))
         assert after == before or "[redacted]" in repr(after)
 
 
 def test_a_field_that_comes_twice_is_still_refused(session: Session) -> None:
-    sent = read_json(f'[{{"content": "{KEY}", "content": "B"}}]')
+    sent = parse_json(f'[{{"content": "{KEY}", "content": "B"}}]')
     with pytest.raises(InvalidTodos, match="Duplicate"):
         session.write(sent)
 

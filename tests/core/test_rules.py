@@ -7,14 +7,14 @@ from tests.support.tables import check_rows
 
 from headway import Evidence, EvidenceLevel, InvalidTodos, Session
 from headway.core.fields import FIELDS
-from headway.core.json_text import read_json
+from headway.core.json_text import parse_json
 from headway.core.model import Status, Todo
-from headway.core.rules import FULL, Shape, named
+from headway.core.rules import FULL, Shape, fields_by_name
 
 from .samples import in_memory
 
 MODEL = Shape(
-    named("content", "activeForm", "status"),
+    fields_by_name("content", "activeForm", "status"),
     required=("content", "activeForm", "status"),
     statuses=(Status.PENDING, Status.IN_PROGRESS, Status.COMPLETED),
     max_items=3,
@@ -126,7 +126,7 @@ def test_missing_content_is_listed_among_the_other_violations_of_a_replacement()
 
 
 def test_missing_content_is_named_as_the_contract_calls_it() -> None:
-    assert violations([{"status": "pending"}], Shape(named("description", "status"))) == [
+    assert violations([{"status": "pending"}], Shape(fields_by_name("description", "status"))) == [
         "todos[0].description: Required"
     ]
 
@@ -146,7 +146,7 @@ def test_a_field_given_under_two_names_is_a_violation() -> None:
 
 
 def test_a_key_that_came_twice_in_the_json_is_a_violation() -> None:
-    assert violations(read_json('[{"content": "a", "content": "b"}]'), FULL) == ["todos[0].content: Duplicate field"]
+    assert violations(parse_json('[{"content": "a", "content": "b"}]'), FULL) == ["todos[0].content: Duplicate field"]
 
 
 GOOD: dict[str, list[tuple[object, object]]] = {

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from tests.support.counts import some
 
 from headway import Event, HeadwayError, NothingToUndo, RunRefused, Session, Status
-from headway.core.batch_events import BatchData
-from headway.core.codec import event_data, read_event, read_state, write_state
+from headway.core.codec import read_event, read_state, to_event_json, write_state
 from headway.core.events import RUN_EVENT_NAMES, ListDelta
 from headway.core.evolve import fold
+from headway.core.execution_events import BatchData
 from headway.core.model import FINISHED, LOOP, MODEL, TRACKER, State
-from headway.core.run_changes import Record, StartRun
+from headway.core.run_commands import RecordEvents, StartRun
 from headway.core.run_events import (
     ApprovalAsked,
     ConversationCompacted,
@@ -30,7 +30,7 @@ from headway.core.run_events import (
     ToolFinished,
     ToolStarted,
 )
-from headway.core.tracking import AUTO, JUDGED, MANUAL, TODO_EFFECT, Policy, active_item, is_ours
+from headway.core.tracking import AUTO, JUDGED, MANUAL, TODO_EFFECT, Policy, find_active_todo, is_ours
 
 from .running import Running, check_completions, create
 from .samples import in_memory, seen
@@ -82,7 +82,7 @@ def _begin(agent: str) -> Step:
             return
         start = RunStarted("another", "Do it", "scripted", 5, "someone")
         with pytest.raises(RunRefused):
-            stage.session.log.change(lambda state: StartRun(agent, LOOP, "2025-01-02T03:04:05.000Z", start))
+            stage.session.log.execute(lambda state: StartRun(agent, LOOP, "2025-01-02T03:04:05.000Z", start))
 
     return Step("begin", (agent,), begin)
 
@@ -111,7 +111,9 @@ def _call(agent: str, tool: str, outcome: str, policy: Policy) -> Step:
 def _starts(agent: str, tool: str, effect: str | None, policy: Policy) -> Step:
     def begin(running: Running) -> None:
         begun = ToolStarted(running.run.round, "call-0", tool, tool, effect)
-        running.session.log.change(lambda state: Record(agent, LOOP, running.clock(), running.id, [begun], policy))
+        running.session.log.execute(
+            lambda state: RecordEvents(agent, LOOP, running.clock(), running.id, [begun], policy)
+        )
 
     return _in_run("a call begins", agent, (tool, effect, policy), begin)
 
@@ -270,7 +272,7 @@ def told(story: list[Step]) -> Stage:
 
 
 def through_json(event: Event) -> Event:
-    return read_event(event.version, event.at, event.agent, event.actor, event.type, event_data(event))
+    return read_event(event.version, event.at, event.agent, event.actor, event.type, to_event_json(event))
 
 
 # what holds
@@ -352,7 +354,7 @@ def test_after_the_end_nothing_of_the_runs_is_in_progress(story: list[Step]) -> 
         session = stage.of(agent)
         run = session.run
         assert run is not None
-        assert (run.goes_on, run.started, run.questions) == (False, (), {})
+        assert (run.is_active, run.started, run.questions) == (False, (), {})
         assert not [todo for todo in session.todos if todo.status is Status.IN_PROGRESS and is_ours(todo)]
         assert [todo for todo in session.todos if not is_ours(todo)] == claimed
 
@@ -369,7 +371,7 @@ def test_the_tracker_keeps_its_place(story: list[Step]) -> None:
                 todos, run = before.list_of(event.agent), before.runs[event.agent]
                 assert todos.kept_by_loop
                 assert not before.plan_mode
-                assert run.goes_on
+                assert run.is_active
                 for todo_id in event.data.changed:
                     todo = todos.items[todo_id]
                     assert is_ours(todo)
@@ -414,7 +416,7 @@ def test_what_a_person_set_stays_until_someone_says_otherwise(story: list[Step])
         before = stage.session.state
         stage.do(step)
         for agent, run in before.runs.items():
-            if not run.goes_on or step.arguments[0] != agent or step.name not in ("call", "a call begins", "round"):
+            if not run.is_active or step.arguments[0] != agent or step.name not in ("call", "a call begins", "round"):
                 continue
             items = stage.session.state.list_of(agent).items
             for todo_id in run.set_by_user:
@@ -428,7 +430,7 @@ def test_the_active_item_is_one_that_can_be_worked_on(story: list[Step]) -> None
         stage.do(step)
         for agent, run in stage.session.state.runs.items():
             items = stage.session.state.list_of(agent).items
-            active = active_item(items, run)
+            active = find_active_todo(items, run)
             working = [todo for todo in items.values() if todo.status is Status.IN_PROGRESS and is_ours(todo)]
             if active is None:
                 assert working == []

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from headway import HeadwayError, NoRun, RunRefused, Session, Status
-from headway.core import changes as ask
+from headway.core import commands as ask
 from headway.core.codec import read_state, write_state
 from headway.core.decide import decide
 from headway.core.evolve import fold
-from headway.core.log import Log, run_lease
+from headway.core.log import Log, run_lease_key
 from headway.core.model import LOOP, MODEL, PERSON, State
-from headway.core.run_changes import AskRun, EndRun, FinishTool, Record, StartRun
+from headway.core.run_commands import ControlRun, EndRun, FinishTool, RecordEvents, StartRun
 from headway.core.run_events import (
     ApprovalAsked,
     ConversationCompacted,
@@ -59,8 +59,8 @@ def unchanged(session: Session, attempt: Callable[[], object], error: type[Headw
 
 def test_a_run_begins_with_its_first_facts_in_their_order(session: Session) -> None:
     start = RunStarted("r1", "Do it", "scripted", 7, "someone")
-    session.store.hold("test", run_lease("main"), "someone", 600)
-    events, _ = session.log.change(
+    session.store.hold_lease("test", run_lease_key("main"), "someone", 600)
+    events, _ = session.log.execute(
         lambda state: StartRun("main", LOOP, AT, start, [MessageAdded({"n": 1}), MessageAdded({"n": 2})])
     )
     assert [(event.version, event.type) for event in events] == [
@@ -72,20 +72,20 @@ def test_a_run_begins_with_its_first_facts_in_their_order(session: Session) -> N
     run = session.run
     assert run is not None
     assert (run.id, run.model, run.holder, run.started_at) == ("r1", "scripted", "someone", AT)
-    assert (run.round, run.max_rounds, run.goes_on, run.reason) == (0, 7, True, None)
+    assert (run.round, run.max_rounds, run.is_active, run.reason) == (0, 7, True, None)
 
 
 def test_a_second_run_is_refused_while_one_goes_on_and_told_who_has_it(running: Running) -> None:
     start = RunStarted("other", "Do it", "scripted", 5, "someone else")
     said = unchanged(
         running.session,
-        lambda: running.session.log.change(lambda state: StartRun("main", LOOP, AT, start)),
+        lambda: running.session.log.execute(lambda state: StartRun("main", LOOP, AT, start)),
         RunRefused,
     )
     assert running.id in said
     assert running.run.id == running.id
     running.end()
-    assert Running(running.session).begin().run.goes_on
+    assert Running(running.session).begin().run.is_active
 
 
 def test_runs_of_different_agents_are_apart(running: Running) -> None:
@@ -96,7 +96,7 @@ def test_runs_of_different_agents_are_apart(running: Running) -> None:
     assert (theirs.run.round, theirs.run.paused) == (3, True)
     assert (running.run.round, running.run.paused) == (1, False)
     running.end()
-    assert (running.run.goes_on, theirs.run.goes_on) == (False, True)
+    assert (running.run.is_active, theirs.run.is_active) == (False, True)
     with pytest.raises(NoRun):
         running.session.stop_run()
     sub.stop_run()
@@ -117,12 +117,12 @@ def test_a_new_run_has_nothing_of_what_was_asked_of_the_one_before(running: Runn
 
 
 def _of_run(session: Session, run_id: str) -> list[Callable[[], object]]:
-    def sent(change: ask.Change) -> Callable[[], object]:
-        return lambda: session.log.change(lambda state: change)
+    def sent(change: ask.Command) -> Callable[[], object]:
+        return lambda: session.log.execute(lambda state: change)
 
     call = finished(1, "bash", True)
     return [
-        sent(Record("main", LOOP, AT, run_id, [RoundStarted(run_id, 2, 50)])),
+        sent(RecordEvents("main", LOOP, AT, run_id, [RoundStarted(run_id, 2, 50)])),
         sent(FinishTool("main", LOOP, AT, run_id, call, Policy())),
         sent(EndRun("main", LOOP, AT, run_id, "finished")),
     ]
@@ -132,7 +132,7 @@ def test_nothing_is_recorded_for_a_run_that_is_not_the_one_that_goes_on(running:
     create(running.session, TEST)
     for attempt in _of_run(running.session, "another"):
         assert "over" in unchanged(running.session, attempt, RunRefused)
-    assert running.run.goes_on
+    assert running.run.is_active
     running.end()
     for attempt in _of_run(running.session, running.id):
         unchanged(running.session, attempt, RunRefused)
@@ -236,7 +236,7 @@ def test_a_request_outlives_the_round_in_which_it_was_made(running: Running) -> 
 def test_what_cannot_be_asked_of_a_run_is_refused(running: Running) -> None:
     said = unchanged(
         running.session,
-        lambda: running.session.log.change(lambda state: AskRun("main", PERSON, AT, "explode")),
+        lambda: running.session.log.execute(lambda state: ControlRun("main", PERSON, AT, "explode")),
         HeadwayError,
     )
     assert "explode" in said

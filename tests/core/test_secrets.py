@@ -12,7 +12,7 @@ from tests.support.counts import some
 from tests.support.growth import bounded
 from tests.support.tables import check_rows
 
-from headway.core.secrets import HIDDEN, is_secret_name, redacted
+from headway.core.secrets import HIDDEN, is_secret_name, redact
 
 LETTERS = "aB3dE5gH1jK2mN4pQ6sT8vW0xY7z"
 JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.dozjgNryP4J3jVmNHl0w5N"
@@ -58,14 +58,14 @@ AROUND = [
 
 def test_a_key_is_known_by_its_shape_wherever_it_stands():
     def check(secret: str, around: str) -> None:
-        assert redacted(around.format(secret), {}) == around.format(HIDDEN)
+        assert redact(around.format(secret), {}) == around.format(HIDDEN)
 
     check_rows(product(SHAPES, AROUND), check)
 
 
 def test_what_a_name_says_is_secret_is_hidden_and_the_rest_stays():
     def check(text: str, hidden: str) -> None:
-        assert redacted(text, {}) == hidden
+        assert redact(text, {}) == hidden
 
     check_rows(
         [
@@ -102,7 +102,7 @@ def test_what_a_name_says_is_secret_is_hidden_and_the_rest_stays():
 
 def test_ordinary_text_and_code_stay_as_they_are():
     def check(text: str) -> None:
-        assert redacted(text, {}) == text
+        assert redact(text, {}) == text
 
     check_rows(
         [
@@ -166,12 +166,12 @@ ENVIRON = {
     ],
 )
 def test_values_of_secret_variables_are_hidden_wherever_they_stand(text: str, hidden: str):
-    assert redacted(text, ENVIRON) == hidden
+    assert redact(text, ENVIRON) == hidden
 
 
 def test_the_own_environment_is_looked_at(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("SOME_API_KEY", "no shape at all")
-    assert redacted("this has no shape at all") == "this has [redacted]"
+    assert redact("this has no shape at all") == "this has [redacted]"
 
 
 PIECES = st.sampled_from(
@@ -200,8 +200,8 @@ PIECES = st.sampled_from(
 
 @given(st.lists(st.one_of(PIECES, st.text(max_size=5)), max_size=30).map("".join))
 def test_redacting_never_fails_and_doing_it_twice_changes_nothing(text: str):
-    once = redacted(text, ENVIRON)
-    assert redacted(once, ENVIRON) == once
+    once = redact(text, ENVIRON)
+    assert redact(once, ENVIRON) == once
 
 
 @pytest.mark.full
@@ -247,7 +247,7 @@ def test_redacting_never_fails_and_doing_it_twice_changes_nothing(text: str):
 )
 def test_hostile_text_is_read_to_its_end(hostile: str):
     with bounded():  # a pattern that takes quadratic time would not come back from this
-        assert redacted(hostile * (some(300_000, 3) // len(hostile)), {}) is not None
+        assert redact(hostile * (some(300_000, 3) // len(hostile)), {}) is not None
 
 
 NAMES: list[Any] = [
@@ -295,4 +295,4 @@ def test_possessive_groups_mean_the_same_in_every_version_of_python():
     patterns = [secrets._SHAPES, secrets._NAMED, secrets._CODE]  # pyright: ignore[reportPrivateUsage]
     assert {type(pattern).__module__ for pattern in patterns} == {"_regex"}
     key = f"-----BEGIN PRIVATE KEY-----\\n{'A' * 64}\\n{'B' * 64}\\nCC=="
-    assert redacted(f"before {key} after", {}) == f"before {HIDDEN} after"
+    assert redact(f"before {key} after", {}) == f"before {HIDDEN} after"

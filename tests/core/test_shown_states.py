@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from headway import Session
-from headway.contracts.calls import shell_shape
+from headway.contracts.shared_rules import shell_shape
 from headway.core.codec import read_state, write_state
 from headway.core.model import EXECUTOR, MODEL
 from headway.core.run_events import TodoListContextInjected

@@ -70,7 +70,7 @@ class Ear:
 @contextmanager
 def apart(session: Session, *ears: Ear) -> Generator[None]:
     """While a run goes on, as far as listeners are concerned."""
-    end = session.log.deliver_apart()
+    end = session.log.deliver_in_background()
     try:
         yield
     finally:
@@ -87,7 +87,7 @@ def held_up(session: Session, ear: Ear) -> None:
 
 
 def live(session: Session, text: str) -> None:
-    session.log.tell(Event(0, "2025-01-02T03:04:05.000Z", "main", LOOP, LIVE_ONLY, TextDelta(text)))
+    session.log.publish_live(Event(0, "2025-01-02T03:04:05.000Z", "main", LOOP, LIVE_ONLY, TextDelta(text)))
 
 
 # from a version on
@@ -300,7 +300,7 @@ def test_the_end_waits_for_listeners_but_not_for_ever() -> None:
     session = in_memory()
     ear = Ear()
     session.subscribe(ear)
-    end = session.log.deliver_apart()
+    end = session.log.deliver_in_background()
     held_up(session, ear)
     session.add("second")
     end(0.05)
@@ -308,7 +308,7 @@ def test_the_end_waits_for_listeners_but_not_for_ever() -> None:
     assert ear.heard == []
     ear.go_on()
     assert versions(ear.until(3)) == [1, 2, 3]
-    end = session.log.deliver_apart()
+    end = session.log.deliver_in_background()
     for n in range(20):
         session.add(f"item {n}")
     end(SECONDS)
@@ -319,7 +319,7 @@ def test_as_long_as_one_of_two_wants_it_listeners_are_called_apart() -> None:
     session = in_memory()
     ear = Ear()
     session.subscribe(ear)
-    first, second = session.log.deliver_apart(), session.log.deliver_apart()
+    first, second = session.log.deliver_in_background(), session.log.deliver_in_background()
     session.add("A")
     first(SECONDS)
     session.add("B")

@@ -9,7 +9,7 @@ import pytest
 from headway import Event, Session, Status
 from headway.core.evidence import EvidenceLevel
 from headway.core.model import LOOP, MODEL, TRACKER
-from headway.core.run_changes import Record
+from headway.core.run_commands import RecordEvents
 from headway.core.run_events import ToolStarted
 from headway.core.tracking import AUTO, JUDGED, MANUAL, Policy
 
@@ -458,8 +458,8 @@ def test_calls_of_todo_tools_are_recorded_on_no_item(running: Running) -> None:
 
 def begins(running: Running, effect: str | None, *, tool: str = "bash", policy: Policy | None = None) -> list[Event]:
     begun = ToolStarted(running.run.round, "call-0", tool, tool, effect)
-    return running.session.log.change(
-        lambda state: Record(running.agent, LOOP, running.clock(), running.id, [begun], policy)
+    return running.session.log.execute(
+        lambda state: RecordEvents(running.agent, LOOP, running.clock(), running.id, [begun], policy)
     )[0]
 
 

@@ -7,7 +7,7 @@ import pytest
 from headway import Session, Status
 from headway.core.evidence import EvidenceLevel
 from headway.core.model import MODEL, TRACKER
-from headway.core.tracking import AUTO, JUDGED, MANUAL, Policy, active_item, is_proposed
+from headway.core.tracking import AUTO, JUDGED, MANUAL, Policy, find_active_todo, is_proposed
 
 from .running import Running, create, list_changes, recorded_on, status, statuses
 from .samples import PLAN, in_memory
@@ -163,10 +163,10 @@ def test_of_several_in_progress_the_one_that_this_run_began_last_is_active(sessi
 def test_without_a_run_the_item_begun_last_is_active() -> None:
     session = in_memory()
     session.write([{"content": "A"}, {"content": "B"}])
-    assert active_item(session.todo_list.items, None) is None
+    assert find_active_todo(session.todo_list.items, None) is None
     session.update("t2", status="in_progress")
     session.update("t1", status="in_progress")
-    active = active_item(session.todo_list.items, None)
+    active = find_active_todo(session.todo_list.items, None)
     assert active is not None
     assert active.id == "t1"
 

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headway import Event, HeadwayError, NothingToUndo, Session, Status
-from headway.core.batch_events import ItemRolledBack
 from headway.core.events import ListDelta
 from headway.core.evolve import fold
+from headway.core.execution_events import ItemRolledBack
 from headway.core.model import MODEL, State
 from headway.core.run_events import RunFinished
 
@@ -281,7 +281,7 @@ class Story:
         name, todo_id = step
         session, batch = self.session, self.batch
         if name == "begin":
-            if not batch.run.goes_on:
+            if not batch.run.is_active:
                 self.batch = Executing(session).begin()
         elif name in [status.value for status in Status]:
             session.update(todo_id, status=name)

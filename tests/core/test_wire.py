@@ -10,7 +10,7 @@ from typing import Any
 from tests.support.tables import check_rows
 
 from headway import Event, Session, Todo
-from headway.core.codec import event_dict
+from headway.core.codec import to_event_dict
 from headway.core.events import EVENT_NAMES, LIVE_ONLY, RUN_EVENT_NAMES
 from headway.core.log import Log
 from headway.core.model import LOOP, CompletionLog
@@ -22,7 +22,7 @@ from .samples import PLAN, in_memory
 
 
 def wire(event: Event) -> dict[str, Any]:
-    record: dict[str, Any] = json.loads(json.dumps(event_dict(event, "test"), ensure_ascii=False))
+    record: dict[str, Any] = json.loads(json.dumps(to_event_dict(event, "test"), ensure_ascii=False))
     return record
 
 

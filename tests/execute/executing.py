@@ -20,11 +20,11 @@ from tests.support.projects import temporary_folder
 import headway
 from headway import Event, Session
 from headway.agent import LoopConfig
-from headway.core.batch_events import BatchFinished, BatchStarted, ItemFinished, ItemStarted
 from headway.core.events import ListDelta
 from headway.core.evolve import fold
+from headway.core.execution_events import BatchFinished, BatchStarted, ItemFinished, ItemStarted
 from headway.core.model import State
-from headway.execute import BatchResult, execute, execute_all
+from headway.execute import ExecutionResult, execute, execute_all
 from headway.testing import Call, Request, ScriptedModel, Turn
 from headway.tools import Tool, builtin_tools, tool
 
@@ -252,13 +252,13 @@ class Doors:
 # executing
 
 
-async def go(session: Session, answers: ScriptedModel, **how: Any) -> BatchResult:
+async def go(session: Session, answers: ScriptedModel, **how: Any) -> ExecutionResult:
     """`execute_all`, bounded in time, without questions."""
     async with asyncio.timeout(BOUND):
         return await execute_all(session, model=answers, **_usual(how))
 
 
-async def one(session: Session, todo_id: str, answers: ScriptedModel, **how: Any) -> BatchResult:
+async def one(session: Session, todo_id: str, answers: ScriptedModel, **how: Any) -> ExecutionResult:
     async with asyncio.timeout(BOUND):
         return await execute(session, todo_id, model=answers, **_usual(how))
 
@@ -268,11 +268,11 @@ def _usual(how: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in given.items() if value is not None}
 
 
-def begun(session: Session, answers: ScriptedModel, **how: Any) -> asyncio.Task[BatchResult]:
+def begun(session: Session, answers: ScriptedModel, **how: Any) -> asyncio.Task[ExecutionResult]:
     return asyncio.create_task(go(session, answers, **how))
 
 
-async def cancelled(task: asyncio.Task[BatchResult]) -> None:
+async def cancelled(task: asyncio.Task[ExecutionResult]) -> None:
     """Cancels it, and waits for its end."""
     task.cancel()
     with suppress(asyncio.CancelledError):
@@ -317,7 +317,7 @@ def sound(session: Session) -> None:
     assert fold(State(), log) == state, "the log is not the state"
     assert [event.version for event in log] == list(range(1, len(log) + 1))
     assert not [todo.id for todo in session.todos if str(todo.status) == "in_progress"]
-    assert all(not run.goes_on for run in state.runs.values())
+    assert all(not run.is_active for run in state.runs.values())
     kinds = Counter(type(event.data) for event in log)
     assert kinds[BatchFinished] <= kinds[BatchStarted]
     _in_order(log)

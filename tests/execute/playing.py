@@ -23,8 +23,8 @@ from tests.support.processes import function, run_to_end
 import headway
 from headway import Event, Session
 from headway.agent import LoopConfig
-from headway.execute import BatchResult, execute_all, undo
-from headway.execute.shadow import Shadow
+from headway.execute import ExecutionResult, execute_all, undo
+from headway.execute.shadow_repository import ShadowRepository
 from headway.testing import Call, Request, ScriptedModel, Turn
 from headway.tools import Tool, tool
 
@@ -66,7 +66,7 @@ def tools_for(folder: str, place: str = "") -> list[Tool[Any]]:
     return [append]
 
 
-async def play(session: Session, *, parallel: int = 1, **how: Any) -> BatchResult:
+async def play(session: Session, *, parallel: int = 1, **how: Any) -> ExecutionResult:
     config = LoopConfig(instructions="Work.", max_nudges=0)
     given: dict[str, Any] = {"tools": tools_for, "mode": "yolo", "config": config, **how}
     async with asyncio.timeout(LONGEST):
@@ -93,16 +93,16 @@ def play_until_killed(folder: str, parallel: str, place: str) -> None:
             kill_myself()
 
     if place == "applied":
-        apply = Shadow.apply
+        apply = ShadowRepository.apply_change
 
-        def apply_and_die(self: Shadow, now: str, target: str, **more: Any) -> Sequence[str]:
+        def apply_and_die(self: ShadowRepository, now: str, target: str, **more: Any) -> Sequence[str]:
             apply(self, now, target, **more)
             kill_myself()
             return ()
 
-        Shadow.apply = apply_and_die  # type: ignore[method-assign,assignment]
+        ShadowRepository.apply_change = apply_and_die  # type: ignore[method-assign,assignment]
     elif place == "merging":
-        Shadow.apply = lambda *args, **more: kill_myself()  # type: ignore[method-assign,assignment]
+        ShadowRepository.apply_change = lambda *args, **more: kill_myself()  # type: ignore[method-assign,assignment]
     elif place == "applying":
         link = os.link
 
@@ -134,16 +134,16 @@ def undo_until_killed(folder: str, place: str) -> None:
             kill_myself()
         replace(*args, **more)
 
-    def apply_and_die(self: Shadow, now: str, target: str, **more: Any) -> Sequence[str]:
+    def apply_and_die(self: ShadowRepository, now: str, target: str, **more: Any) -> Sequence[str]:
         apply(self, now, target, **more)
         kill_myself()
         return ()
 
-    replace, apply = os.replace, Shadow.apply
+    replace, apply = os.replace, ShadowRepository.apply_change
     if place == "applying":
         os.replace = replace_and_die
     else:
-        Shadow.apply = apply_and_die  # type: ignore[method-assign,assignment]
+        ShadowRepository.apply_change = apply_and_die  # type: ignore[method-assign,assignment]
     undo(headway.open(folder))
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.support.projects import temporary_folder
 
 import headway
-from headway.execute import Ending
+from headway.execute import ExecutionEnding
 
 from .dags import Dag, lines_of
 from .executing import sound, states, texts
@@ -23,7 +23,7 @@ async def cut_and_resumed(dag: Dag, cuts: list[int], parallel: int) -> None:
             await _cut_off(session, after, parallel)
             sound(session)
         result = await play(session, parallel=parallel)
-        assert result.outcome in (Ending.COMPLETE, Ending.NOTHING)
+        assert result.outcome in (ExecutionEnding.COMPLETE, ExecutionEnding.NOTHING)
         assert set(states(session).values()) == {"completed"}
         assert not any(todo.interrupted for todo in session.todos)
         _assert_undisturbed(dag, folder, parallel)

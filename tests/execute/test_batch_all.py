@@ -10,10 +10,10 @@ import pytest
 
 import headway
 from headway.agent import LoopConfig
-from headway.core.batch_events import BatchFinished, BatchStarted, ItemFinished, ItemStarted
 from headway.core.errors import HeadwayError
+from headway.core.execution_events import BatchFinished, BatchStarted, ItemFinished, ItemStarted
 from headway.core.run_events import RunStarted
-from headway.execute import Ending
+from headway.execute import ExecutionEnding
 from headway.testing import ScriptedModel, Turn
 
 from .executing import (
@@ -53,7 +53,7 @@ async def test_one_after_the_other_they_run_in_the_order_of_the_list(project: Pa
     session = in_memory(items)
     result = await go(session, scripted({name: ["Done."] for name in "abcd"}))
     assert starts(session) == ["b", "a", "c", "d"]
-    assert (result.outcome, result.completed, result.total) == (Ending.COMPLETE, ("b", "a", "c", "d"), 4)
+    assert (result.outcome, result.completed, result.total) == (ExecutionEnding.COMPLETE, ("b", "a", "c", "d"), 4)
     sound(session)
 
 
@@ -97,10 +97,10 @@ async def test_without_an_item_to_execute_nothing_is_recorded(project: Path) -> 
     session.update("a", status="completed")
     before = session.version
     result = await go(session, model(a=["Done."]))
-    assert (result.outcome, result.ok, result.completed) == (Ending.NOTHING, True, ())
+    assert (result.outcome, result.ok, result.completed) == (ExecutionEnding.NOTHING, True, ())
     assert session.version == before
     listed(session, [])
-    assert (await go(session, model(a=["Done."]))).outcome is Ending.NOTHING
+    assert (await go(session, model(a=["Done."]))).outcome is ExecutionEnding.NOTHING
 
 
 @pytest.mark.parametrize("parallel", [1, 2])
@@ -108,7 +108,7 @@ async def test_items_that_cannot_run_end_it_as_waiting(project: Path, parallel: 
     session = in_memory([item("a"), item("b", "a"), item("c", "b")])
     session.update("a", status="cancelled")
     result = await go(session, model(a=["Done."]), parallel=parallel)
-    assert (result.outcome, result.ok, result.total) == (Ending.WAITING, False, 2)
+    assert (result.outcome, result.ok, result.total) == (ExecutionEnding.WAITING, False, 2)
     waits_for = "b waits for a (cancelled: reopen it, or remove the dependency); c waits for b (pending)"
     assert result.error == f"Some items cannot run: {waits_for}."
     assert starts(session) == []
@@ -118,7 +118,7 @@ async def test_items_that_cannot_run_end_it_as_waiting(project: Path, parallel: 
 async def test_items_that_a_cancelled_one_would_be_needed_for_are_never_begun(project: Path) -> None:
     session = in_memory([item("a"), item("b", "a"), item("c")])
     result = await go(session, model(a=[report("cancelled", "Not needed."), "So."], b=["Done."], c=["Done."]))
-    assert (result.outcome, starts(session)) == (Ending.WAITING, ["a", "c"])
+    assert (result.outcome, starts(session)) == (ExecutionEnding.WAITING, ["a", "c"])
     assert states(session) == {"a": "cancelled", "b": "pending", "c": "completed"}
 
 
@@ -139,7 +139,7 @@ async def test_an_item_that_fails_is_tried_again_as_often_as_is_wanted(project: 
     result = await go(session, model(a=always(bash("false"))), retries=retries)
     assert [fact.attempt for fact in facts(session, ItemStarted)] == list(range(1, retries + 2))
     assert [fact.again for fact in facts(session, ItemFinished)] == [True] * retries + [False]
-    assert (result.outcome, result.failed) == (Ending.FAILED, ("a",))
+    assert (result.outcome, result.failed) == (ExecutionEnding.FAILED, ("a",))
     assert {fact.index for fact in facts(session, ItemStarted)} == {1}
     assert states(session) == {"a": "blocked"}
     assert todo(session, "a").tool_calls == retries + 1, "all attempts count"
@@ -151,7 +151,7 @@ async def test_one_item_is_not_tried_again_unless_that_is_wanted(project: Path) 
     await one(session, "a", model(a=always(bash("false"))))
     assert starts(session) == ["a"]
     result = await one(session, "a", model(a=[bash("false"), "Hm.", bash("true"), "Done."]), retries=1)
-    assert result.outcome is Ending.COMPLETE
+    assert result.outcome is ExecutionEnding.COMPLETE
     assert todo(session, "a").notes is None, "what its failed execution noted is gone"
 
 
@@ -185,7 +185,7 @@ async def test_an_item_that_fails_for_good_leaves_its_reason_and_can_be_taken_up
     await go(session, model(a=always(bash("false")), b=["Done."]), retries=0)
     assert states(session) == {"a": "blocked", "b": "pending"}
     result = await go(session, model(a=["Done."], b=["Done."]))
-    assert (result.outcome, result.completed) == (Ending.COMPLETE, ("a", "b"))
+    assert (result.outcome, result.completed) == (ExecutionEnding.COMPLETE, ("a", "b"))
     assert todo(session, "a").notes is None
 
 
@@ -197,7 +197,7 @@ async def test_an_item_that_a_person_blocked_is_left_alone(project: Path) -> Non
     session.update("a", status="blocked")  # a person's word from now on
     before = len(starts(session))
     result = await go(session, model(a=["Done."], b=["Done."], c=["Done."]))
-    assert (result.outcome, starts(session)[before:]) == (Ending.NOTHING, [])
+    assert (result.outcome, starts(session)[before:]) == (ExecutionEnding.NOTHING, [])
     assert states(session) == {"a": "blocked", "b": "blocked", "c": "completed"}
 
 
@@ -215,7 +215,7 @@ async def test_a_new_process_knows_which_items_an_execution_left_blocked(folder:
 async def test_a_failure_stops_what_has_not_begun(project: Path) -> None:
     session = in_memory(["a", "b"])
     result = await go(session, model(a=always(bash("false")), b=["Done."]), retries=0)
-    assert (result.outcome, starts(session)) == (Ending.FAILED, ["a"])
+    assert (result.outcome, starts(session)) == (ExecutionEnding.FAILED, ["a"])
     assert result.error == "a failed: Its last command failed (exit code 1: false)."
     assert states(session) == {"a": "blocked", "b": "pending"}
 
@@ -234,7 +234,7 @@ async def test_what_runs_beside_a_failure_is_finished(folder: Path, doors: Doors
 
     result = await go(session, scripted(turns), parallel=2, retries=0, tools=doors.tools, on_event=heard)
     assert states(session) == {"a": "blocked", "b": "completed", "c": "pending"}
-    assert (result.outcome, result.completed, result.failed) == (Ending.FAILED, ("b",), ("a",))
+    assert (result.outcome, result.completed, result.failed) == (ExecutionEnding.FAILED, ("b",), ("a",))
     assert texts(folder)["b.txt"] == "b\n"
     sound(session)
 
@@ -253,7 +253,7 @@ async def test_with_keep_going_everything_runs_that_does_not_build_on_a_failure(
         "e": "completed",
         "f": "pending",
     }
-    assert (result.outcome, set(result.completed), result.failed) == (Ending.FAILED, {"d", "e"}, ("a",))
+    assert (result.outcome, set(result.completed), result.failed) == (ExecutionEnding.FAILED, {"d", "e"}, ("a",))
     sound(session)
 
 
@@ -279,7 +279,7 @@ async def test_tokens_are_shared_by_all_items(project: Path) -> None:
     config = LoopConfig(instructions="Work.", max_tokens=100_000, reply_tokens=16)
     result = await go(session, scripted({name: [used(50_000)] for name in "abc"}), config=config)
     assert result.completed == ("a", "b")
-    assert (result.outcome, states(session)["c"], starts(session)) == (Ending.FAILED, "pending", ["a", "b"])
+    assert (result.outcome, states(session)["c"], starts(session)) == (ExecutionEnding.FAILED, "pending", ["a", "b"])
     assert result.error == "This execution has reached its limit; raise max_tokens or max_cost, and run it again."
     sound(session)
 
@@ -313,7 +313,7 @@ async def test_dollars_are_shared_by_all_items(project: Path) -> None:
     config = LoopConfig(instructions="Work.", max_cost=4.0, context_window=128_000)
     result = await go(session, asked, config=config, retries=0)
     assert result.completed == ("a", "b")
-    assert (result.outcome, states(session)["c"], starts(session)) == (Ending.FAILED, "pending", ["a", "b"])
+    assert (result.outcome, states(session)["c"], starts(session)) == (ExecutionEnding.FAILED, "pending", ["a", "b"])
     costs = [fact.cost for fact in facts(session, ItemFinished)]
     assert all(cost is not None and cost > 2 for cost in costs)
 

@@ -11,10 +11,10 @@ import pytest
 
 import headway
 from headway.agent import LoopConfig
-from headway.core.batch_events import ItemFinished, ItemStarted
 from headway.core.errors import HeadwayError, NotRunnable, TodoNotFound
 from headway.core.evidence import EvidenceLevel
-from headway.execute import Ending, check_dependencies
+from headway.core.execution_events import ItemFinished, ItemStarted
+from headway.execute import ExecutionEnding, check_dependencies
 from headway.execute.workspaces import Workspace, Workspaces
 from headway.testing import Call, Failure, Turn
 
@@ -48,16 +48,16 @@ from .executing import (
 def test_dependencies_are_satisfied_when_all_of_them_are_completed(project: Path) -> None:
     session = in_memory([item("a"), item("b"), item("c", "a", "b"), item("d")])
     items = session.todo_list.items
-    assert check_dependencies(items["d"], items).satisfied
+    assert check_dependencies(items["d"], items).are_completed
     check = check_dependencies(items["c"], items)
-    assert (check.satisfied, check.missing) == (False, ["a", "b"])
+    assert (check.are_completed, check.missing) == (False, ["a", "b"])
     session.update("a", status="completed")
     items = session.todo_list.items
     assert check_dependencies(items["c"], items).missing == ["b"]
     session.update("b", status="completed")
     items = session.todo_list.items
     check = check_dependencies(items["c"], items)
-    assert (check.satisfied, check.missing, check.lines) == (True, [], [])
+    assert (check.are_completed, check.missing, check.lines) == (True, [], [])
 
 
 def test_a_dependency_that_is_not_in_the_list_is_missing(project: Path) -> None:
@@ -120,7 +120,7 @@ async def test_a_blocked_item_may_be_executed_when_it_is_named(project: Path) ->
     session = in_memory(["a"])
     session.update("a", status="blocked", notes="Ask Ada first.")
     result = await one(session, "a", model(a=runs("true")))
-    assert (result.outcome, result.completed) == (Ending.COMPLETE, ("a",))
+    assert (result.outcome, result.completed) == (ExecutionEnding.COMPLETE, ("a",))
     assert todo(session, "a").notes == "Ask Ada first.", "what a person noted stays"
 
 
@@ -149,7 +149,7 @@ async def test_an_item_that_is_done_is_completed_with_its_time_its_calls_and_wha
     turns = [write("a.txt", "a\n"), bash("false"), bash("diff a.txt a.txt"), "I wrote a.txt."]
     result = await one(session, "a", model(a=turns))
     done = todo(session, "a")
-    assert (result.outcome, result.completed, result.total) == (Ending.COMPLETE, ("a",), 1)
+    assert (result.outcome, result.completed, result.total) == (ExecutionEnding.COMPLETE, ("a",), 1)
     assert (str(done.status), done.tool_calls, done.failed_calls) == ("completed", 3, 1)
     assert done.completed_at is not None
     assert done.started_at is not None
@@ -166,7 +166,7 @@ async def test_an_item_whose_model_cannot_be_asked_is_blocked_with_the_reason(pr
     session = in_memory(["a"])
     failing = Turn(error=Failure(status=401, message="bad key"))
     result = await one(session, "a", model(a=[failing]))
-    assert (result.outcome, result.failed) == (Ending.FAILED, ("a",))
+    assert (result.outcome, result.failed) == (ExecutionEnding.FAILED, ("a",))
     assert states(session) == {"a": "blocked"}
     assert "bad key" in (todo(session, "a").notes or "") or "401" in (todo(session, "a").notes or "")
     assert result.error is not None
@@ -215,7 +215,7 @@ async def test_what_the_model_reports_of_the_item_is_its_state_with_the_reason(p
     assert states(session) == {"a": status}
     assert todo(session, "a").notes == "There is no parser."
     assert todo(session, "a").evidence is None
-    assert result.outcome is (Ending.FAILED if status == "blocked" else Ending.COMPLETE)
+    assert result.outcome is (ExecutionEnding.FAILED if status == "blocked" else ExecutionEnding.COMPLETE)
     assert result.completed == ()
 
 
@@ -240,7 +240,7 @@ async def test_an_exception_in_a_tool_factory_blocks_the_item_and_ends_the_run(p
         raise RuntimeError("no tools today")
 
     result = await one(session, "a", model(a=["Done."]), tools=tools)
-    assert result.outcome is Ending.FAILED
+    assert result.outcome is ExecutionEnding.FAILED
     assert todo(session, "a").notes == "RuntimeError: no tools today"
     sound(session)
 
@@ -253,7 +253,7 @@ async def test_an_item_that_is_stopped_is_pending_with_a_mark_that_goes_with_the
     await doors.until("in a")
     session.stop_run()
     result = await task
-    assert (result.outcome, result.error) == (Ending.INTERRUPTED, None)
+    assert (result.outcome, result.error) == (ExecutionEnding.INTERRUPTED, None)
     assert (states(session), todo(session, "a").interrupted) == ({"a": "pending"}, True)
     sound(session)
 
@@ -270,7 +270,7 @@ async def test_stopping_only_the_items_own_run_leaves_it_pending(project: Path, 
     await doors.until("in a")
     session.agent(facts(session, ItemStarted)[0].agent).stop_run()
     result = await task
-    assert result.outcome is Ending.INTERRUPTED
+    assert result.outcome is ExecutionEnding.INTERRUPTED
     assert (states(session), todo(session, "a").interrupted) == ({"a": "pending"}, True)
     sound(session)
 
@@ -337,7 +337,7 @@ async def test_an_item_that_a_person_cancels_at_its_very_end_is_not_among_the_co
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # nobody looks at the list between the person's word and the end of the item
-    monkeypatch.setattr("headway.execute.batch.LOOK_EVERY", 30.0)
+    monkeypatch.setattr("headway.execute.execution_run.LOOK_EVERY", 30.0)
     session = in_memory(["a"])
     last = does(lambda: session.update("a", status="cancelled"), "Done.")
     result = await one(session, "a", model(a=[last]))
@@ -368,7 +368,7 @@ async def test_being_cancelled_twice_still_ends_the_run(folder: Path, doors: Doo
     with pytest.raises(asyncio.CancelledError):
         await task
     result = await one(session, "a", model(a=["Done."]))
-    assert result.outcome is Ending.COMPLETE
+    assert result.outcome is ExecutionEnding.COMPLETE
     sound(session)
 
 
@@ -419,7 +419,7 @@ async def test_an_item_of_a_session_in_memory_is_executed_without_checkpoints(tm
     session = headway.open(memory=True)
     listed(session, ["a"])
     result = await one(session, "a", model(a=runs("echo a > a.txt")), project=tmp_path)
-    assert result.outcome is Ending.COMPLETE
+    assert result.outcome is ExecutionEnding.COMPLETE
     assert (tmp_path / "a.txt").read_text() == "a\n"
     assert not (tmp_path / ".headway").exists()
 

@@ -9,12 +9,12 @@ import pytest
 from tests.support.processes import run_python
 
 import headway
-from headway.core.batch_events import BatchFinished, ItemFinished
 from headway.core.errors import HeadwayError, RunRefused
+from headway.core.execution_events import BatchFinished, ItemFinished
 from headway.core.run_events import ToolFinished, ToolStarted
-from headway.execute import Ending
+from headway.execute import ExecutionEnding
 from headway.tools import Answer, Approvals, Question
-from headway.views.executing import detail_lines, finished_line
+from headway.views.execution_lines import detail_lines, format_attempt_end
 
 from .executing import (
     Doors,
@@ -91,7 +91,7 @@ async def test_with_nobody_to_ask_what_needs_approval_blocks_the_item_and_says_s
     result = await go(session, scripted(turns), mode="default")
     assert states(session) == {"a": "blocked", "b": "pending"}
     assert todo(session, "a").notes == "bash was denied; allow it, or choose another mode with --mode."
-    assert result.outcome is Ending.FAILED
+    assert result.outcome is ExecutionEnding.FAILED
     assert "a.txt" not in texts(project)
     assert todo(session, "a").failed_calls == 0, "what was not allowed did not fail"
 
@@ -240,7 +240,7 @@ async def test_an_execution_that_plan_mode_paused_can_be_stopped(project: Path) 
     task = begun(session, answers)
     await until(lambda: session.plan_mode)
     session.stop_run()
-    assert (await task).outcome is Ending.INTERRUPTED
+    assert (await task).outcome is ExecutionEnding.INTERRUPTED
     assert states(session) == {"a": "pending", "b": "pending"}
     sound(session)
 
@@ -252,7 +252,7 @@ async def test_items_that_are_added_meanwhile_are_executed_too(folder: Path) -> 
     session = opened(folder, ["a"])
     adding = does(lambda: headway.open(folder).add("Do b", id="b"), "Done.")
     result = await go(session, model(a=[adding], b=["Done."]))
-    assert (result.outcome, result.completed, result.total) == (Ending.COMPLETE, ("a", "b"), 2)
+    assert (result.outcome, result.completed, result.total) == (ExecutionEnding.COMPLETE, ("a", "b"), 2)
 
 
 async def test_items_that_are_moved_meanwhile_run_in_the_new_order(project: Path) -> None:
@@ -283,7 +283,7 @@ async def test_items_that_are_set_meanwhile_are_not_begun(project: Path, status:
     )
     assert "b" not in starts(session)
     assert ("c" in starts(session)) == (status == "completed")
-    assert result.outcome is (Ending.COMPLETE if status == "completed" else Ending.WAITING)
+    assert result.outcome is (ExecutionEnding.COMPLETE if status == "completed" else ExecutionEnding.WAITING)
     assert states(session)["b"] == status
 
 
@@ -297,7 +297,7 @@ async def test_an_item_that_is_done_again_meanwhile_holds_up_what_needs_it(proje
     session = in_memory([item("a"), item("b"), item("c", "a")])
     reopen = does(lambda: session.update("a", status="blocked", notes="Wrong."), "Done.")
     result = await go(session, model(a=["Done."], b=[reopen], c=["No."]))
-    assert (result.outcome, starts(session)) == (Ending.WAITING, ["a", "b"])
+    assert (result.outcome, starts(session)) == (ExecutionEnding.WAITING, ["a", "b"])
 
 
 # stopping, pausing, going on: from another process
@@ -318,7 +318,7 @@ async def test_a_stop_from_another_process_ends_it_and_what_ran_is_pending_again
     await doors.until(*("b", "c")[:parallel])
     await asyncio.to_thread(elsewhere, folder, "session.stop_run()")
     result = await task
-    assert (result.outcome, result.completed) == (Ending.INTERRUPTED, ("a",))
+    assert (result.outcome, result.completed) == (ExecutionEnding.INTERRUPTED, ("a",))
     assert states(session) == {"a": "completed", "b": "pending", "c": "pending"}
     assert session.run is not None
     assert session.run.reason == "cancelled"
@@ -347,7 +347,7 @@ async def test_a_paused_execution_can_be_stopped(project: Path, doors: Doors) ->
     await doors.until("a")
     session.pause_run()
     session.stop_run()
-    assert (await task).outcome is Ending.INTERRUPTED
+    assert (await task).outcome is ExecutionEnding.INTERRUPTED
     sound(session)
 
 
@@ -388,7 +388,7 @@ async def test_a_second_execution_leaves_the_folders_of_the_first_alone(
         await go(second, scripted({"x": ["Done."]}), parallel=parallel)
     doors.open("a", "b")
     result = await task
-    assert (result.outcome, len(result.completed)) == (Ending.COMPLETE, 3)
+    assert (result.outcome, len(result.completed)) == (ExecutionEnding.COMPLETE, 3)
     assert texts(folder)["a.txt"] == "a\n"
 
 
@@ -401,7 +401,7 @@ async def test_an_ordinary_run_and_an_execution_do_not_go_on_at_once(folder: Pat
     with pytest.raises(RunRefused):
         await run_loop(headway.open(folder), "Do it", model=scripted({"a": ["Done."]}), tools=[])
     doors.open("a")
-    assert (await task).outcome is Ending.COMPLETE
+    assert (await task).outcome is ExecutionEnding.COMPLETE
 
 
 async def test_tools_that_belong_to_a_folder_are_refused_where_items_have_their_own(folder: Path, doors: Doors) -> None:
@@ -413,7 +413,7 @@ async def test_tools_that_belong_to_a_folder_are_refused_where_items_have_their_
     with pytest.raises(HeadwayError, match="one at a time; omit `parallel`"):
         await go(session, model(a=["Done."]), parallel=2, in_place=True)
     result = await go(session, model(a=["Done."]), tools=doors.tools(str(folder)), in_place=True)
-    assert result.outcome is Ending.COMPLETE
+    assert result.outcome is ExecutionEnding.COMPLETE
 
 
 @pytest.mark.parametrize("edit", ["dropped", "completed", "cancelled"])
@@ -429,7 +429,7 @@ async def test_of_an_item_that_is_taken_away_the_end_says_where_its_work_is(
     session.drop("a") if edit == "dropped" else session.update("a", status=edit)
     await task
     end = facts(session, ItemFinished)[-1]
-    assert finished_line(end, "Do a")[2] == f"stopped, since it was {edit} meanwhile"
+    assert format_attempt_end(end, "Do a")[2] == f"stopped, since it was {edit} meanwhile"
     said = detail_lines(end)[-1][1]
     if in_place:
         assert said == "Its changes stay in the project: a.txt"
@@ -446,5 +446,5 @@ async def test_items_that_are_left_in_progress_are_named(project: Path) -> None:
     session.update("a", status="in_progress")
     session.update("b", status="cancelled")
     result = await go(session, model())
-    assert result.outcome is Ending.NOTHING
+    assert result.outcome is ExecutionEnding.NOTHING
     assert result.error == "In progress: a. To execute an item, first set it to pending with headway todos update."

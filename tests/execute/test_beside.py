@@ -13,12 +13,12 @@ import pytest
 import headway
 from headway import Status
 from headway.agent import LoopConfig
-from headway.core.batch_events import ItemFinished
 from headway.core.errors import NothingToUndo
+from headway.core.execution_events import ItemFinished
 from headway.execute import roll_back, undo
-from headway.execute.shadow import Shadow
+from headway.execute.shadow_repository import ShadowRepository
 from headway.testing import Turn
-from headway.views.executing import detail_lines
+from headway.views.execution_lines import detail_lines
 
 from .executing import (
     Answer,
@@ -261,9 +261,9 @@ async def test_a_folder_that_is_still_being_filled_when_it_stops_is_removed_as_w
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     filling, stopped, filled = threading.Event(), threading.Event(), threading.Event()
-    fill = Shadow.worktree
+    fill = ShadowRepository.make_worktree
 
-    def slowly(self: Shadow, name: str, commit: str) -> str:
+    def slowly(self: ShadowRepository, name: str, commit: str) -> str:
         filling.set()
         assert stopped.wait(60)
         time.sleep(0.3)  # it comes to its end meanwhile
@@ -272,7 +272,7 @@ async def test_a_folder_that_is_still_being_filled_when_it_stops_is_removed_as_w
         finally:
             filled.set()
 
-    monkeypatch.setattr(Shadow, "worktree", slowly)
+    monkeypatch.setattr(ShadowRepository, "make_worktree", slowly)
     session = opened(folder, ["a"])
     task = begun(session, scripted({"a": ["Done."]}), parallel=2)
     assert await asyncio.to_thread(filling.wait, 60)

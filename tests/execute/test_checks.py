@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 import headway
-from headway.core.batch_events import BatchStarted
 from headway.core.evidence import Evidence
-from headway.settings.approved_checks import approve_checks, approved_checks
+from headway.core.execution_events import BatchStarted
+from headway.settings.approved_checks import approve_checks, read_approved_checks
 from headway.testing import Turn
 from headway.tools import Answer, Approvals, Question
 
@@ -256,8 +256,8 @@ async def test_all_checks_are_asked_about_in_one_question_and_remembered(folder:
     assert "now and whenever they are declared in this project" in question.preview.line
     assert question.allowed_by_always == "these and all other checks in this run"
     assert shown(session) == ("verified", None)
-    assert approved_checks(folder) == {"test -f a", "test -f b"}
-    assert approved_checks(folder.parent) == frozenset()
+    assert read_approved_checks(folder) == {"test -f a", "test -f b"}
+    assert read_approved_checks(folder.parent) == frozenset()
 
 
 async def test_a_declined_check_is_not_run(folder: Path) -> None:

@@ -11,9 +11,9 @@ import pytest
 import headway
 from headway import Session
 from headway.agent import LoopConfig, RunResult, run_loop
-from headway.core.batch_events import EvidenceAsked, ItemFinished
 from headway.core.evidence import Evidence
-from headway.execute import Ending
+from headway.core.execution_events import EvidenceAsked, ItemFinished
+from headway.execute import ExecutionEnding
 from headway.testing import Call, ScriptedModel, Turn
 from headway.tools import Approvals
 
@@ -102,7 +102,7 @@ async def test_an_item_is_asked_once_for_a_command_and_then_shown_by_it(folder: 
     session = opened(folder, ["a"])
     asked = model(a=[write("a.txt", "a"), "Done.", bash("diff a.txt a.txt"), "Checked."])
     result = await one(session, "a", asked, require_evidence=True)
-    assert (result.outcome, level(session, "a")) == (Ending.COMPLETE, "command_ok")
+    assert (result.outcome, level(session, "a")) == (ExecutionEnding.COMPLETE, "command_ok")
     assert "Nothing shows yet that the item is done" in str(asked.requests[2].messages[-1])
     [ended] = facts(session, ItemFinished)
     assert (ended.text, ended.files, ended.tool_calls) == ("Checked.", ("a.txt",), 2)
@@ -113,7 +113,7 @@ async def test_an_item_that_nothing_can_check_is_completed_as_reported(project: 
     session = in_memory(["a"])
     asked = model(a=[write("a.txt", "a"), report("completed"), report("completed"), "Nothing can check it."])
     result = await one(session, "a", asked, require_evidence=True)
-    assert (result.outcome, level(session, "a")) == (Ending.COMPLETE, "reported")
+    assert (result.outcome, level(session, "a")) == (ExecutionEnding.COMPLETE, "reported")
     assert len(asked.requests) == 4, "it is asked once"
 
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from headway.core.batch_events import BatchFinished, BatchStarted, ItemFinished
 from headway.core.events import Event
+from headway.core.execution_events import BatchFinished, BatchStarted, ItemFinished
 from headway.core.run_events import TextDelta
 from headway.execute.checkpoint_rules import CheckpointRules
-from headway.execute.shadow import NoCheckpoints, Shadow
+from headway.execute.shadow_repository import NoCheckpoints, ShadowRepository
 from headway.execute.workspaces import Workspace, Workspaces, open_workspaces
 
 from .executing import facts, go, item, model, opened, put, runs
@@ -50,7 +50,7 @@ def rules(**others: object) -> CheckpointRules:
     return CheckpointRules(**{"max_file_mb": 1, **others})  # pyright: ignore[reportArgumentType]
 
 
-def saved(project: Path, shadow: Shadow) -> set[str]:
+def saved(project: Path, shadow: ShadowRepository) -> set[str]:
     """The paths that a new checkpoint has."""
     checkpoints = project / ".headway/checkpoints"
     return set(git(checkpoints, "ls-tree", "-r", "--name-only", shadow.snapshot()).splitlines())
@@ -64,7 +64,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def test_secrets_generated_folders_and_large_files_are_not_saved(project: Path) -> None:
-    shadow = Shadow(project, rules=rules())
+    shadow = ShadowRepository(project, rules=rules())
     assert saved(project, shadow) == set(SOURCE)
     assert shadow.too_large == ("data.bin",)
     assert b"TOKEN=1" not in b"".join(path.read_bytes() for path in (project / ".headway").rglob("*") if path.is_file())
@@ -73,33 +73,33 @@ def test_secrets_generated_folders_and_large_files_are_not_saved(project: Path) 
 def test_what_the_users_git_tracks_is_saved_unless_it_is_large(project: Path) -> None:
     git(project, "init", "-q")
     git(project, "add", "-f", ".env", "node_modules", "src", "data.bin")
-    there = saved(project, Shadow(project, rules=rules()))
+    there = saved(project, ShadowRepository(project, rules=rules()))
     assert there == {*SOURCE, ".env", "node_modules/left-pad/index.js", "src/__pycache__/a.pyc"}
 
 
 def test_patterns_are_added_and_taken_away_by_the_setting_and_by_the_project(project: Path) -> None:
     write(project, {".gitignore": b"!server.key\n", "data/huge.csv": b"1"})
-    shadow = Shadow(project, rules=rules(exclude=("!.netrc", "/data/"), max_file_mb=2))
+    shadow = ShadowRepository(project, rules=rules(exclude=("!.netrc", "/data/"), max_file_mb=2))
     assert saved(project, shadow) == {*SOURCE, ".gitignore", ".netrc", "server.key", "data.bin"}
 
 
 def test_what_an_old_checkpoint_has_and_a_new_one_leaves_out_stays_in_the_project(project: Path) -> None:
-    old = Shadow(project, rules=rules(exclude=("!*",), max_file_mb=20))
+    old = ShadowRepository(project, rules=rules(exclude=("!*",), max_file_mb=20))
     first = old.snapshot()
     write(project, {"src/a.py": b"a = 2\n"})
     second = old.snapshot()
     here = files(project)
-    shadow = Shadow(project, rules=rules())
+    shadow = ShadowRepository(project, rules=rules())
     now = shadow.snapshot()
     target, conflicts = shadow.merge(second, now, first)  # roll back
     assert (conflicts, target is not None) == ([], True)
     assert target is not None
-    assert shadow.apply(now, target) == ["src/a.py"]
+    assert shadow.apply_change(now, target) == ["src/a.py"]
     assert files(project) == {**here, "src/a.py": b"a = 1\n"}
 
 
 def test_a_file_that_grows_is_left_out_from_then_on_and_saved_when_it_shrinks(project: Path) -> None:
-    shadow = Shadow(project, rules=rules())
+    shadow = ShadowRepository(project, rules=rules())
     shadow.snapshot()
     write(project, {"src/a.py": LARGE})
     assert "src/a.py" not in saved(project, shadow)
@@ -112,14 +112,14 @@ def test_a_file_that_grows_is_left_out_from_then_on_and_saved_when_it_shrinks(pr
 # In a worktree
 
 
-def worktree(project: Path, **others: object) -> tuple[Shadow, Workspace, Path]:
-    shadow = Shadow(project, rules=rules(**others))
+def worktree(project: Path, **others: object) -> tuple[ShadowRepository, Workspace, Path]:
+    shadow = ShadowRepository(project, rules=rules(**others))
     first = shadow.snapshot()
-    folder = shadow.worktree("w", first)
+    folder = shadow.make_worktree("w", first)
     return shadow, Workspace("t1", folder, first, "w", True, shadow.include_files("w")), Path(folder)
 
 
-def collect(project: Path, shadow: Shadow, workspace: Workspace) -> tuple[set[str], set[str]]:
+def collect(project: Path, shadow: ShadowRepository, workspace: Workspace) -> tuple[set[str], set[str]]:
     """What came into the project, and what is named as not merged."""
     places = Workspaces(os.fspath(project), "s", shadow, True)
     assert workspace.checkpoint is not None
@@ -238,35 +238,35 @@ def repository(tmp_path: Path) -> Path:
 
 
 def test_checkpoints_outlive_what_they_borrowed_from_the_users_repository(repository: Path) -> None:
-    shadow = Shadow(repository)
+    shadow = ShadowRepository(repository)
     first = shadow.snapshot()
     objects = repository / ".headway/checkpoints/objects"
     blob = git(repository, "rev-parse", "HEAD:a").strip()
     assert not (objects / blob[:2] / blob[2:]).exists()
-    shadow.tidy()
+    shadow.pack_objects()
     write(repository, {"a": b"changed\n"})
     shutil.rmtree(repository / ".git")
-    later = Shadow(repository)
+    later = ShadowRepository(repository)
     now = later.snapshot()
-    later.apply(now, first)
+    later.apply_change(now, first)
     assert (repository / "a").read_bytes() == b"first\n"
 
 
 def test_a_project_can_be_saved_again_after_the_users_repository_lost_what_was_borrowed(repository: Path) -> None:
-    shadow = Shadow(repository)
+    shadow = ShadowRepository(repository)
     first = shadow.snapshot()
     blob = git(repository, "rev-parse", "HEAD:a").strip()
     os.unlink(repository / ".git/objects" / blob[:2] / blob[2:])
     with pytest.raises(NoCheckpoints):
-        shadow.worktree("w", first)
-    again = Shadow(repository)
-    assert files(again.worktree("w", again.snapshot())) == files(repository)
+        shadow.make_worktree("w", first)
+    again = ShadowRepository(repository)
+    assert files(again.make_worktree("w", again.snapshot())) == files(repository)
 
 
 def test_many_new_files_are_written_as_one_pack(tmp_path: Path) -> None:
     write(tmp_path, {f"folder/{number}": b"%d\n" % number for number in range(300)})
-    shadow = Shadow(tmp_path)
-    folder = Path(shadow.worktree("w", shadow.snapshot()))
+    shadow = ShadowRepository(tmp_path)
+    folder = Path(shadow.make_worktree("w", shadow.snapshot()))
     assert files(folder) == files(tmp_path)
     objects = list((tmp_path / ".headway/checkpoints/objects").glob("??/*"))
     assert len(objects) < 10

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 import headway
-from headway.core.batch_events import BatchStarted, ItemFinished, ItemStarted
 from headway.core.errors import NotRunnable
-from headway.execute import Ending, diff_todo, roll_back, undo
+from headway.core.execution_events import BatchStarted, ItemFinished, ItemStarted
+from headway.execute import ExecutionEnding, diff_todo, roll_back, undo
 from headway.testing import Call, Turn
 
 from .executing import (
@@ -123,7 +123,7 @@ async def test_items_that_run_again_keep_their_number_and_do_not_add_to_the_tota
     numbers = {fact.item_id: fact.index for fact in began}
     assert len(began) == 7 and sorted(numbers.values()) == [1, 2, 3, 4]
     assert [(fact.index, fact.total) for fact in began] == [(numbers[fact.item_id], 4) for fact in began]
-    assert (result.outcome, result.total) == (Ending.COMPLETE, 4)
+    assert (result.outcome, result.total) == (ExecutionEnding.COMPLETE, 4)
 
 
 async def test_an_item_that_a_person_adds_meanwhile_adds_to_the_total(folder: Path) -> None:
@@ -270,7 +270,7 @@ async def test_the_lists_of_items_stay_their_own(folder: Path) -> None:
         "main": before,
         **{fact.agent: ["Mine"] for fact in facts(session, ItemStarted)},
     }
-    assert result.outcome is Ending.COMPLETE
+    assert result.outcome is ExecutionEnding.COMPLETE
     assert not [path for path in folder.rglob(".headway") if path.parent != folder], "nobody made a project of its own"
 
 
@@ -362,7 +362,7 @@ async def test_in_memory_items_of_one_module_do_not_run_at_once_and_others_do(do
     doors.open("a")
     await doors.until("b")
     doors.open("b")
-    assert (await task).outcome is Ending.COMPLETE
+    assert (await task).outcome is ExecutionEnding.COMPLETE
     sound(session)
 
 
@@ -376,7 +376,7 @@ async def test_without_git_items_work_one_at_a_time_in_the_project_and_it_says_s
     task = begun(session, scripted(turns), parallel=4, tools=doors.tools)
     await doors.until("a")
     doors.open("a", "b")
-    assert ((await task).outcome, doors.most) == (Ending.COMPLETE, 1)
+    assert ((await task).outcome, doors.most) == (ExecutionEnding.COMPLETE, 1)
     [began] = facts(session, BatchStarted)
     assert (began.checkpoints, began.worktrees, began.parallel) == (False, False, 1)
     assert began.note == (
@@ -391,7 +391,7 @@ async def test_with_git_items_of_one_module_run_at_once(folder: Path, doors: Doo
     task = begun(session, scripted({name: [waits(name), "Done."] for name in "ab"}), parallel=2, tools=doors.tools)
     await doors.until("a", "b")
     doors.open("a", "b")
-    assert (await task).outcome is Ending.COMPLETE
+    assert (await task).outcome is ExecutionEnding.COMPLETE
 
 
 async def test_without_git_a_rollback_says_why_there_is_none(tmp_path: Path, no_git: None) -> None:

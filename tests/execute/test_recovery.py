@@ -11,9 +11,9 @@ import pytest
 
 import headway
 from headway.core import clock
-from headway.core.batch_events import BatchStarted, ItemFinished, ItemMerging, ItemStarted
 from headway.core.errors import NotRunnable
-from headway.execute import Ending, diff_todo, roll_back, undo
+from headway.core.execution_events import BatchStarted, ItemFinished, ItemMerging, ItemStarted
+from headway.execute import ExecutionEnding, diff_todo, roll_back, undo
 from headway.views.listing import HALF_CHANGED, is_half_changed
 from headway.views.report.build import build_report
 from headway.views.report.markdown import report_markdown
@@ -187,7 +187,7 @@ async def test_an_execution_repairs_what_an_undo_left_half_also_if_nothing_is_to
     if rewritten:
         again.write([{"id": "c", "content": "Do c", "status": "completed"}], replace=True)
     result = await go(again, scripted({}))
-    assert (result.outcome, texts(folder)) == (Ending.NOTHING, done)
+    assert (result.outcome, texts(folder)) == (ExecutionEnding.NOTHING, done)
     assert HALF_CHANGED not in report(again)
     undo(again, 2 if rewritten else 1)
     assert texts(folder) == {"readme.txt": "read me\n"}

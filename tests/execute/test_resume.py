@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from tests.support.counts import some
 
 import headway
-from headway.core.batch_events import ItemFinished
-from headway.execute import BatchResult, Ending, roll_back
-from headway.execute.shadow import Shadow
+from headway.core.execution_events import ItemFinished
+from headway.execute import ExecutionEnding, ExecutionResult, roll_back
+from headway.execute.shadow_repository import ShadowRepository
 from headway.execute.workspaces import Workspace, Workspaces
 from headway.tools.files.write_file import WriteFile
 
@@ -168,7 +168,7 @@ async def test_cut_off_between_an_attempt_that_failed_and_the_next_it_begins_ane
         return await reserve(self, todo_id)
 
     monkeypatch.setattr(Workspaces, "reserve", cut)
-    task: asyncio.Task[BatchResult] = begun(session, model(a=runs("echo half >> a.txt; false")))
+    task: asyncio.Task[ExecutionResult] = begun(session, model(a=runs("echo half >> a.txt; false")))
     with pytest.raises(asyncio.CancelledError):
         await task
     monkeypatch.undo()
@@ -180,16 +180,16 @@ async def test_cut_off_while_changes_are_merged_the_log_has_them_all_the_same(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session = opened(folder, ["a"])
-    apply = Shadow.apply
+    apply = ShadowRepository.apply_change
     loop = asyncio.get_running_loop()
 
-    def cut(self: Shadow, now: str, target: str) -> list[str]:
+    def cut(self: ShadowRepository, now: str, target: str) -> list[str]:
         done = apply(self, now, target)
         loop.call_soon_threadsafe(task.cancel)
         return done
 
-    monkeypatch.setattr(Shadow, "apply", cut)
-    task: asyncio.Task[BatchResult] = begun(session, model(a=runs("echo a > a.txt")), parallel=2)
+    monkeypatch.setattr(ShadowRepository, "apply_change", cut)
+    task: asyncio.Task[ExecutionResult] = begun(session, model(a=runs("echo a > a.txt")), parallel=2)
     with pytest.raises(asyncio.CancelledError):
         await task
     monkeypatch.undo()
@@ -230,7 +230,7 @@ def test_a_killed_execution_leaves_nothing_in_progress_and_is_marked(tmp_path: P
     session = headway.open(tmp_path)
     assert (states(session), todo(session, "i0").interrupted) == ({"i0": "pending", "i1": "pending"}, True)
     assert session.run is not None
-    assert (session.run.goes_on, session.run.reason) == (False, "error")
+    assert (session.run.is_active, session.run.reason) == (False, "error")
     assert list(session.state.runs["main"].executed) == ["i0"]
 
 
@@ -278,12 +278,12 @@ def test_what_a_person_changed_after_a_kill_is_not_lost_after_another_execution(
     put(tmp_path, {"mine.txt": "mine\n"})
     if between == "nothing can run":
         session.update("i0", status="blocked")
-        assert asyncio.run(play(session)).outcome is Ending.WAITING
+        assert asyncio.run(play(session)).outcome is ExecutionEnding.WAITING
         session.update("i0", status="completed")
     else:
         other = headway.open(tmp_path, "other")
         other.write([{"id": "x", "content": "theirs.txt=x"}], replace=True)
-        assert asyncio.run(play(other)).outcome is Ending.COMPLETE
+        assert asyncio.run(play(other)).outcome is ExecutionEnding.COMPLETE
     asyncio.run(play(session))
     assert texts(tmp_path).get("mine.txt") == "mine\n"
     assert between == "nothing can run" or texts(tmp_path).get("theirs.txt") == "x\n"

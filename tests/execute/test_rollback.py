@@ -11,10 +11,10 @@ import pytest
 from tests.support.projects import temporary_folder
 
 import headway
-from headway.core.batch_events import ItemFinished, ItemRolledBack, ItemStarted
 from headway.core.errors import FilesChanged, NotRunnable, TodoNotFound
+from headway.core.execution_events import ItemFinished, ItemRolledBack, ItemStarted
 from headway.execute import diff_todo, roll_back, undo
-from headway.execute.rollback import RolledBack
+from headway.execute.rollback import RollbackResult
 from headway.testing import Call, Turn
 
 from .dags import Dag
@@ -267,7 +267,7 @@ async def test_ignored_files_are_left_as_they_are(folder: Path) -> None:
 async def test_an_item_that_changed_nothing_is_only_set_to_pending(folder: Path) -> None:
     session = await chain(folder, b="true")
     before = texts(folder)
-    assert roll_back(session, "b") == RolledBack((), (), (), (), None, ("c",))
+    assert roll_back(session, "b") == RollbackResult((), (), (), (), None, ("c",))
     assert (texts(folder), states(session)["b"]) == (before, "pending")
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from headway.execute.checkpoint_rules import CheckpointRules
-from headway.execute.shadow import Shadow
+from headway.execute.shadow_repository import ShadowRepository
 from headway.execute.workspaces import open_workspaces
 
 from .shadows import Content, Link, Program, files, git, write
@@ -36,18 +36,22 @@ def test_edits_of_the_same_size_are_saved_at_once(
         (tmp_path / "programs").mkdir()
         (tmp_path / "programs/git").symlink_to(shutil.which("git") or "")
         monkeypatch.setenv("PATH", os.fspath(tmp_path / "programs"))
-    shadow = Shadow(project)
+    shadow = ShadowRepository(project)
     first = shadow.snapshot()
     for number in range(5):
-        root = Path(shadow.worktree("t1", first))
+        root = Path(shadow.make_worktree("t1", first))
         expected = ["kept.o", "part/7", f"part/{number + 10}"]
         for path in expected:
             _edit_in_place(root / path, b"2")
-        now = shadow.snapshot_of("t1", first)
-        assert shadow.changed(first, now) == sorted(expected)
+        now = shadow.snapshot_worktree("t1", first)
+        assert shadow.list_changed(first, now) == sorted(expected)
         _edit_in_place(root / "part/7", b"1")
         _edit_in_place(root / "part/200", b"2")
-        assert shadow.changed(first, shadow.snapshot_of("t1", first)) == ["kept.o", f"part/{number + 10}", "part/200"]
+        assert shadow.list_changed(first, shadow.snapshot_worktree("t1", first)) == [
+            "kept.o",
+            f"part/{number + 10}",
+            "part/200",
+        ]
 
 
 @pytest.mark.parametrize("inside", ["", "services/api/"])
@@ -88,6 +92,6 @@ def test_a_last_commit_with_other_files_than_the_project_is_not_checked_out(tmp_
         write(tmp_path, {"large": b"0" * 1_100_000})
         git(tmp_path, "add", "large")
         git(tmp_path, "commit", "-q", "-m", "large")
-    shadow = Shadow(tmp_path, rules=CheckpointRules(max_file_mb=1))
-    shadow.fill_early("t1")
+    shadow = ShadowRepository(tmp_path, rules=CheckpointRules(max_file_mb=1))
+    shadow.fill_worktree_early("t1")
     assert not (tmp_path / ".headway/worktrees/t1").exists()

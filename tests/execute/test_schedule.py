@@ -9,9 +9,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway.core.model import Priority, Status, Todo, with_fields
+from headway.core.model import Priority, Status, Todo, replace_fields
 from headway.execute.schedule import Schedule
-from headway.views.plan import minutes_of
+from headway.views.plan import parse_minutes
 
 List = dict[str, Todo]
 RANKS = {Priority.HIGH: 0, Priority.MEDIUM: 1, None: 1, Priority.LOW: 2}
@@ -45,7 +45,7 @@ def naive(items: List, gone: Iterable[str], busy: Iterable[str], *, in_order: bo
     found = runnable(items, gone, busy)
     if in_order or not found:
         return found[0] if found else None
-    times = {todo.id: minutes_of(todo.estimated_time) for todo in items.values()}
+    times = {todo.id: parse_minutes(todo.estimated_time) for todo in items.values()}
     weights = {key: 1.0 if None in times.values() or time is None else time for key, time in times.items()}
     places = {todo_id: place for place, todo_id in enumerate(items)}
     return min(found, key=lambda t: (RANKS[t.priority], -longest(items, t.id, weights), places[t.id]))
@@ -75,7 +75,7 @@ def lists(draw: st.DrawFn, most: int = 7) -> List:
 
 def _set(items: List, at: int, **fields: object) -> List:
     todo_id = [*items][at % len(items)]
-    return {**items, todo_id: with_fields(items[todo_id], fields)}
+    return {**items, todo_id: replace_fields(items[todo_id], fields)}
 
 
 def _drop(items: List, at: int) -> List:
@@ -163,7 +163,7 @@ class Runner:
         """What the schedule takes, checked against the reference."""
         busy = self.busy()
         wanted = naive(self.items, (), busy, in_order=self.in_order)
-        taken = self.schedule.next(busy)
+        taken = self.schedule.take_next(busy)
         assert taken is wanted
         if taken is not None:
             self.change(lambda items: {**items, taken.id: replace(taken, status=Status.IN_PROGRESS)})
@@ -176,12 +176,12 @@ class Runner:
             done = replace(working[0], status=status)
             self.change(lambda items: {**items, done.id: done})
             if done.module is not None:
-                self.schedule.freed(done.module)
+                self.schedule.release_module(done.module)
 
     def free_all(self) -> None:
         """Someone else may have ended what was being worked on."""
         for module in {"core", "docs"} - self.busy():
-            self.schedule.freed(module)
+            self.schedule.release_module(module)
 
 
 ENDS = st.sampled_from([Status.COMPLETED, Status.COMPLETED, Status.PENDING, Status.BLOCKED, Status.CANCELLED])
@@ -212,7 +212,7 @@ def test_a_list_that_others_edit_meanwhile_is_never_overlooked(
             runner.step()
         else:
             runner.change(step)
-            assert runner.schedule.left == sum(takes(todo) for todo in runner.items.values())
+            assert runner.schedule.count_left == sum(takes(todo) for todo in runner.items.values())
 
 
 @given(lists(), st.booleans(), st.lists(EDITS, max_size=8))
@@ -225,18 +225,18 @@ def test_a_schedule_that_was_kept_up_to_date_is_as_one_that_was_made_anew(
     fresh = Schedule(takes, in_order=in_order)
     fresh.update(runner.items)
     while True:
-        one, other = runner.schedule.next(), fresh.next()
+        one, other = runner.schedule.take_next(), fresh.take_next()
         assert one is other
         if one is None:
             break
-    assert runner.schedule.left == fresh.left
+    assert runner.schedule.count_left == fresh.count_left
 
 
 @given(lists(most=9), st.integers(1, 4))
 def test_all_is_done_no_later_than_any_list_scheduling_may_take(items: List, workers: int) -> None:
     """At most (work + (workers - 1) * longest chain) / workers, as for everyone who never idles without need."""
     items = {t.id: replace(t, status=Status.PENDING, module=None, priority=None) for t in items.values()}
-    times = {todo.id: minutes_of(todo.estimated_time) or 1.0 for todo in items.values()}
+    times = {todo.id: parse_minutes(todo.estimated_time) or 1.0 for todo in items.values()}
     runner = Runner(items, in_order=False)
     working: dict[str, float] = {}
     now = 0.0
@@ -290,7 +290,7 @@ def test_a_step_looks_up_as_many_items_in_a_long_list_as_in_a_short_one() -> Non
         schedule.update(items)
         Counting.looked = 0
         for _step in range(5):
-            taken = schedule.next()
+            taken = schedule.take_next()
             assert taken is not None
             items = Counting({**items, taken.id: replace(taken, status=Status.COMPLETED)})
             schedule.update(items)

@@ -13,7 +13,7 @@ import pytest
 from tests.support.counts import some
 from tests.support.processes import Done, Started, python, start, until
 
-from headway.execute.shadow import NoCheckpoints, Shadow
+from headway.execute.shadow_repository import NoCheckpoints, ShadowRepository
 
 from .shadows import Content, Program, become, files, git, write
 
@@ -28,7 +28,7 @@ def in_front_of_git(folder: Path, script: str) -> dict[str, str]:
 
 
 def start_python(project: Path, body: str, environ: dict[str, str] | None = None) -> Started:
-    code = f"from headway.execute.shadow import Shadow\nshadow = Shadow({os.fspath(project)!r})\n{body}"
+    code = f"from headway.execute.shadow_repository import Shadow\nshadow = Shadow({os.fspath(project)!r})\n{body}"
     return start(python(code, env=environ))
 
 
@@ -39,7 +39,7 @@ def start_python(project: Path, body: str, environ: dict[str, str] | None = None
 def test_killed_while_git_is_at_work_leaves_nothing_that_the_next_one_stumbles_over(tmp_path: Path, when: str) -> None:
     project = tmp_path / "project"
     write(project, ONE)
-    shadow = Shadow(project)
+    shadow = ShadowRepository(project)
     one = shadow.snapshot()
     become(project, TWO)
     two = shadow.snapshot()
@@ -52,16 +52,16 @@ def test_killed_while_git_is_at_work_leaves_nothing_that_the_next_one_stumbles_o
     here = files(project)
     time.sleep(0.4)
     assert files(project) == here
-    shadow.apply(now, two)
+    shadow.apply_change(now, two)
     assert files(project) == TWO
-    shadow.apply(shadow.snapshot(), one)
+    shadow.apply_change(shadow.snapshot(), one)
     assert files(project) == ONE
 
 
 @pytest.mark.full
 def test_killed_at_any_moment_of_going_back_and_forth_the_next_one_works(tmp_path: Path) -> None:
     write(tmp_path, ONE)
-    shadow = Shadow(tmp_path)
+    shadow = ShadowRepository(tmp_path)
     one = shadow.snapshot()
     become(tmp_path, TWO)
     two = shadow.snapshot()
@@ -73,22 +73,22 @@ def test_killed_at_any_moment_of_going_back_and_forth_the_next_one_works(tmp_pat
         process.out.line()
         time.sleep(0.1 + pause)
         process.kill()
-        shadow.apply(shadow.snapshot(), one)
+        shadow.apply_change(shadow.snapshot(), one)
         assert files(tmp_path) == ONE
     git(tmp_path, "--git-dir", os.fspath(tmp_path / ".headway/checkpoints"), "fsck", "--strict", "--no-dangling")
 
 
 def test_locks_left_behind_are_cleared_away(tmp_path: Path) -> None:
     write(tmp_path, {"a": b"1"})
-    shadow = Shadow(tmp_path)
+    shadow = ShadowRepository(tmp_path)
     first = shadow.snapshot()
-    shadow.worktree("w", first)
+    shadow.make_worktree("w", first)
     locks = {".headway/checkpoints/index.lock": b"", ".headway/checkpoints/indexes/w/index.lock": b""}
     write(tmp_path, {"a": b"2", **locks})
     second = shadow.snapshot()
     write(tmp_path, locks)
-    assert shadow.snapshot_of("w", first) == first
-    assert shadow.apply(second, first) == ["a"]
+    assert shadow.snapshot_worktree("w", first) == first
+    assert shadow.apply_change(second, first) == ["a"]
 
 
 @pytest.mark.full
@@ -107,14 +107,14 @@ def test_many_processes_at_once_do_not_get_into_each_others_way(tmp_path: Path) 
         start_python(tmp_path, body.format(project=os.fspath(tmp_path), name=name, times=times)) for name in names
     ]
     assert [process.end() for process in started] == [Done(0, "", "")] * 4
-    shadow = Shadow(tmp_path)
+    shadow = ShadowRepository(tmp_path)
     last = shadow.snapshot()
-    assert files(shadow.worktree("look", last)) == dict.fromkeys(names, str(times - 1).encode())
+    assert files(shadow.make_worktree("look", last)) == dict.fromkeys(names, str(times - 1).encode())
     git(tmp_path, "--git-dir", os.fspath(tmp_path / ".headway/checkpoints"), "fsck", "--strict", "--no-dangling")
 
 
 def test_one_that_keeps_the_lock_for_too_long_is_told_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    shadow = Shadow(tmp_path)
+    shadow = ShadowRepository(tmp_path)
     shadow.snapshot()
     body = "import time\nwith shadow._project_tree():\n print(flush=True)\n time.sleep(30)"
     process = start_python(tmp_path, body)
@@ -189,18 +189,18 @@ def only_the_folder(store: Path) -> None:
 )
 def test_damage_is_noticed_and_saving_goes_on(tmp_path: Path, damage: Callable[[Path], None]) -> None:
     write(tmp_path, ONE)
-    before = Shadow(tmp_path).snapshot()
+    before = ShadowRepository(tmp_path).snapshot()
     store = tmp_path / ".headway/checkpoints"
     damage(store)
-    shadow = Shadow(tmp_path)
+    shadow = ShadowRepository(tmp_path)
     if damage in (empty_index, broken_index, no_head, empty_head, unknown_head, no_refs, strange_config):
         become(tmp_path, TWO)
-        shadow.apply(shadow.snapshot(), before)  # what was saved is not lost
+        shadow.apply_change(shadow.snapshot(), before)  # what was saved is not lost
         assert files(tmp_path) == ONE
     become(tmp_path, TWO)
     first = shadow.snapshot()
     become(tmp_path, ONE)
-    shadow.apply(shadow.snapshot(), first)
+    shadow.apply_change(shadow.snapshot(), first)
     assert files(tmp_path) == TWO
 
 
@@ -224,34 +224,34 @@ def test_damage_that_is_found_when_going_back_is_mended_by_the_next_snapshot(
     tmp_path: Path, damage: Callable[[Path, str], None]
 ) -> None:
     write(tmp_path, ONE)
-    one = Shadow(tmp_path).snapshot()
+    one = ShadowRepository(tmp_path).snapshot()
     damage(tmp_path / ".headway/checkpoints", git(tmp_path, "hash-object", "d1/f1").strip())
-    shadow = Shadow(tmp_path)
+    shadow = ShadowRepository(tmp_path)
     become(tmp_path, TWO)
     with pytest.raises(NoCheckpoints, match="git could not"):
-        shadow.apply(shadow.snapshot(), one)
+        shadow.apply_change(shadow.snapshot(), one)
     assert files(tmp_path) == TWO
     become(tmp_path, ONE)
     again = shadow.snapshot()
     become(tmp_path, TWO)
-    shadow.apply(shadow.snapshot(), again)
+    shadow.apply_change(shadow.snapshot(), again)
     assert files(tmp_path) == ONE
 
 
 def test_a_broken_index_does_not_keep_from_going_back(tmp_path: Path) -> None:
     write(tmp_path, ONE)
-    shadow = Shadow(tmp_path)
+    shadow = ShadowRepository(tmp_path)
     one = shadow.snapshot()
     become(tmp_path, TWO)
     two = shadow.snapshot()
     broken_index(tmp_path / ".headway/checkpoints")
-    shadow.apply(two, one)
+    shadow.apply_change(two, one)
     assert files(tmp_path) == ONE
 
 
 def test_a_full_disk_is_no_reason_to_give_up_what_was_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path, {"project/a": b"1"})
-    first = Shadow(tmp_path / "project").snapshot()
+    first = ShadowRepository(tmp_path / "project").snapshot()
     full = (
         'echo "error: missing.txt: failed to insert into database; index file: No space left on device" >&2; exit 128'
     )
@@ -260,20 +260,20 @@ def test_a_full_disk_is_no_reason_to_give_up_what_was_saved(tmp_path: Path, monk
     with monkeypatch.context() as there:
         there.setenv("PATH", environ["PATH"])
         with pytest.raises(NoCheckpoints, match=r"could not save the project's files.*No space left"):
-            Shadow(tmp_path / "project").snapshot()
-    shadow = Shadow(tmp_path / "project")
+            ShadowRepository(tmp_path / "project").snapshot()
+    shadow = ShadowRepository(tmp_path / "project")
     second = shadow.snapshot()
-    assert shadow.changed(first, second) == ["a"]
+    assert shadow.list_changed(first, second) == ["a"]
     store = os.fspath(tmp_path / "project/.headway/checkpoints")
     assert git(tmp_path, "--git-dir", store, "rev-list", second).split() == [second, first]
 
 
 def test_half_written_commits_of_a_killed_process_do_no_harm(tmp_path: Path) -> None:
     write(tmp_path, {"a": b"1", ".headway/checkpoints/new-0123": b"half", ".headway/checkpoints/config": b""})
-    shadow = Shadow(tmp_path)
+    shadow = ShadowRepository(tmp_path)
     first = shadow.snapshot()
-    shadow.tidy()
-    assert files(shadow.worktree("w", first)) == {"a": b"1"}
+    shadow.pack_objects()
+    assert files(shadow.make_worktree("w", first)) == {"a": b"1"}
 
 
 # Files that cannot be read
@@ -293,9 +293,9 @@ def test_a_file_that_vanishes_while_it_is_saved_takes_no_other_with_it(
         f' {shutil.which("git")} "$@" < {tmp_path}/given; exit $?; fi',
     )
     monkeypatch.setenv("PATH", environ["PATH"])
-    shadow = Shadow(project)
+    shadow = ShadowRepository(project)
     saved = shadow.snapshot()
-    assert sorted(files(shadow.worktree("w", saved))) == ["a", "b", "d", "e"]
+    assert sorted(files(shadow.make_worktree("w", saved))) == ["a", "b", "d", "e"]
 
 
 @pytest.mark.full
@@ -309,25 +309,25 @@ def test_files_that_come_and_go_all_the_time_do_not_make_it_fail(tmp_path: Path)
     )
     process = start_python(tmp_path, body.format(os.fspath(tmp_path)))
     process.out.line()
-    shadow = Shadow(tmp_path)
+    shadow = ShadowRepository(tmp_path)
     saved = [shadow.snapshot() for _ in range(some(15, 3))]
     process.kill()
     for path in tmp_path.glob("**/tmp*"):
         path.unlink()
-    assert not [path for path in shadow.changed(saved[-1], shadow.snapshot()) if path in ONE]
+    assert not [path for path in shadow.list_changed(saved[-1], shadow.snapshot()) if path in ONE]
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
 def test_a_file_that_may_not_be_read_stays_as_it_was_saved(tmp_path: Path) -> None:
     write(tmp_path, {"a": b"1", "b": b"1", "closed/c": b"1"})
-    shadow = Shadow(tmp_path)
+    shadow = ShadowRepository(tmp_path)
     first = shadow.snapshot()
     write(tmp_path, {"a": b"2", "b": b"2", "new": b"2"})
     os.chmod(tmp_path / "b", 0)
     os.chmod(tmp_path / "new", 0)
     os.chmod(tmp_path / "closed", 0)
     second = shadow.snapshot()
-    assert shadow.changed(first, second) == ["a"]
+    assert shadow.list_changed(first, second) == ["a"]
     assert shadow.snapshot() == second
     os.chmod(tmp_path / "closed", 0o755)
 
@@ -335,13 +335,13 @@ def test_a_file_that_may_not_be_read_stays_as_it_was_saved(tmp_path: Path) -> No
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_a_folder_that_may_not_be_written_keeps_all_as_it_is(tmp_path: Path) -> None:
     write(tmp_path, {"a": b"1", "closed/c": b"1"})
-    shadow = Shadow(tmp_path)
+    shadow = ShadowRepository(tmp_path)
     first = shadow.snapshot()
     write(tmp_path, {"a": b"2", "closed/c": b"2"})
     second = shadow.snapshot()
     os.chmod(tmp_path / "closed", 0o555)
     with pytest.raises(NoCheckpoints, match="is not writable"):
-        shadow.apply(second, first)
+        shadow.apply_change(second, first)
     os.chmod(tmp_path / "closed", 0o755)
     assert files(tmp_path) == {"a": b"2", "closed/c": b"2"}
 
@@ -350,7 +350,7 @@ def test_what_was_changed_before_a_failure_is_taken_back(tmp_path: Path) -> None
     one: dict[str, Content] = {"a": b"1", "b": b"1" * 200_000, "d/e": b"1", "z": b"1"}
     two: dict[str, Content] = {"a": b"2", "b": b"2", "d": b"2", "keep": b"2"}
     write(tmp_path, one)
-    shadow = Shadow(tmp_path)
+    shadow = ShadowRepository(tmp_path)
     first = shadow.snapshot()
     become(tmp_path, two)
     second = shadow.snapshot()
@@ -358,23 +358,23 @@ def test_what_was_changed_before_a_failure_is_taken_back(tmp_path: Path) -> None
     resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, limits[1]))  # as a disk that is full
     try:
         with pytest.raises(NoCheckpoints, match=r"could not change the project's files.*File too large"):
-            shadow.apply(second, first)
+            shadow.apply_change(second, first)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert files(tmp_path) == two
     assert shadow.snapshot() == second
-    shadow.apply(second, first)
+    shadow.apply_change(second, first)
     assert files(tmp_path) == one
 
 
 def test_tidying_never_fails(tmp_path: Path) -> None:
-    shadow = Shadow(tmp_path)
-    shadow.tidy()
+    shadow = ShadowRepository(tmp_path)
+    shadow.pack_objects()
     shadow.snapshot()
     shutil.rmtree(tmp_path / ".headway/checkpoints/objects")
-    shadow.tidy()
+    shadow.pack_objects()
     shutil.rmtree(tmp_path / ".headway/checkpoints/objects")
     write(tmp_path, {".headway/checkpoints/objects": b"a file"})
-    shadow.tidy()
+    shadow.pack_objects()
     with pytest.raises(NoCheckpoints, match="git could not save the project's files"):
         shadow.snapshot()

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.support.counts import some
 from tests.support.projects import temporary_folder
 
-from headway.execute.shadow import Shadow
+from headway.execute.shadow_repository import ShadowRepository
 
 from .shadows import Content, Link, Program, become, files, write
 
@@ -33,17 +33,17 @@ _TREES = st.dictionaries(_PATHS, _CONTENTS, max_size=8).map(_without_overlaps)
 @given(one=_TREES, two=_TREES)
 def test_any_tree_comes_back_from_any_other(one: dict[str, Content], two: dict[str, Content]) -> None:
     with temporary_folder() as project:
-        shadow = Shadow(project)
+        shadow = ShadowRepository(project)
         write(project, one)
         first = shadow.snapshot()
         become(project, two)
         second = shadow.snapshot()
         differ = sorted(path for path in {*one, *two} if one.get(path) != two.get(path))
-        assert shadow.changed(first, second) == differ
-        assert sorted(shadow.apply(second, first)) == differ
+        assert shadow.list_changed(first, second) == differ
+        assert sorted(shadow.apply_change(second, first)) == differ
         assert files(project) == one
-        assert shadow.changed(shadow.snapshot(), first) == []
-        shadow.apply(first, second)
+        assert shadow.list_changed(shadow.snapshot(), first) == []
+        shadow.apply_change(first, second)
         assert files(project) == two
 
 
@@ -59,18 +59,18 @@ def test_items_that_share_no_file_are_merged_to_what_both_did(base: dict[str, Co
         for path, content in data.draw(st.dictionaries(_PATHS, _CONTENTS, max_size=3).map(_without_overlaps)).items():
             side[f"new{number}/{path}"] = content
     with temporary_folder() as project:
-        shadow = Shadow(project)
+        shadow = ShadowRepository(project)
         write(project, base)
         first = shadow.snapshot()
         commits: list[str] = []
         for number, side in enumerate(sides):
-            folder = shadow.worktree(f"t{number}", first)
+            folder = shadow.make_worktree(f"t{number}", first)
             become(folder, _changed(base, side))
-            commits.append(shadow.snapshot_of(f"t{number}", first))
+            commits.append(shadow.snapshot_worktree(f"t{number}", first))
         both, conflicts = shadow.merge(first, *commits)
         assert conflicts == []
         assert both is not None
-        shadow.apply(first, both)
+        shadow.apply_change(first, both)
         assert files(project) == _changed(base, {**sides[0], **sides[1]})
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from headway.core.errors import HeadwayError
-from headway.execute.shadow import Shadow
+from headway.execute.shadow_repository import ShadowRepository
 
 from .shadows import Content, Link, Program, become, bytes_below, files, git, write
 
@@ -40,25 +40,25 @@ def repository(tmp_path: Path) -> Path:
 
 def test_nothing_of_the_users_repository_changes_whatever_is_done(repository: Path) -> None:
     before, here = bytes_below(repository / ".git"), files(repository)
-    shadow = Shadow(repository)
+    shadow = ShadowRepository(repository)
     first = shadow.snapshot()
     write(repository, {"c": b"again\n", "deep/e": b"2\n"})
     os.unlink(repository / "b")
     second = shadow.snapshot()
-    folder = Path(shadow.worktree("w", first))
+    folder = Path(shadow.make_worktree("w", first))
     write(folder, {"x": b"from the item\n"})
     git(folder, "add", "-A")
     git(folder, "commit", "-qm", "of the item")
     git(folder, "stash", "list")
-    theirs = shadow.snapshot_of("w", first)
+    theirs = shadow.snapshot_worktree("w", first)
     both, _ = shadow.merge(first, second, theirs)
     assert both is not None
-    shadow.apply(second, both)
+    shadow.apply_change(second, both)
     assert (repository / "x").read_bytes() == b"from the item\n"
-    shadow.apply(shadow.snapshot(), shadow.with_paths(second, first, ["b"]))
-    shadow.apply(shadow.snapshot(), first)
+    shadow.apply_change(shadow.snapshot(), shadow.commit_with_paths(second, first, ["b"]))
+    shadow.apply_change(shadow.snapshot(), first)
     shadow.remove_worktrees()
-    shadow.tidy()
+    shadow.pack_objects()
     assert bytes_below(repository / ".git") == before
     assert files(repository) == here
     assert "both modified" in git(repository, "status")
@@ -76,11 +76,11 @@ def test_variables_of_a_surrounding_git_lead_nowhere(repository: Path, monkeypat
         "GIT_EXTERNAL_DIFF": "/bin/false",
     }.items():
         monkeypatch.setenv(name, os.fspath(value))
-    shadow = Shadow(repository)
+    shadow = ShadowRepository(repository)
     first = shadow.snapshot()
     write(repository, {"b": b"2\n"})
     second = shadow.snapshot()
-    assert shadow.changed(first, second) == ["b"]
+    assert shadow.list_changed(first, second) == ["b"]
     assert bytes_below(repository / ".git") == before
 
 
@@ -133,17 +133,17 @@ def test_no_setting_of_the_user_applies(tmp_path: Path, monkeypatch: pytest.Monk
         "link": Link("a"),
     }
     write(project, tree)
-    shadow = Shadow(project)
+    shadow = ShadowRepository(project)
     first = shadow.snapshot()
-    folder = Path(shadow.worktree("w", first))
+    folder = Path(shadow.make_worktree("w", first))
     assert files(folder) == tree
     write(folder, {"a": b"1\r\n2\r\n3\r\n4\r\n5\r\n6\r\n7\r\nitem\r\n"})
-    theirs = shadow.snapshot_of("w", first)
+    theirs = shadow.snapshot_worktree("w", first)
     write(project, {"a": b"user\r\n1\r\n2\r\n3\r\n4\r\n5\r\n6\r\n7\r\n"})
     now = shadow.snapshot()
     both, _ = shadow.merge(first, now, theirs)
     assert both is not None
-    shadow.apply(now, both)
+    shadow.apply_change(now, both)
     assert (project / "a").read_bytes() == b"user\r\n1\r\n2\r\n3\r\n4\r\n5\r\n6\r\n7\r\nitem\r\n"
     assert not ran.exists()
 
@@ -169,11 +169,11 @@ def test_the_projects_attributes_change_no_byte(tmp_path: Path, attributes: byte
         "d/utf16": "ä\r\n".encode("utf-16"),
     }
     write(tmp_path, tree)
-    shadow = Shadow(tmp_path)
+    shadow = ShadowRepository(tmp_path)
     first = shadow.snapshot()
-    assert files(shadow.worktree("w", first)) == tree
+    assert files(shadow.make_worktree("w", first)) == tree
     become(tmp_path, {where: attributes})
-    shadow.apply(shadow.snapshot(), first)
+    shadow.apply_change(shadow.snapshot(), first)
     assert files(tmp_path) == tree
 
 
@@ -181,8 +181,8 @@ def test_the_projects_attributes_change_no_byte(tmp_path: Path, attributes: byte
 
 
 def saved(project: Path) -> list[str]:
-    shadow = Shadow(project)
-    return sorted(files(shadow.worktree("look", shadow.snapshot())))
+    shadow = ShadowRepository(project)
+    return sorted(files(shadow.make_worktree("look", shadow.snapshot())))
 
 
 def test_what_any_ignore_file_names_stays_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -213,13 +213,13 @@ def test_the_default_ignore_file_of_the_user_applies(tmp_path: Path, monkeypatch
 
 def test_the_users_exclude_file_is_read_anew_each_time(tmp_path: Path) -> None:
     git(tmp_path, "init", "-q")
-    shadow = Shadow(tmp_path)
+    shadow = ShadowRepository(tmp_path)
     first = shadow.snapshot()
     write(tmp_path, {".git/info/exclude": b"x\n", "x": b"1", "y": b"1"})
     second = shadow.snapshot()
-    assert shadow.changed(first, second) == ["y"]
+    assert shadow.list_changed(first, second) == ["y"]
     write(tmp_path, {".git/info/exclude": b""})
-    assert shadow.changed(second, shadow.snapshot()) == ["x"]
+    assert shadow.list_changed(second, shadow.snapshot()) == ["x"]
 
 
 def test_headways_own_folder_stays_out_even_if_the_project_asks_for_it(tmp_path: Path) -> None:
@@ -227,33 +227,33 @@ def test_headways_own_folder_stays_out_even_if_the_project_asks_for_it(tmp_path:
         tmp_path,
         {".gitignore": b"*\n!*/\n!*.py\n!.gitignore\n!.headway/\n!.headway/**\n", "a.py": b"1", ".headway/b.py": b"1"},
     )
-    shadow = Shadow(tmp_path)
+    shadow = ShadowRepository(tmp_path)
     first = shadow.snapshot()
-    folder = shadow.worktree("w", first)
+    folder = shadow.make_worktree("w", first)
     assert sorted(files(folder)) == [".gitignore", "a.py"]
     write(folder, {".headway/c.py": b"1"})
-    assert shadow.snapshot_of("w", first) == first
+    assert shadow.snapshot_worktree("w", first) == first
 
 
 def test_what_the_user_tracks_is_saved_though_it_is_ignored(tmp_path: Path) -> None:
     git(tmp_path, "init", "-q")
     write(tmp_path, {".gitignore": b"*.log\nbuild/\n", "kept.log": b"1", "other.log": b"1", "build/odd\nname": b"1"})
     git(tmp_path, "add", "-f", "kept.log", "build")
-    shadow = Shadow(tmp_path)
+    shadow = ShadowRepository(tmp_path)
     first = shadow.snapshot()
     write(tmp_path, {"kept.log": b"2", "other.log": b"2", "build/odd\nname": b"2"})
     second = shadow.snapshot()
-    assert shadow.changed(first, second) == ["build/odd\nname", "kept.log"]
-    shadow.apply(second, first)
+    assert shadow.list_changed(first, second) == ["build/odd\nname", "kept.log"]
+    shadow.apply_change(second, first)
     assert (tmp_path / "kept.log").read_bytes() == b"1"
     os.unlink(tmp_path / "kept.log")
     gone = shadow.snapshot()
-    assert shadow.changed(first, gone) == ["kept.log"]
+    assert shadow.list_changed(first, gone) == ["kept.log"]
     write(tmp_path, {"kept.log": b"1"})
-    assert shadow.changed(first, shadow.snapshot()) == []
+    assert shadow.list_changed(first, shadow.snapshot()) == []
     write(tmp_path, {"later.log": b"1"})
     git(tmp_path, "add", "-f", "later.log")
-    assert shadow.changed(first, shadow.snapshot()) == ["later.log"]
+    assert shadow.list_changed(first, shadow.snapshot()) == ["later.log"]
 
 
 def test_a_project_inside_of_a_repository_is_ignored_by_its_rules(tmp_path: Path) -> None:
@@ -301,14 +301,14 @@ def test_repositories_inside_are_left_out_and_alone(tmp_path: Path) -> None:
         git(tmp_path, "init", "-q", inside)
     git(tmp_path / "with-commit", "add", ".")
     git(tmp_path / "with-commit", "commit", "-qm", "one")
-    shadow = Shadow(tmp_path)
+    shadow = ShadowRepository(tmp_path)
     first = shadow.snapshot()
-    assert files(shadow.worktree("w", first)) == {"a": b"1"}
+    assert files(shadow.make_worktree("w", first)) == {"a": b"1"}
     write(tmp_path, {"a": b"2", "with-commit/x": b"2", "without/y": b"2", "deep/z": b"2"})
     here = {path: content for path, content in files(tmp_path).items() if path not in ("a", "deep/z")}
     second = shadow.snapshot()
-    assert shadow.changed(first, second) == ["a", "deep/z"]
-    shadow.apply(second, first)
+    assert shadow.list_changed(first, second) == ["a", "deep/z"]
+    shadow.apply_change(second, first)
     assert files(tmp_path) == {**here, "a": b"1"}
 
 
@@ -324,7 +324,7 @@ def test_submodules_of_the_users_repository_are_left_out(tmp_path: Path) -> None
 
 def test_a_file_that_became_a_repository_leaves_and_cannot_push_it_away(tmp_path: Path) -> None:
     write(tmp_path, {"a": b"1", "b": b"1"})
-    shadow = Shadow(tmp_path)
+    shadow = ShadowRepository(tmp_path)
     first = shadow.snapshot()
     os.unlink(tmp_path / "a")
     git(tmp_path, "init", "-q", "a")
@@ -332,23 +332,23 @@ def test_a_file_that_became_a_repository_leaves_and_cannot_push_it_away(tmp_path
     git(tmp_path / "a", "add", ".")
     git(tmp_path / "a", "commit", "-qm", "one")
     second = shadow.snapshot()
-    assert shadow.changed(first, second) == ["a"]
+    assert shadow.list_changed(first, second) == ["a"]
     here = files(tmp_path)
     with pytest.raises(Exception, match=r"Someone changed these files"):
-        shadow.apply(second, first)
+        shadow.apply_change(second, first)
     assert files(tmp_path) == here
 
 
 def test_a_saved_folder_that_became_a_repository_stays_in(tmp_path: Path) -> None:
     write(tmp_path, {"sub/a": b"1"})
-    shadow = Shadow(tmp_path)
+    shadow = ShadowRepository(tmp_path)
     first = shadow.snapshot()
     git(tmp_path, "init", "-q", "sub")
     write(tmp_path, {"sub/a": b"2"})
     second = shadow.snapshot()
-    assert shadow.changed(first, second) == ["sub/a"]
+    assert shadow.list_changed(first, second) == ["sub/a"]
     before = bytes_below(tmp_path / "sub/.git")
-    shadow.apply(second, first)
+    shadow.apply_change(second, first)
     assert (tmp_path / "sub/a").read_bytes() == b"1"
     assert bytes_below(tmp_path / "sub/.git") == before
 
@@ -372,18 +372,18 @@ def test_a_clone_that_ships_links_among_headways_own_files_is_refused(
     write(repository, {place: Link(target)})
     before, here = bytes_below(repository / ".git"), files(repository)
     with pytest.raises(HeadwayError, match="is a link"):
-        Shadow(repository).snapshot()
+        ShadowRepository(repository).snapshot()
     with pytest.raises(HeadwayError, match="is a link"):
-        Shadow(repository).remove_worktrees()
+        ShadowRepository(repository).remove_worktrees()
     assert (bytes_below(repository / ".git"), files(repository)) == (before, here)
 
 
 def test_the_index_of_a_worktree_is_no_link_to_the_users(repository: Path) -> None:
     write(repository, {".headway/checkpoints/indexes/w/index": Link("../../../../.git/index")})
     write(repository, {".headway/checkpoints/HEADWAY": b"x"})
-    before, shadow = bytes_below(repository / ".git"), Shadow(repository)
+    before, shadow = bytes_below(repository / ".git"), ShadowRepository(repository)
     with pytest.raises(HeadwayError, match="is a link"):
-        shadow.worktree("w", shadow.snapshot())
+        shadow.make_worktree("w", shadow.snapshot())
     assert bytes_below(repository / ".git") == before
 
 
@@ -399,8 +399,8 @@ def test_a_worktree_is_not_filled_through_a_link(tmp_path: Path, place: str, ear
     git(tmp_path / "repository", "add", ".")
     git(tmp_path / "repository", "commit", "-qm", "one")
     write(project, {place: Link(str(tmp_path / "outside"))})
-    shadow = Shadow(project)
+    shadow = ShadowRepository(project)
     if early:
-        shadow.fill_early("w")
-    assert files(shadow.worktree("w", shadow.snapshot())) == {"a": b"1"}
+        shadow.fill_worktree_early("w")
+    assert files(shadow.make_worktree("w", shadow.snapshot())) == {"a": b"1"}
     assert files(tmp_path / "outside") == outside

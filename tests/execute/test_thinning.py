@@ -11,7 +11,7 @@ from headway import Session
 from headway.core.errors import NotRunnable
 from headway.execute import redo, roll_back, undo
 from headway.execute.checkpoint_rules import CheckpointRules
-from headway.execute.shadow import Shadow
+from headway.execute.shadow_repository import ShadowRepository
 from headway.execute.thinning import forget_session, list_executions, thin_out
 
 from .executing import item, model, one, opened, put, runs, texts
@@ -28,13 +28,13 @@ async def execute_each(folder: Path, *todo_ids: str, session: str = "default") -
     return opened_session
 
 
-def commits(shadow: Shadow) -> set[str]:
+def commits(shadow: ShadowRepository) -> set[str]:
     return set(git(shadow.repository.folder, "rev-list", "--all", "HEAD").split())
 
 
 async def test_checkpoints_of_young_executions_are_kept(folder: Path) -> None:
     session = await execute_each(folder, "a", "b")
-    shadow = Shadow(folder)
+    shadow = ShadowRepository(folder)
     before = commits(shadow)
     assert thin_out(session.store, shadow) == 0
     assert commits(shadow) == before
@@ -43,7 +43,7 @@ async def test_checkpoints_of_young_executions_are_kept(folder: Path) -> None:
 async def test_the_last_executions_can_be_rolled_back_and_older_ones_say_why_not(folder: Path) -> None:
     session = await execute_each(folder, "a", "b")
     put(folder, {"readme.txt": "changed by hand\n"})
-    shadow = Shadow(folder, rules=FEW)
+    shadow = ShadowRepository(folder, rules=FEW)
     shadow.snapshot()
     assert thin_out(session.store, shadow, at_once=True) > 0
     git(shadow.repository.folder, "fsck", "--strict", "--no-dangling")
@@ -57,7 +57,7 @@ async def test_an_undo_is_redone_while_its_execution_is_kept_and_an_older_one_sa
     session = await execute_each(folder, "a", "b")
     undo(session)
     put(folder, {"readme.txt": "changed by hand\n"})
-    shadow = Shadow(folder, rules=FEW)
+    shadow = ShadowRepository(folder, rules=FEW)
     shadow.snapshot()
     thin_out(session.store, shadow, at_once=True)
     with pytest.raises(NotRunnable, match=r"nothing was undone: its checkpoint has been removed"):
@@ -76,14 +76,14 @@ async def test_thinning_gives_the_room_back(folder: Path) -> None:
         return sum(path.stat().st_size for path in (folder / ".headway/checkpoints").rglob("*") if path.is_file())
 
     before = size()
-    thin_out(session.store, Shadow(folder, rules=FEW), at_once=True)
+    thin_out(session.store, ShadowRepository(folder, rules=FEW), at_once=True)
     assert before > 1_000_000 > size()
 
 
 async def test_what_only_a_deleted_session_used_goes_with_it(folder: Path) -> None:
     mine = await execute_each(folder, "a", session="mine")
     yours = await execute_each(folder, "b", session="yours")
-    shadow = Shadow(folder)
+    shadow = ShadowRepository(folder)
     own = {each.session: each.commits for each in list_executions(mine.store)}
     forget_session(mine.store, shadow, "mine")
     mine.store.delete("mine")

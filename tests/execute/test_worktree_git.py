@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from headway.core.batch_events import ItemFinished
-from headway.execute.shadow import Shadow
+from headway.core.execution_events import ItemFinished
+from headway.execute.shadow_repository import ShadowRepository
 
 from .executing import facts, go, model, opened, put, runs, states, texts
 from .shadows import Content, bytes_below, files, git, write
@@ -115,12 +115,12 @@ def commit_all(root: Path, tree: dict[str, Content], *options: str) -> None:
 
 def test_a_clean_project_has_its_own_last_commit_and_a_changed_one_another_on_top(tmp_path: Path) -> None:
     commit_all(tmp_path, {"a": b"1\n", "b": b"2\n"})
-    shadow = Shadow(tmp_path)
-    folder = shadow.worktree("w", shadow.snapshot())
+    shadow = ShadowRepository(tmp_path)
+    folder = shadow.make_worktree("w", shadow.snapshot())
     assert git(folder, "log", "--format=%s", "main").split() == ["one"]
     assert git(folder, "rev-parse", "HEAD") == git(tmp_path, "rev-parse", "HEAD")
     write(tmp_path, {"a": b"dirty\n"})
-    folder = shadow.worktree("w", shadow.snapshot())
+    folder = shadow.make_worktree("w", shadow.snapshot())
     assert git(folder, "log", "--format=%s", "main").splitlines() == ["Uncommitted changes", "one"]
     assert git(folder, "diff", "--name-only", "HEAD~1").split() == ["a"]
     assert git(folder, "status", "--porcelain") == ""
@@ -139,19 +139,19 @@ def test_all_that_git_puts_back_is_as_it_was_wherever_the_project_is(tmp_path: P
     if inside == "packages/app":
         os.unlink(project / "gone")
     expected = files(project)
-    shadow = Shadow(project)
-    folder = shadow.worktree("w", first := shadow.snapshot())
+    shadow = ShadowRepository(project)
+    folder = shadow.make_worktree("w", first := shadow.snapshot())
     assert git(folder, "status", "--porcelain") == ""
     assert not shadow.has_commits("w")
     git(folder, "rm", "-rqf", ".")
     git(folder, "reset", "-q", "--hard")
     assert files(folder) == expected
-    assert shadow.snapshot_of("w", first) == first
+    assert shadow.snapshot_worktree("w", first) == first
     write(folder, {"mine": b"1"})
     git(folder, "add", ".")
     git(folder, "commit", "-qm", "mine")
     assert shadow.has_commits("w")
-    assert shadow.list_stray("w", shadow.snapshot_of("w", first)) == []
+    assert shadow.list_stray("w", shadow.snapshot_worktree("w", first)) == []
 
 
 def test_submodules_and_converted_line_ends_are_no_uncommitted_changes(tmp_path: Path) -> None:
@@ -161,8 +161,8 @@ def test_submodules_and_converted_line_ends_are_no_uncommitted_changes(tmp_path:
     git(tmp_path / "sub", "add", ".")
     git(tmp_path / "sub", "commit", "-qm", "sub")
     commit_all(tmp_path, {})
-    shadow = Shadow(tmp_path)
-    folder = shadow.worktree("w", shadow.snapshot())
+    shadow = ShadowRepository(tmp_path)
+    folder = shadow.make_worktree("w", shadow.snapshot())
     assert git(folder, "log", "--format=%s").split() == ["one"]
     git(folder, "reset", "-q", "--hard")
     assert (Path(folder) / "a.txt").read_bytes() == b"1\r\n2\r\n"

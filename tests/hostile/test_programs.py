@@ -60,5 +60,5 @@ def test_modules_of_the_project_are_not_imported_by_the_tour(
 ) -> None:
     (with_modules / "headway.py").write_text(f"open({str(with_modules / 'ran')!r}, 'w')\n", encoding="utf-8")
     monkeypatch.setattr(tour, "_NAMED", "import headway.cli.app")
-    tour.show()
+    tour.run_tour()
     assert not (with_modules / "ran").exists()

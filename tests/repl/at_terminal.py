@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import headway as api
-from headway.cli.options import Chosen, Execution
+from headway.cli.options import CommandContext, Execution
 from headway.core.log import Log
 from headway.core.session import Session
 from headway.repl import slash
@@ -21,10 +21,10 @@ class AtTerminal:
         self.is_in_memory = memory
         self.has_left = False
         self.wanted: list[Execution] = []
-        self.chosen = Chosen(project=str(folder), live=self)
+        self.chosen = CommandContext(project=str(folder), live=self)
 
     def __call__(self, line: str) -> str:
-        return slash.run(line, self.chosen)
+        return slash.run_slash_command(line, self.chosen)
 
     def use_session(self, name: str) -> None:
         self.session = Session(Log(self.session.store, name))

@@ -13,7 +13,7 @@ from tests.views.samples import HOSTILE, hostile_text, todo
 
 from headway.core.model import Status, Todo
 from headway.core.text import UNSAFE
-from headway.repl.drawing import Pen
+from headway.repl.renderer import Renderer
 
 SGR = re.compile(r"\x1b\[[0-9;]*m")
 CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f]")
@@ -43,23 +43,23 @@ widths = st.integers(20, 120)
 PLACED = re.compile(r"(.*)\x1b\[(\d+)G(.)")
 
 
-def box(pen: Pen, items: list[Todo], width: int) -> str:
+def box(pen: Renderer, items: list[Todo], width: int) -> str:
     """The box with its right border where it is placed."""
     lines: list[str] = []
-    for row in pen.box(items, width, 12):
+    for row in pen.draw_box(items, width, 12):
         found = PLACED.fullmatch(row.replace("\x1b[K", ""))
         assert found is not None, row
         lines.append(found[1] + " " * (int(found[2]) - 1 - cell_len(SGR.sub("", found[1]))) + found[3])
     return "\n".join(lines)
 
 
-Drawing = Callable[[Pen, str, int], str]
+Drawing = Callable[[Renderer, str, int], str]
 DRAWINGS: dict[str, Drawing] = {
-    "markdown": lambda pen, text, width: pen.markdown(text, width),
-    "line": lambda pen, text, width: pen.line("✓", text, "", width),
-    "line with why": lambda pen, text, width: pen.line("✗", text[::-1], text, width),
-    "styled": lambda pen, text, width: pen.styled(text, "bold", width),
-    "diff": lambda pen, text, width: pen.diff(f"@@ -1 +1 @@\n-{text}\n+{text}", width),
+    "markdown": lambda pen, text, width: pen.draw_markdown(text, width),
+    "line": lambda pen, text, width: pen.draw_line("✓", text, "", width),
+    "line with why": lambda pen, text, width: pen.draw_line("✗", text[::-1], text, width),
+    "styled": lambda pen, text, width: pen.draw_styled(text, "bold", width),
+    "diff": lambda pen, text, width: pen.draw_diff(f"@@ -1 +1 @@\n-{text}\n+{text}", width),
     "box": lambda pen, text, width: box(pen, [todo(n, text, status) for n, status in enumerate(Status)], width),
 }
 every_drawing = pytest.mark.parametrize("draw", DRAWINGS.values(), ids=DRAWINGS)
@@ -73,9 +73,9 @@ def no_wish_for_no_colour():
 
 
 @pytest.fixture
-def without_colour(monkeypatch: pytest.MonkeyPatch) -> Pen:
+def without_colour(monkeypatch: pytest.MonkeyPatch) -> Renderer:
     monkeypatch.setenv("NO_COLOR", "1")
-    return Pen(ascii=False)
+    return Renderer(ascii=False)
 
 
 def plain(drawn: str) -> str:
@@ -83,7 +83,7 @@ def plain(drawn: str) -> str:
 
 
 def drawn(text: str, width: int = 80) -> str:
-    return plain(Pen(ascii=False).markdown(text, width))
+    return plain(Renderer(ascii=False).draw_markdown(text, width))
 
 
 def words(text: str) -> str:
@@ -96,7 +96,7 @@ def words(text: str) -> str:
 @every_drawing
 @given(text=texts, width=widths)
 def test_nothing_that_a_terminal_obeys_is_drawn_but_styles(draw: Drawing, text: str, width: int):
-    seen = plain(draw(Pen(ascii=False), text, width))
+    seen = plain(draw(Renderer(ascii=False), text, width))
     assert not CONTROL.search(seen)
     assert not {*UNSAFE} & {*seen}
 
@@ -104,19 +104,19 @@ def test_nothing_that_a_terminal_obeys_is_drawn_but_styles(draw: Drawing, text: 
 @every_drawing
 @given(text=texts, width=widths)
 def test_without_unicode_only_ascii_is_drawn(draw: Drawing, text: str, width: int):
-    seen = plain(draw(Pen(ascii=True), text, width))
+    seen = plain(draw(Renderer(ascii=True), text, width))
     assert seen.isascii()
     assert not CONTROL.search(seen)
 
 
 @pytest.mark.parametrize("text", [*HOSTILE, *MARKDOWN])
-def test_without_colour_there_are_no_styles_at_all(without_colour: Pen, text: str):
+def test_without_colour_there_are_no_styles_at_all(without_colour: Renderer, text: str):
     for draw in DRAWINGS.values():
         assert "\x1b" not in draw(without_colour, text, 60)
 
 
 def test_with_colour_there_are_styles():
-    assert all("\x1b[" in draw(Pen(ascii=False), "**x**", 60) for draw in DRAWINGS.values())
+    assert all("\x1b[" in draw(Renderer(ascii=False), "**x**", 60) for draw in DRAWINGS.values())
 
 
 @pytest.mark.parametrize("entity", ["&#8238;", "&#x202e;", "&rlm;", "&#xFEFF;", "&#x2066;", "&#8203;", "&#xE0041;"])
@@ -131,37 +131,40 @@ def test_an_entity_does_not_bring_back_what_is_harmful(entity: str):
 @every_drawing
 @given(text=texts, width=widths)
 def test_no_line_is_wider_than_the_terminal(draw: Drawing, text: str, width: int):
-    for line in plain(draw(Pen(ascii=False), text, width)).split("\n"):
+    for line in plain(draw(Renderer(ascii=False), text, width)).split("\n"):
         assert cell_len(line) <= width
 
 
 @given(st.sampled_from(MARKS), st.sampled_from(HOSTILE), st.sampled_from(HOSTILE), st.integers(30, 120))
 def test_a_call_is_one_line_however_long_it_and_its_reason_are(mark: str, what: str, why: str, width: int):
     without_stacks = what.replace("\u0301", "") * 20, why.replace("\u0301", "") * 20
-    line = plain(Pen(ascii=False).line(mark, *without_stacks, width))
+    line = plain(Renderer(ascii=False).draw_line(mark, *without_stacks, width))
     assert "\n" not in line
     assert cell_len(line) <= width
 
 
 def test_without_unicode_a_call_with_emoji_is_one_line_too():
-    line = plain(Pen(ascii=True).line("✓", "bash echo " + "👨‍👩‍👧" * 20, "", 60))
+    line = plain(Renderer(ascii=True).draw_line("✓", "bash echo " + "👨‍👩‍👧" * 20, "", 60))
     assert "\n" not in line and cell_len(line) <= 60
 
 
 def test_of_a_line_that_is_too_long_what_happened_is_cut_and_not_why():
-    line = plain(Pen(ascii=False).line("✗", "bash " + "long " * 40, "exit code 3", 60))
+    line = plain(Renderer(ascii=False).draw_line("✗", "bash " + "long " * 40, "exit code 3", 60))
     assert line.endswith("…: exit code 3")
     assert cell_len(line) <= 60
 
 
 def test_a_short_line_is_left_as_it_is():
-    assert plain(Pen(ascii=False).line("✓", "bash 第一 [bold]x[/] :bug:", "", 60)) == "✓ bash 第一 [bold]x[/] :bug:"
+    assert (
+        plain(Renderer(ascii=False).draw_line("✓", "bash 第一 [bold]x[/] :bug:", "", 60))
+        == "✓ bash 第一 [bold]x[/] :bug:"
+    )
 
 
 @pytest.mark.parametrize("width", [40, 80])
 def test_fifty_items_take_only_the_lines_that_there_are_with_the_active_one_among_them(width: int):
     items = [todo(n, f"Item {n}", Status.IN_PROGRESS if n == 37 else Status.PENDING) for n in range(50)]
-    lines = plain(box(Pen(ascii=False), items, width)).split("\n")
+    lines = plain(box(Renderer(ascii=False), items, width)).split("\n")
     assert len(lines) == 12
     assert any("● Item 37..." in line for line in lines)
 
@@ -230,7 +233,7 @@ def test_markdown_that_is_nested_deeper_than_anyone_writes_is_drawn_somehow(text
 
 
 def test_a_diff_has_its_lines_with_an_indent():
-    shown = plain(Pen(ascii=False).diff("--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old 旧\n+new 新\n same\n", 60))
+    shown = plain(Renderer(ascii=False).draw_diff("--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old 旧\n+new 新\n same\n", 60))
     assert shown.split("\n") == [
         f"    {line}" for line in ("--- a/x", "+++ b/x", "@@ -1 +1 @@", "-old 旧", "+new 新", " same")
     ]
@@ -238,16 +241,16 @@ def test_a_diff_has_its_lines_with_an_indent():
 
 @pytest.mark.parametrize("char", ["\u2028", "\x85", "\x0b", "\x0c", "\x1c", "\r"])
 def test_a_line_of_a_diff_cannot_pass_for_another(char: str):
-    shown = plain(Pen(ascii=False).diff(f"+harmless{char}-removed", 60))
+    shown = plain(Renderer(ascii=False).draw_diff(f"+harmless{char}-removed", 60))
     assert "\n" not in shown
 
 
 def test_without_unicode_outcomes_can_be_told_apart():
-    pen = Pen(ascii=True)
-    marks = {mark: plain(pen.line(mark, "bash", "", 40))[0] for mark in ("✓", "✗", "⊘", "!", "?")}
+    pen = Renderer(ascii=True)
+    marks = {mark: plain(pen.draw_line(mark, "bash", "", 40))[0] for mark in ("✓", "✗", "⊘", "!", "?")}
     assert len({*marks.values()}) == len(marks)
 
 
 def test_without_unicode_an_error_does_not_look_like_a_question():
-    pen = Pen(ascii=True)
-    assert not plain(pen.line("❌", "That went wrong.", "", 40)).startswith("?")
+    pen = Renderer(ascii=True)
+    assert not plain(pen.draw_line("❌", "That went wrong.", "", 40)).startswith("?")

@@ -151,7 +151,7 @@ def test_leaving_stops_the_execution_first_and_gives_the_terminal_back(how: str)
     assert terminal.end() == 0
     assert terminal.given_back
     assert states() == {"s1": "completed", "s2": "pending"}
-    assert session.run is not None and not session.run.goes_on
+    assert session.run is not None and not session.run.is_active
     assert "Resume with: headway --continue   (session mine)" in terminal.all
 
 

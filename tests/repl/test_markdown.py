@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway.repl.markdown import Stream
+from headway.repl.markdown import MarkdownStream
 
 LONG = 12_000
 """Characters after which a block need not have ended."""
@@ -44,7 +44,7 @@ long_texts = st.lists(st.sampled_from([*LINES, "y" * 5_000, "z" * 13_000]), max_
 
 
 def blocks(*pieces: str) -> list[str]:
-    stream = Stream()
+    stream = MarkdownStream()
     return [block for piece in pieces for block in stream.feed(piece)] + stream.end()
 
 
@@ -74,7 +74,7 @@ def test_nothing_is_lost_but_blank_lines_between_blocks(text: str):
 
 @given(texts, st.integers(0, 2_000))
 def test_at_any_time_what_was_given_out_and_the_rest_are_all_that_was_said(text: str, place: int):
-    stream = Stream()
+    stream = MarkdownStream()
     given_out = stream.feed(text[: place % (len(text) + 1)])
     so_far = "\n".join([*given_out, stream.rest])
     assert written(so_far) == written(text[: place % (len(text) + 1)])
@@ -82,7 +82,7 @@ def test_at_any_time_what_was_given_out_and_the_rest_are_all_that_was_said(text:
 
 @given(texts)
 def test_after_its_end_a_stream_is_as_new(text: str):
-    stream = Stream()
+    stream = MarkdownStream()
     stream.feed(text)
     stream.end()
     assert stream.rest == ""
@@ -91,7 +91,7 @@ def test_after_its_end_a_stream_is_as_new(text: str):
 
 
 def test_a_paragraph_is_given_out_when_an_empty_line_follows():
-    stream = Stream()
+    stream = MarkdownStream()
     assert stream.feed("One line\nand another.\n") == []
     assert stream.rest == "One line\nand another.\n"
     assert stream.feed("\nNext") == ["One line\nand another."]
@@ -105,7 +105,7 @@ def test_a_fence_stays_whole_with_the_blank_lines_in_it():
 
 
 def test_a_fence_is_given_out_as_soon_as_it_is_closed():
-    stream = Stream()
+    stream = MarkdownStream()
     assert stream.feed("```\na\n\nb\n") == []
     assert stream.feed("```\n") == ["```\na\n\nb\n```"]
     assert stream.rest == ""
@@ -127,7 +127,7 @@ def test_a_fence_that_is_never_closed_is_given_out_whole_in_the_end():
 
 
 def test_after_a_fence_that_was_never_closed_the_next_answer_begins_anew():
-    stream = Stream()
+    stream = MarkdownStream()
     stream.feed("```\na")
     stream.end()
     assert stream.feed("One.\n\nTwo.\n\n") == ["One.", "Two."]
@@ -144,7 +144,7 @@ def test_carriage_returns_do_not_keep_a_block_from_ending():
 
 
 def test_a_very_long_paragraph_is_given_out_in_parts_before_it_ends():
-    stream = Stream()
+    stream = MarkdownStream()
     lines = [f"Line {number} {'.' * 90}" for number in range(1_000)]
     given_out = stream.feed("\n".join(lines))
     assert len(given_out) > 5

@@ -16,7 +16,7 @@ from tests.support.tables import check_rows
 import headway as api
 from headway.cli import help as help_module
 from headway.cli.app import COMMANDS, app
-from headway.repl.slash import quoted, split
+from headway.repl.slash import quote_word, split_words
 
 from .at_terminal import AtTerminal
 
@@ -77,7 +77,7 @@ def test_a_slash_alone_lists_all_that_can_be_typed(say: AtTerminal, line: str) -
     context = click.Context(app, info_name="headway", obj=say.chosen)
     said = say(line)
     lines = said.splitlines()
-    paths = [entry.path for entry in help_module.entries(app, context)]
+    paths = [entry.path for entry in help_module.list_entries(app, context)]
     assert [row.split("  ")[0] for row in lines[: len(paths)]] == [f"/{path}" for path in paths]
     assert {"todos add", "quit", "mode"} <= set(paths)
     assert "run" not in paths
@@ -233,23 +233,23 @@ def test_words_are_taken_as_they_are_meant(say: AtTerminal, words: str, content:
 
 
 def test_quotes_after_an_option_belong_to_its_value() -> None:
-    assert [word.text for word in split("add --after='a b' --x=\"c d\"")] == ["add", "--after=a b", "--x=c d"]
+    assert [word.text for word in split_words("add --after='a b' --x=\"c d\"")] == ["add", "--after=a b", "--x=c d"]
 
 
 def test_an_unfinished_quote_reaches_to_the_end_while_it_is_typed() -> None:
-    assert [word.text for word in split('update "a b', unfinished=True)] == ["update", "a b"]
-    assert [word.text for word in split('update "a b')] == ["update", '"a', "b"]
+    assert [word.text for word in split_words('update "a b', unfinished=True)] == ["update", "a b"]
+    assert [word.text for word in split_words('update "a b')] == ["update", '"a', "b"]
 
 
 @given(st.lists(st.text(alphabet=st.sampled_from(" ab\"'\\\n\t=-“中"), max_size=8), max_size=4))
 def test_a_quoted_word_is_read_back_as_it_was(words: list[str]) -> None:
-    assert [word.text for word in split(" ".join(map(quoted, words)))] == words
+    assert [word.text for word in split_words(" ".join(map(quote_word, words)))] == words
 
 
 @given(st.text(alphabet=st.sampled_from(" ab\"'\\\n=-“中"), max_size=20))
 def test_no_line_is_too_strange_to_be_split(line: str) -> None:
     for unfinished in (False, True):
-        ends = [(word.start, word.end) for word in split(line, unfinished=unfinished)]
+        ends = [(word.start, word.end) for word in split_words(line, unfinished=unfinished)]
         assert all(start < end <= len(line) for start, end in ends)
         assert ends == sorted(ends)
 

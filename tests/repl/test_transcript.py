@@ -25,7 +25,7 @@ from headway.core.run_events import (
     Usage,
 )
 from headway.repl.transcript import Piece, Transcript
-from headway.views.messages import answer_text
+from headway.views.spoken_words import answer_text
 
 if TYPE_CHECKING:
     from headway.core.events import EventData
@@ -39,7 +39,7 @@ def event(data: EventData, actor: str = "agent") -> Event:
 
 
 def heard(transcript: Transcript, *all_data: EventData) -> list[Piece]:
-    return [piece for data in all_data for piece in transcript.heard(event(data))]
+    return [piece for data in all_data for piece in transcript.handle(event(data))]
 
 
 def printed(*all_data: EventData) -> list[Piece]:
@@ -236,11 +236,11 @@ def test_what_ends_a_run_is_told_at_its_end_only():
     ("request_", "said"), [("pause", "Paused after this round"), ("resume", "Resumed"), ("stop", "Stopped")]
 )
 def test_what_another_asks_of_the_run_is_told_with_who_it_was(request_: str, said: str):
-    assert Transcript().heard(event(RunRequested(request_), "watcher")) == [line("!", f"{said} by watcher")]
+    assert Transcript().handle(event(RunRequested(request_), "watcher")) == [line("!", f"{said} by watcher")]
 
 
 def test_that_the_person_stopped_it_is_told_at_its_end_only():
-    assert Transcript().heard(event(RunRequested("stop"), PERSON)) == []
+    assert Transcript().handle(event(RunRequested("stop"), PERSON)) == []
 
 
 def test_a_no_is_told_with_its_reason_and_a_yes_is_not():
@@ -261,7 +261,7 @@ def test_what_a_person_need_not_see_is_not_printed():
 def test_long_and_hostile_words_of_others_are_cut_and_harmless():
     hostile = "\x1b[2J\x07\u202e\n" + "x" * 10_000
     pieces = printed(RunError(hostile, 1.0), ApprovalAnswered("q1", "no", hostile))
-    pieces += Transcript().heard(event(RunRequested("pause"), hostile))
+    pieces += Transcript().handle(event(RunRequested("pause"), hostile))
     for piece in pieces:
         assert len(piece.text) <= 500 and len(piece.why) <= 200
         assert not {"\x1b", "\x07", "\u202e", "\n"} & {*piece.text, *piece.why}

@@ -8,7 +8,7 @@ import tomlkit
 from hypothesis import strategies as st
 
 from headway.core.rules import is_array
-from headway.settings.keys import KEYS, nested
+from headway.settings.keys import KEYS, to_nested
 
 _WORD = st.from_regex(r"[a-z][a-z0-9]{0,8}", fullmatch=True)
 _PRINTED = st.text(st.characters(categories=("L", "N", "P", "S"), exclude_characters=";"), min_size=1, max_size=12)
@@ -71,7 +71,7 @@ def values(name: str) -> st.SearchStrategy[object]:
 def written(settings: Mapping[str, object]) -> str:
     """A file with these settings."""
     plain = {name: value if isinstance(value, int | float) else texts(value) for name, value in settings.items()}
-    return tomlkit.dumps(nested(plain))
+    return tomlkit.dumps(to_nested(plain))
 
 
 def texts(value: object) -> str | list[str]:

@@ -18,7 +18,7 @@ from tests.support.tables import check_rows
 from headway.core.errors import HeadwayError, SettingsError
 from headway.settings import Settings, load_settings
 from headway.settings.change import set_for_user, set_in_project
-from headway.settings.keys import KEYS, value_of
+from headway.settings.keys import KEYS, get_value
 
 from .conftest import Write
 from .samples import texts, values
@@ -117,7 +117,7 @@ def test_a_list_without_a_value_becomes_empty_and_hides_the_one_below(
     file = in_project(f'{name} = ["b"]  # mine\n')
     assert set_in_project(str(folder), name, []) == (str(file), ())
     assert file.read_text(encoding="utf-8") == f"{name} = []  # mine\n"
-    assert value_of(load_settings(folder, environ={}).settings, name) == ()
+    assert get_value(load_settings(folder, environ={}).settings, name) == ()
 
 
 @pytest.mark.parametrize(
@@ -269,7 +269,7 @@ def test_writers_at_once_lose_nothing_and_never_leave_a_broken_file(folder: Path
         load_settings(folder, environ={})
     assert [writer.end() for writer in writers] == [Done(0, "", "")] * 4
     settings = load_settings(folder, environ={}).settings
-    assert [value_of(settings, name) for name in names] == [40, 40, 40, 40.0]
+    assert [get_value(settings, name) for name in names] == [40, 40, 40, 40.0]
     assert sorted(os.listdir(file.parent)) == [".gitignore", "config.toml"]
 
 
@@ -288,5 +288,5 @@ def test_what_was_set_is_what_is_loaded(settings: list[tuple[str, object]]) -> N
             set_in_project(str(folder), name, [words] if isinstance(words, str) else words)
         loaded = load_settings(folder, environ={}, user_file=folder / "none.toml")
     for name, value in dict(settings).items():
-        assert value_of(loaded.settings, name) == value
+        assert get_value(loaded.settings, name) == value
         assert loaded.sources[name] == ".headway/config.toml"

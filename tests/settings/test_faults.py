@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from tests.support.tables import check_rows
 
 from headway.core.errors import HeadwayError, SettingsError
-from headway.core.text import neutral
+from headway.core.text import neutralize
 from headway.settings import load_settings
 from headway.settings.files import MAX_BYTES
-from headway.settings.keys import KEYS, check, read_text
+from headway.settings.keys import KEYS, check_value, parse_text
 
 from .conftest import Write
 
@@ -23,7 +23,7 @@ from .conftest import Write
 def fault(name: str, value: object) -> str | None:
     """What is wrong with a value, or None if it can be used."""
     try:
-        check(name, value)
+        check_value(name, value)
     except SettingsError as error:
         return "\n".join(error.violations)
     return None
@@ -235,7 +235,7 @@ def test_a_name_that_only_begins_like_a_key_is_taken(name: str, value: object) -
 
 
 def test_a_host_is_kept_in_one_way_of_writing_it() -> None:
-    assert check("hosts", ["Docs.Python.ORG", "[::1]", "0:0::1", "*.A.org"]) == (
+    assert check_value("hosts", ["Docs.Python.ORG", "[::1]", "0:0::1", "*.A.org"]) == (
         "docs.python.org",
         "::1",
         "::1",
@@ -303,7 +303,7 @@ def test_a_file_that_cannot_be_used_is_named(folder: Path) -> None:
             load_settings(folder, environ={})
         assert str(file) in str(caught.value)
         assert what in str(caught.value)
-        assert all(line == neutral(line) for line in str(caught.value).splitlines())
+        assert all(line == neutralize(line) for line in str(caught.value).splitlines())
 
     check_rows(UNUSABLE_FILES, holds)
 
@@ -345,5 +345,5 @@ def test_a_missing_project_is_named(tmp_path: Path) -> None:
 
 @given(name=st.sampled_from(sorted(KEYS)), text=st.text() | st.from_regex(r"[-+0-9_.e]+"))
 def test_no_text_of_the_environment_raises_anything_else(name: str, text: str) -> None:
-    said = fault(name, read_text(KEYS[name], text)) or ""
-    assert all(line == neutral(line) for line in said.split("\n"))
+    said = fault(name, parse_text(KEYS[name], text)) or ""
+    assert all(line == neutralize(line) for line in said.split("\n"))

@@ -9,7 +9,7 @@ from tests.support.projects import temporary_folder
 
 from headway.core.errors import HeadwayError
 from headway.settings import Settings, TodoTools, load_settings
-from headway.settings.keys import KEYS, value_of
+from headway.settings.keys import KEYS, get_value
 from headway.settings.trust import trust_texts
 from headway.tools.effects import Mode
 from headway.tools.limits import Limits
@@ -166,5 +166,5 @@ def test_of_any_layers_the_highest_that_has_a_key_wins(layers: tuple[dict[str, o
         elif name in user:
             expected = (user[name], str(own))
         else:
-            expected = (value_of(Settings(), name), "default")
-        assert (value_of(loaded.settings, name), loaded.sources[name]) == expected
+            expected = (get_value(Settings(), name), "default")
+        assert (get_value(loaded.settings, name), loaded.sources[name]) == expected

@@ -13,7 +13,7 @@ from tests.support.tables import check_rows
 from headway.core.errors import HeadwayError, SettingsError
 from headway.settings import Settings, load_settings
 from headway.settings.change import set_for_user, set_in_project
-from headway.settings.keys import KEYS, value_of
+from headway.settings.keys import KEYS, get_value
 from headway.settings.model import HARMLESS
 
 from .conftest import Write, git
@@ -147,7 +147,7 @@ def test_the_harmless_settings_are_these_three() -> None:
 def test_only_what_is_harmless_is_taken_and_the_rest_is_named(folder: Path, in_project: Write, way: Way) -> None:
     in_project(written(VALUES))
     loaded = load_settings(folder, environ={})
-    assert not [name for name in KEYS if value_of(loaded.settings, name) == value_of(Settings(), name)]
+    assert not [name for name in KEYS if get_value(loaded.settings, name) == get_value(Settings(), name)]
     assert loaded.notices == ()
     target = folder.parent / "target"
     target.mkdir()
@@ -239,7 +239,7 @@ def test_what_is_harmless_can_be_set_there_and_trusts_nothing(foreign: Path, nam
     set_in_project(str(foreign), name, [str(VALUES[name])])
     assert config(foreign).read_text(encoding="utf-8") == f'# theirs\nparallel = 9\n{name} = "{VALUES[name]}"\n'
     loaded = load_settings(foreign, environ={})
-    assert (value_of(loaded.settings, name), loaded.settings.parallel) == (VALUES[name], 1)
+    assert (get_value(loaded.settings, name), loaded.settings.parallel) == (VALUES[name], 1)
 
 
 def test_removing_a_value_trusts_nothing_that_is_left(foreign: Path) -> None:

@@ -13,7 +13,7 @@ from headway.agent import instructions
 from headway.core.errors import HeadwayError
 from headway.settings import Settings, TodoTools, load_settings
 from headway.tools import Answer, Approvals, Executor, Mode, Question, ToolResult, builtin_tools, todo_kinds
-from headway.tools.todos import todo_tools
+from headway.tools.todos import make_todo_tools
 
 from .conftest import Write
 
@@ -22,7 +22,7 @@ PLANNED = [*PLAIN, "create_plan"]
 
 
 def names(chosen: Settings, folder: Path) -> list[str]:
-    return [tool.name for tool in chosen.tools(str(folder), {"BRAVE_API_KEY": "k"})]
+    return [tool.name for tool in chosen.make_tools(str(folder), {"BRAVE_API_KEY": "k"})]
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_the_kinds_of_todo_tools_are_one_type_that_takes_its_names_too(folder: P
     assert instructions(folder, todo_tools=TodoTools.OFF) == instructions(folder, todo_tools="off")
     by_type, by_name = (builtin_tools(folder, todo_tools=kind) for kind in (TodoTools.LIGHT, TodoTools("light")))
     assert [tool.name for tool in by_type] == [tool.name for tool in by_name]
-    assert [tool.name for tool in todo_tools(TodoTools.LIGHT)] == [tool.name for tool in todo_tools("light")]
+    assert [tool.name for tool in make_todo_tools(TodoTools.LIGHT)] == [tool.name for tool in make_todo_tools("light")]
 
 
 def test_there_is_a_web_search_only_if_one_is_set(folder: Path) -> None:
@@ -58,12 +58,12 @@ def test_there_is_a_web_search_only_if_one_is_set(folder: Path) -> None:
     searching = off.model_copy(update={"web_search": "brave"})
     assert names(searching, folder) == [*PLAIN, "web_search", "create_plan"]
     with pytest.raises(HeadwayError, match="BRAVE_API_KEY"):
-        searching.tools(str(folder), {})
+        searching.make_tools(str(folder), {})
 
 
 async def called(chosen: Settings, folder: Path, tool: str, *, by: Approvals | None = None, **args: str) -> ToolResult:
     """What comes of a call as it is set, with nobody there to be asked unless `by` has someone."""
-    run = Executor(chosen.tools(str(folder), {}), approvals=by or chosen.approvals(), project=folder)
+    run = Executor(chosen.make_tools(str(folder), {}), approvals=by or chosen.make_approvals(), project=folder)
     return await run.call(tool, args)
 
 
@@ -83,7 +83,7 @@ async def test_a_run_may_do_what_mode_and_allow_say(folder: Path) -> None:
     assert [await write(allowing), await echo(allowing)] == [False, True]
     everything = Settings(mode=Mode.YOLO)
     assert [await write(everything), await echo(everything)] == [True, True]
-    assert everything.approvals().mode is Mode.YOLO
+    assert everything.make_approvals().mode is Mode.YOLO
 
 
 async def test_commands_get_the_variables_that_are_set(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,7 +149,7 @@ async def test_who_is_asked_and_told_can_be_given(folder: Path) -> None:
     def answered(question: Question, answer: Answer) -> None:
         heard.append(f"answered {answer.reason}")
 
-    approvals = Settings(mode=Mode.AUTO_EDIT).approvals(ask, on_asked=asked, on_answered=answered)
+    approvals = Settings(mode=Mode.AUTO_EDIT).make_approvals(ask, on_asked=asked, on_answered=answered)
     assert approvals.mode is Mode.AUTO_EDIT
     said = await called(Settings(), folder, "bash", by=approvals, command="touch a")
     assert (said.ok, "Not today." in said.text) == (False, True)

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from headway.tools.base import Context
-from headway.tools.files.seen import Seen
+from headway.tools.files.known_files import KnownFiles
 from headway.tools.files.workspace import Workspace
 from headway.tools.limits import Limits
-from headway.tools.outputs import Outputs
+from headway.tools.outputs import OutputFiles
 from headway.tools.shell.bash import Bash, BashInput
 
 SIZE = 1_000_000_000
@@ -22,8 +22,8 @@ MOST_GROWTH = 50_000
 @pytest.mark.slow
 async def test_a_gigabyte_of_output_is_taken_in_little_memory(tmp_path: Path):
     limits = Limits()
-    outputs = Outputs(str(tmp_path), kept_bytes=limits.kept_bytes)
-    context = Context(project=str(tmp_path), session=None, limits=limits, seen=Seen(), outputs=outputs)
+    outputs = OutputFiles(str(tmp_path), kept_bytes=limits.kept_bytes)
+    context = Context(project=str(tmp_path), session=None, limits=limits, seen=KnownFiles(), outputs=outputs)
     command = f"echo begin; yes a line of text | head -c {SIZE}; echo; echo end"
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     result = await Bash(Workspace(tmp_path)).run(BashInput(command=command, timeout=600), context)

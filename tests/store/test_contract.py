@@ -135,7 +135,7 @@ def test_in_a_turn_nobody_else_appends(store: Store) -> None:
         done.set()
 
     thread = threading.Thread(target=rival)
-    with store.turn("s"):
+    with store.exclusive("s"):
         thread.start()
         assert waiting.wait(10)
         assert not done.wait(0.05)
@@ -149,9 +149,9 @@ def test_in_a_turn_nobody_else_appends(store: Store) -> None:
 
 def test_a_turn_without_an_append_changes_nothing(store: Store) -> None:
     store.append("s", 0, [event(1)], None)
-    with store.turn("s"):
+    with store.exclusive("s"):
         assert store.events("s", 0) == [event(1)]
-    with pytest.raises(RuntimeError), store.turn("s"):
+    with pytest.raises(RuntimeError), store.exclusive("s"):
         raise RuntimeError
     store.append("s", 1, [event(2)], None)
     assert store.version("s") == 2

@@ -21,8 +21,8 @@ from tests.support.projects import temporary_folder
 
 import headway
 from headway import RunRefused, Session, Status
-from headway.core import changes as ask
-from headway.core.codec import event_data
+from headway.core import commands as ask
+from headway.core.codec import to_event_json
 from headway.core.log import Log
 from headway.core.run_events import MessageAdded, RunFinished
 from headway.core.runs import CUT_OFF
@@ -48,64 +48,64 @@ def run(script: str, *arguments: object) -> str:
 
 
 def test_a_lease_has_one_holder_until_it_is_let_go(store: Store) -> None:
-    assert store.holder("s", KEY) is None
-    assert store.hold("s", KEY, "ada", LONG) is None
-    assert store.holder("s", KEY) == "ada"
-    assert store.hold("s", KEY, "bob", LONG) == "ada"
-    assert store.holder("s", KEY) == "ada"
-    store.let_go("s", KEY, "ada")
-    assert store.holder("s", KEY) is None
-    assert store.hold("s", KEY, "bob", LONG) is None
-    assert store.holder("s", KEY) == "bob"
+    assert store.lease_holder("s", KEY) is None
+    assert store.hold_lease("s", KEY, "ada", LONG) is None
+    assert store.lease_holder("s", KEY) == "ada"
+    assert store.hold_lease("s", KEY, "bob", LONG) == "ada"
+    assert store.lease_holder("s", KEY) == "ada"
+    store.release_lease("s", KEY, "ada")
+    assert store.lease_holder("s", KEY) is None
+    assert store.hold_lease("s", KEY, "bob", LONG) is None
+    assert store.lease_holder("s", KEY) == "bob"
 
 
 def test_a_lease_is_let_go_only_by_its_holder(store: Store) -> None:
-    store.let_go("s", KEY, "ada")
-    store.hold("s", KEY, "ada", LONG)
-    store.let_go("s", KEY, "bob")
-    assert store.holder("s", KEY) == "ada"
+    store.release_lease("s", KEY, "ada")
+    store.hold_lease("s", KEY, "ada", LONG)
+    store.release_lease("s", KEY, "bob")
+    assert store.lease_holder("s", KEY) == "ada"
 
 
 def test_leases_of_other_sessions_and_keys_are_apart(store: Store) -> None:
-    store.hold("s", KEY, "ada", LONG)
-    assert store.hold("s", "run:sub-1", "bob", LONG) is None
-    assert store.hold("other", KEY, "cy", LONG) is None
-    store.let_go("s", KEY, "ada")
-    holders = [store.holder(*pair) for pair in (("s", KEY), ("s", "run:sub-1"), ("other", KEY))]
+    store.hold_lease("s", KEY, "ada", LONG)
+    assert store.hold_lease("s", "run:sub-1", "bob", LONG) is None
+    assert store.hold_lease("other", KEY, "cy", LONG) is None
+    store.release_lease("s", KEY, "ada")
+    holders = [store.lease_holder(*pair) for pair in (("s", KEY), ("s", "run:sub-1"), ("other", KEY))]
     assert holders == [None, "bob", "cy"]
 
 
 def test_a_lease_that_ran_out_is_anyones(store: Store) -> None:
-    store.hold("s", KEY, "ada", SHORT)
-    until(lambda: store.holder("s", KEY) is None)
-    assert store.hold("s", KEY, "bob", LONG) is None
-    assert store.hold("s", KEY, "ada", LONG) == "bob"
-    store.let_go("s", KEY, "ada")  # who lost it cannot give it away
-    assert store.holder("s", KEY) == "bob"
+    store.hold_lease("s", KEY, "ada", SHORT)
+    until(lambda: store.lease_holder("s", KEY) is None)
+    assert store.hold_lease("s", KEY, "bob", LONG) is None
+    assert store.hold_lease("s", KEY, "ada", LONG) == "bob"
+    store.release_lease("s", KEY, "ada")  # who lost it cannot give it away
+    assert store.lease_holder("s", KEY) == "bob"
 
 
 def test_a_lease_is_renewed_by_holding_it_again(store: Store) -> None:
-    store.hold("s", KEY, "ada", SHORT)
-    store.hold("other", KEY, "bob", SHORT)
-    assert store.hold("s", KEY, "ada", LONG) is None
-    until(lambda: store.holder("other", KEY) is None)
-    assert store.holder("s", KEY) == "ada"
-    assert store.hold("s", KEY, "ada", SHORT) is None  # and it may be shortened
-    until(lambda: store.holder("s", KEY) is None)
+    store.hold_lease("s", KEY, "ada", SHORT)
+    store.hold_lease("other", KEY, "bob", SHORT)
+    assert store.hold_lease("s", KEY, "ada", LONG) is None
+    until(lambda: store.lease_holder("other", KEY) is None)
+    assert store.lease_holder("s", KEY) == "ada"
+    assert store.hold_lease("s", KEY, "ada", SHORT) is None  # and it may be shortened
+    until(lambda: store.lease_holder("s", KEY) is None)
 
 
 def test_who_ran_out_and_was_not_replaced_may_take_it_again(store: Store) -> None:
-    store.hold("s", KEY, "ada", SHORT)
-    until(lambda: store.holder("s", KEY) is None)
-    assert store.hold("s", KEY, "ada", LONG) is None
-    assert store.holder("s", KEY) == "ada"
+    store.hold_lease("s", KEY, "ada", SHORT)
+    until(lambda: store.lease_holder("s", KEY) is None)
+    assert store.hold_lease("s", KEY, "ada", LONG) is None
+    assert store.lease_holder("s", KEY) == "ada"
 
 
 def test_leases_are_not_in_the_log(store: Store) -> None:
     store.append("s", 0, [event(1)], None)
     before = store.position("s")
-    store.hold("s", KEY, "ada", LONG)
-    store.let_go("s", KEY, "ada")
+    store.hold_lease("s", KEY, "ada", LONG)
+    store.release_lease("s", KEY, "ada")
     assert (store.position("s"), store.events("s", 0)) == (before, [event(1)])
     store.append("s", 1, [event(2)], None)
 
@@ -116,7 +116,7 @@ def test_of_many_that_want_it_at_once_one_gets_it(store: Store) -> None:
 
     def take(name: str) -> None:
         together.wait(20)
-        if store.hold("s", KEY, name, LONG) is None:
+        if store.hold_lease("s", KEY, name, LONG) is None:
             got.append(name)
 
     threads = [threading.Thread(target=take, args=(f"worker-{n}",)) for n in range(8)]
@@ -124,26 +124,26 @@ def test_of_many_that_want_it_at_once_one_gets_it(store: Store) -> None:
         thread.start()
     for thread in threads:
         thread.join(20)
-    assert got == [store.holder("s", KEY)]
+    assert got == [store.lease_holder("s", KEY)]
 
 
 # in a file
 
 
 def test_looking_for_a_lease_makes_no_file(opened: Opener, path: Path) -> None:
-    assert opened().holder("s", KEY) is None
+    assert opened().lease_holder("s", KEY) is None
     assert not path.parent.exists()
 
 
 def test_a_lease_outlives_the_store_that_took_it(opened: Opener) -> None:
     first = opened()
-    first.hold("s", KEY, "ada", LONG)
+    first.hold_lease("s", KEY, "ada", LONG)
     first.close()
     second = opened()
-    assert second.holder("s", KEY) == "ada"
-    assert second.hold("s", KEY, "bob", LONG) == "ada"
-    second.let_go("s", KEY, "ada")
-    assert first.holder("s", KEY) is None
+    assert second.lease_holder("s", KEY) == "ada"
+    assert second.hold_lease("s", KEY, "bob", LONG) == "ada"
+    second.release_lease("s", KEY, "ada")
+    assert first.lease_holder("s", KEY) is None
 
 
 TAKE = """
@@ -215,10 +215,10 @@ def test_the_lease_of_a_killed_process_counts_no_longer(tmp_path: Path, opened: 
     store = opened()
     with process_with(HOLD, tmp_path) as (process, holder):
         assert holder.startswith(f"process {process.id} on ")
-        assert store.holder("s", KEY) == store.hold("s", KEY, "bob", LONG) == holder
+        assert store.lease_holder("s", KEY) == store.hold_lease("s", KEY, "bob", LONG) == holder
         process.kill()
-        assert store.holder("s", KEY) is None
-        assert store.hold("s", KEY, "bob", LONG) is None
+        assert store.lease_holder("s", KEY) is None
+        assert store.hold_lease("s", KEY, "bob", LONG) is None
 
 
 def test_the_lease_of_a_killed_process_that_nobody_waited_for_counts_no_longer(tmp_path: Path, opened: Opener) -> None:
@@ -227,7 +227,7 @@ def test_the_lease_of_a_killed_process_that_nobody_waited_for_counts_no_longer(t
         os.kill(process.pid, signal.SIGKILL)
         os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)  # it is over, and still there
         os.kill(process.pid, 0)
-        assert store.holder("s", KEY) is None
+        assert store.lease_holder("s", KEY) is None
         assert not is_live(holder, time.time() + LONG)
 
 
@@ -236,7 +236,7 @@ def test_a_process_that_is_only_stopped_keeps_its_lease(tmp_path: Path, opened: 
     with child(HOLD, tmp_path) as (process, holder):
         os.kill(process.pid, signal.SIGSTOP)
         os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
-        assert store.holder("s", KEY) == holder
+        assert store.lease_holder("s", KEY) == holder
 
 
 def dead_pid() -> int:
@@ -254,31 +254,31 @@ def holder_with(pid: object, place: str | None = None) -> str:
 
 @pytest.mark.parametrize("pid", [None, 10**30, 2**31 - 1])
 def test_a_process_that_is_not_there_holds_nothing(store: Store, pid: int | None) -> None:
-    store.hold("s", KEY, holder_with(pid or dead_pid()), LONG)
-    assert store.holder("s", KEY) is None
-    assert store.hold("s", KEY, "ada", LONG) is None
+    store.hold_lease("s", KEY, holder_with(pid or dead_pid()), LONG)
+    assert store.lease_holder("s", KEY) is None
+    assert store.hold_lease("s", KEY, "ada", LONG) is None
 
 
 def test_a_process_elsewhere_holds_its_lease_until_it_runs_out(store: Store) -> None:
     there = holder_with(dead_pid(), "another-machine/4026531836")
-    store.hold("s", KEY, there, LONG)
-    assert store.holder("s", KEY) == there
-    assert store.hold("s", KEY, "ada", LONG) == there
-    store.hold("s", KEY, there, SHORT)
-    until(lambda: store.holder("s", KEY) is None)
+    store.hold_lease("s", KEY, there, LONG)
+    assert store.lease_holder("s", KEY) == there
+    assert store.hold_lease("s", KEY, "ada", LONG) == there
+    store.hold_lease("s", KEY, there, SHORT)
+    until(lambda: store.lease_holder("s", KEY) is None)
 
 
 def test_this_process_holds_its_lease_as_long_as_it_is_there(store: Store) -> None:
     """Also if it was stopped for longer than the lease lasts."""
     mine = this_process("(run r1)")
     assert mine != this_process("(run r2)")
-    store.hold("s", KEY, mine, LONG)
-    assert store.holder("s", KEY) == mine
-    assert store.hold("s", KEY, this_process("(run r2)"), LONG) == mine
-    store.hold("s", KEY, mine, -LONG)
-    assert store.holder("s", KEY) == mine
-    store.let_go("s", KEY, mine)
-    assert store.holder("s", KEY) is None
+    store.hold_lease("s", KEY, mine, LONG)
+    assert store.lease_holder("s", KEY) == mine
+    assert store.hold_lease("s", KEY, this_process("(run r2)"), LONG) == mine
+    store.hold_lease("s", KEY, mine, -LONG)
+    assert store.lease_holder("s", KEY) == mine
+    store.release_lease("s", KEY, mine)
+    assert store.lease_holder("s", KEY) is None
 
 
 @pytest.mark.parametrize(
@@ -286,15 +286,15 @@ def test_this_process_holds_its_lease_as_long_as_it_is_there(store: Store) -> No
     ["", "process", "process 1", "process x on y z", "process ² on y z", "工人 一号", "a\nb", "process -1 on y z"],
 )
 def test_any_text_can_be_a_holder(store: Store, name: str) -> None:
-    assert store.hold("s", KEY, name, LONG) is None
-    assert store.holder("s", KEY) == name
-    assert store.hold("s", KEY, "ada", LONG) == name
+    assert store.hold_lease("s", KEY, name, LONG) is None
+    assert store.lease_holder("s", KEY) == name
+    assert store.hold_lease("s", KEY, "ada", LONG) == name
 
 
 AS_NOBODY = """
 import json, os, platform, sys, tempfile, time, urllib.parse
 import platformdirs, headway.adoption
-import headway, headway.core.store, headway.store.sqlite, headway.core.run_changes, headway.core.runs
+import headway, headway.core.store, headway.store.sqlite, headway.core.run_commands, headway.core.runs
 platform.node()  # what is loaded or asked for late may be out of reach then
 from headway.store.leases import is_live
 if os.getuid() == 0:  # whom no permission stops
@@ -318,7 +318,7 @@ import sys
 import headway
 from headway.core.log import run_lease
 from headway.core.model import LOOP, MODEL
-from headway.core.run_changes import StartRun
+from headway.core.run_commands import StartRun
 from headway.core.run_events import RunStarted
 from headway.store.leases import this_process
 session = headway.open(sys.argv[1])
@@ -351,7 +351,7 @@ def attentive(monkeypatch: pytest.MonkeyPatch) -> None:
 def ended(session: Session) -> bool:
     run = session.run
     assert run is not None
-    return not run.goes_on
+    return not run.is_active
 
 
 def test_a_killed_run_is_over_when_its_session_is_opened(tmp_path: Path) -> None:
@@ -376,7 +376,7 @@ def test_a_session_that_was_open_all_the_time_notices_that_a_run_was_killed(tmp_
         process.kill()
         until(lambda: ended(session))
         assert heard == ["TodoListUpdated", "RunFinished"]
-        assert Running(session).begin().run.goes_on
+        assert Running(session).begin().run.is_active
 
 
 def test_a_change_comes_after_the_end_of_a_killed_run(tmp_path: Path) -> None:
@@ -395,7 +395,7 @@ def test_a_run_whose_lease_ran_out_is_over(store: Store) -> None:
     create(session, "Run the tests")
     running = Running(session).begin()
     running.hold(SHORT)
-    until(lambda: store.holder("s", KEY) is None)
+    until(lambda: store.lease_holder("s", KEY) is None)
     until(lambda: ended(session))
     with pytest.raises(RunRefused):
         running.next_round()
@@ -489,7 +489,7 @@ def old_file(path: Path) -> None:
     db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     db.execute("INSERT INTO sessions (name) VALUES ('default')")
     for each in (event(1), event(2), event(3)):
-        row = (each.version, each.at, each.agent, each.actor, each.type, event_data(each))
+        row = (each.version, each.at, each.agent, each.actor, each.type, to_event_json(each))
         db.execute("INSERT INTO events VALUES (1, ?, ?, ?, ?, ?, ?)", row)
     db.execute("INSERT INTO settings VALUES ('current', 'default')")
     db.execute("COMMIT")
@@ -499,12 +499,12 @@ def old_file(path: Path) -> None:
 def test_a_file_of_the_first_schema_is_brought_up_to_date_and_keeps_what_it_has(opened: Opener, path: Path) -> None:
     old_file(path)
     store = opened()
-    assert store.holder("default", KEY) is None
+    assert store.lease_holder("default", KEY) is None
     assert contents(over(store)) == ["item 1", "item 2", "item 3"]
     assert store.events("default", 0) == [event(1), event(2), event(3)]
     assert store.current() == "default"
     running = Running(over(store)).begin()
-    assert store.holder("default", KEY) == running.id
+    assert store.lease_holder("default", KEY) == running.id
     store.close()
     assert look(path, "PRAGMA user_version") == [(NEWEST,)]
     assert look(path, "SELECT session, key, holder FROM leases") == [("default", KEY, running.id)]
@@ -523,7 +523,7 @@ def test_many_that_open_a_file_of_the_first_schema_at_once_all_succeed(tmp_path:
             store = SqliteStore(str(path))
             try:
                 together.wait(20)
-                store.hold("default", name, name, LONG)
+                store.hold_lease("default", name, name, LONG)
                 assert store.version("default") == 3
             except BaseException as error:
                 failures.append(error)
@@ -558,13 +558,13 @@ def test_a_list_change_waits_for_the_disk_even_if_another_process_was_faster(ope
     assert connection(first).execute("PRAGMA synchronous").fetchone() == (1,)
     tries: list[object] = []
 
-    def add(state: object) -> ask.Change:
+    def add(state: object) -> ask.Command:
         if not tries:
             over(second).add("by another")
         tries.append(state)
         return ask.Add("main", "user", "2025-01-02T03:04:05.000Z", {"content": "by this one"}, None)
 
-    session.log.change(add)
+    session.log.execute(add)
     assert (len(tries), contents(session)) == (2, ["by another", "by this one"])
     assert connection(first).execute("PRAGMA synchronous").fetchone() == (2,)
 

@@ -23,7 +23,7 @@ TEXT = "rm -rf \udcff / # 第一"
 def asking(store: Store) -> Store:
     """A store with a run that asks one question."""
     store.append("s", 0, [event(1)], None)
-    store.hold("s", "run:main", this_process("run 1"), 20)
+    store.hold_lease("s", "run:main", this_process("run 1"), 20)
     store.keep_question("s", "q", "run:main", TEXT)
     return store
 
@@ -43,13 +43,13 @@ def test_a_kept_question_is_there_until_it_is_dropped(asking: Store) -> None:
 
 
 def test_a_question_is_gone_with_its_run(asking: Store) -> None:
-    asking.let_go("s", "run:main", this_process("run 1"))
+    asking.release_lease("s", "run:main", this_process("run 1"))
     assert asking.question("s", "q") is None
-    asking.hold("s", "run:main", this_process("run 2"), 20)
+    asking.hold_lease("s", "run:main", this_process("run 2"), 20)
     assert asking.question("s", "q") is None
     asking.drop_ended_questions()
-    asking.let_go("s", "run:main", this_process("run 2"))
-    asking.hold("s", "run:main", this_process("run 1"), 20)
+    asking.release_lease("s", "run:main", this_process("run 2"))
+    asking.hold_lease("s", "run:main", this_process("run 1"), 20)
     assert asking.question("s", "q") is None
 
 
@@ -62,7 +62,7 @@ def test_a_question_of_no_run_is_not_kept(store: Store) -> None:
 def test_another_process_reads_it_and_only_its_owner_can(opened: Opener, path: Path) -> None:
     store = opened()
     store.append("s", 0, [event(1)], None)
-    store.hold("s", "run:main", this_process("run 1"), 20)
+    store.hold_lease("s", "run:main", this_process("run 1"), 20)
     store.keep_question("s", "../../q", "run:main", TEXT)
     assert opened().question("s", "../../q") == TEXT
     (file,) = files(path)
@@ -78,12 +78,12 @@ def test_another_process_reads_it_and_only_its_owner_can(opened: Opener, path: P
 def test_what_a_killed_run_asked_is_gone_when_the_store_is_next_opened(opened: Opener, path: Path) -> None:
     store = opened()
     store.append("s", 0, [event(1)], None)
-    store.hold("s", "run:main", this_process("run 1"), 20)
+    store.hold_lease("s", "run:main", this_process("run 1"), 20)
     store.keep_question("s", "open", "run:main", TEXT)
-    store.hold("s", "run:sub", "process 1 on elsewhere/1 run 2", 0.0)
-    store.hold("s", "run:gone", "elsewhere", 20)
+    store.hold_lease("s", "run:sub", "process 1 on elsewhere/1 run 2", 0.0)
+    store.hold_lease("s", "run:gone", "elsewhere", 20)
     store.keep_question("s", "ended", "run:gone", TEXT)
-    store.let_go("s", "run:gone", "elsewhere")
+    store.release_lease("s", "run:gone", "elsewhere")
     (Path(f"{path}-questions") / "odd").write_text("{")
     assert len(files(path)) == 3
     again = opened()
@@ -93,7 +93,7 @@ def test_what_a_killed_run_asked_is_gone_when_the_store_is_next_opened(opened: O
 def test_nothing_is_written_or_removed_through_a_link(opened: Opener, path: Path, tmp_path: Path) -> None:
     store = opened()
     store.append("s", 0, [event(1)], None)
-    store.hold("s", "run:main", this_process("run 1"), 20)
+    store.hold_lease("s", "run:main", this_process("run 1"), 20)
     target = tmp_path / "theirs"
     target.mkdir()
     (target / "file").write_text("theirs")

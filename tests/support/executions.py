@@ -10,7 +10,7 @@ from pathlib import Path
 from tests.support.scripts import bash, call, turn
 
 import headway as api
-from headway.core.batch_events import BatchStarted, ItemStarted
+from headway.core.execution_events import BatchStarted, ItemStarted
 
 from .processes import Done, Form, until
 

@@ -13,7 +13,7 @@ from tests.support.tables import check_rows
 import headway
 from headway import HeadwayError
 from headway.tools import Answer, Effect, Executor, Mode, Preview, Question, tool
-from headway.tools.approvals import Approvals, Reply, read_pattern
+from headway.tools.approvals import Approvals, Reply, parse_pattern
 
 from .samples import ALWAYS, NO, ONCE, Marking, Person, executor
 
@@ -307,7 +307,7 @@ async def test_a_question_that_is_cancelled_goes_through_and_the_next_one_is_ask
     ],
 )
 def test_a_pattern_has_a_name_and_what_it_covers(text: str, read: tuple[str, str | None]):
-    assert read_pattern(text) == read
+    assert parse_pattern(text) == read
 
 
 def test_a_wrong_pattern_is_named():
@@ -469,7 +469,7 @@ async def test_an_answer_that_is_not_understood_is_logged_with_what_an_answer_is
 ):
     await executor(tmp_path, Marking(Effect.EXECUTE), ask=Person(True)).call("marking", {})
     assert [record.getMessage() for record in caplog.records] == [
-        "An answer must be Answer('once'), Answer('always') or Answer('no', reason=…)."
+        "An answer must be Answer('once'), 'always', 'offline' or Answer('no', reason=…)."
     ]
 
 

@@ -11,9 +11,9 @@ from pydantic import BaseModel, Field
 
 from headway import HeadwayError
 from headway.tools import Context, Effect, Limits, Tool, ToolFault, ToolInput, ToolResult, tool
-from headway.tools.base import checked_name, description_beside, schema_of
-from headway.tools.files.seen import Seen
-from headway.tools.outputs import Outputs
+from headway.tools.base import build_schema, check_tool_name, read_description
+from headway.tools.files.known_files import KnownFiles
+from headway.tools.outputs import OutputFiles
 
 from .samples import Marking, executor
 
@@ -36,7 +36,7 @@ class Walk(Tool[Node]):
 
 def test_a_tool_that_declares_nothing_executes_and_has_no_subject():
     walk = Walk()
-    call = walk.read({"name": "a"})
+    call = walk.parse_input({"name": "a"})
     assert (walk.effect, walk.effect_of(call), walk.aliases) == (Effect.EXECUTE, "execute", ())
     assert (walk.edits_project(call), walk.folder) == (False, None)
     assert (walk.subject(call), walk.host(call), walk.matches("*", call)) == (None, None, False)
@@ -81,7 +81,7 @@ def test_a_schema_is_made_afresh_so_that_nobody_can_spoil_it():
 
 def test_faults_deep_in_an_input_that_contains_itself_have_their_path():
     with pytest.raises(ToolFault, match=r"- below\[0\]\.below\[1\]\.name: Required"):
-        Walk().read({"name": "a", "below": [{"name": "b", "below": [{"name": "c"}, {}]}]})
+        Walk().parse_input({"name": "a", "below": [{"name": "b", "below": [{"name": "c"}, {}]}]})
 
 
 def test_an_unknown_field_of_a_built_in_input_is_a_fault():
@@ -94,18 +94,18 @@ def test_an_unknown_field_of_a_built_in_input_is_a_fault():
 
 @pytest.mark.parametrize("name", ["a", "TodoWrite", "read_file", "_x", "mcp__server__do-it", "a" * 64])
 def test_a_good_name_is_taken(name: str):
-    assert checked_name(name) == name
+    assert check_tool_name(name) == name
 
 
 @pytest.mark.parametrize("name", ["", "9a", "a b", "a\n", "é", "a" * 65])
 def test_a_bad_name_is_named(name: str):
     with pytest.raises(HeadwayError, match=r"A tool cannot be named '.*'; use 1 to 64 of the characters"):
-        checked_name(name)
+        check_tool_name(name)
 
 
 def test_the_description_is_the_markdown_beside_the_module(tmp_path: Path):
     (tmp_path / "walk.md").write_text("\nGeht 走.\n", encoding="utf-8")
-    assert description_beside(str(tmp_path / "walk.py")) == "Geht 走."
+    assert read_description(str(tmp_path / "walk.py")) == "Geht 走."
 
 
 async def test_a_call_under_an_alias_is_a_call_of_the_tool(tmp_path: Path):
@@ -131,7 +131,7 @@ def test_a_field_that_is_unknown_is_answered_with_those_there_are(sent: dict[str
         input = Input
 
     with pytest.raises(ToolFault) as caught:
-        Open().read(sent)
+        Open().parse_input(sent)
     assert str(caught.value).endswith("\nIts fields are: path, inner.") is told
 
 
@@ -140,18 +140,20 @@ def test_an_input_without_fields_says_that_there_are_none():
         input = ToolInput
 
     with pytest.raises(ToolFault, match=r"- x: Unknown field\nIts fields are: none\.$"):
-        Open().read({"x": 1})
+        Open().parse_input({"x": 1})
 
 
 async def shown(arguments: dict[str, Any]) -> str:
     def send(to: str, body: str = "", copies: int | None = None, tags: list[str] | None = None) -> None: ...
 
     made = tool(send)
-    return (await made.preview(made.read(arguments), context_of())).line
+    return (await made.preview(made.parse_input(arguments), context_of())).line
 
 
 def context_of() -> Context:
-    return Context(project=".", session=None, limits=Limits(), seen=Seen(), outputs=Outputs(".", kept_bytes=0))
+    return Context(
+        project=".", session=None, limits=Limits(), seen=KnownFiles(), outputs=OutputFiles(".", kept_bytes=0)
+    )
 
 
 async def test_one_argument_cannot_look_like_several_in_a_preview():
@@ -173,7 +175,7 @@ def test_what_may_be_left_out_is_told_without_null():
         must: int | None
         word: str = "x"
 
-    assert schema_of(Input)["properties"] == snapshot(
+    assert build_schema(Input)["properties"] == snapshot(
         {
             "one": {"type": "integer"},
             "many": {"description": "Several.", "items": {"type": "string"}, "type": "array"},
@@ -188,4 +190,4 @@ def test_what_may_be_one_of_several_types_or_left_out_is_told_without_null():
     class Input(BaseModel):
         either: int | str | None = None
 
-    assert schema_of(Input)["properties"] == {"either": {"anyOf": [{"type": "integer"}, {"type": "string"}]}}
+    assert build_schema(Input)["properties"] == {"either": {"anyOf": [{"type": "integer"}, {"type": "string"}]}}

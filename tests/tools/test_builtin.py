@@ -14,7 +14,7 @@ from headway.agent import tool_definitions
 from headway.core.errors import HeadwayError
 from headway.tools import Approvals, Executor, builtin_tools
 from headway.tools.base import Tool
-from headway.tools.todos import todo_tools
+from headway.tools.todos import make_todo_tools
 
 FILE_TOOLS = ["read_file", "read_many_files", "ls", "glob", "grep", "write_file", "edit"]
 OTHERS = ["bash", "web_fetch", "create_plan"]
@@ -50,7 +50,9 @@ def test_a_web_search_is_offered_only_with_a_provider(tmp_path: Path) -> None:
 
 
 def test_effects_are_as_the_page_on_tools_says(tmp_path: Path) -> None:
-    found = {tool.name: str(tool.effect) for tool in [*builtin_tools(tmp_path, todo_tools="full"), *todo_tools()[1:]]}
+    found = {
+        tool.name: str(tool.effect) for tool in [*builtin_tools(tmp_path, todo_tools="full"), *make_todo_tools()[1:]]
+    }
     assert found == snapshot(
         {
             "read_file": "read",
@@ -217,7 +219,7 @@ async def test_plan_mode_offers_what_reads_in_the_same_order(tmp_path: Path) -> 
     session = headway.open(memory=True)
     executor = Executor(builtin_tools(tmp_path), session, project=tmp_path, approvals=Approvals(mode="yolo"))
     session.set_plan_mode(True)
-    assert names(executor.offered()) == [
+    assert names(executor.list_offered()) == [
         *("read_file", "read_many_files", "ls", "glob", "grep", "web_fetch", "create_plan")
     ]
     refused = await executor.call("bash", {"command": "TodoWrite '{\"todos\":[]}'"})

@@ -15,7 +15,7 @@ from tests.support.tables import check_rows
 import headway
 from headway import Session
 from headway.core.events import PlanChange
-from headway.core.plans import plan_record
+from headway.core.plans import to_plan_record
 from headway.tools import Approvals, CreatePlan, Effect, Executor, ToolResult
 
 STEP = {"id": "step-1", "description": "Read the parser"}
@@ -71,20 +71,20 @@ async def test_a_sound_plan_becomes_the_sessions(executor: Executor, session: Se
     )
     assert result.effect is Effect.PLAN
     assert "解析器" in result.text
-    assert session.plan is not None and plan_record(session.plan) == FULL
+    assert session.plan is not None and to_plan_record(session.plan) == FULL
     assert [event.actor for event in session.events()] == ["model"]
 
 
 async def test_what_is_required_is_enough(executor: Executor, session: Session):
     found = answer(await executor.call("create_plan", json.dumps(plan(STEP))))
     assert "(1 step)" in found["message"]
-    assert session.plan is not None and plan_record(session.plan) == plan(STEP)
+    assert session.plan is not None and to_plan_record(session.plan) == plan(STEP)
 
 
 async def test_null_is_as_good_as_nothing_where_nothing_is_needed(executor: Executor, session: Session):
     sent = plan({**STEP, "module": None, "dependencies": None, "risks": None, "estimatedTime": None}, risks=None)
     assert (await executor.call("create_plan", {**sent, "testingStrategy": None, "estimatedDuration": None})).ok
-    assert session.plan is not None and plan_record(session.plan) == plan(STEP)
+    assert session.plan is not None and to_plan_record(session.plan) == plan(STEP)
 
 
 async def test_a_new_plan_replaces_the_one_before_which_stays_in_the_history(executor: Executor, session: Session):
@@ -107,7 +107,7 @@ async def test_it_runs_in_plan_mode_and_nobody_is_asked(session: Session, tmp_pa
     session.set_plan_mode(True)
     executor = Executor([CreatePlan()], session, project=tmp_path, approvals=Approvals(mode="default"))
     assert (await executor.call("create_plan", plan(STEP))).ok
-    assert [tool.name for tool in executor.offered()] == ["create_plan"]
+    assert [tool.name for tool in executor.list_offered()] == ["create_plan"]
 
 
 FAULTY: list[tuple[object, list[str]]] = [

@@ -16,17 +16,17 @@ from tests.support.counts import some
 from headway.agent.check_approvals import CheckApprovals
 from headway.cli.terminal_ask import question_text
 from headway.core.exact_text import exact_line, exact_lines, parse_exact
-from headway.core.text import neutral_lines
-from headway.repl.drawing import Pen
+from headway.core.text import neutralize_lines
+from headway.repl.renderer import Renderer
 from headway.tools import Answer, Approvals, Executor, tool
 from headway.tools.base import Preview
-from headway.tools.files.changes import FileChange
+from headway.tools.files.file_change import FileChange
 from headway.tools.files.workspace import Workspace
 from headway.tools.shell.bash import Bash
-from headway.tools.web.search_providers import search_provider
+from headway.tools.web.search_providers import find_search_provider
 from headway.tools.web.web_fetch import WebFetch
 from headway.tools.web.web_search import WebSearch
-from headway.views.terminal import visible
+from headway.views.terminal import to_visible
 
 from .files.desk import file_tools
 from .samples import Person
@@ -62,7 +62,7 @@ def project_of_all(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def is_safe(text: str) -> bool:
     """Return whether a terminal shows the text as it is, and obeys nothing in it."""
     odd = {char for char in text if category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp")}
-    return neutral_lines(text) == text and odd <= {*"\n\t\u200c\u200d"}
+    return neutralize_lines(text) == text and odd <= {*"\n\t\u200c\u200d"}
 
 
 @settings(max_examples=MANY * 2)
@@ -70,14 +70,14 @@ def is_safe(text: str) -> bool:
 def test_exact_text_is_safe_and_stands_for_one_text_alone(text: str) -> None:
     lines, line = exact_lines(text), exact_line(text)
     assert (parse_exact(lines), parse_exact(line)) == (text, text)
-    assert is_safe(lines) and visible(line) == line
+    assert is_safe(lines) and to_visible(line) == line
     assert lines.count("\n") == text.count("\n") and "\n" not in line
 
 
 def asked_about(name: str, project: Path, **arguments: object) -> Preview | None:
     """What a person is asked about a call; None if it is refused without a question."""
     person = Person(Answer("no"))
-    web = (WebFetch(), WebSearch(search_provider("brave", {"BRAVE_API_KEY": "k"})))
+    web = (WebFetch(), WebSearch(find_search_provider("brave", {"BRAVE_API_KEY": "k"})))
     tools = [*file_tools(project), Bash(Workspace(project)), *web, send]
     asyncio.run(Executor(tools, project=project, approvals=Approvals(person)).call(name, arguments))
     return person.questions[0].preview if person.questions else None
@@ -92,9 +92,11 @@ def send(to: str, body: str = "") -> str:
 def printed(preview: Preview) -> list[str]:
     """The question on a terminal: line by line, and where the screen is drawn on, at two widths."""
     details = [
-        Pen(ascii=False).styled(f"? {visible(preview.line)}", "bold", width)
+        Renderer(ascii=False).draw_styled(f"? {to_visible(preview.line)}", "bold", width)
         + "".join(
-            Pen(ascii=False).diff(text, width) if text is preview.diff else Pen(ascii=False).styled(text, "dim", width)
+            Renderer(ascii=False).draw_diff(text, width)
+            if text is preview.diff
+            else Renderer(ascii=False).draw_styled(text, "dim", width)
             for text in preview.details
         )
         for width in (40, 4_000)

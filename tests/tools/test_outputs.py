@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from tests.support.counts import FULL, some
 from tests.support.projects import temporary_folder
 
-from headway.core.secrets import redacted
-from headway.tools.outputs import MOST_FILES, Outputs
+from headway.core.secrets import redact
+from headway.tools.outputs import MOST_FILES, OutputFiles
 
 KEY = "sk-" + "abcd1234" * 4
 PEM = (
@@ -28,7 +28,7 @@ PEM = (
 def spooled(
     folder: Path, pieces: list[str], limit: int = 1_000, kept_bytes: int = 50_000_000
 ) -> tuple[str, str | None]:
-    with Outputs(str(folder), kept_bytes=kept_bytes).spool("bash", limit) as spool:
+    with OutputFiles(str(folder), kept_bytes=kept_bytes).make_spool("bash", limit) as spool:
         for piece in pieces:
             spool.add(piece)
     return spool.text(), spool.kept
@@ -43,11 +43,11 @@ def kept_text(folder: Path, pieces: list[str], limit: int = 1_000) -> str:
 @pytest.mark.parametrize("limit", [1_000, 1_001])
 @pytest.mark.parametrize("char", ["x", "é", "修", "🙂"])
 def test_text_is_cut_exactly_beyond_its_limit(tmp_path: Path, limit: int, char: str):
-    outputs = Outputs(str(tmp_path), kept_bytes=1_000_000)
+    outputs = OutputFiles(str(tmp_path), kept_bytes=1_000_000)
     fits = char * limit
-    assert outputs.fitted("bash", fits, limit) == (fits, None)
+    assert outputs.shorten("bash", fits, limit) == (fits, None)
     assert not (tmp_path / ".headway").exists()
-    text, kept = outputs.fitted("bash", "a" + fits + "bc", limit)
+    text, kept = outputs.shorten("bash", "a" + fits + "bc", limit)
     assert kept is not None
     head, note, tail = text.split("\n\n")
     assert (head, tail) == ("a" + char * ((limit + 1) // 2 - 1), char * (limit // 2 - 2) + "bc")
@@ -82,7 +82,7 @@ def test_pieces_of_any_size_give_the_same_as_one(parts: list[int], size: int):
         (one, kept_one), (many, kept_many) = spooled(folder, [text]), spooled(folder, pieces)
         assert kept_one and kept_many
         assert one.replace(kept_one, "") == many.replace(kept_many, "")
-        assert (folder / kept_one).read_text() == (folder / kept_many).read_text() == redacted(text)
+        assert (folder / kept_one).read_text() == (folder / kept_many).read_text() == redact(text)
 
 
 def test_single_characters_are_taken_too(tmp_path: Path):
@@ -98,7 +98,7 @@ def test_no_secret_slips_through_where_text_is_parted(tmp_path: Path, secret: st
             text = (filling * (before // 80))[: before - 1] + " " + secret + " " + filling * 700
             kept = kept_text(tmp_path, [text])
             assert "hunter2x" not in kept and "abcd1234" not in kept and "MIIEvQ" not in kept
-            assert kept == redacted(text)
+            assert kept == redact(text)
 
 
 def test_a_line_of_ten_megabytes_is_kept(tmp_path: Path):
@@ -162,21 +162,21 @@ def test_no_room_leaves_the_beginning(tmp_path: Path):
 
 
 def test_the_newest_outputs_stay(tmp_path: Path):
-    outputs = Outputs(str(tmp_path), kept_bytes=1_000_000)
-    kept = [outputs.fitted("bash", f"{at:04} " + "x" * 1_000, 1_000)[1] for at in range(300)]
+    outputs = OutputFiles(str(tmp_path), kept_bytes=1_000_000)
+    kept = [outputs.shorten("bash", f"{at:04} " + "x" * 1_000, 1_000)[1] for at in range(300)]
     there = sorted((tmp_path / ".headway" / "outputs").iterdir())
     assert [str(path.relative_to(tmp_path)) for path in there] == kept[-MOST_FILES:]
     assert [path.read_text()[:4] for path in there] == [f"{at:04}" for at in range(100, 300)]
 
 
 def test_all_outputs_together_stay_below_their_limit_and_the_newest_stay(tmp_path: Path):
-    outputs = Outputs(str(tmp_path), kept_bytes=4_000, total_bytes=10_000)
+    outputs = OutputFiles(str(tmp_path), kept_bytes=4_000, total_bytes=10_000)
     sizes = [3_000, 4_000, 2_500, 2_000, 9_000, 3_500]  # of the fifth only as much is kept as one may have
-    kept = [outputs.fitted("bash", "x" * size, 1_000)[1] for size in sizes]
+    kept = [outputs.shorten("bash", "x" * size, 1_000)[1] for size in sizes]
     there = sorted((tmp_path / ".headway" / "outputs").iterdir())
     assert [str(path.relative_to(tmp_path)) for path in there] == kept[-3:]
     assert sum(path.stat().st_size for path in there) <= 10_000
-    assert Outputs(str(tmp_path), kept_bytes=4_000, total_bytes=0).fitted("bash", "x" * 2_000, 1_000)[1] is None
+    assert OutputFiles(str(tmp_path), kept_bytes=4_000, total_bytes=0).shorten("bash", "x" * 2_000, 1_000)[1] is None
 
 
 def test_surrogates_do_not_keep_an_answer_from_being_kept(tmp_path: Path):
@@ -185,10 +185,10 @@ def test_surrogates_do_not_keep_an_answer_from_being_kept(tmp_path: Path):
 
 def test_memory_stays_bounded_whatever_the_length(tmp_path: Path):
     piece = ("some ordinary output of a program\n" * 31_000)[:1_000_000]
-    outputs = Outputs(str(tmp_path), kept_bytes=2_000_000)
+    outputs = OutputFiles(str(tmp_path), kept_bytes=2_000_000)
     tracemalloc.start()
     try:
-        with outputs.spool("bash", 30_000) as spool:
+        with outputs.make_spool("bash", 30_000) as spool:
             for _ in range(300):
                 spool.add(piece)
         peak = tracemalloc.get_traced_memory()[1]

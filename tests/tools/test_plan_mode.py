@@ -50,7 +50,7 @@ async def test_an_effect_that_is_none_counts_as_execute(tmp_path: Path, odd: Any
     marking = Marking(odd)
     runner = planning(tmp_path, marking)
     assert not (await runner.call("marking", {})).ok and not marking.ran
-    assert runner.offered() == []
+    assert runner.list_offered() == []
     result = await executor(tmp_path, marking, ask=None).call("marking", {})
     assert "nobody is there" in result.text
 
@@ -93,18 +93,18 @@ async def test_what_is_offered_follows_the_mode_in_a_stable_order(tmp_path: Path
     runner = executor(tmp_path, *tools, session=session)
     usual = [one for one in tools if one.effect is not Effect.PLAN]
     for _ in range(2):
-        assert runner.offered() == runner.offered(planning=False) == usual
-        assert [one.name for one in runner.offered(planning=True)] == ["tool_read", "tool_network", "tool_plan"]
+        assert runner.list_offered() == runner.list_offered(planning=False) == usual
+        assert [one.name for one in runner.list_offered(planning=True)] == ["tool_read", "tool_network", "tool_plan"]
         session.set_plan_mode(True)
-        assert runner.offered() == runner.offered(planning=True)
-        assert runner.offered(planning=False) == usual
+        assert runner.list_offered() == runner.list_offered(planning=True)
+        assert runner.list_offered(planning=False) == usual
         session.set_plan_mode(False)
 
 
 async def test_out_of_plan_mode_a_plan_is_still_taken_though_nobody_is_told_of_the_tool(tmp_path: Path):
     session = headway.open(memory=True)
     runner = executor(tmp_path, *builtin_tools(tmp_path), session=session)
-    assert "create_plan" not in [one.name for one in runner.offered()]
+    assert "create_plan" not in [one.name for one in runner.list_offered()]
     plan = {"title": "T", "overview": "O", "steps": [{"id": "step-1", "description": "Do it"}]}
     assert (await runner.call("create_plan", plan)).ok
     assert session.plan is not None and session.plan.title == "T"
@@ -112,7 +112,7 @@ async def test_out_of_plan_mode_a_plan_is_still_taken_though_nobody_is_told_of_t
 
 async def test_of_the_built_in_tools_exactly_those_that_read_and_create_plan_are_offered(tmp_path: Path):
     runner = planning(tmp_path, *builtin_tools(tmp_path, web_search="brave", environ={"BRAVE_API_KEY": "none"}))
-    assert {one.name for one in runner.offered()} == {
+    assert {one.name for one in runner.list_offered()} == {
         *("read_file", "read_many_files", "ls", "glob", "grep", "web_fetch", "web_search", "create_plan")
     }
     (tmp_path / "a.txt").write_text("needle\n")
@@ -188,7 +188,7 @@ async def test_neither_files_nor_the_list_are_written_by_any_tool_that_there_is(
 async def test_a_tool_that_was_hidden_is_refused_when_it_is_called_all_the_same(tmp_path: Path):
     markings = [Marking(effect, f"tool_{effect}") for effect in Effect]
     runner = planning(tmp_path, *markings)
-    shown = runner.offered()
+    shown = runner.list_offered()
     for marking in markings:
         assert (await runner.call(marking.name, {})).ok is (marking in shown)
         assert bool(marking.ran) is (marking in shown)
@@ -241,7 +241,7 @@ async def test_a_sub_agent_is_in_the_plan_mode_of_its_session(tmp_path: Path):
     runner = executor(tmp_path, marking, session=session.agent("sub-1"), mode="yolo")
     assert (await runner.call("marking", {})).ok
     session.set_plan_mode(True)
-    assert runner.offered() == []
+    assert runner.list_offered() == []
     assert (await runner.call("marking", {})).denied
     session.agent("sub-2").set_plan_mode(False)
     assert (await runner.call("marking", {})).ok

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from headway.tools.threads import in_thread
+from headway.tools.threads import run_in_thread
 
 
 @pytest.mark.parametrize("seconds", [0, 0.0003, 0.02])
@@ -19,7 +19,7 @@ async def test_what_a_function_returns_comes_whenever_it_ends(seconds: float) ->
         return 42
 
     for _ in range(20):
-        assert await in_thread(work) == (42, None)
+        assert await run_in_thread(work) == (42, None)
 
 
 @pytest.mark.parametrize("seconds", [0, 0.02])
@@ -28,24 +28,24 @@ async def test_what_it_raises_is_given_out(seconds: float) -> None:
         time.sleep(seconds)
         raise SystemExit(3)
 
-    answer, error = await in_thread(work)
+    answer, error = await run_in_thread(work)
     assert answer is None and isinstance(error, SystemExit)
 
 
 async def test_whoever_waits_can_give_up_and_the_next_call_is_served() -> None:
     go = threading.Event()
-    waiting = asyncio.create_task(in_thread(go.wait))
+    waiting = asyncio.create_task(run_in_thread(go.wait))
     await asyncio.sleep(0.05)
     waiting.cancel()
     with pytest.raises(asyncio.CancelledError):
         await waiting
-    assert await in_thread(lambda: "next") == ("next", None)
+    assert await run_in_thread(lambda: "next") == ("next", None)
     go.set()
 
 
 async def test_other_tasks_go_on_meanwhile() -> None:
     go = threading.Event()
-    waiting = asyncio.create_task(in_thread(lambda: go.wait(30)))
+    waiting = asyncio.create_task(run_in_thread(lambda: go.wait(30)))
     await asyncio.sleep(0)
     go.set()  # only reached if the loop is not held up
     assert (await asyncio.wait_for(waiting, 30))[0] is True
@@ -59,7 +59,7 @@ def test_a_loop_that_is_gone_when_it_ends_is_left_alone(capsys: pytest.CaptureFi
         ended.set()
 
     async def give_up() -> None:
-        task = asyncio.create_task(in_thread(work))
+        task = asyncio.create_task(run_in_thread(work))
         await asyncio.sleep(0.02)
         task.cancel()
         await asyncio.wait({task})
@@ -72,5 +72,5 @@ def test_a_loop_that_is_gone_when_it_ends_is_left_alone(capsys: pytest.CaptureFi
 
 
 async def test_many_at_once_all_come_back() -> None:
-    answers = await asyncio.gather(*(in_thread(lambda number=number: number) for number in range(200)))
+    answers = await asyncio.gather(*(run_in_thread(lambda number=number: number) for number in range(200)))
     assert [answer for answer, _ in answers] == list(range(200))

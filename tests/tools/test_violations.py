@@ -164,7 +164,7 @@ def test_every_fault_is_named_in_the_order_of_the_fields():
     def call_me(first: int, second: list[Item], third: str, fourth: int | str) -> None: ...
 
     with pytest.raises(ToolFault) as caught:
-        tool(call_me).read({"fourth": [], "second": [{"id": 1}, {"kind": 3, "z": 1}], "third": 3, "fifth": 1})
+        tool(call_me).parse_input({"fourth": [], "second": [{"id": 1}, {"kind": 3, "z": 1}], "third": 3, "fifth": 1})
     assert str(caught.value) == HEAD + "\n".join(
         [
             "- first: Required",
@@ -184,8 +184,8 @@ def call_me(value: str = "", more: dict[str, Any] | None = None) -> None: ...
 
 @pytest.mark.parametrize("text", ["", "  \n", "{}", "\ufeff{}"])
 def test_no_text_means_no_arguments(text: str):
-    assert tool(call_me).read(text).model_dump() == {"argument_value": "", "argument_more": None}
-    assert tool(call_me).read(None).model_dump() == {"argument_value": "", "argument_more": None}
+    assert tool(call_me).parse_input(text).model_dump() == {"argument_value": "", "argument_more": None}
+    assert tool(call_me).parse_input(None).model_dump() == {"argument_value": "", "argument_more": None}
 
 
 def test_text_that_is_no_object_is_refused_with_the_reason():
@@ -193,10 +193,10 @@ def test_text_that_is_no_object_is_refused_with_the_reason():
 
     def check(text: str, words: str) -> None:
         if text == "null":
-            assert tool(call_me).read(text)
+            assert tool(call_me).parse_input(text)
             return
         with pytest.raises(ToolFault) as caught:
-            tool(call_me).read(text)
+            tool(call_me).parse_input(text)
         assert words in str(caught.value)
 
     check_rows(
@@ -227,14 +227,14 @@ def test_an_object_that_is_nested_too_deeply_is_refused():
     for _ in range(10_000):
         deep = {"a": deep}
     with pytest.raises(ToolFault, match="nested too deeply"):
-        tool(call_me).read({"more": deep})
+        tool(call_me).parse_input({"more": deep})
 
 
 def test_ten_megabytes_of_text_are_read_and_a_fault_in_them_stays_short():
     long = "x" * 10_000_000
-    assert tool(call_me).read(json.dumps({"value": long})).argument_value == long  # pyright: ignore
+    assert tool(call_me).parse_input(json.dumps({"value": long})).argument_value == long  # pyright: ignore
     with pytest.raises(ToolFault) as caught:
-        tool(call_me).read(json.dumps({"more": long, long: 1}))
+        tool(call_me).parse_input(json.dumps({"more": long, long: 1}))
     assert len(str(caught.value)) < 400
 
 
@@ -243,7 +243,7 @@ def test_lone_surrogates_are_replaced_wherever_they_are():
         '{"value": "\\ud800", "more": {"\\udfff": ["\\ud800"]}}',
         {"value": "\ud800", "more": {"\udfff": ["\ud800"]}},
     ):
-        read = tool(call_me).read(sent).model_dump()
+        read = tool(call_me).parse_input(sent).model_dump()
         assert read == {"argument_value": "�", "argument_more": {"�": ["�"]}}
 
 
@@ -261,7 +261,7 @@ def test_hostile_arguments_put_neither_lines_nor_escape_sequences_into_a_fault(n
     def call_me(number: int, nested: Nested, named: dict[str, int], url: HttpUrl | int) -> None: ...
 
     with pytest.raises(ToolFault) as caught:
-        tool(call_me).read(
+        tool(call_me).parse_input(
             {
                 "number": value,
                 "nested": {"level": value, f"x{name}": 1},

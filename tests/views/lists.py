@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 import headway
 from headway.core.model import Origin, Priority, Status, Todo
-from headway.core.text import clean, is_blank
+from headway.core.text import is_blank, trim_text
 
 from .samples import STATUSES, hostile_text, todo
 
@@ -59,7 +59,7 @@ def full_item() -> Todo:
     )
 
 
-_text = hostile_text.map(clean).filter(lambda text: not is_blank(text))
+_text = hostile_text.map(trim_text).filter(lambda text: not is_blank(text))
 _maybe = st.none() | _text
 _times = st.none() | st.just(TIME)
 

@@ -7,13 +7,13 @@ from collections.abc import Iterable
 from typing import Any
 
 from headway import Session
-from headway.core import batch_events as facts
-from headway.core.batch_changes import FinishItem, RollBack, StartItem
-from headway.core.clock import after
+from headway.core import execution_events as facts
+from headway.core.clock import add_seconds
 from headway.core.evidence import Evidence
-from headway.core.log import Log, run_lease
+from headway.core.execution_commands import FinishAttempt, RollBackTodos, StartAttempt
+from headway.core.log import Log, run_lease_key
 from headway.core.model import EXECUTOR, LOOP, MAIN_AGENT
-from headway.core.run_changes import EndRun, FinishTool, Record, StartRun
+from headway.core.run_commands import EndRun, FinishTool, RecordEvents, StartRun
 from headway.core.run_events import RoundStarted, RunData, RunStarted, ToolFinished, Usage
 from headway.core.tracking import Policy
 from headway.store.memory import MemoryStore
@@ -39,7 +39,7 @@ class Story:
         self._seconds = 0.0
 
     def wait(self, seconds: float) -> Story:
-        self.at = after(self.at, seconds)
+        self.at = add_seconds(self.at, seconds)
         self._seconds += seconds
         return self
 
@@ -48,13 +48,13 @@ class Story:
     def run(self, task: str = "Do it", *first: RunData, agent: str = MAIN_AGENT, model: str = "scripted:x") -> Story:
         self._number += 1
         run_id = self.runs[agent] = f"run-{self._number}"
-        assert self.session.store.hold(self.session.name, run_lease(agent), run_id, 86_400) is None
+        assert self.session.store.hold_lease(self.session.name, run_lease_key(agent), run_id, 86_400) is None
         start = RunStarted(run_id, task, model, 50, run_id)
-        self.session.log.change(lambda state: StartRun(agent, LOOP, self.at, start, tuple(first)))
+        self.session.log.execute(lambda state: StartRun(agent, LOOP, self.at, start, tuple(first)))
         return self
 
     def log(self, *what: RunData, agent: str = MAIN_AGENT) -> Story:
-        self.session.log.change(lambda state: Record(agent, LOOP, self.at, self.runs[agent], what))
+        self.session.log.execute(lambda state: RecordEvents(agent, LOOP, self.at, self.runs[agent], what))
         return self
 
     def round(
@@ -66,20 +66,20 @@ class Story:
 
     def call(self, number: int = 1, ok: bool = True, files: Iterable[str] = (), agent: str = MAIN_AGENT) -> Story:
         call = ToolFinished(number, "c", "bash", ok, "said", effect="execute", files=tuple(files))
-        self.session.log.change(
+        self.session.log.execute(
             lambda state: FinishTool(agent, LOOP, self.at, self.runs[agent], call, Policy(tracking="manual"))
         )
         return self
 
     def end(self, reason: str = "finished", error: str | None = None, agent: str = MAIN_AGENT) -> Story:
         run_id = self.runs[agent]
-        self.session.log.change(lambda state: EndRun(agent, LOOP, self.at, run_id, reason, error))
+        self.session.log.execute(lambda state: EndRun(agent, LOOP, self.at, run_id, reason, error))
         self.let_go(agent)
         return self
 
     def let_go(self, agent: str = MAIN_AGENT) -> None:
         """What is left of a run whose process is gone."""
-        self.session.store.let_go(self.session.name, run_lease(agent), self.runs[agent])
+        self.session.store.release_lease(self.session.name, run_lease_key(agent), self.runs[agent])
 
     # executions
 
@@ -104,7 +104,9 @@ class Story:
             alone=alone,
             restored=restored,
         )
-        self.session.log.change(lambda state: StartItem(MAIN_AGENT, EXECUTOR, self.at, self.runs[MAIN_AGENT], started))
+        self.session.log.execute(
+            lambda state: StartAttempt(MAIN_AGENT, EXECUTOR, self.at, self.runs[MAIN_AGENT], started)
+        )
         self.begun[item_id] = (agent, number, self._seconds, self.at)
         return self.run(content, agent=agent)
 
@@ -119,8 +121,8 @@ class Story:
         self.end("error" if outcome == "interrupted" else "finished", agent=agent)
         more = {"seconds": round(self._seconds - since, 3), **more}
         finished = facts.ItemFinished(item_id, agent, number, outcome, **more)
-        change = FinishItem(MAIN_AGENT, EXECUTOR, self.at, self.runs[MAIN_AGENT], finished, evidence)
-        self.session.log.change(lambda state: change)
+        change = FinishAttempt(MAIN_AGENT, EXECUTOR, self.at, self.runs[MAIN_AGENT], finished, evidence)
+        self.session.log.execute(lambda state: change)
         return self
 
     def finish_all(self, outcome: str, completed: int, failed: int, seconds: float, *failed_items: str) -> Story:
@@ -130,7 +132,7 @@ class Story:
 
     def roll_back(self, item_id: str, *files: str) -> Story:
         rolled = facts.ItemRolledBack(item_id, files)
-        self.session.log.change(lambda state: RollBack(MAIN_AGENT, EXECUTOR, self.at, rolled))
+        self.session.log.execute(lambda state: RollBackTodos(MAIN_AGENT, EXECUTOR, self.at, rolled))
         return self
 
     # the report

@@ -13,7 +13,7 @@ from tests.support.counts import some
 from tests.support.tables import check_rows
 
 from headway.core.model import Status, Todo
-from headway.views.box import box_lines, changed_rows, drawn_rows, row_texts
+from headway.views.box import box_lines, draw_rows, list_changed_rows, to_row_texts
 
 from .samples import HOSTILE, STATUSES, hostile_text, todo, todos
 
@@ -195,7 +195,7 @@ def test_every_line_of_any_box_is_equally_wide_and_within_the_terminal(
     assert len(widths(lines)) == 1
     assert widths(lines).pop() <= width
     assert height is None or len(lines) <= height
-    drawn = on_terminal(drawn_rows(listed, width=width, ascii=ascii, height=height), widths(lines).pop())
+    drawn = on_terminal(draw_rows(listed, width=width, ascii=ascii, height=height), widths(lines).pop())
     assert drawn == [line[0] + line[-1] for line in lines]
 
 
@@ -219,21 +219,21 @@ def on_terminal(rows: list[str], width: int) -> list[str]:
 )
 def test_each_status_is_drawn_in_its_style(status: Status, code: str):
     listed = [todo(1, "Words", status)]
-    assert code in drawn_rows(listed)[1]
-    assert "m" not in drawn_rows(listed, colour=False)[1].replace("Words", "")
+    assert code in draw_rows(listed)[1]
+    assert "m" not in draw_rows(listed, colour=False)[1].replace("Words", "")
 
 
 def test_borders_are_placed_by_column_whatever_stands_before_them():
-    for row in drawn_rows(todos("क्षि", "👩🏿‍🚀", "plain"), width=80):
+    for row in draw_rows(todos("क्षि", "👩🏿‍🚀", "plain"), width=80):
         assert row.endswith(("\x1b[55G\x1b[K│", "\x1b[55G\x1b[K┐", "\x1b[55G\x1b[K┘"))
 
 
 def test_an_empty_box_is_drawn_dim():
-    assert "\x1b[2mNo tasks yet\x1b[0m" in drawn_rows([])[1]
+    assert "\x1b[2mNo tasks yet\x1b[0m" in draw_rows([])[1]
 
 
 def test_the_rows_that_changed_are_the_new_ones_and_those_that_look_different():
     before = [todo(1, "One"), todo(2, "Two"), todo(3, "Three\x1b[2J")]
     now = [before[2], todo(1, "One", Status.IN_PROGRESS), todo(4, "Four"), before[1]]
-    assert changed_rows(row_texts(before), row_texts(now)) == ["● One...", "○ Four"]
-    assert changed_rows({}, row_texts(before)) == ["○ One", "○ Two", "○ Three␛[2J"]
+    assert list_changed_rows(to_row_texts(before), to_row_texts(now)) == ["● One...", "○ Four"]
+    assert list_changed_rows({}, to_row_texts(before)) == ["○ One", "○ Two", "○ Three␛[2J"]

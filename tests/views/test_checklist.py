@@ -11,9 +11,9 @@ from tests.support.tables import check_rows
 
 import headway
 from headway.core.model import Status, Todo
-from headway.core.text import clean
+from headway.core.text import trim_text
 from headway.views.checklist import from_markdown, to_markdown
-from headway.views.markup import escape, unescape
+from headway.views.markup import escape_markdown, unescape_markdown
 
 from .lists import TIME, full_item, kept, lists, written
 from .samples import HOSTILE, STATUSES, hostile_text, todo, todos
@@ -81,17 +81,19 @@ def test_any_list_comes_back_equal_from_its_export(title: str, items: list[Todo]
 
 @given(hostile_text)
 def test_an_escaped_text_is_one_printable_line_that_reads_back(raw: str):
-    line = escape(clean(raw))
+    line = escape_markdown(trim_text(raw))
     assert len(line.splitlines()) <= 1
     assert "\x1b" not in line
-    assert unescape(line) == clean(raw)
+    assert unescape_markdown(line) == trim_text(raw)
 
 
 def test_a_hostile_content_stays_one_item() -> None:
     def check(raw: str) -> None:
         exported = to_markdown("T", todos(f"a{raw}b"))
-        assert [line for line in exported.split("\n") if line.startswith("- [")] == [f"- [ ] `t1` {escape(f'a{raw}b')}"]
-        assert contents(exported) == [clean(f"a{raw}b")]
+        assert [line for line in exported.split("\n") if line.startswith("- [")] == [
+            f"- [ ] `t1` {escape_markdown(f'a{raw}b')}"
+        ]
+        assert contents(exported) == [trim_text(f"a{raw}b")]
 
     check_rows(HOSTILE, check)
 
@@ -198,4 +200,4 @@ def test_thousands_of_items_and_much_text_come_back():
 def test_reading_hostile_lines_comes_to_an_end(raw: str):
     with bounded():
         from_markdown(raw + "\n- [x] end")
-        unescape(raw)
+        unescape_markdown(raw)

@@ -9,20 +9,27 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.support.tables import check_rows
 
-from headway.core.batch_events import BatchFinished, BatchStarted, EvidenceAsked, ItemFinished, ItemStarted, ModeChanged
 from headway.core.events import Event, ListDelta, PlanModeChange
 from headway.core.evidence import Evidence, EvidenceLevel
+from headway.core.execution_events import (
+    BatchFinished,
+    BatchStarted,
+    EvidenceAsked,
+    ItemFinished,
+    ItemStarted,
+    ModeChanged,
+)
 from headway.core.run_events import ApprovalAsked, RoundStarted, TextDelta, ToolFinished, ToolStarted
-from headway.views.executing import (
+from headway.views.execution_lines import (
     MAX_ID,
     MAX_TEXT,
-    Executing,
+    ExecutionLines,
     ending_lines,
-    finished_line,
+    format_attempt_end,
+    shorten_start_line,
     started_lines,
-    with_its_end,
 )
-from headway.views.terminal import cells
+from headway.views.terminal import count_cells
 
 if TYPE_CHECKING:
     from headway.core.events import EventData
@@ -72,10 +79,10 @@ def called(agent: str = "s2 #1") -> Event:
     return event(ToolFinished(1, "c1", "bash", True, ""), agent)
 
 
-def executing(*events: Event) -> Executing:
-    found = Executing()
+def executing(*events: Event) -> ExecutionLines:
+    found = ExecutionLines()
     for one in events:
-        found.heard(one)
+        found.handle(one)
     return found
 
 
@@ -108,15 +115,15 @@ def test_files_that_were_restored_are_named() -> None:
 def test_long_and_hostile_texts_are_cut_and_made_harmless() -> None:
     ((_, what, _),) = started_lines(begun(content=HOSTILE + "x" * 500))
     assert what.isprintable() and len(what) == len("[2/5] ") + MAX_TEXT and what.endswith("…")
-    _, what, _ = finished_line(over(item_id=f"{HOSTILE}{'i' * 90}"), HOSTILE + "x" * 500)
+    _, what, _ = format_attempt_end(over(item_id=f"{HOSTILE}{'i' * 90}"), HOSTILE + "x" * 500)
     assert what.isprintable() and len(what) == MAX_ID + len(": ") + MAX_TEXT + len(" (reported, 4.2 s)")
 
 
 def test_of_a_line_that_is_too_long_the_time_and_the_attempt_stay() -> None:
     def check(end: str, text: str) -> None:
-        line = with_its_end(f"[2/5] {text}{end}", 60)
-        assert cells(line) <= 60 and line.endswith(end) and line.startswith(f"[2/5] {text[:2]}")
-        assert with_its_end(f"[2/5] {text}{end}", 200) == f"[2/5] {text}{end}"
+        line = shorten_start_line(f"[2/5] {text}{end}", 60)
+        assert count_cells(line) <= 60 and line.endswith(end) and line.startswith(f"[2/5] {text[:2]}")
+        assert shorten_start_line(f"[2/5] {text}{end}", 200) == f"[2/5] {text}{end}"
 
     check_rows(
         product(
@@ -132,7 +139,7 @@ def test_of_a_line_that_is_too_long_the_time_and_the_attempt_stay() -> None:
 
 def test_every_outcome_of_an_item_has_a_line_of_its_own() -> None:
     def check(data: ItemFinished, line: tuple[str, str, str]) -> None:
-        assert finished_line(data, "Do it", "verified") == line
+        assert format_attempt_end(data, "Do it", "verified") == line
 
     check_rows(
         [
@@ -159,7 +166,7 @@ def test_every_outcome_of_an_item_has_a_line_of_its_own() -> None:
 
 
 def test_of_an_item_whose_beginning_was_missed_the_id_is_named() -> None:
-    assert Executing().heard(event(over())) == [("✓?", "s2 (reported, 4.2 s)", "")]
+    assert ExecutionLines().handle(event(over())) == [("✓?", "s2 (reported, 4.2 s)", "")]
 
 
 @pytest.mark.parametrize(
@@ -176,7 +183,7 @@ def test_an_item_that_ends_says_how_sure_that_is(level: str | None, line: tuple[
     listed = ListDelta(
         "execute", changed={"s2": {"status": ("in_progress", "completed"), "evidence": (None, evidence)}}
     )
-    assert executing(event(begun()), event(listed)).heard(event(over())) == [line]
+    assert executing(event(begun()), event(listed)).handle(event(over())) == [line]
 
 
 def test_an_execution_that_is_complete_says_how_much_in_what_time() -> None:
@@ -222,19 +229,21 @@ def test_where_there_is_nothing_to_do_it_says_so() -> None:
 
 def test_an_execution_begins_with_its_mode_and_a_note_where_there_is_one() -> None:
     mode = (" ", "Mode: yolo (never asks)", "")
-    assert Executing().heard(batch()) == [mode]
-    assert Executing().heard(batch(note="There is no git.")) == [mode, ("!", "There is no git.", "")]
+    assert ExecutionLines().handle(batch()) == [mode]
+    assert ExecutionLines().handle(batch(note="There is no git.")) == [mode, ("!", "There is no git.", "")]
 
 
 def test_a_mode_that_is_changed_and_plan_mode_are_told_while_items_are_executed() -> None:
     going_on = executing(batch())
-    assert going_on.heard(event(ModeChanged("default"))) == [
+    assert going_on.handle(event(ModeChanged("default"))) == [
         (" ", "Mode: default (asks before writes and commands)", "")
     ]
-    assert going_on.heard(event(PlanModeChange(True))) == [("⏸", "The execution is paused until plan mode is off", "")]
-    assert going_on.heard(event(PlanModeChange(False))) == [("!", "The execution is no longer paused by plan mode", "")]
-    going_on.heard(event(BatchFinished("complete", 1, 0, 1, 1.0)))
-    assert going_on.heard(event(PlanModeChange(True))) == []
+    assert going_on.handle(event(PlanModeChange(True))) == [("⏸", "The execution is paused until plan mode is off", "")]
+    assert going_on.handle(event(PlanModeChange(False))) == [
+        ("!", "The execution is no longer paused by plan mode", "")
+    ]
+    going_on.handle(event(BatchFinished("complete", 1, 0, 1, 1.0)))
+    assert going_on.handle(event(PlanModeChange(True))) == []
 
 
 def test_what_was_removed_not_merged_or_left_is_named_file_by_file_however_much_it_is() -> None:
@@ -247,7 +256,7 @@ def test_what_was_removed_not_merged_or_left_is_named_file_by_file_however_much_
         committed=True,
         worktree=".headway/worktrees/1-2-3",
     )
-    _, *details = executing(batch()).heard(event(data))
+    _, *details = executing(batch()).handle(event(data))
     assert {mark for mark, _, _ in details} == {" "}
     assert [what for _, what, _ in details] == [
         f"removed: {', '.join(files)}",
@@ -273,36 +282,36 @@ def test_one_item_ends_with_a_line_about_itself() -> None:
 def test_other_events_say_nothing_by_themselves() -> None:
     going_on = executing(batch(), event(begun()))
     for data in (EvidenceAsked(("s2",)), BatchFinished("complete", 1, 0, 1, 1.0), RoundStarted("r1", 1, 50)):
-        assert going_on.heard(event(data)) == []
-    assert going_on.heard(calling("bash ls")) == []
+        assert going_on.handle(event(data)) == []
+    assert going_on.handle(calling("bash ls")) == []
 
 
 def test_what_each_item_does_is_known_in_the_order_in_which_they_began() -> None:
     going_on = executing(batch(2), event(begun("s2", "Two")), event(begun("s1", "One")))
-    assert going_on.doing() == ["s2  Two", "s1  One"]
-    going_on.heard(calling("bash make", "s1 #1"))
-    assert going_on.doing() == ["s2  Two", "s1  bash make"]
-    going_on.heard(called("s1 #1"))
-    assert going_on.doing() == ["s2  Two", "s1  waiting for the model …"]
-    going_on.heard(event(TextDelta("So", "text"), "s1 #1"))
-    going_on.heard(event(RoundStarted("r1", 1, 50), "s2 #1"))
-    assert going_on.doing() == ["s2  waiting for the model …", "s1  answering …"]
-    going_on.heard(event(over(item_id="s2")))
-    assert going_on.doing() == ["s1  answering …"]
+    assert going_on.activity_lines() == ["s2  Two", "s1  One"]
+    going_on.handle(calling("bash make", "s1 #1"))
+    assert going_on.activity_lines() == ["s2  Two", "s1  bash make"]
+    going_on.handle(called("s1 #1"))
+    assert going_on.activity_lines() == ["s2  Two", "s1  waiting for the model …"]
+    going_on.handle(event(TextDelta("So", "text"), "s1 #1"))
+    going_on.handle(event(RoundStarted("r1", 1, 50), "s2 #1"))
+    assert going_on.activity_lines() == ["s2  waiting for the model …", "s1  answering …"]
+    going_on.handle(event(over(item_id="s2")))
+    assert going_on.activity_lines() == ["s1  answering …"]
 
 
 @pytest.mark.parametrize("kind", ["reasoning", "output"])
 def test_what_a_model_thinks_and_a_command_prints_changes_nothing_of_what_is_done(kind: str) -> None:
     going_on = executing(batch(2), event(begun()), calling("bash make"))
-    going_on.heard(event(TextDelta("Hm.", kind), "s2 #1"))
-    assert going_on.doing() == ["s2  bash make"]
+    going_on.handle(event(TextDelta("Hm.", kind), "s2 #1"))
+    assert going_on.activity_lines() == ["s2  bash make"]
 
 
 def test_what_an_item_did_before_is_forgotten_when_it_begins_again() -> None:
     going_on = executing(batch(2), event(begun()), calling("bash make"), event(over("blocked", "No.", again=True)))
-    assert going_on.doing() == []
-    going_on.heard(event(begun(attempt=2)))
-    assert going_on.doing() == ["s2  Implement JWT"]
+    assert going_on.activity_lines() == []
+    going_on.handle(event(begun(attempt=2)))
+    assert going_on.activity_lines() == ["s2  Implement JWT"]
 
 
 def test_of_events_side_by_side_only_those_of_items_are_hidden() -> None:
@@ -311,7 +320,7 @@ def test_of_events_side_by_side_only_those_of_items_are_hidden() -> None:
     assert going_on.is_hidden(calling("bash ls")) and going_on.is_hidden(event(TextDelta("So", "text"), "s2 #1"))
     assert not going_on.is_hidden(event(TextDelta("So", "text"), "main"))
     assert not going_on.is_hidden(event(TextDelta("So", "text"), "another"))
-    going_on.heard(event(over()))
+    going_on.handle(event(over()))
     assert not going_on.is_hidden(calling("bash ls"))
 
 
@@ -322,12 +331,12 @@ def test_one_after_the_other_nothing_is_hidden() -> None:
 
 def test_a_new_execution_begins_with_nothing_of_the_one_before() -> None:
     going_on = executing(batch(2), event(begun()), batch(1))
-    assert (going_on.doing(), going_on.side_by_side) == ([], False)
+    assert (going_on.activity_lines(), going_on.side_by_side) == ([], False)
 
 
 def test_whose_a_question_is_is_said_with_id_and_text_and_of_others_nothing() -> None:
     going_on = executing(batch(2), event(begun(f"s\x1b{'i' * 90}", "Implement JWT")))
     asked = ApprovalAsked("q1", "bash", "execute", "Run: ls")
-    whose = going_on.whose(event(asked, f"s\x1b{'i' * 90} #1"))
+    whose = going_on.describe_todo(event(asked, f"s\x1b{'i' * 90} #1"))
     assert whose.isprintable() and whose.endswith("…: Implement JWT")
-    assert going_on.whose(event(asked)) == ""
+    assert going_on.describe_todo(event(asked)) == ""

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import headway
-from headway.core.clock import local_time
+from headway.core.clock import format_local_time
 from headway.core.events import Event, ListDelta, Splice
 from headway.core.evidence import Evidence, EvidenceLevel
 from headway.views.history import history_lines
@@ -39,7 +39,7 @@ def test_without_changes_there_is_nothing_to_tell():
 def test_a_change_begins_with_version_local_time_actor_and_what_was_asked_for():
     session = three()
     event = session.history()[0]
-    assert history_lines([event])[0] == f"1  {local_time(event.at)}  user  write"
+    assert history_lines([event])[0] == f"1  {format_local_time(event.at)}  user  write"
 
 
 def test_added_and_dropped_items_are_named():

@@ -11,7 +11,7 @@ from tests.support.growth import assert_linear, bounded
 from tests.support.tables import check_rows
 
 from headway.core.plans import Plan, PlanStep
-from headway.views.plan import MAX_LINES, critical_path, minutes_of, plan_lines
+from headway.views.plan import MAX_LINES, find_critical_steps, parse_minutes, plan_lines
 
 from .samples import HOSTILE
 
@@ -21,7 +21,7 @@ def step(step_id: str, *needed: str, time: str | None = None) -> PlanStep:
 
 
 def path(*steps: PlanStep) -> list[str]:
-    return [found.id for found in critical_path(steps)]
+    return [found.id for found in find_critical_steps(steps)]
 
 
 def shown(*steps: PlanStep) -> str:
@@ -157,7 +157,7 @@ def test_no_chain_is_longer(edges: list[list[int]]):
     by_id = {found.id: found for found in steps}
 
     def length(chain: tuple[str, ...]) -> float:
-        return sum(minutes_of(by_id[node].estimated_time) or 0 for node in chain)
+        return sum(parse_minutes(by_id[node].estimated_time) or 0 for node in chain)
 
     chains = [
         chain
@@ -184,14 +184,14 @@ ESTIMATES = [
 
 def test_usual_estimates_are_read() -> None:
     def check(estimate: str, minutes: float) -> None:
-        assert minutes_of(estimate) == minutes
+        assert parse_minutes(estimate) == minutes
 
     check_rows(ESTIMATES, check)
 
 
 def test_what_is_no_time_is_not_guessed() -> None:
     def check(estimate: str | None) -> None:
-        assert minutes_of(estimate) is None
+        assert parse_minutes(estimate) is None
 
     check_rows(
         [None, "", " ", "soon", "h", "2", "2 horses", "3 months", "半天", "2h or so", "-1h", "1e9h", "9" * 99 + "h"],
@@ -202,4 +202,4 @@ def test_what_is_no_time_is_not_guessed() -> None:
 @pytest.mark.parametrize("raw", ["1h" * 60_000, "1 " * 60_000, "1-" * 50, "1.1" * 33, "1h " * 33 + "x"])
 def test_reading_hostile_estimates_comes_to_an_end(raw: str):
     with bounded():
-        assert minutes_of(raw) is None
+        assert parse_minutes(raw) is None

@@ -11,9 +11,9 @@ from tests.support.tables import check_rows
 
 from headway.core import text as core_text
 from headway.core.errors import InvalidPlan
-from headway.core.plans import Plan, PlanStep, checked_plan
-from headway.core.text import clean
-from headway.views.plan_markdown import TEMPLATE, edited_plan, is_blank, plan_from_markdown, plan_to_markdown
+from headway.core.plans import Plan, PlanStep, check_plan
+from headway.core.text import trim_text
+from headway.views.plan_markdown import TEMPLATE, is_blank, parse_edited_plan, plan_from_markdown, plan_to_markdown
 
 from .samples import HOSTILE, hostile_text
 
@@ -71,12 +71,12 @@ def markdown(*steps: str, overview: str = "Why.") -> str:
 
 
 def back(plan: Plan) -> Plan:
-    return checked_plan(plan_from_markdown(plan_to_markdown(plan)))
+    return check_plan(plan_from_markdown(plan_to_markdown(plan)))
 
 
 def faults(text: str) -> list[str]:
     with pytest.raises(InvalidPlan) as caught:
-        edited_plan(text)
+        parse_edited_plan(text)
     return caught.value.violations
 
 
@@ -85,7 +85,7 @@ def faults(text: str) -> list[str]:
 
 def test_a_plan_is_written_as_a_person_would_write_it():
     assert plan_to_markdown(SAMPLE) == WRITTEN
-    assert edited_plan(WRITTEN) == SAMPLE
+    assert parse_edited_plan(WRITTEN) == SAMPLE
 
 
 def test_a_plan_of_what_is_required_has_no_empty_parts():
@@ -103,7 +103,7 @@ text = st.one_of(
         max_size=8,
     ).map("".join),
 )
-sound = text.map(clean).filter(lambda text: not core_text.is_blank(text))
+sound = text.map(trim_text).filter(lambda text: not core_text.is_blank(text))
 maybe = st.none() | sound
 
 
@@ -124,7 +124,7 @@ def plans(draw: st.DrawFn) -> Plan:
         for place, step_id in enumerate(ids)
     ]
     plan = Plan(draw(sound), draw(sound), tuple(steps), draw(several), draw(maybe), draw(maybe))
-    return checked_plan(plan)
+    return check_plan(plan)
 
 
 @settings(max_examples=some(400))
@@ -132,13 +132,13 @@ def plans(draw: st.DrawFn) -> Plan:
 def test_any_plan_comes_back_equal(plan: Plan, line_end: str):
     written = plan_to_markdown(plan)
     assert "\x1b" not in written
-    assert checked_plan(plan_from_markdown("\ufeff" + written.replace("\n", line_end))) == plan
-    assert edited_plan("\n".join(line.rstrip() for line in written.split("\n"))) == plan
+    assert check_plan(plan_from_markdown("\ufeff" + written.replace("\n", line_end))) == plan
+    assert parse_edited_plan("\n".join(line.rstrip() for line in written.split("\n"))) == plan
 
 
 def test_a_hostile_text_stays_where_it_was() -> None:
     def check(raw: str) -> None:
-        plan = checked_plan(
+        plan = check_plan(
             {
                 "title": raw,
                 "overview": raw,
@@ -159,7 +159,7 @@ def test_a_hostile_text_stays_where_it_was() -> None:
 @given(text)
 def test_any_text_is_read_or_refused_in_words(raw: str):
     try:
-        edited_plan(raw)
+        parse_edited_plan(raw)
     except InvalidPlan as error:
         assert all(line.startswith("line ") for line in error.violations)
 
@@ -173,7 +173,7 @@ def test_text_looks_as_it_was_meant_wherever_it_can():
 
 def test_what_would_be_read_as_something_else_is_written_so_that_it_is_not() -> None:
     def check(raw: str, line: str) -> None:
-        plan = checked_plan({"title": "T", "overview": raw, "steps": [{"id": "a", "description": "b"}]})
+        plan = check_plan({"title": "T", "overview": raw, "steps": [{"id": "a", "description": "b"}]})
         assert plan_to_markdown(plan).split("\n")[2] == (line if raw[0] != " " else f"\\{line}")
         assert back(plan) == plan
 
@@ -209,7 +209,7 @@ def test_elsewhere_a_new_line_is_a_break():
 
 
 def test_ids_with_commas_and_marks_can_be_depended_on():
-    plan = checked_plan(
+    plan = check_plan(
         {
             "title": "T",
             "overview": "O",
@@ -234,7 +234,7 @@ def test_thousands_of_steps_come_back():
 
 
 def test_a_step_without_an_id_gets_its_number():
-    plan = edited_plan(
+    plan = parse_edited_plan(
         markdown("1. **step-1** A", "1. B", "   - depends on: step-1", "1) C", "   - depends on: step-2")
     )
     assert [(step.id, step.description, step.dependencies) for step in plan.steps] == [
@@ -245,20 +245,20 @@ def test_a_step_without_an_id_gets_its_number():
 
 
 def test_a_fresh_id_is_never_one_that_is_taken():
-    plan = edited_plan(markdown("1. A", "2. **step-1** B", "3. **step-4** C", "4. D"))
+    plan = parse_edited_plan(markdown("1. A", "2. **step-1** B", "3. **step-4** C", "4. D"))
     assert [step.id for step in plan.steps] == ["step-5", "step-1", "step-4", "step-6"]
 
 
 def test_many_steps_without_ids_among_taken_ones_are_numbered_in_one_pass():
     def number(many: int) -> None:
-        plan = edited_plan(markdown(*["1. A"] * many, *[f"1. **step-{n}** B" for n in range(1, many + 1)]))
+        plan = parse_edited_plan(markdown(*["1. A"] * many, *[f"1. **step-{n}** B" for n in range(1, many + 1)]))
         assert len({step.id for step in plan.steps}) == 2 * many
 
     assert_linear(number, 300)
 
 
 def test_what_is_written_loosely_is_understood():
-    plan = edited_plan(
+    plan = parse_edited_plan(
         "#Title\n\n## Overview:\nWhy.\n\n### A note\nmore\n\n### STEPS\n"
         "  1. **a**: First\n* Module： core\n\n1)  **b** — second,\n   which goes on\n\n   and on\n"
         "    + depends_on: `a`, **a**\n    + Depends on: a、a，a\n\t- Estimated time: 2 h\n   - risks: one\n     more\n"
@@ -279,7 +279,7 @@ def test_what_is_written_loosely_is_understood():
 
 
 def test_comments_are_left_out_where_they_begin_a_line():
-    plan = edited_plan(
+    plan = parse_edited_plan(
         "<!-- a -->\n# T <!-- stays -->\n\none\n  <!-- b\n## Steps\nc --> <!--d-->\ntwo\n<!-- e --> three\n\n## Steps\n"
         "<!-- 1. no -->\n1. A\n   <!-- - module: no -->\n"
     )
@@ -301,7 +301,7 @@ def test_the_template_asks_for_what_is_missing():
 
 def test_a_template_filled_in_is_a_plan():
     text = TEMPLATE.replace("\n#\n", "\n# T\n").replace("## Steps", "Why.\n\n## Steps").replace("\n1.\n", "\n1. Do\n")
-    assert edited_plan(text) == Plan("T", "Why.", (PlanStep("step-1", "Do"),))
+    assert parse_edited_plan(text) == Plan("T", "Why.", (PlanStep("step-1", "Do"),))
 
 
 def test_each_fault_names_its_line() -> None:
@@ -403,7 +403,7 @@ MANY = some(100_000)
 def test_hostile_lines_are_read_to_their_end(raw: str):
     for text in (raw, markdown("1. **a** A", f"   {raw}"), f"# T\n{raw}"):
         try:
-            plan_to_markdown(edited_plan(text))
+            plan_to_markdown(parse_edited_plan(text))
         except InvalidPlan:
             continue
     assert plan_to_markdown(Plan(raw, raw, (PlanStep(raw, raw),)))

@@ -11,7 +11,7 @@ from tests.support.tables import check_rows
 
 from headway.core.evidence import Evidence, EvidenceLevel
 from headway.core.model import Status, Todo
-from headway.views.prompt import Lines, prompt_block
+from headway.views.prompt_block import TodoLineCache, render_block
 
 from .samples import HOSTILE, STATUSES, hostile_text, todo, todos
 
@@ -31,7 +31,7 @@ Progress: 1/5 tasks completed
 
 
 def block(items: list[Todo]) -> str:
-    return prompt_block(items, round=1, max_rounds=50)
+    return render_block(items, round=1, max_rounds=50)
 
 
 def item_line(items: list[Todo]) -> str:
@@ -46,12 +46,12 @@ def test_the_example_of_the_specification_comes_out_character_for_character():
         todo(4, "Update the docs", Status.BLOCKED),
         todo(5, "Old idea", Status.CANCELLED),
     ]
-    assert prompt_block(items, round=3, max_rounds=50) == SPEC
+    assert render_block(items, round=3, max_rounds=50) == SPEC
 
 
 @pytest.mark.parametrize("recap", [False, True])
 def test_an_empty_list_injects_nothing(recap: bool):
-    assert prompt_block([], round=1, max_rounds=50, recap=recap) == ""
+    assert render_block([], round=1, max_rounds=50, recap=recap) == ""
 
 
 def test_no_text_closes_or_opens_the_block() -> None:
@@ -95,8 +95,8 @@ def test_a_text_at_the_limit_is_whole_and_a_longer_one_is_cut():
 def test_what_was_only_inferred_has_a_marker_of_its_own_and_is_not_counted():
     inferred = Evidence(EvidenceLevel.INFERRED)
     listed = [todo(at, "Do it", Status.COMPLETED, evidence=evidence) for at, evidence in enumerate((inferred, None), 1)]
-    known = Lines()
-    text = prompt_block(listed, round=1, max_rounds=50, lines=known)
+    known = TodoLineCache()
+    text = render_block(listed, round=1, max_rounds=50, lines=known)
     assert text.split("\n")[4:] == [
         "[x?] t1: Do it",
         "[x] t2: Do it",
@@ -105,7 +105,7 @@ def test_what_was_only_inferred_has_a_marker_of_its_own_and_is_not_counted():
         "</todo-list>",
     ]
     confirmed = [todo(1, "Do it", Status.COMPLETED), listed[1]]
-    assert "[x] t1: Do it\n" in prompt_block(confirmed, round=2, max_rounds=50, lines=known)
+    assert "[x] t1: Do it\n" in render_block(confirmed, round=2, max_rounds=50, lines=known)
     assert item_line(todos("[x?] t9: not an item")) == "[ ] t1: (x?) t9: not an item"
 
 
@@ -119,13 +119,13 @@ def test_ten_thousand_items_are_ten_thousand_lines():
 
 def test_the_recap_has_at_most_200_characters():
     items = todos(*["w" * 300] * 5) + todos(*["b" * 300] * 5, status=Status.BLOCKED)
-    line = prompt_block(items, round=1, max_rounds=50, recap=True)
+    line = render_block(items, round=1, max_rounds=50, recap=True)
     assert line.startswith("[0/10] In progress: None. Pending: www")
     assert 150 < len(line) <= 200
 
 
 def test_the_recap_cannot_close_a_block_either():
-    line = prompt_block(todos("</todo-list>\n# x"), round=1, max_rounds=50, recap=True)
+    line = render_block(todos("</todo-list>\n# x"), round=1, max_rounds=50, recap=True)
     assert line == "[0/1] In progress: None. Pending: ‹/todo-list› # x."
 
 
@@ -146,7 +146,7 @@ def test_any_list_gives_one_line_an_item_inside_one_block(listed: list[Todo], od
 
 def test_the_recap_of_a_hostile_text_is_one_line() -> None:
     def check(text: str) -> None:
-        line = prompt_block(todos(text), round=1, max_rounds=50, recap=True)
+        line = render_block(todos(text), round=1, max_rounds=50, recap=True)
         assert len(line.splitlines()) == 1
         assert len(line) <= 200
         line.encode()
@@ -163,22 +163,22 @@ same = st.lists(
 
 @given(st.lists(st.tuples(same, st.sampled_from([None, 310, 320, 340, 400, 1_000])), max_size=6))
 def test_lines_of_the_rounds_before_change_nothing(rounds: list[tuple[list[Todo], int | None]]):
-    known = Lines()
+    known = TodoLineCache()
     for number, (listed, room) in enumerate(rounds, 1):
-        made = prompt_block(listed, round=number, max_rounds=9, room=room, lines=known)
-        assert made == prompt_block(listed, round=number, max_rounds=9, room=room)
+        made = render_block(listed, round=number, max_rounds=9, room=room, lines=known)
+        assert made == render_block(listed, round=number, max_rounds=9, room=room)
 
 
 def test_lines_of_items_that_are_gone_are_not_kept():
-    known = Lines()
+    known = TodoLineCache()
     for number in range(200):
-        prompt_block([todo(number, "x"), todo(number + 1, "y")], round=1, max_rounds=9, lines=known)
+        render_block([todo(number, "x"), todo(number + 1, "y")], round=1, max_rounds=9, lines=known)
     assert len(vars(known)["_made"]) < 10
 
 
 def test_in_little_room_the_items_around_the_first_open_one_are_shown():
     listed = [*todos(*["done"] * 20, status=Status.COMPLETED), todo(21, "now", Status.IN_PROGRESS)]
     listed += [todo(at, "later") for at in range(22, 60)]
-    lines = prompt_block(listed, round=1, max_rounds=9, room=420, lines=Lines()).splitlines()
+    lines = render_block(listed, round=1, max_rounds=9, room=420, lines=TodoLineCache()).splitlines()
     assert "[/] t21: now" in lines and lines[4].endswith("items before") and lines[-4].endswith("items after")
     assert len("\n".join(lines).encode()) <= 420

@@ -11,17 +11,17 @@ from hypothesis import strategies as st
 from tests.support.counts import some
 from tests.support.tables import check_rows
 
-from headway.core.batch_events import BatchFinished
 from headway.core.events import Event
 from headway.core.evidence import Evidence, EvidenceLevel
-from headway.core.graph import critical_path
+from headway.core.execution_events import BatchFinished
+from headway.core.graph import find_critical_path
 from headway.core.model import MAIN_AGENT
 from headway.core.run_events import RunStarted, Usage
 from headway.core.runs import CUT_OFF
 from headway.views.pictures.timeline import assign_lanes
 from headway.views.report.markdown import MOST_NOTES, MOST_ROWS, report_markdown
 from headway.views.report.wording import format_duration
-from headway.views.spending import spent_by_run
+from headway.views.usage import list_usage_by_run
 
 from .report_logs import BEGAN, Story, item
 from .samples import HOSTILE
@@ -424,7 +424,7 @@ def test_what_mixed_runs_used_is_each_ones_own() -> None:
         return Usage(1, 10, 1, 5, 0, 11, cost)
 
     begun = [event(agent, RunStarted(agent, "x", "m", 9, "h")) for agent in ("a", "b")]
-    runs = spent_by_run([*begun, event("a", used(0.1)), event("b", used(0.2)), event("a", used(0.3))])
+    runs = list_usage_by_run([*begun, event("a", used(0.1)), event("b", used(0.2)), event("a", used(0.3))])
     assert [(run.agent, run.input_tokens, run.cost) for run in runs] == [("a", 20, 0.3), ("b", 10, 0.2)]
 
 
@@ -444,13 +444,13 @@ def test_the_critical_path_is_the_longest_chain(graph: tuple[list[float], set[tu
     def longest(node: str) -> float:
         return weights[node] + max((longest(other) for other in needs[node]), default=0.0)
 
-    chain = critical_path({node: [*needs.get(node, ())] for node in weights}, weights)
+    chain = find_critical_path({node: [*needs.get(node, ())] for node in weights}, weights)
     assert all(one in needs[other] for one, other in pairwise(chain))
     assert sum(weights[node] for node in chain) == pytest.approx(max(map(longest, weights), default=0.0))
 
 
 def test_what_depends_on_itself_is_in_no_chain() -> None:
-    assert critical_path({"a": ["b"], "b": ["a"], "c": ["c"]}, {"a": 1.0, "b": 1.0, "c": 1.0}) == []
+    assert find_critical_path({"a": ["b"], "b": ["a"], "c": ["c"]}, {"a": 1.0, "b": 1.0, "c": 1.0}) == []
 
 
 @given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 20))))

@@ -12,7 +12,7 @@ from tests.support.tables import check_rows
 from headway.agent.config import Reason
 from headway.core.evidence import Evidence, EvidenceLevel
 from headway.core.model import Status
-from headway.views.run_summary import duration, summary_lines
+from headway.views.run_summary import format_duration, summary_lines
 
 from .samples import HOSTILE, STATUSES, hostile_text, todo
 
@@ -123,11 +123,11 @@ def test_a_small_price_is_not_none() -> None:
     [(0, "0.0 s"), (0.04, "0.0 s"), (59.94, "59.9 s"), (60, "1m 00s"), (151.9, "2m 31s"), (3599, "59m 59s")],
 )
 def test_durations_are_seconds_or_minutes(seconds: float, text: str) -> None:
-    assert duration(seconds) == text
+    assert format_duration(seconds) == text
 
 
 def test_a_minute_is_never_60_seconds() -> None:
-    assert duration(59.96) == "1m 00s"
+    assert format_duration(59.96) == "1m 00s"
 
 
 def test_hostile_errors_and_paths_stay_on_their_line_and_do_nothing() -> None:

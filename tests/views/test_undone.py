@@ -8,7 +8,7 @@ from tests.support.tables import check_rows
 
 import headway
 from headway import Session
-from headway.views.undone import file_lines, undone_lines
+from headway.views.undo_lines import file_lines, undone_lines
 
 Do = Callable[[Session], object]
 

@@ -13,7 +13,7 @@ from tests.support.processes import Form, start, until
 
 import headway
 from headway.project import open_store
-from headway.web.board import Board
+from headway.web.board import SessionBoard
 
 from .conftest import Begun
 from .running import Door, Scripted, answer, asked, ended, started, turn
@@ -218,17 +218,17 @@ def test_who_only_asked_for_a_stream_leaves_nothing_behind(
 
 async def test_the_sessions_are_told_of_again_after_a_mistake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     headway.open(tmp_path, "one").add("One")
-    board = Board(open_store(tmp_path))
+    board = SessionBoard(open_store(tmp_path))
     told = board.follow()
     assert "one" in await anext(told)
-    right, wrong = board.records, iter([True])
+    right, wrong = board.list_records, iter([True])
 
     def records() -> list[Form]:
         if next(wrong, False):
             raise ValueError("a mistake")
         return right()
 
-    monkeypatch.setattr(board, "records", records)
+    monkeypatch.setattr(board, "list_records", records)
     headway.open(tmp_path, "two").add("Two")
     assert "two" in await anext(told)
     await told.aclose()

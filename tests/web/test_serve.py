@@ -22,7 +22,7 @@ from tests.support.tables import check_rows
 
 from headway.core.errors import HeadwayError
 from headway.web.security import TICKET_LASTS, Tickets
-from headway.web.server import kept_place, listening
+from headway.web.server import listen, read_place
 
 from .serving import JSON, Server, at, environment, program
 
@@ -78,10 +78,10 @@ def test_where_it_is_served_already_the_link_is_told_again(folder: Path) -> None
 
 def test_where_someone_else_has_the_port_the_key_is_another_one(folder: Path) -> None:
     """Pages that are still open have sent theirs there."""
-    other, place = listening(str(folder), None)
+    other, place = listen(str(folder), None)
     other.setblocking(False)
     with closing(other):
-        found, second = listening(str(folder), None)
+        found, second = listen(str(folder), None)
         found.close()
         with pytest.raises(BlockingIOError):  # nobody has come
             other.accept()
@@ -129,7 +129,7 @@ def test_a_port_that_cannot_be_is_refused(folder: Path) -> None:
 def test_port_and_token_are_kept_for_the_owner_alone(folder: Path) -> None:
     before = os.umask(0)
     try:
-        bound, place = listening(str(folder), None)
+        bound, place = listen(str(folder), None)
     finally:
         os.umask(before)
     bound.close()
@@ -139,14 +139,14 @@ def test_port_and_token_are_kept_for_the_owner_alone(folder: Path) -> None:
     assert kept(folder) == {"port": place.port, "token": place.token}
     assert {one.name for one in file.parent.iterdir()} == {"web.json", ".gitignore"}
     assert len(place.token) >= 32
-    again, second = listening(str(folder), None)
+    again, second = listen(str(folder), None)
     again.close()
-    assert second == place == kept_place(str(folder))
+    assert second == place == read_place(str(folder))
 
 
 def test_another_project_has_another_token(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
-    (one, first), (two, second) = listening(str(folder), None), listening(str(tmp_path / "other"), None)
+    (one, first), (two, second) = listen(str(folder), None), listen(str(tmp_path / "other"), None)
     one.close()
     two.close()
     assert first.token != second.token
@@ -157,12 +157,12 @@ def test_a_port_that_is_asked_for_is_the_one(folder: Path) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    bound, place = listening(str(folder), port)
+    bound, place = listen(str(folder), port)
     assert (bound.getsockname(), place.port) == (("127.0.0.1", port), port)
     with pytest.raises(
         HeadwayError, match=f"^Port {port} is already in use; choose another one with --port, or omit --port.$"
     ):
-        listening(str(folder), port)
+        listen(str(folder), port)
     bound.close()
 
 
@@ -192,8 +192,8 @@ def test_a_file_that_makes_no_sense_is_replaced(folder: Path) -> None:
 
     def replaces(text: str) -> None:
         file.write_text(text, encoding="utf-8")
-        assert kept_place(str(folder)) is None
-        bound, place = listening(str(folder), None)
+        assert read_place(str(folder)) is None
+        bound, place = listen(str(folder), None)
         bound.close()
         assert kept(folder) == {"port": place.port, "token": place.token}
         assert len(place.token) >= 32
@@ -206,15 +206,15 @@ def test_a_token_that_came_with_the_project_is_not_used(folder: Path) -> None:
     (folder / ".headway").mkdir()
     (folder / ".headway" / "web.json").write_text(json.dumps({"port": 8000, "token": "t" * 40}), encoding="utf-8")
     subprocess.run(["git", "-C", folder, "add", "-f", ".headway/web.json"], check=True)
-    assert kept_place(str(folder)) is None
+    assert read_place(str(folder)) is None
 
 
 def test_a_token_that_others_could_read_is_not_used_again(folder: Path) -> None:
-    bound, place = listening(str(folder), None)
+    bound, place = listen(str(folder), None)
     bound.close()
     (folder / ".headway").chmod(0o755)
     (folder / ".headway" / "web.json").chmod(0o644)
-    again, second = listening(str(folder), None)
+    again, second = listen(str(folder), None)
     again.close()
     assert second.token != place.token
 
@@ -232,7 +232,7 @@ def test_a_file_that_is_a_link_is_replaced_and_what_it_leads_to_is_left_alone(fo
     (tmp_path / "theirs").write_text("theirs", encoding="utf-8")
     (folder / ".headway").mkdir()
     (folder / ".headway" / "web.json").symlink_to(tmp_path / "theirs")
-    bound, _ = listening(str(folder), None)
+    bound, _ = listen(str(folder), None)
     bound.close()
     assert (tmp_path / "theirs").read_text(encoding="utf-8") == "theirs"
     assert not (folder / ".headway" / "web.json").is_symlink()
@@ -240,7 +240,7 @@ def test_a_file_that_is_a_link_is_replaced_and_what_it_leads_to_is_left_alone(fo
 
 def test_a_folder_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(HeadwayError, match="There is no folder"):
-        listening(str(tmp_path / "none"), None)
+        listen(str(tmp_path / "none"), None)
 
 
 # requests that do not arrive whole

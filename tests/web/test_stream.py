@@ -18,7 +18,7 @@ import headway
 from headway.core.events import Event
 from headway.project import open_store
 from headway.store.sqlite import SqliteStore
-from headway.web.hub import Change, Gone, Hub
+from headway.web.hub import Hub, SessionGone, StateChange
 
 from .conftest import Begun
 from .serving import Server, Told, applied, at, program, writer
@@ -265,8 +265,8 @@ def slow(tmp_path: Path) -> Iterator[Slow]:
     store.may.set()
 
 
-def pages_of(hub: Hub, after: int) -> AsyncGenerator[Change]:
-    return cast("AsyncGenerator[Change]", hub.channel("mine").follow(after))
+def pages_of(hub: Hub, after: int) -> AsyncGenerator[StateChange]:
+    return cast("AsyncGenerator[StateChange]", hub.channel("mine").follow(after))
 
 
 async def left_while_it_was_read(tmp_path: Path, slow: Slow) -> Hub:
@@ -287,8 +287,8 @@ async def left_while_it_was_read(tmp_path: Path, slow: Slow) -> Hub:
     return hub
 
 
-async def heard_up_to(hub: Hub, after: int, version: int) -> list[Change]:
-    heard: list[Change] = []
+async def heard_up_to(hub: Hub, after: int, version: int) -> list[StateChange]:
+    heard: list[StateChange] = []
     page = pages_of(hub, after)
     while not heard or heard[-1].version < version:
         heard.append(await asyncio.wait_for(anext(page), WAIT))
@@ -296,7 +296,7 @@ async def heard_up_to(hub: Hub, after: int, version: int) -> list[Change]:
     return heard
 
 
-def fit(after: int, heard: list[Change]) -> bool:
+def fit(after: int, heard: list[StateChange]) -> bool:
     """Each begins where the one before ended."""
     return [change.before for change in heard] == [after, *(change.version for change in heard[:-1])]
 
@@ -385,5 +385,5 @@ async def test_when_nobody_watches_nothing_looks(tmp_path: Path) -> None:
 
 async def test_who_knows_more_than_there_is_knew_another_session(tmp_path: Path) -> None:
     headway.open(tmp_path, "mine").add("One")
-    with pytest.raises(Gone):
+    with pytest.raises(SessionGone):
         await anext(pages_of(Hub(open_store(tmp_path)), 9))

@@ -36,21 +36,22 @@ class CutOff:
     """The tokens that it could have, where that is known."""
 
     @property
-    def _at(self) -> str:
+    def _at_limit(self) -> str:
         return f"at the limit of {self.limit:,} output tokens" if self.limit else "at the output limit"
 
     @property
     def line(self) -> str:
-        return f"(Your answer was cut off {self._at}. Continue exactly where it stopped, and repeat nothing.)"
+        return f"(Your answer was cut off {self._at_limit}. Continue exactly where it stopped, and repeat nothing.)"
 
     @property
     def line_before_text(self) -> str:
-        return f"(Your answer was cut off {self._at} before its first word. Think less, and answer briefly.)"
+        return f"(Your answer was cut off {self._at_limit} before its first word. Think less, and answer briefly.)"
 
     @property
     def fault(self) -> str:
         return (
-            f"This call was cut off {self._at}, so it was not run. Send it in smaller pieces: for example, write a "
+            f"This call was cut off {self._at_limit}, so it was not run. Send "
+            "it in smaller pieces: for example, write a "
             "long file in several calls, each with a part of it."
         )
 
@@ -75,7 +76,7 @@ _BY_PROVIDERS_WORD = {
 """Reasons of OpenAI-compatible servers and of Anthropic that pydantic-ai does not map."""
 
 
-def ending_of(answer: ModelResponse, *, is_remote: bool) -> Ending:
+def find_ending(answer: ModelResponse, *, is_remote: bool) -> Ending:
     """Return how the answer ended. `is_remote`: it came over a connection, which may break without an error."""
     details = answer.provider_details or {}
     word = str(details.get("finish_reason") or "")

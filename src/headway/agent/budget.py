@@ -25,18 +25,18 @@ class Budget:
         """From now on, an answer may have so many tokens."""
         self.reply = reply if self.window is None else min(reply, self.window // 4)
 
-    def measured(self, size: int, tokens: int) -> None:
+    def calibrate(self, size: int, tokens: int) -> None:
         """The provider counted so many tokens for a request of this size."""
         if size > 0 and tokens > 0:
             self._per_byte = tokens / size
 
-    def tokens(self, size: int) -> int:
+    def estimate_tokens(self, size: int) -> int:
         return round(size * self._per_byte)
 
     def fits(self, size: int) -> bool:
-        return self.window is None or self.tokens(size) + self.reply <= self.window
+        return self.window is None or self.estimate_tokens(size) + self.reply <= self.window
 
-    def room(self, besides: int) -> int:
+    def history_room(self, besides: int) -> int:
         """Bytes that the history may have when `besides` goes along with it."""
         if self.window is None:
             return 0
@@ -47,9 +47,9 @@ class Budget:
         """Bytes that the list may take of a request: all it needs in most, a tenth of a small window."""
         return 100_000 if self.window is None else max(round(self.window / self._per_byte / 10), 1_000)
 
-    def too_long(self, size: int) -> None:
+    def note_refused(self, size: int) -> None:
         """The provider said that a request of this size does not fit."""
-        tokens = self.tokens(size)
+        tokens = self.estimate_tokens(size)
         self.window = max(min(self.window or tokens, tokens) * 3 // 4, 1)
         self.is_assumed = False
         self.reply = min(self.reply, self.window // 4)

@@ -20,7 +20,7 @@ _LONG_ROUND = 15
 """Blocks that a round may add before it gets a breakpoint in its middle."""
 
 
-def middle_of_round(messages: Sequence[ModelMessage]) -> int | None:
+def find_middle_of_round(messages: Sequence[ModelMessage]) -> int | None:
     """Return before which part of the last message a breakpoint divides what was added since the last answer began.
 
     None if it added few blocks. Before the first part means: after the answer's last block.
@@ -36,7 +36,7 @@ def middle_of_round(messages: Sequence[ModelMessage]) -> int | None:
     return min(max(middle - before, 0), len(last.parts) - 1)
 
 
-def with_cache_points(messages: Sequence[ModelMessage], *, changing_parts: int) -> list[ModelMessage]:
+def add_cache_points(messages: Sequence[ModelMessage], *, changing_parts: int) -> list[ModelMessage]:
     """Return the messages with breakpoints; the last parts of the last message, so many of them, are not worth caching.
 
     The messages themselves are not changed, nor is any but the last copied.
@@ -48,7 +48,7 @@ def with_cache_points(messages: Sequence[ModelMessage], *, changing_parts: int) 
         return [*messages]  # there is nothing before it
     points = {end}
     history = [*messages[:-1], replace(last, parts=last.parts[:end])] if end else messages[:-1]
-    if end and (middle := middle_of_round(history)) is not None:
+    if end and (middle := find_middle_of_round(history)) is not None:
         points.add(middle)
     parts: list[ModelRequestPart] = []
     for at, part in enumerate(last.parts):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from headway.core.exact_text import exact_line, exact_lines
-from headway.settings.approved_checks import approve_checks, approved_checks
+from headway.settings.approved_checks import approve_checks, read_approved_checks
 from headway.tools.approvals import Question, Reply
 from headway.tools.base import Preview
 from headway.tools.effects import Effect
@@ -38,7 +38,7 @@ class CheckApprovals:
 
     def is_approved(self, check: str) -> bool:
         """Return whether a person typed or approved this very check."""
-        return check in self._trusted or check in approved_checks(self._project)
+        return check in self._trusted or check in read_approved_checks(self._project)
 
     def may_run(self, check: str) -> bool:
         if self._all or self._approvals.allows("bash", lambda pattern: covers_command(pattern, check)):
@@ -57,7 +57,7 @@ class CheckApprovals:
             if new and self._ask is None:
                 self._declined |= dict.fromkeys(new, "there was nobody to approve it")
             elif new:
-                self._settle(new, await self._approvals.put(_question(new), self._ask))
+                self._settle(new, await self._approvals.ask_outside_call(_question(new), self._ask))
         return [check for check in waiting if not self.may_run(check)]
 
     def _settle(self, checks: list[str], answer: Answer) -> None:

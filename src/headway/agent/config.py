@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Literal, TypeAlias
 
 from headway.core.errors import HeadwayError
-from headway.core.text import shown
+from headway.core.text import sanitize_for_display
 from headway.core.tracking import Policy
 from headway.settings.model import Inject, Settings, Thinking, Tracking
 from headway.tools.todo_kinds import TodoTools, TodoToolsName
@@ -95,33 +95,39 @@ class LoopConfig:
         for name, kind in kinds:
             value: object = getattr(self, name)
             if value not in set(kind) and not (value is None and name in _OPTIONAL):
-                raise HeadwayError(f"`{name}` cannot be '{shown(value)}'; choose from: {', '.join(kind)}.")
+                raise HeadwayError(
+                    f"`{name}` cannot be '{sanitize_for_display(value)}'; choose from: {', '.join(kind)}."
+                )
         for name, least in _AT_LEAST.items():
             value = getattr(self, name)
             if value is None and name in _OPTIONAL:
                 continue
             if type(value) is not int or value < least:
-                raise HeadwayError(f"`{name}` must be a whole number of at least {least}, not {shown(value)}.")
+                raise HeadwayError(
+                    f"`{name}` must be a whole number of at least {least}, not {sanitize_for_display(value)}."
+                )
         if self.require_evidence not in (True, False, "command_ok", "verified"):
-            level = shown(self.require_evidence)
+            level = sanitize_for_display(self.require_evidence)
             raise HeadwayError(f"`require_evidence` must be True, command_ok or verified, not {level}.")
         if self.max_cost is not None and not 0 < self.max_cost < float("inf"):
-            raise HeadwayError(f"`max_cost` must be more than 0 US dollars, not {shown(self.max_cost)}.")
+            raise HeadwayError(f"`max_cost` must be more than 0 US dollars, not {sanitize_for_display(self.max_cost)}.")
 
         if self.temperature is not None and not 0 <= self.temperature <= 2:
-            raise HeadwayError(f"`temperature` must be a number from 0 to 2, not {shown(self.temperature)}.")
+            raise HeadwayError(
+                f"`temperature` must be a number from 0 to 2, not {sanitize_for_display(self.temperature)}."
+            )
 
     @property
-    def keeper(self) -> Tracking:
+    def tracking_in_force(self) -> Tracking:
         """Who says that an item is done, where nothing is set too."""
         return Tracking(self.tracking or (Tracking.AUTO if self.todo_tools == TodoTools.OFF else Tracking.MANUAL))
 
     @property
     def policy(self) -> Policy:
-        return Policy(str(self.keeper), self.complete_after, self.block_after)
+        return Policy(str(self.tracking_in_force), self.complete_after, self.block_after)
 
 
-def config_of(settings: Settings, *, require_evidence: bool | str = False) -> LoopConfig:
+def to_loop_config(settings: Settings, *, require_evidence: bool | str = False) -> LoopConfig:
     """A run as a person has set it."""
     return LoopConfig(
         max_rounds=settings.max_rounds,

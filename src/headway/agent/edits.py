@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from typing import cast
 
 from headway.core.events import Event, ListDelta, Splice
-from headway.core.model import PERSON, Status, Todo, with_fields
-from headway.views.prompt import escaped
+from headway.core.model import PERSON, Status, Todo, replace_fields
+from headway.views.prompt_block import escape_for_prompt
 
 MAX_LINE = 600
 MAX_NAMED = 10
@@ -33,13 +33,13 @@ _BREAKS = re.compile(r"[\s:;]")
 Sides = dict[str, tuple[object, object]]
 
 
-def edits_line(events: Iterable[Event], agent: str) -> str:
+def format_edits(events: Iterable[Event], agent: str) -> str:
     """The line for what a person changed in this agent's list; nothing if that is nothing."""
-    edits = _Edits()
+    edits = _EditSummary()
     for event in events:
         if event.actor == PERSON and event.agent == agent and isinstance(event.data, ListDelta):
             if event.data.cause in _WHOLE:
-                edits = _Edits()
+                edits = _EditSummary()
             edits.take(event.data)
     entries = edits.entries()
     if not entries:
@@ -55,7 +55,7 @@ def edits_line(events: Iterable[Event], agent: str) -> str:
     return f"{_HEAD}{'; '.join([*named, *more])}.)"
 
 
-class _Edits:
+class _EditSummary:
     """What several changes come to."""
 
     def __init__(self) -> None:
@@ -82,7 +82,7 @@ class _Edits:
         for todo_id, sides in delta.changed.items():
             self._change(todo_id, sides, gone)
         if delta.order is not None:
-            self._moved |= dict.fromkeys(_moved(delta.order))
+            self._moved |= dict.fromkeys(_list_moved(delta.order))
 
     def _add(self, todo: Todo) -> None:
         dropped = self._dropped.get(todo.id)
@@ -99,35 +99,37 @@ class _Edits:
 
     def _change(self, todo_id: str, sides: Sides, gone: set[str]) -> None:
         if added := self._added.get(todo_id):
-            self._added[todo_id] = with_fields(added, {name: after for name, (_, after) in sides.items()})
+            self._added[todo_id] = replace_fields(added, {name: after for name, (_, after) in sides.items()})
             return
         known = self._changed.setdefault(todo_id, {})
         for name, (before, after) in sides.items():
-            if name == "depends_on" and set(_ids(before)) - gone == set(_ids(after)):
+            if name == "depends_on" and set(_to_ids(before)) - gone == set(_to_ids(after)):
                 continue  # what it depended on was dropped, which is told
             known[name] = (known[name][0] if name in known else before, after)
 
     def entries(self) -> list[str]:
-        said = [_WHOLE.get(cause) or f"{_BACK[cause]} {_changes(number)}" for cause, number in self._said.items()]
+        said = [_WHOLE.get(cause) or f"{_BACK[cause]} {_count_changes(number)}" for cause, number in self._said.items()]
         if self._title is not None:
-            said.append(f"renamed it {_quoted(self._title)}")
-        said += (_new(todo) for todo in self._added.values())
-        said += (entry for todo_id, sides in self._changed.items() if (entry := _different(todo_id, sides)))
-        said += (f"dropped {_id(todo.id)} {_quoted(todo.content)}" for todo in self._dropped.values())
+            said.append(f"renamed it {_to_json_string(self._title)}")
+        said += (_format_new(todo) for todo in self._added.values())
+        said += (entry for todo_id, sides in self._changed.items() if (entry := _format_differences(todo_id, sides)))
+        said += (f"dropped {_format_id(todo.id)} {_to_json_string(todo.content)}" for todo in self._dropped.values())
         moved = [todo_id for todo_id in self._moved if todo_id not in self._added]
-        return [*said, *(f"moved {_id(todo_id)}" for todo_id in moved)]
+        return [*said, *(f"moved {_format_id(todo_id)}" for todo_id in moved)]
 
 
-def _new(todo: Todo) -> str:
+def _format_new(todo: Todo) -> str:
     state = "" if todo.status is Status.PENDING else f" ({todo.status})"
-    return f"added {_id(todo.id)} {_quoted(todo.content)}{state}"
+    return f"added {_format_id(todo.id)} {_to_json_string(todo.content)}{state}"
 
 
-def _different(todo_id: str, sides: Sides) -> str:
+def _format_differences(todo_id: str, sides: Sides) -> str:
     """What is different about an item; nothing if it is as before, or only what follows from something else is."""
     now = {name: after for name, (before, after) in sides.items() if before != after}
-    told = [(f"{word} " if word else "") + _value(name, now[name]) for name, word in _WORDS.items() if name in now]
-    entry = _id(todo_id)
+    told = [
+        (f"{word} " if word else "") + _format_value(name, now[name]) for name, word in _WORDS.items() if name in now
+    ]
+    entry = _format_id(todo_id)
     for number, part in enumerate(told):
         longer = f"{entry}{', ' if number else ' '}{part}"
         if number and len(longer) > _MAX_ENTRY:
@@ -150,19 +152,19 @@ _WORDS = {
 """The fields that are told of, the most important first, and the words before what they are now."""
 
 
-def _value(name: str, value: object) -> str:
+def _format_value(name: str, value: object) -> str:
     if value is None or value == ():
         return "none"
     if name in ("status", "priority"):
         return str(value)
     if name == "depends_on":
-        return escaped(", ".join(map(_id, _ids(value)[:MAX_NAMED])), 60)
+        return escape_for_prompt(", ".join(map(_format_id, _to_ids(value)[:MAX_NAMED])), 60)
     if isinstance(value, tuple):
-        return _quoted("; ".join(map(str, _ids(cast("object", value))[:MAX_NAMED])), 60)
-    return _quoted(str(value), 100 if name == "content" else 60)
+        return _to_json_string("; ".join(map(str, _to_ids(cast("object", value))[:MAX_NAMED])), 60)
+    return _to_json_string(str(value), 100 if name == "content" else 60)
 
 
-def _moved(order: Splice) -> list[str]:
+def _list_moved(order: Splice) -> list[str]:
     """What stands elsewhere, of items that were there before and after."""
     inserted, removed = set(order.inserted), set(order.removed)
     before = [todo_id for todo_id in order.removed if todo_id in inserted]
@@ -176,18 +178,18 @@ def _moved(order: Splice) -> list[str]:
     return [todo_id for todo_id, other in zip(before, after, strict=True) if todo_id != other]
 
 
-def _changes(number: int) -> str:
+def _count_changes(number: int) -> str:
     return "a change" if number == 1 else f"{number:,} changes"
 
 
-def _ids(value: object) -> tuple[str, ...]:
+def _to_ids(value: object) -> tuple[str, ...]:
     return cast("tuple[str, ...]", value) if isinstance(value, tuple) else ()
 
 
-def _id(todo_id: str) -> str:
-    return _BREAKS.sub("_", escaped(todo_id, 40))
+def _format_id(todo_id: str) -> str:
+    return _BREAKS.sub("_", escape_for_prompt(todo_id, 40))
 
 
-def _quoted(text: str, limit: int = 100) -> str:
+def _to_json_string(text: str, limit: int = 100) -> str:
     """As a JSON string: nothing in it can end it."""
-    return json.dumps(escaped(text, limit), ensure_ascii=False)
+    return json.dumps(escape_for_prompt(text, limit), ensure_ascii=False)

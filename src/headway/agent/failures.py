@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 from urllib.parse import urlsplit
 
-from headway.agent.providers import PROVIDERS, Provider, shown_url
+from headway.agent.providers import PROVIDERS, Provider, format_url
 from headway.agent.server_windows import is_own_server
 from headway.core.errors import ContextTooLong, ModelBusy, ModelError, ModelNotReady, UserAfterToolRefused
-from headway.core.secrets import redacted
-from headway.core.text import shown
+from headway.core.secrets import redact
+from headway.core.text import sanitize_for_display
 
 if TYPE_CHECKING:
     from pydantic_ai import exceptions
@@ -44,27 +44,29 @@ def explain(error: BaseException, model: Model, *, has_answered: bool = False) -
         return error
     if isinstance(error, exceptions.FallbackExceptionGroup):
         return explain(error.exceptions[-1], model, has_answered=has_answered)
-    asked = _Asked.of(model, has_answered=has_answered)
+    asked = _ModelDescription.from_model(model, has_answered=has_answered)
     match error:
         case exceptions.ModelConnectionError():
-            return _unconnected(error, asked)
+            return _connection_error(error, asked)
         case exceptions.ModelRequestTimeout() | TimeoutError():
             return ModelBusy(f"{asked.subject} did not answer in time; try again, {_OTHER}.")
         case exceptions.ModelAPIError():
-            return _answered(error, asked)
+            return _provider_error(error, asked)
         case exceptions.ContentFilterError():
             return ModelError(f"A content filter of {asked.who} stopped the answer; rephrase the request, {_OTHER}.")
         case exceptions.UnexpectedModelBehavior():
-            return _unreadable(error, asked)
+            return _malformed_answer_error(error, asked)
         case _ if isinstance(error, _MALFORMED) and model.base_url is not None:
-            return _unreadable(error, asked)
+            return _malformed_answer_error(error, asked)
         case _:
             name = type(error).__name__
-            return ModelError(f"The request to {asked.who} failed ({name}{_message(error)}); try again, {_OTHER}.")
+            return ModelError(
+                f"The request to {asked.who} failed ({name}{_format_provider_message(error)}); try again, {_OTHER}."
+            )
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _ModelDescription:
     """Who was asked for what, as the sentences name it."""
 
     name: str
@@ -76,12 +78,18 @@ class _Asked:
     has_answered: bool
 
     @classmethod
-    def of(cls, model: Model, *, has_answered: bool = False) -> _Asked:
+    def from_model(cls, model: Model, *, has_answered: bool = False) -> _ModelDescription:
         provider = PROVIDERS.get(model.system)
-        url = shown_url(model.base_url) if model.base_url else None
+        url = format_url(model.base_url) if model.base_url else None
         own = is_own_server(model)
-        who = f"the server at {url}" if own else provider.label if provider else shown(model.system or model.model_name)
-        return cls(shown(model.model_name, 100), provider, url, who, own, has_answered)
+        who = (
+            f"the server at {url}"
+            if own
+            else provider.label
+            if provider
+            else sanitize_for_display(model.system or model.model_name)
+        )
+        return cls(sanitize_for_display(model.model_name, 100), provider, url, who, own, has_answered)
 
     @property
     def subject(self) -> str:
@@ -99,7 +107,7 @@ class _Asked:
         return " or ".join(self.provider.keys) if self.provider and self.provider.keys else "its key"
 
 
-def _unconnected(error: exceptions.ModelConnectionError, asked: _Asked) -> ModelError:
+def _connection_error(error: exceptions.ModelConnectionError, asked: _ModelDescription) -> ModelError:
     from pydantic_ai.exceptions import ModelTimeoutError
 
     if error.phase in ("connect", "pool", None) and not error.in_stream:
@@ -116,22 +124,22 @@ def _unconnected(error: exceptions.ModelConnectionError, asked: _Asked) -> Model
     return ModelBusy(f"The connection to {asked.who} was lost before the answer was complete; try again.")
 
 
-def _answered(error: exceptions.ModelAPIError, asked: _Asked) -> ModelError:
+def _provider_error(error: exceptions.ModelAPIError, asked: _ModelDescription) -> ModelError:
     """For what the provider itself said, before or during an answer."""
     from pydantic_ai import exceptions
 
-    said = _message(error)
+    said = _format_provider_message(error)
     if _REFUSES_ORDER.search(said):
         return UserAfterToolRefused(
             f"{asked.subject} refused the order of the messages{said}: set inject to tool, {_OTHER}."
         )
     match error:
         case exceptions.ModelAuthenticationError():
-            return _refused(error, asked)
+            return _refusal_error(error, asked)
         case exceptions.ModelNotFoundError():
-            return _not_found(error, asked)
+            return _not_found_error(error, asked)
         case exceptions.ModelContextWindowExceededError():
-            return _too_long(asked)
+            return _too_long_error(asked)
         case exceptions.ModelQuotaExceededError():
             return ModelNotReady(f"The account at {asked.who} has no credit left{said}; add credit there, {_OTHER}.")
         case exceptions.ModelRateLimitError():
@@ -143,23 +151,26 @@ def _answered(error: exceptions.ModelAPIError, asked: _Asked) -> ModelError:
             )
         case exceptions.ModelRequestRejectedError():
             if any(words in said.lower() for words in _TOO_LONG):
-                return _too_long(asked)
+                return _too_long_error(asked)
             return ModelError(f"{asked.subject} rejected the request{said}; change the request, {_OTHER}.")
         case _:
-            return _unreadable(error, asked)
+            return _malformed_answer_error(error, asked)
 
 
-def _refused(error: exceptions.ModelAPIError, asked: _Asked) -> ModelError:
+def _refusal_error(error: exceptions.ModelAPIError, asked: _ModelDescription) -> ModelError:
     """What the provider said is left out: it tends to repeat the key."""
     if asked.is_own_server and not (asked.provider and asked.provider.needs_key):
-        return ModelNotReady(f"{asked.subject} refused the request{_status(error)}; set {asked.keys} to its key.")
+        return ModelNotReady(
+            f"{asked.subject} refused the request{_format_status(error)}; set {asked.keys} to its key."
+        )
     return ModelNotReady(
-        f"{asked.subject} refused the key{_status(error)}; set {asked.keys} to a key that is valid for '{asked.name}', "
+        f"{asked.subject} refused the key{_format_status(error)}; set {asked.keys} "
+        f"to a key that is valid for '{asked.name}', "
         f"{_OTHER}."
     )
 
 
-def _not_found(error: exceptions.ModelAPIError, asked: _Asked) -> ModelError:
+def _not_found_error(error: exceptions.ModelAPIError, asked: _ModelDescription) -> ModelError:
     no_model = f"{asked.subject} has no model '{asked.name}'"
     if asked.is_own_server and not urlsplit(asked.url or "").path.strip("/"):
         return ModelNotReady(
@@ -171,74 +182,79 @@ def _not_found(error: exceptions.ModelAPIError, asked: _Asked) -> ModelError:
     return ModelNotReady(f"{no_model}; choose another with --model{f', perhaps {nearest}' if nearest else ''}.")
 
 
-def _too_long(asked: _Asked) -> ModelError:
+def _too_long_error(asked: _ModelDescription) -> ModelError:
     return ContextTooLong(
         f"The conversation does not fit into the context window of '{asked.name}'; start a new session, {_OTHER}."
     )
 
 
-def _unreadable(error: BaseException, asked: _Asked) -> ModelError:
+def _malformed_answer_error(error: BaseException, asked: _ModelDescription) -> ModelError:
     """For an answer that is empty or malformed: as with a connection that broke off, the next one may be whole."""
     if asked.is_own_server and not asked.has_answered:
         return ModelBusy(
-            f"The server at {asked.url} does not speak OpenAI's protocol{_message(error)}; "
+            f"The server at {asked.url} does not speak OpenAI's protocol{_format_provider_message(error)}; "
             f"correct {asked.where_to_set}."
         )
-    return ModelBusy(f"The answer of {asked.who} is not valid{_message(error)}; try again, {_OTHER}.")
+    return ModelBusy(f"The answer of {asked.who} is not valid{_format_provider_message(error)}; try again, {_OTHER}.")
 
 
 # Answers that came, and ended in another way than they should.
 
 
-def broken_off(model: Model) -> ModelBusy:
-    return ModelBusy(f"The answer of {_Asked.of(model).who} broke off before it was complete; try again.")
+def broken_stream_error(model: Model) -> ModelBusy:
+    return ModelBusy(
+        f"The answer of {_ModelDescription.from_model(model).who} broke off before it was complete; try again."
+    )
 
 
-def ended_with_error(answer: ModelResponse, model: Model) -> ModelBusy:
+def failed_answer_error(answer: ModelResponse, model: Model) -> ModelBusy:
     details = answer.provider_details or {}
-    reason = f" ({shown(str(details['finish_reason']), 100)})" if details.get("finish_reason") else ""
-    return ModelBusy(f"{_Asked.of(model).subject} ended its answer with an error{reason}; try again, {_OTHER}.")
+    reason = f" ({sanitize_for_display(str(details['finish_reason']), 100)})" if details.get("finish_reason") else ""
+    return ModelBusy(
+        f"{_ModelDescription.from_model(model).subject} ended its answer with an error{reason}; try again, {_OTHER}."
+    )
 
 
-def refused_to_answer(answer: ModelResponse, model: Model) -> ModelError:
+def refused_answer_error(answer: ModelResponse, model: Model) -> ModelError:
     """For an answer that the model refused, or that a filter stopped."""
-    asked, details = _Asked.of(model), answer.provider_details or {}
+    asked, details = _ModelDescription.from_model(model), answer.provider_details or {}
     said = details.get("refusal") or details.get("block_reason_message") or details.get("block_reason")
-    because = f" ({shown(redacted(str(said)).strip().rstrip('.'), 300)})" if said else ""
+    because = f" ({sanitize_for_display(redact(str(said)).strip().rstrip('.'), 300)})" if said else ""
     if details.get("refusal") or details.get("finish_reason") == "refusal":
         return ModelError(f"'{asked.name}' refused to answer{because}; rephrase the request, {_OTHER}.")
     return ModelError(f"A content filter of {asked.who} stopped the answer{because}; rephrase the request, {_OTHER}.")
 
 
-def empty_twice(model: Model) -> ModelError:
-    name = _Asked.of(model).name
+def empty_answer_error(model: Model) -> ModelError:
+    name = _ModelDescription.from_model(model).name
     return ModelError(f"'{name}' gave an empty answer twice; rephrase the request, {_OTHER}.")
 
 
-def cut_off_twice(model: Model, limit: int | None) -> ModelError:
+def cut_answer_error(model: Model, limit: int | None) -> ModelError:
     at = f"the limit of {limit:,} output tokens" if limit else "its output limit"
     return ModelError(
-        f"The answer of '{_Asked.of(model).name}' was cut off at {at} and could not be completed; ask for a "
+        f"The answer of '{_ModelDescription.from_model(model).name}' was cut off "
+        f"at {at} and could not be completed; ask for a "
         "shorter answer, or raise reply_tokens if you have set it."
     )
 
 
-def _status(error: BaseException) -> str:
+def _format_status(error: BaseException) -> str:
     status = getattr(error, "status_code", None)
     return f" ({status})" if status else ""
 
 
-def _message(error: BaseException) -> str:
+def _format_provider_message(error: BaseException) -> str:
     """What the provider said, in brackets: without keys and tokens, on one line, at most 300 characters."""
     status = getattr(error, "status_code", None)
     body: object = getattr(error, "body", None)
-    text = _text_of(body) or ("" if status else str(error))
-    said = shown(redacted(text[:2_000].strip()).rstrip("."), 300)
+    text = _find_sentence(body) or ("" if status else str(error))
+    said = sanitize_for_display(redact(text[:2_000].strip()).rstrip("."), 300)
     both = ": ".join(part for part in (str(status or ""), said) if part)
     return f" ({both})" if both else ""
 
 
-def _text_of(body: object) -> str:
+def _find_sentence(body: object) -> str:
     """The sentence inside the body of an error, wherever the provider puts it."""
     for name in ("error", "message"):
         if isinstance(body, dict) and name in body:

@@ -23,11 +23,11 @@ from headway.agent.definitions import tool_definitions
 from headway.core.errors import HeadwayError
 from headway.core.model import JUDGE, Status, Todo
 from headway.core.run_events import TodoEvaluationCompleted, TodoEvaluationStarted, ToolFinished
-from headway.core.text import shown
-from headway.core.tracking import Policy, is_proposed, may_set, overtaken
+from headway.core.text import sanitize_for_display
+from headway.core.tracking import Policy, can_tracker_set, is_proposed, list_overtaken
 from headway.tools.base import ToolFault
 from headway.tools.todos.update_todo_item import UpdateTodoItem, UpdateTodoItemInput
-from headway.views.prompt import escaped
+from headway.views.prompt_block import escape_for_prompt
 
 if TYPE_CHECKING:
     from headway.agent.recorder import Recorder
@@ -48,7 +48,7 @@ class Judge:
         self._asked: dict[str, int] = {}
         """item → successful calls when the judge was last asked about it."""
 
-    def saw(self, calls: list[ToolFinished]) -> None:
+    def note_calls(self, calls: list[ToolFinished]) -> None:
         for call in calls:
             if call.item_id is not None:
                 self._calls.setdefault(call.item_id, []).append(call)
@@ -56,29 +56,31 @@ class Judge:
 
     async def evaluate(self, state: State, agent: str, round: int) -> None:
         """Asks about the item that is proposed, if there is one."""
-        todo = self._proposed(state, agent)
+        todo = self._find_proposed(state, agent)
         if todo is None:
             return
         self._recorder.record(TodoEvaluationStarted(todo.id, round))
         try:
-            verdict = self._verdict(todo, await self._ask(*self._question(todo), MAX_TOKENS))
+            verdict = self._find_verdict(todo, await self._ask(*self._build_question(todo), MAX_TOKENS))
             status = self._apply(todo, verdict)
         except HeadwayError as error:  # what cannot be judged stays as it is
-            self._recorder.record(TodoEvaluationCompleted(todo.id, round, None, shown(str(error), 300)))
+            self._recorder.record(TodoEvaluationCompleted(todo.id, round, None, sanitize_for_display(str(error), 300)))
             return
-        reason = shown(self._recorder.redacted(verdict.notes or "") if verdict else "The model gave no decision.", 500)
+        reason = sanitize_for_display(
+            self._recorder.redact(verdict.notes or "") if verdict else "The model gave no decision.", 500
+        )
         self._recorder.record(TodoEvaluationCompleted(todo.id, round, status, reason))
 
-    def _proposed(self, state: State, agent: str) -> Todo | None:
+    def _find_proposed(self, state: State, agent: str) -> Todo | None:
         todos, run = state.list_of(agent), state.runs[agent]
         if not todos.kept_by_loop or state.is_planning(agent):
             return None
-        late = overtaken(todos.items, run)
+        late = list_overtaken(todos.items, run)
         looks_done = [
             todo
             for todo_id, track in run.tracks.items()
             if (todo := todos.items.get(todo_id))
-            and may_set(todo, run)
+            and can_tracker_set(todo, run)
             and is_proposed(todo, run, self._policy)
             and track.successes >= self._asked.get(todo_id, 0) + self._policy.complete_after
         ]
@@ -88,12 +90,12 @@ class Judge:
             self._asked[found.id] = track.successes if track else 0
         return found
 
-    def _question(self, todo: Todo) -> tuple[list[ModelMessage], ModelRequestParameters]:
+    def _build_question(self, todo: Todo) -> tuple[list[ModelMessage], ModelRequestParameters]:
         calls = self._calls.get(todo.id, [])
-        lines = [_told(call, self._recorder.redacted) for call in calls]
+        lines = [_format_call(call, self._recorder.redact) for call in calls]
         text = "\n".join(
             [
-                f"Item {escaped(todo.id, 40)}: {escaped(todo.content, 500)}",
+                f"Item {escape_for_prompt(todo.id, 40)}: {escape_for_prompt(todo.content, 500)}",
                 "",
                 "Its latest calls:",
                 *(lines or ["- none"]),
@@ -106,13 +108,13 @@ class Judge:
         return [ModelRequest([UserPromptPart(text)])], parameters
 
     @staticmethod
-    def _verdict(todo: Todo, answer: ModelResponse) -> UpdateTodoItemInput | None:
+    def _find_verdict(todo: Todo, answer: ModelResponse) -> UpdateTodoItemInput | None:
         """The first call that is about the item."""
         tool = UpdateTodoItem()
         for part in answer.parts:
             if isinstance(part, ToolCallPart) and part.tool_name == tool.name:
                 try:
-                    call = tool.read(part.args)
+                    call = tool.parse_input(part.args)
                 except ToolFault:
                     continue
                 if call.item_id.strip() == todo.id:
@@ -130,12 +132,14 @@ class Judge:
             return None
         fields: dict[str, object] = {"status": verdict.status}
         if verdict.notes and verdict.notes.strip():
-            fields["notes"] = self._recorder.redacted(verdict.notes)
+            fields["notes"] = self._recorder.redact(verdict.notes)
         session.update(todo.id, actor=JUDGE, **fields)
         return verdict.status
 
 
-def _told(call: ToolFinished, redacted: Callable[[str], str]) -> str:
+def _format_call(call: ToolFinished, redacted: Callable[[str], str]) -> str:
     """A call with the end of what it gave: results stand there."""
     outcome = "ok" if call.succeeded else "failed"
-    return f"- {shown(call.tool)}: {outcome}: {escaped(redacted(call.text).strip()[-200:], 200)}"
+    return (
+        f"- {sanitize_for_display(call.tool)}: {outcome}: {escape_for_prompt(redacted(call.text).strip()[-200:], 200)}"
+    )

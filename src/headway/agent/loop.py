@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart
 
-from headway.agent.attention import Attention
-from headway.agent.compaction import SUMMARY_TOKENS, compacted, own_request
+from headway.agent.compaction import SUMMARY_TOKENS, compact, to_headway_message
 from headway.agent.config import LoopConfig, Reason
-from headway.agent.conversation import Conversation, joined_text, stored, text_of
+from headway.agent.conversation import Conversation, answer_text, join_answer_text, to_stored_message
 from headway.agent.judge import Judge
-from headway.agent.repair import sound
+from headway.agent.list_injector import ListInjector
+from headway.agent.repair import repair_answer
 from headway.agent.repeated_calls import RepeatedCalls
-from headway.core.batch_events import ModeChanged
 from headway.core.clock import now
 from headway.core.errors import ContextTooLong, UserAfterToolRefused
+from headway.core.execution_events import ModeChanged
 from headway.core.run_events import (
     ConversationCompacted,
     RoundStarted,
@@ -32,10 +32,10 @@ from headway.core.tracking import JUDGED, is_done, is_settled
 if TYPE_CHECKING:
     from headway.agent.answer_endings import CutOff
     from headway.agent.budget import Budget
-    from headway.agent.calls import Calls, Outcome
-    from headway.agent.frame import Frame, Request
+    from headway.agent.model_requests import ModelRequests
     from headway.agent.recorder import Recorder
-    from headway.agent.requests import Requests
+    from headway.agent.request_builder import ModelRequestData, RequestBuilder
+    from headway.agent.tool_runner import RoundOutcome, ToolRunner
     from headway.core.events import Event
     from headway.core.model import State, TodoList
     from headway.core.runs import Run
@@ -52,10 +52,10 @@ class Loop:
         config: LoopConfig,
         recorder: Recorder,
         conversation: Conversation,
-        frame: Frame,
+        frame: RequestBuilder,
         budget: Budget,
-        requests: Requests,
-        calls: Calls,
+        requests: ModelRequests,
+        calls: ToolRunner,
     ) -> None:
         self._config = config
         self._recorder = recorder
@@ -67,21 +67,23 @@ class Loop:
         self._requests = requests
         self._calls = calls
         self._policy = config.policy
-        self._judge = Judge(recorder, self._policy, requests.apart) if config.keeper == JUDGED else None
+        self._judge = (
+            Judge(recorder, self._policy, requests.side_request) if config.tracking_in_force == JUDGED else None
+        )
         todos = recorder.session.todo_list
         # The last message is what this run begins with; with the one before, the model last heard of the list.
         since = conversation.versions[-2] if len(conversation.versions) > 1 else recorder.session.version
-        self._attention = Attention(config, todos, budget.block_room, self._events, since)
-        self._repeated = RepeatedCalls(recorder.redacted)
+        self._attention = ListInjector(config, todos, budget.block_room, self._read_events, since)
+        self._repeated = RepeatedCalls(recorder.redact)
         self._block_size = min(sum(len(todo.content) * 2 for todo in todos.items.values()), budget.block_room)
         """About how many bytes of a request the list takes."""
-        self._done = _items_of(todos) if is_done(todos) else None
+        self._done = _todo_ids(todos) if is_done(todos) else None
         """The items of the list that was finished when it was last looked at."""
         self._settled = self._done if is_settled(todos) else None
         """The same, if not only tracking says of any that it is completed."""
         self._all_done = False
         """Whether the list was settled in this run."""
-        self._used_ids = _call_ids(conversation.messages)
+        self._used_ids = _list_call_ids(conversation.messages)
         self._done_in = 0
         """The round in which it was."""
         self._planning = recorder.session.is_planning
@@ -96,22 +98,22 @@ class Loop:
     async def run(self) -> Reason:
         """Goes round until there is a reason to end."""
         while True:
-            if not await self._begin():
+            if not await self._begin_round():
                 return Reason.ALL_DONE if self._all_done and self._done_in == self.round else Reason.MAX_ROUNDS
-            fitted = await self._make_fit()  # 1. budget
+            fitted = await self._compact_if_needed()  # 1. budget
             block = self._inject(waited=fitted)  # 2. the list, as it is now
-            calls, faults = await self._ask(block)  # 3. the model
+            calls, faults = await self._ask_model(block)  # 3. the model
             outcome = await self._run_tools(calls, faults)  # 4. tools, 5. tracked and 6. told of one by one
-            if reason := await self._end(outcome):  # 7. end; 8. there is nothing to sync
+            if reason := await self._find_end(outcome):  # 7. end; 8. there is nothing to sync
                 return reason
 
-    async def _begin(self) -> bool:
+    async def _begin_round(self) -> bool:
         """Goes on to the next round, when no one wants the run to pause; False if there is none left."""
-        self._record_mode(await self._recorder.until(lambda run: not self._is_held(run)))
+        self._record_mode(await self._recorder.wait_until(lambda run: not self._is_held(run)))
         if self.round == self._config.max_rounds:
             return False
         self.round += 1
-        self._recorder.soon(RoundStarted(self._recorder.run_id, self.round, self._config.max_rounds))
+        self._recorder.record_deferred(RoundStarted(self._recorder.run_id, self.round, self._config.max_rounds))
         return True
 
     def _is_held(self, run: Run) -> bool:
@@ -128,33 +130,33 @@ class Loop:
 
     # 1. budget
 
-    async def _make_fit(self) -> bool:
+    async def _compact_if_needed(self) -> bool:
         """When the history does not fit, its older part gives way to a summary. Whether it did."""
-        fixed = self._frame.size(planning=self._planning)
+        fixed = self._frame.fixed_size(planning=self._planning)
         if self._budget.fits(fixed + self._conversation.size + self._block_size):
             return False
         await self._compact(by_model=True)
         return True
 
     async def _compact(self, *, by_model: bool) -> None:
-        fixed = self._frame.size(planning=self._planning) + self._block_size
+        fixed = self._frame.fixed_size(planning=self._planning) + self._block_size
 
         async def ask(messages: list[ModelMessage]) -> str:
             parameters = self._frame.parameters(planning=self._planning)
-            messages = self._frame.in_order(messages)
-            return text_of(await self._requests.apart(messages, parameters, SUMMARY_TOKENS))
+            messages = self._frame.reorder(messages)
+            return answer_text(await self._requests.side_request(messages, parameters, SUMMARY_TOKENS))
 
-        shorter = await compacted(
+        shorter = await compact(
             self._conversation,
-            self._budget.room(fixed),
+            self._budget.history_room(fixed),
             ask if by_model else None,
             fits=lambda size: self._budget.fits(fixed + size),
-            redacted=self._recorder.redacted,
+            redacted=self._recorder.redact,
         )
         if shorter is not None:
             versions = self._conversation.versions[shorter.first :]
             kept_from = versions[0] if versions else self._session.version + 1
-            message = stored(shorter.summary, self._recorder.redacted)
+            message = to_stored_message(shorter.summary, self._recorder.redact)
             state = self._recorder.record(ConversationCompacted(message, kept_from))
             self._conversation = shorter.conversation
             self._conversation.versions[0] = state.version
@@ -173,31 +175,31 @@ class Loop:
         """
         state = (not waited and self._recorder.state) or self._session.state
         self._planning = state.is_planning(self._agent)
-        warning = self._repeated.warning(self.round)
-        block, fact = self._attention.shown(state, self._agent, self.round, warning, answering=self._all_done)
+        warning = self._repeated.render_warning(self.round)
+        block, fact = self._attention.render(state, self._agent, self.round, warning, answering=self._all_done)
         self._block_size = len(block.encode(errors="replace"))
         if fact is not None:
-            self._recorder.soon(fact)
+            self._recorder.record_deferred(fact)
         return block
 
-    def _events(self, after: int, last: int) -> list[Event]:
+    def _read_events(self, after: int, last: int) -> list[Event]:
         return self._session.store.events(self._session.name, after, last - after)
 
-    def _request(self, block: str) -> Request:
+    def _build_request(self, block: str) -> ModelRequestData:
         messages, size = self._conversation.messages, self._conversation.size
-        return self._frame.around(messages, size, block, planning=self._planning)
+        return self._frame.build(messages, size, block, planning=self._planning)
 
     # 3. model
 
-    async def _ask(self, block: str) -> tuple[list[ToolCallPart[Any]], dict[str, str]]:
+    async def _ask_model(self, block: str) -> tuple[list[ToolCallPart[Any]], dict[str, str]]:
         """The calls of the model's answer to the history and the block, and what is wrong with some of them."""
         for attempt in range(_SHORTENED + 2):  # one more, for the order of the messages
-            request = self._request(block)
+            request = self._build_request(block)
             try:
-                answer = await self._requests.answered(
-                    request, self.round, renewed=lambda: self._request(self._inject())
+                answer = await self._requests.request_with_retries(
+                    request, self.round, renewed=lambda: self._build_request(self._inject())
                 )
-                return self._keep(answer, request.size)
+                return self._keep_answer(answer, request.size)
             except UserAfterToolRefused as error:
                 if not self._frame.keep_strict_order():
                     raise
@@ -205,75 +207,78 @@ class Loop:
             except ContextTooLong as error:
                 if attempt == _SHORTENED:
                     raise
-                self._budget.too_long(request.size)
+                self._budget.note_refused(request.size)
                 self._recorder.record(RunError(str(error), retry_in=0.0))
                 await self._compact(by_model=False)
                 block = self._inject()
         raise AssertionError("it was answered, or failed")
 
-    def _keep(self, answer: ModelResponse, size: int) -> tuple[list[ToolCallPart[Any]], dict[str, str]]:
+    def _keep_answer(self, answer: ModelResponse, size: int) -> tuple[list[ToolCallPart[Any]], dict[str, str]]:
         """The answer goes into the conversation and into the log, with the calls that begin now."""
-        self._cut = self._requests.cut_of(answer)
-        self._answer = self._text_before_cut + joined_text(answer)
+        self._cut = self._requests.find_cut(answer)
+        self._answer = self._text_before_cut + join_answer_text(answer)
         self.text = self._answer.strip() or self.text
-        answer, faults = sound(answer, self._used_ids, self._cut)
+        answer, faults = repair_answer(answer, self._used_ids, self._cut)
         if faults and self._cut:
-            self._requests.raise_limit()
+            self._requests.raise_reply_limit()
         calls = [part for part in answer.parts if isinstance(part, ToolCallPart)]
         self._used_ids.update(call.tool_call_id for call in calls)
-        more = [self._requests.paid(answer, size, self.round), *self._calls.started(calls, self.round)]
+        more = [
+            self._requests.record_usage(answer, size, self.round),
+            *self._calls.describe_first_calls(calls, self.round),
+        ]
         version = self._recorder.add_message(answer, *more, policy=self._policy)
         self._conversation.add(answer, version)
         return calls, faults
 
     # 4. tools, 5. track
 
-    async def _run_tools(self, calls: list[ToolCallPart[Any]], faults: dict[str, str]) -> Outcome | None:
+    async def _run_tools(self, calls: list[ToolCallPart[Any]], faults: dict[str, str]) -> RoundOutcome | None:
         if not calls:
             return None
         outcome = await self._calls.run(calls, faults, self.round)
         self._conversation.add(outcome.results, self._conversation.versions[-1] + 1)
         self._repeated.add(calls, outcome.finished)
         if self._judge is not None:
-            self._judge.saw(outcome.finished)
+            self._judge.note_calls(outcome.finished)
             await self._judge.evaluate(self._session.state, self._agent, self.round)
         return outcome
 
     # 7. end
 
-    async def _end(self, outcome: Outcome | None) -> Reason | None:
+    async def _find_end(self, outcome: RoundOutcome | None) -> Reason | None:
         """Why the run is over; None if it goes on."""
         # After calls, the state is known from recording them.
         state = (outcome and self._recorder.state) or self._session.state
-        self._look_whether_done(state)
+        self._check_whether_done(state)
         if outcome is not None:
             todos = state.list_of(self._agent)
-            self._attention.round_over(todos, worked=outcome.worked, succeeded=outcome.succeeded)
+            self._attention.end_round(todos, worked=outcome.worked, succeeded=outcome.succeeded)
             self._text_before_cut = ""
             self._repeated.check()
             return None
         if self._cut is not None:
-            self._go_on_after_cut(self._cut)
+            self._continue_cut_answer(self._cut)
             return None
         self._text_before_cut = ""
         if self._all_done:
             return Reason.ALL_DONE
-        line = self._attention.nudge(state, self._agent, self._last_words())
+        line = self._attention.render_nudge(state, self._agent, self._last_words())
         if line is None or self.round == self._config.max_rounds:
             return Reason.FINISHED
-        self._add_own(line)
+        self._add_headway_message(line)
         return None
 
     def _last_words(self) -> str:
         """The text of the answer that the model has just given."""
         answer = self._conversation.messages[-1]
         assert isinstance(answer, ModelResponse)
-        return text_of(answer)
+        return answer_text(answer)
 
-    def _look_whether_done(self, state: State) -> None:
+    def _check_whether_done(self, state: State) -> None:
         """Tells of a list that was finished in this round, once."""
         todos, run = state.list_of(self._agent), state.runs[self._agent]
-        before, self._done = self._done, _items_of(todos) if is_done(todos) else None
+        before, self._done = self._done, _todo_ids(todos) if is_done(todos) else None
         settled, self._settled = self._settled, self._done if is_settled(todos) else None
         if self._settled is None:
             self._all_done = False
@@ -283,21 +288,21 @@ class Loop:
         if self._done is not None and self._done != before:
             self._recorder.record(TodoListCompleted(now(), self.round, run.tool_calls))
 
-    def _go_on_after_cut(self, cut: CutOff) -> None:
+    def _continue_cut_answer(self, cut: CutOff) -> None:
         """Has the model complete an answer that was cut off, once."""
         if self._text_before_cut or self.round == self._config.max_rounds:
-            raise self._requests.cut_off_twice(cut)
+            raise self._requests.cut_answer_error(cut)
         self._text_before_cut = self._answer or " "
-        self._add_own(cut.line if self._answer.strip() else cut.line_before_text)
+        self._add_headway_message(cut.line if self._answer.strip() else cut.line_before_text)
 
-    def _add_own(self, line: str) -> None:
-        message = own_request(line)
+    def _add_headway_message(self, line: str) -> None:
+        message = to_headway_message(line)
         self._conversation.add(message, self._recorder.add_message(message))
 
 
-def _items_of(todos: TodoList) -> frozenset[str]:
+def _todo_ids(todos: TodoList) -> frozenset[str]:
     return frozenset(todos.items)
 
 
-def _call_ids(messages: list[ModelMessage]) -> set[str]:
+def _list_call_ids(messages: list[ModelMessage]) -> set[str]:
     return {part.tool_call_id for message in messages for part in message.parts if isinstance(part, ToolCallPart)}

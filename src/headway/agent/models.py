@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from headway.agent.providers import Choice, choose
+from headway.agent.providers import ModelChoice, parse_model_name
 from headway.agent.server_windows import is_own_server
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def resolve_model(
     """
     if not isinstance(model, str):
         return model
-    choice = choose(model, base_url, environ)
+    choice = parse_model_name(model, base_url, environ)
     if choice.provider.name == "scripted":
         from headway.testing import ScriptedModel
 
@@ -41,16 +41,16 @@ def resolve_model(
     pydantic_ai.BANNER_ENABLED = False
     match choice.provider.name:
         case "anthropic":
-            return _anthropic(choice)
+            return _make_anthropic(choice)
         case "google":
-            return _google(choice)
+            return _make_google(choice)
         case "openai" if not choice.is_elsewhere:
-            return _openai(choice)
+            return _make_openai(choice)
         case _:
-            return _compatible(choice)
+            return _make_compatible(choice)
 
 
-def own_retries_off(model: Model) -> bool:
+def turn_off_client_retries(model: Model) -> bool:
     """Has the provider's library not ask again by itself. False where only the settings of a request can say that."""
     client: object = getattr(model, "client", None)
     if not hasattr(client, "max_retries"):
@@ -83,32 +83,32 @@ def price(model: Model, usage: RequestUsage) -> float | None:
         return None
 
 
-def _anthropic(choice: Choice) -> Model:
+def _make_anthropic(choice: ModelChoice) -> Model:
     from pydantic_ai.models.anthropic import AnthropicModel
     from pydantic_ai.providers.anthropic import AnthropicProvider
 
     return AnthropicModel(choice.name, provider=AnthropicProvider(api_key=choice.key, base_url=choice.url))
 
 
-def _google(choice: Choice) -> Model:
+def _make_google(choice: ModelChoice) -> Model:
     from pydantic_ai.models.google import GoogleModel
     from pydantic_ai.providers.google import GoogleProvider
 
     return GoogleModel(choice.name, provider=GoogleProvider(api_key=choice.key, base_url=choice.url))
 
 
-def _openai(choice: Choice) -> Model:
+def _make_openai(choice: ModelChoice) -> Model:
     from pydantic_ai.models import infer_model
     from pydantic_ai.providers.openai import OpenAIProvider
 
-    from headway.agent.openai_bodies import send_as_they_are
+    from headway.agent.openai_bodies import skip_message_walk
 
     provider = OpenAIProvider(api_key=choice.key, base_url=choice.url)
-    send_as_they_are(provider.client)
+    skip_message_walk(provider.client)
     return infer_model(f"openai:{choice.name}", lambda _: provider)
 
 
-def _compatible(choice: Choice) -> Model:
+def _make_compatible(choice: ModelChoice) -> Model:
     """A model on a server with OpenAI's protocol, of which such servers have the Chat part."""
     from pydantic_ai.models.ollama import OllamaModel
     from pydantic_ai.models.openai import OpenAIChatModel
@@ -117,13 +117,13 @@ def _compatible(choice: Choice) -> Model:
     from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
     from pydantic_ai.providers.vllm import VLLMProvider
 
-    from headway.agent.openai_bodies import send_as_they_are
+    from headway.agent.openai_bodies import skip_message_walk
 
     name, url, key = choice.name, choice.url or "", choice.key or _NO_KEY
     match choice.provider.name:
         case "openai":
             provider = OpenAIProvider(base_url=url, api_key=key)
-            send_as_they_are(provider.client)
+            skip_message_walk(provider.client)
             return OpenAIChatModel(name, provider=provider)
         case "ollama":
             provider = OllamaProvider(base_url=url, api_key=key)
@@ -137,5 +137,5 @@ def _compatible(choice: Choice) -> Model:
     # The client reads OPENAI_ORG_ID and OPENAI_PROJECT_ID, which are no business of another server. Not None: then it
     # would read them again.
     provider.client.organization = provider.client.project = ""
-    send_as_they_are(provider.client)
+    skip_message_walk(provider.client)
     return model

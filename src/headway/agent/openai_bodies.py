@@ -39,7 +39,7 @@ class _Responses(AsyncResponses):
         return await create(input=[], extra_body={**(extra_body or {}), "input": cast("object", input)}, **rest)
 
 
-def send_as_they_are(client: AsyncOpenAI) -> None:
+def skip_message_walk(client: AsyncOpenAI) -> None:
     """Has this client take messages for what they are."""
     client.chat = _Chat(client)  # pyright: ignore[reportAttributeAccessIssue]
     client.responses = _Responses(client)  # pyright: ignore[reportAttributeAccessIssue]

@@ -12,7 +12,7 @@ import stat
 from hashlib import sha256
 from pathlib import Path
 
-from headway.core.text import neutral
+from headway.core.text import neutralize
 from headway.settings.model import Tracking
 from headway.tools.todo_kinds import TodoTools, TodoToolsName
 
@@ -43,17 +43,21 @@ def instructions(
 ) -> str:
     """The system prompt for a run in this project; in plan mode with that in place of the todo list."""
     kind = TodoTools(todo_tools)
-    part = _text("plan_mode") if planning else _text(f"todo_{kind}").replace("{keeper}", _keeper(kind, tracking))
+    part = (
+        _read_section("plan_mode")
+        if planning
+        else _read_section(f"todo_{kind}").replace("{keeper}", _tracking_section(kind, tracking))
+    )
     system = platform.system()
     parts = [
-        _text("prompt").replace("{todo_list}", part),
+        _read_section("prompt").replace("{todo_list}", part),
         f"The operating system is {_SYSTEMS.get(system, system or 'unknown')}.",
-        _notes(Path(project)),
+        _project_notes(Path(project)),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _keeper(todo_tools: TodoTools, tracking: Tracking) -> str:
+def _tracking_section(todo_tools: TodoTools, tracking: Tracking) -> str:
     """Who says what is done: the model, or Headway too."""
     by_hand = tracking is Tracking.MANUAL
     match todo_tools:
@@ -67,27 +71,27 @@ def _keeper(todo_tools: TodoTools, tracking: Tracking) -> str:
             return _KEPT_BY_BOTH if todo_tools is TodoTools.LIGHT else f"{_KEPT_BY_BOTH} {_YOURS_ALONE}"
 
 
-def in_plan_mode(own: str) -> str:
+def add_plan_mode(own: str) -> str:
     """Instructions of a caller's own, as they are while plan mode is on."""
-    return "\n\n".join(part for part in (own.rstrip(), _text("plan_mode")) if part) + "\n"
+    return "\n\n".join(part for part in (own.rstrip(), _read_section("plan_mode")) if part) + "\n"
 
 
-def _text(name: str) -> str:
+def _read_section(name: str) -> str:
     return Path(__file__).with_name(f"{name}.md").read_text(encoding="utf-8").strip()
 
 
-def _notes(project: Path) -> str:
+def _project_notes(project: Path) -> str:
     name = next((name for name in NOTES if os.path.lexists(project / name)), None)
     if name is None:
         return ""
     try:
-        text = _read(project, name)
+        text = _read_notes_file(project, name)
     except (OSError, ValueError):
         return f"({name} of this project was left out: it is not a readable text file, or it links to something else.)"
-    return _block(name, _cut(text)) if text else ""
+    return _wrap_notes(name, _shorten_notes(text)) if text else ""
 
 
-def _read(project: Path, name: str) -> str:
+def _read_notes_file(project: Path, name: str) -> str:
     """The file's text. Raises for what is not an ordinary text file inside the project."""
     path = project / name
     if path.is_symlink():  # to other notes, as many projects have it; what else it leads to may not be meant to be sent
@@ -108,10 +112,10 @@ def _read(project: Path, name: str) -> str:
         os.close(opened)
     if "\0" in text:
         raise ValueError("not text")
-    return "\n".join(neutral(line.expandtabs(4)) for line in text.splitlines()).strip()
+    return "\n".join(neutralize(line.expandtabs(4)) for line in text.splitlines()).strip()
 
 
-def _cut(text: str) -> str:
+def _shorten_notes(text: str) -> str:
     """At most `MAX_NOTES` characters: the beginning and the end, with a note in between."""
     if len(text) <= MAX_NOTES:
         return text
@@ -119,7 +123,7 @@ def _cut(text: str) -> str:
     return f"{text[:half]}\n\n[{len(text) - 2 * half} characters omitted here]\n\n{text[-half:]}"
 
 
-def _block(name: str, text: str) -> str:
+def _wrap_notes(name: str, text: str) -> str:
     """The notes between two marks that they cannot contain."""
     mark = sha256(text.encode()).hexdigest()[:16]
     while mark in text:

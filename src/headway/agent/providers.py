@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from headway.core.errors import ModelNotReady
 from headway.core.secrets import HIDDEN
-from headway.core.text import shown
+from headway.core.text import sanitize_for_display
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +118,7 @@ PROVIDERS: Mapping[str, Provider] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ModelChoice:
     """A model's name, understood: all that is needed to make the model."""
 
     provider: Provider
@@ -132,16 +132,18 @@ class Choice:
         return is_elsewhere(self.provider, self.url)
 
 
-def choose(model: str, base_url: str | None = None, environ: Mapping[str, str] | None = None) -> Choice:
+def parse_model_name(model: str, base_url: str | None = None, environ: Mapping[str, str] | None = None) -> ModelChoice:
     """What a model's name stands for. Raises `ModelNotReady` when something is missing for it."""
     environ = os.environ if environ is None else environ
-    provider, name = _parsed(model)
+    provider, name = _split_model_name(model)
     if provider.name == "scripted":
         if not os.path.isfile(name):
-            raise ModelNotReady(f"There is no script '{shown(name, 200)}'; name a JSON file as scripted:FILE.json.")
-        return Choice(provider, name, None, None)
-    url = _address(provider, base_url, environ)
-    if provider.package and not _installed(provider.package):
+            raise ModelNotReady(
+                f"There is no script '{sanitize_for_display(name, 200)}'; name a JSON file as scripted:FILE.json."
+            )
+        return ModelChoice(provider, name, None, None)
+    url = _find_address(provider, base_url, environ)
+    if provider.package and not _is_installed(provider.package):
         package = provider.package.replace("google.genai", "google-genai")
         raise ModelNotReady(f"The package '{package}' is not installed; run pip install 'headway[{provider.extra}]'.")
     key = next((value for variable in provider.keys if (value := environ.get(variable, "").strip())), None)
@@ -149,13 +151,13 @@ def choose(model: str, base_url: str | None = None, environ: Mapping[str, str] |
         raise ModelNotReady(
             f"No API key for {provider.label}; set {' or '.join(provider.keys)}, or choose another model with --model."
         )
-    return Choice(provider, name, url, key)
+    return ModelChoice(provider, name, url, key)
 
 
 def readiness(model: str, base_url: str | None = None, environ: Mapping[str, str] | None = None) -> str | None:
     """What keeps the model from being used, as a sentence, or nothing. Loads no provider's library, sends nothing."""
     try:
-        choose(model, base_url, environ)
+        parse_model_name(model, base_url, environ)
     except ModelNotReady as error:
         return str(error)
     return None
@@ -169,12 +171,12 @@ def is_elsewhere(provider: Provider, url: str | None) -> bool:
     return not f".{urlsplit(url).hostname}".endswith(f".{own}")
 
 
-def shown_url(url: str) -> str:
+def format_url(url: str) -> str:
     """The address as it may stand in a message: without the name and password it may have, and without a last slash."""
     before, at, after = url.rpartition("@")
     if at:
         url = f"{before.partition('://')[0]}://{HIDDEN}@{after}"
-    return shown(url.rstrip("/"), 200)
+    return sanitize_for_display(url.rstrip("/"), 200)
 
 
 _MEANT = {
@@ -188,7 +190,7 @@ _MEANT = {
 """What people call a provider, or its models, and who provides them."""
 
 
-def _meant(name: str) -> str | None:
+def _guess_provider(name: str) -> str | None:
     """The provider that is probably meant by a name that none has."""
     from difflib import get_close_matches
 
@@ -196,32 +198,38 @@ def _meant(name: str) -> str | None:
     return known or next(iter(get_close_matches(name.lower(), PROVIDERS, n=1, cutoff=0.65)), None)
 
 
-def _parsed(model: str) -> tuple[Provider, str]:
+def _split_model_name(model: str) -> tuple[Provider, str]:
     before, colon, after = (part.strip() for part in model.partition(":"))
     names = ", ".join(PROVIDERS)
     if not colon:
         raise ModelNotReady(
-            f"The model '{shown(model)}' has no provider; write provider:name, for example "
-            f"{_example(model.strip())}; the providers are {names}."
+            f"The model '{sanitize_for_display(model)}' has no provider; write provider:name, for example "
+            f"{_format_example(model.strip())}; the providers are {names}."
         )
     if before not in PROVIDERS:
-        near = _meant(before)
+        near = _guess_provider(before)
         meant = f"did you mean '{near}'? The" if near else "the"
-        raise ModelNotReady(f"There is no provider named '{shown(before)}'; {meant} providers are {names}.")
+        raise ModelNotReady(
+            f"There is no provider named '{sanitize_for_display(before)}'; {meant} providers are {names}."
+        )
     if not after:
-        raise ModelNotReady(f"The model '{shown(model)}' has no name; write it after the colon, as in {before}:NAME.")
+        raise ModelNotReady(
+            f"The model '{sanitize_for_display(model)}' has no name; write it after the colon, as in {before}:NAME."
+        )
     return PROVIDERS[before], after
 
 
-def _example(name: str) -> str:
+def _format_example(name: str) -> str:
     """How a name without a provider is written with one."""
     before, slash, after = name.partition("/")
     if slash and before in PROVIDERS:
-        return f"{before}:{shown(after) or 'NAME'}"
-    return f"{_meant(name) or 'openai'}:{'NAME' if not name or name in PROVIDERS else shown(name)}"
+        return f"{before}:{sanitize_for_display(after) or 'NAME'}"
+    return (
+        f"{_guess_provider(name) or 'openai'}:{'NAME' if not name or name in PROVIDERS else sanitize_for_display(name)}"
+    )
 
 
-def _address(provider: Provider, base_url: str | None, environ: Mapping[str, str]) -> str | None:
+def _find_address(provider: Provider, base_url: str | None, environ: Mapping[str, str]) -> str | None:
     """The setting, else the provider's variable, else where the provider usually is."""
     given = (base_url or "").strip()
     if given and not provider.takes_base_url:
@@ -241,7 +249,7 @@ def _address(provider: Provider, base_url: str | None, environ: Mapping[str, str
         return provider.url
     if not _is_address(given):
         raise ModelNotReady(
-            f"{source} is '{shown_url(given)}', which is not a valid address; write it as http://HOST:PORT/v1 or "
+            f"{source} is '{format_url(given)}', which is not a valid address; write it as http://HOST:PORT/v1 or "
             "https://HOST/v1."
         )
     return given
@@ -256,7 +264,7 @@ def _is_address(url: str) -> bool:
     return parts.scheme in ("http", "https") and bool(parts.hostname) and url.isprintable() and " " not in url
 
 
-def _installed(package: str) -> bool:
+def _is_installed(package: str) -> bool:
     try:
         return find_spec(package) is not None
     except ModuleNotFoundError:  # the part before the dot is missing

@@ -11,15 +11,15 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from headway.agent.calls import diff_for_people
+from headway.agent.tool_runner import shorten_diff
 from headway.core.errors import HeadwayError
-from headway.core.log import run_lease
+from headway.core.log import run_lease_key
 from headway.core.logs import logger
 from headway.core.model import PERSON
 from headway.core.open_questions import hash_of, new_key, write_question
 from headway.core.run_events import ApprovalAnswered, ApprovalAsked
 from headway.core.runs import Run
-from headway.core.text import cut
+from headway.core.text import truncate
 from headway.tools.approvals import Answer, Ask, Question, Reply
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _LONGEST_LINE = 4_000
 """Characters of a question's line in the log."""
 
 
-class Questions:
+class LoggedQuestions:
     """Stands in for the function that asks, as long as a run goes on."""
 
     def __init__(self, recorder: Recorder, ask: Ask) -> None:
@@ -43,10 +43,10 @@ class Questions:
         self._keep(exact, key)
         began = time.monotonic()
         try:
-            return await self._answered(question, _without_keys(exact, key, self._recorder.redacted), key)
+            return await self._answered(question, _without_keys(exact, key, self._recorder.redact), key)
         finally:
             self._recorder.session.store.drop_question(self._recorder.session.name, question.id)
-            waited = self._recorder.waited
+            waited = self._recorder.seconds_waited
             waited[question.call_id] = waited.get(question.call_id, 0.0) + time.monotonic() - began
 
     def _keep(self, exact: ApprovalAsked, key: str) -> None:
@@ -54,7 +54,7 @@ class Questions:
         session = self._recorder.session
         try:
             text = write_question(exact, key)
-            session.store.keep_question(session.name, exact.question_id, run_lease(session.agent_id), text)
+            session.store.keep_question(session.name, exact.question_id, run_lease_key(session.agent_id), text)
         except HeadwayError as error:
             logger().error("A question cannot be shown elsewhere: %s", error)
 
@@ -62,10 +62,10 @@ class Questions:
         self._recorder.record(asked)
 
         def answer_in(run: Run) -> ApprovalAnswered | None:
-            return _answer(run, asked, key)
+            return _find_answer(run, asked, key)
 
-        here = asyncio.create_task(self._asked_here(question, key))
-        elsewhere = asyncio.create_task(self._recorder.until(lambda run: answer_in(run) is not None))
+        here = asyncio.create_task(self._ask_here(question, key))
+        elsewhere = asyncio.create_task(self._recorder.wait_until(lambda run: answer_in(run) is not None))
         try:
             await asyncio.wait({here, elsewhere}, return_when=asyncio.FIRST_COMPLETED)
             counts = here.result() if here.done() else answer_in(elsewhere.result())
@@ -75,7 +75,7 @@ class Questions:
             for task in (here, elsewhere):
                 task.cancel()
 
-    async def _asked_here(self, question: Question, key: str) -> ApprovalAnswered:
+    async def _ask_here(self, question: Question, key: str) -> ApprovalAnswered:
         try:
             answer = await self._ask(question)
             reply, reason = Reply(answer.reply), str(answer.reason or "")
@@ -85,12 +85,12 @@ class Questions:
         return self._record(question.id, reply, reason, key)
 
     def _record(self, question_id: str, reply: Reply, reason: str, key: str) -> ApprovalAnswered:
-        session, reason = self._recorder.session, self._recorder.redacted(reason)
+        session, reason = self._recorder.session, self._recorder.redact(reason)
         first = session.answer_with_key(question_id, reply, reason, key, actor=PERSON)
         return first if _counts(first, key) else ApprovalAnswered(question_id, reply, reason)
 
 
-def _answer(run: Run, asked: ApprovalAsked, key: str) -> ApprovalAnswered | None:
+def _find_answer(run: Run, asked: ApprovalAsked, key: str) -> ApprovalAnswered | None:
     """Return the answer to the very question that was asked here, if there is one that counts."""
     found, answer = run.questions.get(asked.question_id, (None, None))
     return (
@@ -123,8 +123,8 @@ def _without_keys(exact: ApprovalAsked, key: str, redacted: Callable[[str], str]
     """Return the question as the log has it."""
     return replace(
         exact,
-        line=cut(redacted(exact.line), _LONGEST_LINE),
+        line=truncate(redacted(exact.line), _LONGEST_LINE),
         command=exact.command and redacted(exact.command),
-        diff=exact.diff and diff_for_people(exact.diff, redacted),
+        diff=exact.diff and shorten_diff(exact.diff, redacted),
         key_hash=hash_of(key),
     )

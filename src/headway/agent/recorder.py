@@ -12,16 +12,16 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from headway.agent.conversation import stored
+from headway.agent.conversation import to_stored_message
 from headway.core.errors import HeadwayError, RunGoesOn, RunRefused
 from headway.core.events import LIVE_ONLY, Event
-from headway.core.log import run_lease
+from headway.core.log import run_lease_key
 from headway.core.model import LOOP, State
-from headway.core.run_changes import EndRun, FinishTool, Record, StartRun
+from headway.core.run_commands import EndRun, FinishTool, RecordEvents, StartRun
 from headway.core.run_events import MessageAdded, RunData, RunStarted, TextDelta, ToolFinished
-from headway.core.runs import Run, run_of
+from headway.core.runs import Run, find_active_run
 from headway.core.secrets import Redactor
-from headway.core.text import shown
+from headway.core.text import sanitize_for_display
 from headway.store.leases import this_process
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 LEASE = 20.0
 """Seconds after which a run that gave no sign of life is over."""
 RENEW_EVERY = 5.0
-SOON = 0.02
+DEFER_SECONDS = 0.02
 """Seconds in which a round's beginning is recorded, if nothing else is before."""
 LOOK_EVERY = 0.05
 """Seconds between looks at what others ask of the run."""
@@ -47,13 +47,13 @@ class Recorder:
         self.run_id = uuid4().hex[:12]
         self._clock = clock
         self._holder = this_process(f"run {self.run_id}")
-        self._key = run_lease(session.agent_id)
+        self._key = run_lease_key(session.agent_id)
         self._over = threading.Event()
-        self.waited: dict[str | None, float] = {}
+        self.seconds_waited: dict[str | None, float] = {}
         """Call → seconds in which a person was asked about it."""
         self._waiting: list[RunData] = []
         self._timer: asyncio.TimerHandle | None = None
-        self.redacted = Redactor()
+        self.redact = Redactor()
         """Rids a text of keys and tokens, before it is recorded."""
         self.state: State | None = None
         """As it was when something was recorded, or the run looked at, last."""
@@ -71,27 +71,27 @@ class Recorder:
     ) -> None:
         """Take the session, or raise `RunGoesOn` with who has it."""
         store = self.session.store
-        other = store.hold(self.session.name, self._key, self._holder, LEASE)
+        other = store.hold_lease(self.session.name, self._key, self._holder, LEASE)
         try:
-            before = run_of(self.session.state, self.session.agent_id)
+            before = find_active_run(self.session.state, self.session.agent_id)
         except BaseException:
-            store.let_go(self.session.name, self._key, self._holder)
+            store.release_lease(self.session.name, self._key, self._holder)
             raise
         if other is not None:
-            raise RunGoesOn(self.session.name, before and before.started_at, _who(other))
+            raise RunGoesOn(self.session.name, before and before.started_at, _format_holder(other))
         if before is not None:  # it does not hold the lease any more
-            self.session.log.cut_off(self.session.agent_id, before)
-        task = self.redacted(task)
+            self.session.log.end_dead_run(self.session.agent_id, before)
+        task = self.redact(task)
         started = RunStarted(
             self.run_id, task, model, max_rounds, self._holder, require_evidence, new_conversation, mode
         )
         self.session.log.own_runs.add(self.run_id)
-        messages = [MessageAdded(stored(message, self.redacted)) for message in first]
+        messages = [MessageAdded(to_stored_message(message, self.redact)) for message in first]
         try:
-            self._change(lambda at: StartRun(self.session.agent_id, LOOP, at, started, messages))
+            self._execute(lambda at: StartRun(self.session.agent_id, LOOP, at, started, messages))
         except BaseException:
             self.session.log.own_runs.discard(self.run_id)
-            store.let_go(self.session.name, self._key, self._holder)
+            store.release_lease(self.session.name, self._key, self._holder)
             raise
         threading.Thread(target=self._renew, name="headway lease", daemon=True).start()
 
@@ -99,10 +99,10 @@ class Recorder:
         store = self.session.store
         while not self._over.wait(RENEW_EVERY):
             try:
-                if store.hold(self.session.name, self._key, self._holder, LEASE) is not None:
+                if store.hold_lease(self.session.name, self._key, self._holder, LEASE) is not None:
                     return  # another process has it now; the next fact of this run will be refused
                 if self._over.is_set():  # it ended while the lease was renewed
-                    store.let_go(self.session.name, self._key, self._holder)
+                    store.release_lease(self.session.name, self._key, self._holder)
             except HeadwayError:
                 continue  # the store is busy or full: the lease lasts for a few more tries
 
@@ -110,26 +110,26 @@ class Recorder:
 
     def record(self, *facts: RunData, policy: Policy | None = None) -> State:
         """Records facts; with a policy, calls that begin are tracked."""
-        told = (*self._taken(), *facts)
-        return self._change(lambda at: Record(self.session.agent_id, LOOP, at, self.run_id, told, policy))
+        told = (*self._take_deferred(), *facts)
+        return self._execute(lambda at: RecordEvents(self.session.agent_id, LOOP, at, self.run_id, told, policy))
 
-    def soon(self, *facts: RunData) -> None:
+    def record_deferred(self, *facts: RunData) -> None:
         """Records facts within moments: together with what is recorded next, if that comes first."""
         self._waiting += facts
         if self._timer is None:  # else it was set for what is recorded by now, and goes off the sooner for these
-            self._timer = asyncio.get_running_loop().call_later(SOON, self._time_is_up)
+            self._timer = asyncio.get_running_loop().call_later(DEFER_SECONDS, self._flush_on_timer)
 
-    def _time_is_up(self) -> None:
+    def _flush_on_timer(self) -> None:
         self._timer = None
         self._flush()
 
-    def _taken(self) -> list[RunData]:
+    def _take_deferred(self) -> list[RunData]:
         """What still waits to be recorded, and now is."""
         waiting, self._waiting = self._waiting, []
         return waiting
 
     def _flush(self) -> None:
-        facts = self._taken()
+        facts = self._take_deferred()
         if not facts:
             return
         try:
@@ -139,32 +139,32 @@ class Recorder:
 
     def add_message(self, message: ModelMessage, *facts: RunData, policy: Policy | None = None) -> int:
         """Records a message and what comes with it; the version under which it is kept."""
-        before = self._taken()
-        told = (*before, MessageAdded(stored(message, self.redacted)), *facts)
-        events, self.state = self.session.log.change(
-            lambda state: Record(self.session.agent_id, LOOP, self._clock(), self.run_id, told, policy)
+        before = self._take_deferred()
+        told = (*before, MessageAdded(to_stored_message(message, self.redact)), *facts)
+        events, self.state = self.session.log.execute(
+            lambda state: RecordEvents(self.session.agent_id, LOOP, self._clock(), self.run_id, told, policy)
         )
         return events[len(before)].version
 
     def finish_tool(self, call: ToolFinished, policy: Policy) -> str | None:
         """Records a call that is over; the item that it was recorded on."""
         self._flush()
-        events, self.state = self.session.log.change(
+        events, self.state = self.session.log.execute(
             lambda state: FinishTool(self.session.agent_id, LOOP, self._clock(), self.run_id, call, policy)
         )
         return next((event.data.item_id for event in events if isinstance(event.data, ToolFinished)), None)
 
     @property
-    def is_heard(self) -> bool:
+    def has_listeners(self) -> bool:
         """Whether anyone here watches the run."""
-        return self.session.log.is_heard
+        return self.session.log.has_listeners
 
-    def live(self, text: str, kind: str, call_id: str | None = None) -> None:
+    def publish_live(self, text: str, kind: str, call_id: str | None = None) -> None:
         """Text as it comes, for whoever watches; not kept."""
-        if self.is_heard:
+        if self.has_listeners:
             self._flush()
             delta = TextDelta(text, kind, call_id)
-            self.session.log.tell(Event(0, self._clock(), self.session.agent_id, LOOP, LIVE_ONLY, delta))
+            self.session.log.publish_live(Event(0, self._clock(), self.session.agent_id, LOOP, LIVE_ONLY, delta))
 
     def end(self, reason: str, error: str | None) -> None:
         """Ends the run; what it had in progress is pending again. Nothing if someone else ended it already."""
@@ -174,14 +174,14 @@ class Recorder:
             self._timer.cancel()
         self.session.log.own_runs.discard(self.run_id)
         try:
-            self._change(lambda at: EndRun(self.session.agent_id, LOOP, at, self.run_id, reason, error))
+            self._execute(lambda at: EndRun(self.session.agent_id, LOOP, at, self.run_id, reason, error))
         except RunRefused:
             return
         finally:
-            self.session.store.let_go(self.session.name, self._key, self._holder)
+            self.session.store.release_lease(self.session.name, self._key, self._holder)
 
-    def _change(self, make: Callable[[str], StartRun | Record | EndRun]) -> State:
-        self.state = self.session.log.change(lambda state: make(self._clock()))[1]
+    def _execute(self, make: Callable[[str], StartRun | RecordEvents | EndRun]) -> State:
+        self.state = self.session.log.execute(lambda state: make(self._clock()))[1]
         return self.state
 
     @property
@@ -193,32 +193,32 @@ class Recorder:
     # what others want
 
     @property
-    def now(self) -> Run:
+    def current_run(self) -> Run:
         """The run as the log has it. Raises `RunRefused` if it is no longer this one."""
-        return self._found_in(self.session.state)
+        return self._get_run(self.session.state)
 
     @property
     def is_paused(self) -> bool:
         """Whether the run waits, as of the last look."""
         return self.state is not None and self.state.is_paused(self.session.agent_id)
 
-    def _found_in(self, state: State) -> Run:
+    def _get_run(self, state: State) -> Run:
         run = state.runs.get(self.session.agent_id)
-        if run is None or run.id != self.run_id or not run.goes_on:
+        if run is None or run.id != self.run_id or not run.is_active:
             raise RunRefused("Another process ended this run or took over its session; start it again.")
         self.state = state
         return run
 
-    async def until(self, holds: Callable[[Run], bool]) -> Run:
+    async def wait_until(self, holds: Callable[[Run], bool]) -> Run:
         """Waits until something holds of the run, as far as is known: every record and every look makes that new."""
-        run = self._found_in(self.session.log.known or self.session.state)
+        run = self._get_run(self.session.log.known or self.session.state)
         while not holds(run):
             await asyncio.sleep(LOOK_EVERY)
-            run = self.now
+            run = self.current_run
         return run
 
 
-def _who(holder: str) -> str:
+def _format_holder(holder: str) -> str:
     """`process 123 on HOST`, for a person."""
     words = holder.split(" ")
-    return shown(" ".join([*words[:3], words[3].partition("/")[0]]) if len(words) > 3 else holder, 120)
+    return sanitize_for_display(" ".join([*words[:3], words[3].partition("/")[0]]) if len(words) > 3 else holder, 120)

@@ -32,8 +32,8 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 
-from headway.core.json_text import BadJson, look_at_json
-from headway.core.text import shown, storable, type_name
+from headway.core.json_text import BadJson, parse_json_cached
+from headway.core.text import json_type_name, sanitize_for_display, to_storable
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import RetryPromptPart  # pyright: ignore[reportDeprecated]
@@ -58,24 +58,26 @@ _ASKS = frozenset({"user-prompt", "retry-prompt", "compaction", "speech"})
 def repair_messages(messages: Sequence[ModelMessage]) -> list[ModelMessage]:
     """The history, valid for every provider. Messages that need no repair are the same objects; none is changed."""
     repaired: list[ModelMessage] = []
-    ids = _Ids()
+    ids = _CallIds()
     asked = False
-    for response, requests in _turns(messages):
+    for response, requests in _split_into_turns(messages):
         results: list[Result] = []
         at = None
         if response is not None:
             at = response.timestamp
             if not asked:
                 repaired.append(ModelRequest(parts=[UserPromptPart(CUT_OFF, timestamp=at)], timestamp=at))
-            answer, results = _repaired(response, _results(requests), ids)
+            answer, results = _repair_response(response, _group_results(requests), ids)
             repaired.append(answer)
-        asks = _asked(requests, results, at)
+        asks = _repair_requests(requests, results, at)
         repaired += asks
         asked = asked or response is not None or any(part.part_kind in _ASKS for ask in asks for part in ask.parts)
     return repaired
 
 
-def sound(answer: ModelResponse, used_ids: Set[str], cut: CutOff | None = None) -> tuple[ModelResponse, dict[str, str]]:
+def repair_answer(
+    answer: ModelResponse, used_ids: Set[str], cut: CutOff | None = None
+) -> tuple[ModelResponse, dict[str, str]]:
     """The answer, valid for every provider; and for each call that must not be run, its id and what to reply to it.
 
     No call is dropped: the model learns what was wrong with it from the reply. `used_ids` are the history's; `cut` says
@@ -88,7 +90,7 @@ def sound(answer: ModelResponse, used_ids: Set[str], cut: CutOff | None = None) 
         if not isinstance(part, ToolCallPart):
             parts.append(part)
             continue
-        call, fault = _sendable(part)
+        call, fault = _to_sendable(part)
         if cut is not None and (fault or (part is answer.parts[-1] and not part.args)):
             fault = cut.fault
         if not _is_id(call.tool_call_id) or call.tool_call_id in used_ids or call.tool_call_id in ids:
@@ -97,10 +99,10 @@ def sound(answer: ModelResponse, used_ids: Set[str], cut: CutOff | None = None) 
         if fault:
             faults[call.tool_call_id] = fault
         parts.append(call)
-    return _with_parts(answer, _said(parts)), faults
+    return _replace_parts(answer, _drop_blank_parts(parts)), faults
 
 
-class _Ids:
+class _CallIds:
     """The ids of a history's calls, each used once.
 
     Anthropic refuses a second call with the same id, in one message or in the whole request; OpenAI one in the same
@@ -113,7 +115,7 @@ class _Ids:
         self._seen: set[str] = set()
         self._copies: defaultdict[str, int] = defaultdict(lambda: 1)
 
-    def unique(self, id: str) -> str:
+    def make_unique(self, id: str) -> str:
         new = id
         while new in self._seen:
             self._copies[id] += 1
@@ -122,7 +124,7 @@ class _Ids:
         return new
 
 
-def _turns(messages: Sequence[ModelMessage]) -> Iterator[tuple[ModelResponse | None, list[ModelRequest]]]:
+def _split_into_turns(messages: Sequence[ModelMessage]) -> Iterator[tuple[ModelResponse | None, list[ModelRequest]]]:
     """Each response with the requests up to the next; first, those before any response."""
     response: ModelResponse | None = None
     requests: list[ModelRequest] = []
@@ -135,8 +137,8 @@ def _turns(messages: Sequence[ModelMessage]) -> Iterator[tuple[ModelResponse | N
     yield response, requests
 
 
-def _repaired(
-    response: ModelResponse, found: dict[str, deque[Result]], ids: _Ids
+def _repair_response(
+    response: ModelResponse, found: dict[str, deque[Result]], ids: _CallIds
 ) -> tuple[ModelResponse, list[Result]]:
     """The response with the calls that can be sent, and their results in the same order."""
     parts: list[ModelResponsePart] = []
@@ -148,17 +150,19 @@ def _repaired(
         # Also a call that is dropped takes its result with it: it must not pass for that of another with the same id.
         waiting = found.get(part.tool_call_id)
         result = waiting.popleft() if waiting else None
-        call, fault = _sendable(part)
+        call, fault = _to_sendable(part)
         if fault or not _is_id(call.tool_call_id):
             continue
-        if (id := ids.unique(call.tool_call_id)) != call.tool_call_id:
+        if (id := ids.make_unique(call.tool_call_id)) != call.tool_call_id:
             call = replace(call, tool_call_id=id)
         parts.append(call)
-        results.append(_unfinished(call, response.timestamp) if result is None else _result_of(call, result))
-    return _with_parts(response, _said(parts)), results
+        results.append(
+            _unfinished_result(call, response.timestamp) if result is None else _to_valid_result(call, result)
+        )
+    return _replace_parts(response, _drop_blank_parts(parts)), results
 
 
-def _results(requests: Sequence[ModelRequest]) -> dict[str, deque[Result]]:
+def _group_results(requests: Sequence[ModelRequest]) -> dict[str, deque[Result]]:
     """The results in the requests, by the id of their call."""
     found: defaultdict[str, deque[Result]] = defaultdict(deque)
     for request in requests:
@@ -172,7 +176,7 @@ def _is_result(part: ModelRequestPart) -> TypeGuard[Result]:
     return part.part_kind == "tool-return" or (part.part_kind == "retry-prompt" and part.tool_name is not None)
 
 
-def _unfinished(call: ToolCallPart[Any], at: datetime) -> ToolReturnPart[Any]:
+def _unfinished_result(call: ToolCallPart[Any], at: datetime) -> ToolReturnPart[Any]:
     return ToolReturnPart(
         tool_name=call.tool_name,
         content=UNFINISHED,
@@ -183,7 +187,7 @@ def _unfinished(call: ToolCallPart[Any], at: datetime) -> ToolReturnPart[Any]:
     )
 
 
-def _result_of(call: ToolCallPart[Any], result: Result) -> Result:
+def _to_valid_result(call: ToolCallPart[Any], result: Result) -> Result:
     """The result under the call's id and name, with something in it: Anthropic refuses empty text."""
     is_named = (result.tool_call_id, result.tool_name) == (call.tool_call_id, call.tool_name)
     if result.part_kind == "retry-prompt":
@@ -204,22 +208,24 @@ def _result_of(call: ToolCallPart[Any], result: Result) -> Result:
     return replace(result, tool_name=call.tool_name, tool_call_id=call.tool_call_id, content=content)
 
 
-def _asked(requests: Sequence[ModelRequest], results: Sequence[Result], at: datetime | None) -> list[ModelRequest]:
+def _repair_requests(
+    requests: Sequence[ModelRequest], results: Sequence[Result], at: datetime | None
+) -> list[ModelRequest]:
     """The requests after a response: its results in front of everything, as OpenAI and Anthropic want them."""
     if results and not requests:
         return [ModelRequest(parts=results, timestamp=at)]
     asked: list[ModelRequest] = []
     first: Sequence[ModelRequestPart] = results
     for request in requests:
-        others = (_prompt(part) for part in request.parts if not _is_result(part))
+        others = (_repair_prompt(part) for part in request.parts if not _is_result(part))
         parts = [*first, *(part for part in others if part is not None)]
         first = ()
         if parts:
-            asked.append(request if _same(request.parts, parts) else replace(request, parts=parts))
+            asked.append(request if _are_same_parts(request.parts, parts) else replace(request, parts=parts))
     return asked
 
 
-def _prompt(part: ModelRequestPart) -> ModelRequestPart | None:
+def _repair_prompt(part: ModelRequestPart) -> ModelRequestPart | None:
     """The part without blank text, which Anthropic refuses; None if nothing is left."""
     if not isinstance(part, UserPromptPart):
         return part
@@ -236,16 +242,16 @@ def _is_blank(item: UserContent) -> bool:
     return isinstance(text, str) and not text.strip()
 
 
-def _said(parts: Sequence[ModelResponsePart]) -> list[ModelResponsePart]:
+def _drop_blank_parts(parts: Sequence[ModelResponsePart]) -> list[ModelResponsePart]:
     """The parts of an answer without blank text and without thoughts at its end; with text if that leaves nothing.
 
     Anthropic refuses both, and OpenAI reasoning that nothing follows; a thought that was cut off lacks the signature
     by which a provider knows it for its own. What a provider ran or drew itself is not always sent, so it does not
     count as following.
     """
-    said = [_encodable(part) for part in parts if not isinstance(part, TextPart) or part.content.strip()]
-    if any(isinstance(part, ThinkingPart) and storable(part.content) is not part.content for part in said):
-        said = without_thoughts(said)
+    said = [_to_encodable(part) for part in parts if not isinstance(part, TextPart) or part.content.strip()]
+    if any(isinstance(part, ThinkingPart) and to_storable(part.content) is not part.content for part in said):
+        said = drop_thoughts(said)
     while said and isinstance(said[-1], ThinkingPart):
         said.pop()
     sent = (part for part in reversed(said) if isinstance(part, TextPart | ToolCallPart | ThinkingPart))
@@ -254,7 +260,7 @@ def _said(parts: Sequence[ModelResponsePart]) -> list[ModelResponsePart]:
     return said
 
 
-def without_thoughts(parts: Sequence[ModelResponsePart]) -> list[ModelResponsePart]:
+def drop_thoughts(parts: Sequence[ModelResponsePart]) -> list[ModelResponsePart]:
     """Return the other parts, for when one of the thoughts cannot be sent back as it came.
 
     What belonged to a thought loses its id, by which OpenAI would look for the thought.
@@ -266,34 +272,35 @@ def without_thoughts(parts: Sequence[ModelResponsePart]) -> list[ModelResponsePa
     ]
 
 
-def _encodable(part: ModelResponsePart) -> ModelResponsePart:
+def _to_encodable(part: ModelResponsePart) -> ModelResponsePart:
     """The part with text that can be sent: a character cut in two by a stream's pieces makes every request fail."""
     if not isinstance(part, TextPart):
         return part
-    content = storable(part.content)
+    content = to_storable(part.content)
     return part if content is part.content else replace(part, content=content)
 
 
-def _sendable(call: ToolCallPart[Any]) -> tuple[ToolCallPart[Any], str | None]:
+def _to_sendable(call: ToolCallPart[Any]) -> tuple[ToolCallPart[Any], str | None]:
     """The call with a name and arguments that can be sent, and what is wrong if they are not what the model sent."""
     if not _NAME.fullmatch(call.tool_name or ""):
-        return replace(call, tool_name=INVALID_NAME, args={}), _name_fault(call.tool_name)
+        return replace(call, tool_name=INVALID_NAME, args={}), _explain_name_fault(call.tool_name)
     try:
-        args = _arguments(call.args)
+        args = _check_arguments(call.args)
     except BadJson as reason:
         return replace(call, args={}), (
             f"The arguments of this call were not a valid JSON object ({reason}), so it was not run; call again "
-            f"with all arguments in one JSON object. The arguments sent start with: {shown(call.args, 200)}"
+            "with all arguments in one JSON object. The arguments sent start "
+            f"with: {sanitize_for_display(call.args, 200)}"
         )
     return (call if args is call.args else replace(call, args=args)), None
 
 
-def _name_fault(name: str) -> str:
-    came = f"{shown(name)!r} is not the name of a tool" if name else "This call does not name a tool"
+def _explain_name_fault(name: str) -> str:
+    came = f"{sanitize_for_display(name)!r} is not the name of a tool" if name else "This call does not name a tool"
     return f"{came}, so nothing was run; call one of your tools by its exact name."
 
 
-def _arguments(args: str | dict[str, Any] | None) -> str | dict[str, Any] | None:
+def _check_arguments(args: str | dict[str, Any] | None) -> str | dict[str, Any] | None:
     """The same arguments if they can be sent as they are. Raises `BadJson` if they are no object."""
     if not args:
         return args
@@ -303,24 +310,24 @@ def _arguments(args: str | dict[str, Any] | None) -> str | dict[str, Any] | None
         except (ValueError, TypeError, RecursionError) as error:
             raise BadJson(str(error) or "it cannot be written as JSON") from None
         # As text where an object would fail later on: half characters, and what is nested too deeply to be stored.
-        plain = storable(text) is text and text.count("{") + text.count("[") < _DEEPEST
-        return args if plain else storable(text)
+        plain = to_storable(text) is text and text.count("{") + text.count("[") < _DEEPEST
+        return args if plain else to_storable(text)
     if not args.strip():
         return {}
-    text = storable(args)
-    value = look_at_json(text)
+    text = to_storable(args)
+    value = parse_json_cached(text)
     if not isinstance(value, dict):
-        raise BadJson(f"expected object, received {type_name(value)}")
+        raise BadJson(f"expected object, received {json_type_name(value)}")
     return text
 
 
 def _is_id(id: str) -> bool:
-    return bool(id and id.strip()) and storable(id) is id
+    return bool(id and id.strip()) and to_storable(id) is id
 
 
-def _with_parts(response: ModelResponse, parts: list[ModelResponsePart]) -> ModelResponse:
-    return response if _same(response.parts, parts) else replace(response, parts=parts)
+def _replace_parts(response: ModelResponse, parts: list[ModelResponsePart]) -> ModelResponse:
+    return response if _are_same_parts(response.parts, parts) else replace(response, parts=parts)
 
 
-def _same(old: Sequence[object], new: Sequence[object]) -> bool:
+def _are_same_parts(old: Sequence[object], new: Sequence[object]) -> bool:
     return len(old) == len(new) and all(map(is_, old, new))

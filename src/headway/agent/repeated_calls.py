@@ -6,11 +6,11 @@ import json
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from headway.agent.calls import summary
+from headway.agent.tool_runner import summarize_call
 from headway.core.errors import HeadwayError
-from headway.core.json_text import BadJson, look_at_json
+from headway.core.json_text import BadJson, parse_json_cached
 from headway.core.tracking import TODO_EFFECT
-from headway.views.prompt import escaped
+from headway.views.prompt_block import escape_for_prompt
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ToolCallPart
@@ -36,14 +36,14 @@ class RepeatedCalls:
 
     def add(self, calls: Sequence[ToolCallPart[Any]], finished: Sequence[ToolFinished]) -> None:
         for call, done in zip(calls, finished, strict=True):
-            this = (call.tool_name, _arguments(call.args), _result(done))
+            this = (call.tool_name, _normalize_arguments(call.args), _comparable_result(done))
             if this == self._last:
                 self._number += 1
                 continue
             self._last, self._number, self._warned_in = this, 1, 0
-            self._call = escaped(summary(call.tool_name, call.args, self._redacted), 200)
+            self._call = escape_for_prompt(summarize_call(call.tool_name, call.args, self._redacted), 200)
 
-    def warning(self, round: int) -> str:
+    def render_warning(self, round: int) -> str:
         """The line that tells the model, in the request of one round."""
         if self._number < WARN_AFTER or self._warned_in not in (0, round):
             return ""
@@ -62,17 +62,17 @@ class RepeatedCalls:
             )
 
 
-def _arguments(args: object) -> str:
+def _normalize_arguments(args: object) -> str:
     """The arguments in one way of writing them."""
     if isinstance(args, str):
         try:
-            args = look_at_json(args)
+            args = parse_json_cached(args)
         except BadJson:
             return str(args)
     return json.dumps(args, sort_keys=True, ensure_ascii=False, default=str)
 
 
-def _result(done: ToolFinished) -> str:
+def _comparable_result(done: ToolFinished) -> str:
     """What came of the call. That of a todo tool does not count: adding the same todo again gives it another id."""
     if done.effect == TODO_EFFECT:
         return ""

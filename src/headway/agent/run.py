@@ -13,35 +13,35 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic_ai.messages import ModelRequest, ModelResponse, UserPromptPart
 
-from headway.agent.asking import Asker
 from headway.agent.budget import Budget
-from headway.agent.calls import Calls
 from headway.agent.check_approvals import CheckApprovals
-from headway.agent.compaction import own_request
+from headway.agent.compaction import to_headway_message
 from headway.agent.config import LoopConfig, Reason, RunResult
 from headway.agent.conversation import Conversation
-from headway.agent.frame import Frame
 from headway.agent.loop import Loop
-from headway.agent.models import context_window, own_retries_off, resolve_model
-from headway.agent.prompt import in_plan_mode, instructions
-from headway.agent.questions import Questions
+from headway.agent.model_requests import ModelRequests
+from headway.agent.models import context_window, resolve_model, turn_off_client_retries
+from headway.agent.prompt import add_plan_mode, instructions
+from headway.agent.questions import LoggedQuestions
 from headway.agent.recorder import Recorder
-from headway.agent.requests import Requests
+from headway.agent.request_builder import RequestBuilder
 from headway.agent.run_checks import RunChecks
 from headway.agent.server_windows import ask_for_window, assumed_window
 from headway.agent.spending import Spending
-from headway.core.clock import local_time, now
+from headway.agent.streaming_client import StreamingClient
+from headway.agent.tool_runner import ToolRunner
+from headway.core.clock import format_local_time, now
 from headway.core.errors import HeadwayError, RunRefused, StoreError
 from headway.core.logs import logger
 from headway.core.run_events import RunError
-from headway.core.text import shown, storable
-from headway.project import project_of
+from headway.core.text import sanitize_for_display, to_storable
+from headway.project import project_folder_of
 from headway.tools.approvals import Approvals, Ask
 from headway.tools.checks.run_check import CheckRunner
 from headway.tools.executor import Executor
 from headway.tools.shell.bash import Bash
-from headway.tools.todos import given_tools
-from headway.views.messages import with_date
+from headway.tools.todos import resolve_tools
+from headway.views.spoken_words import add_date
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
@@ -86,28 +86,28 @@ async def run_loop(
     check before the model may complete it. Whatever goes wrong on the way is the result's `reason` and `error`; what
     cannot even begin raises a `HeadwayError`. Being cancelled ends the run within a second and goes through.
     """
-    _check(session, model, approvals, on_event, config)
+    _check_arguments(session, model, approvals, on_event, config)
     config = config or LoopConfig()
-    folder = os.path.abspath(project or project_of(session) or ".")
+    folder = os.path.abspath(project or project_folder_of(session) or ".")
     asked = resolve_model(model, base_url=base_url)
     approvals = approvals or Approvals()
     recorder = Recorder(session, now)
-    ask = Questions(recorder, approvals.ask) if approvals.ask else None
+    ask = LoggedQuestions(recorder, approvals.ask) if approvals.ask else None
     executor = Executor(
-        given_tools(tools, config.todo_tools, folder),
+        resolve_tools(tools, config.todo_tools, folder),
         session,
         project=folder,
         approvals=approvals,
         limits=limits,
-        on_output=lambda call_id, text: recorder.live(text, "output", call_id),
+        on_output=lambda call_id, text: recorder.publish_live(text, "output", call_id),
         ask=ask,
         variables=variables,
     )
     if new_conversation and task is None:
         raise HeadwayError("A new conversation needs a task; say what to do.")
     first = _first_messages(session, task, is_new=new_conversation or session.state.runs.get(session.agent_id) is None)
-    end_delivery = session.log.deliver_apart()
-    unsubscribe = session.subscribe(on_this_loop(on_event), to_the_end=_DELIVERY) if on_event else lambda: None
+    end_delivery = session.log.deliver_in_background()
+    unsubscribe = session.subscribe(to_thread_listener(on_event), to_the_end=_DELIVERY) if on_event else lambda: None
     try:
         named = model if isinstance(model, str) else asked.model_id
         recorder.begin(
@@ -121,13 +121,13 @@ async def run_loop(
         )
         if planning is not None:
             session.set_plan_mode(planning)
-        asker = Asker(asked, apart=isinstance(model, str) and asked.base_url is not None)
+        asker = StreamingClient(asked, apart=isinstance(model, str) and asked.base_url is not None)
         # A model that was passed may be in use elsewhere: its client is left as it is.
-        retries_off = isinstance(model, str) and own_retries_off(asked)
-        told = _told(config, folder)
-        checks = _checks(session, folder, executor, config, limits, ask) if run_checks else None
+        retries_off = isinstance(model, str) and turn_off_client_retries(asked)
+        told = _make_instructions(config, folder)
+        checks = _make_checks(session, folder, executor, config, limits, ask) if run_checks else None
         try:
-            return await _supervised(
+            return await _run_supervised(
                 recorder, first, asker, asked, executor, told, config, checks, retries_off=retries_off
             )
         finally:
@@ -135,10 +135,10 @@ async def run_loop(
                 checks.end()
     finally:
         # In a thread: a listener may have to run on this loop to hear the rest.
-        await asyncio.shield(asyncio.to_thread(_delivered, end_delivery, unsubscribe))
+        await asyncio.shield(asyncio.to_thread(_finish_delivery, end_delivery, unsubscribe))
 
 
-def _check(session: object, model: object, approvals: object, on_event: object, config: object) -> None:
+def _check_arguments(session: object, model: object, approvals: object, on_event: object, config: object) -> None:
     """Raises a sentence for what cannot be meant; what is typed wrong shows up late otherwise."""
     from pydantic_ai.models import Model
 
@@ -151,10 +151,10 @@ def _check(session: object, model: object, approvals: object, on_event: object, 
     )
     for name, value, fits, what in wanted:
         if not fits:
-            raise HeadwayError(f"`{name}` must be {what}, not '{shown(value)}'.")
+            raise HeadwayError(f"`{name}` must be {what}, not '{sanitize_for_display(value)}'.")
 
 
-def _checks(
+def _make_checks(
     session: Session, folder: str, executor: Executor, config: LoopConfig, limits: Limits | None, ask: Ask | None
 ) -> RunChecks:
     bash = next((tool for tool in executor.tools if isinstance(tool, Bash)), None)
@@ -164,14 +164,16 @@ def _checks(
     return RunChecks(session, folder, runner, approvals, config.verify_tries)
 
 
-def _told(config: LoopConfig, folder: str) -> Callable[[bool], str]:
+def _make_instructions(config: LoopConfig, folder: str) -> Callable[[bool], str]:
     """What the model is told at the beginning, in plan mode or not."""
 
     def told(planning: bool) -> str:
         own = config.instructions
         if own is None:
-            return instructions(folder, todo_tools=config.todo_tools, tracking=config.keeper, planning=planning)
-        return in_plan_mode(own) if planning else own
+            return instructions(
+                folder, todo_tools=config.todo_tools, tracking=config.tracking_in_force, planning=planning
+            )
+        return add_plan_mode(own) if planning else own
 
     return told
 
@@ -182,15 +184,15 @@ def _first_messages(session: Session, task: str | None, *, is_new: bool) -> list
     if task is not None:
         if not task.strip():
             raise HeadwayError("The task is empty; say what to do.")
-        words = storable(task)
-        return [ModelRequest([UserPromptPart(with_date(words, local_time(now())[:10]) if is_new else words)])]
+        words = to_storable(task)
+        return [ModelRequest([UserPromptPart(add_date(words, format_local_time(now())[:10]) if is_new else words)])]
     before = Conversation.load(session).messages
     if not before:
         raise HeadwayError("This session has no conversation to continue; say what to do.")
-    return [own_request(_GO_ON)] if isinstance(before[-1], ModelResponse) else []
+    return [to_headway_message(_GO_ON)] if isinstance(before[-1], ModelResponse) else []
 
 
-def _conversation(session: Session, first: list[ModelRequest]) -> Conversation:
+def _load_conversation(session: Session, first: list[ModelRequest]) -> Conversation:
     """What was said before, and now the user's words as they are: in the log they are without keys and tokens."""
     conversation = Conversation.load(session)
     if first:
@@ -200,7 +202,7 @@ def _conversation(session: Session, first: list[ModelRequest]) -> Conversation:
     return conversation
 
 
-def on_this_loop(on_event: Callable[[Event], object]) -> Callable[[Event], None]:
+def to_thread_listener(on_event: Callable[[Event], object]) -> Callable[[Event], None]:
     """The listener as the thread calls it that delivers: one event after the other, coroutines on the caller's loop."""
     loop = asyncio.get_running_loop()
 
@@ -213,25 +215,25 @@ def on_this_loop(on_event: Callable[[Event], object]) -> Callable[[Event], None]
             asyncio.run_coroutine_threadsafe(answer, loop).result()
         else:
             with suppress(RuntimeError):  # the loop is gone
-                loop.call_soon_threadsafe(_nothing)  # a listener that touched the loop need not know of threads
+                loop.call_soon_threadsafe(_do_nothing)  # a listener that touched the loop need not know of threads
 
     return tell
 
 
-def _delivered(end_delivery: Callable[[float], None], unsubscribe: Callable[[], None]) -> None:
+def _finish_delivery(end_delivery: Callable[[float], None], unsubscribe: Callable[[], None]) -> None:
     deadline = time.monotonic() + _DELIVERY
     unsubscribe()
     end_delivery(max(deadline - time.monotonic(), 0))
 
 
-def _nothing() -> None:
+def _do_nothing() -> None:
     pass
 
 
-async def _supervised(
+async def _run_supervised(
     recorder: Recorder,
     first: list[ModelRequest],
-    asker: Asker,
+    asker: StreamingClient,
     model: Model,
     executor: Executor,
     told: Callable[[bool], str],
@@ -242,7 +244,7 @@ async def _supervised(
 ) -> RunResult:
     """Runs the loop; ends it when it is over, when a person wants it, or when it is cancelled."""
     spending = Spending(model, config)
-    calls = Calls(executor, recorder, config.policy, checks)
+    calls = ToolRunner(executor, recorder, config.policy, checks)
     loop: Loop | None = None
     reason, error = Reason.ERROR, None
     connections = AsyncExitStack()
@@ -250,15 +252,15 @@ async def _supervised(
         await connections.enter_async_context(asker)
         if checks is not None:
             await checks.begin()
-        budget = await _watched(_budget(model, config), recorder)
+        budget = await _run_until_stopped(_find_budget(model, config), recorder)
         if budget is None:
             reason = Reason.CANCELLED
         else:
-            requests = Requests(model, asker, recorder, spending, budget, config, retries_off=retries_off)
-            frame = Frame(told, executor, config.inject, model)
-            conversation = _conversation(recorder.session, first)
+            requests = ModelRequests(model, asker, recorder, spending, budget, config, retries_off=retries_off)
+            frame = RequestBuilder(told, executor, config.inject, model)
+            conversation = _load_conversation(recorder.session, first)
             loop = Loop(config, recorder, conversation, frame, budget, requests, calls)
-            reason = await _watched(loop.run(), recorder) or Reason.CANCELLED
+            reason = await _run_until_stopped(loop.run(), recorder) or Reason.CANCELLED
     except HeadwayError as failure:
         error = str(failure)
         with suppress(StoreError, RunRefused):
@@ -267,11 +269,14 @@ async def _supervised(
         reason = Reason.CANCELLED
         raise
     except BaseException as failure:
-        error = f"Headway itself failed ({type(failure).__name__}: {shown(recorder.redacted(str(failure)), 200)})."
+        error = (
+            f"Headway itself failed ({type(failure).__name__}: "
+            f"{sanitize_for_display(recorder.redact(str(failure)), 200)})."
+        )
         raise
     finally:
-        error = _ended(recorder, reason, error)
-        await _closed(connections)
+        error = _end_run(recorder, reason, error)
+        await _close_connections(connections)
     return RunResult(
         recorder.run_id,
         reason if error is None else Reason.ERROR,
@@ -287,7 +292,7 @@ async def _supervised(
     )
 
 
-async def _closed(connections: AsyncExitStack) -> None:
+async def _close_connections(connections: AsyncExitStack) -> None:
     """Leaves the model. What goes wrong with it now changes nothing about the run."""
     try:
         await connections.aclose()
@@ -295,7 +300,7 @@ async def _closed(connections: AsyncExitStack) -> None:
         logger().exception("The connections to the model could not be closed.")
 
 
-def _ended(recorder: Recorder, reason: Reason, error: str | None) -> str | None:
+def _end_run(recorder: Recorder, reason: Reason, error: str | None) -> str | None:
     """What went wrong, the end included."""
     try:
         recorder.end(reason, error)
@@ -304,16 +309,16 @@ def _ended(recorder: Recorder, reason: Reason, error: str | None) -> str | None:
     return error
 
 
-async def _budget(model: Model, config: LoopConfig) -> Budget:
+async def _find_budget(model: Model, config: LoopConfig) -> Budget:
     """What fits: as it is set, else as it is known, else as the server says, else as it is assumed."""
     window = config.context_window or context_window(model) or await ask_for_window(model)
     return Budget(window or assumed_window(model), config.reply_tokens, is_assumed=window is None)
 
 
-async def _watched(working: Coroutine[Any, Any, T], recorder: Recorder) -> T | None:
+async def _run_until_stopped(working: Coroutine[Any, Any, T], recorder: Recorder) -> T | None:
     """Return what the work comes to; None if a person stopped the run before."""
     work = asyncio.create_task(working, name="headway run")
-    stop = asyncio.create_task(recorder.until(lambda run: run.stopping), name="headway stop")
+    stop = asyncio.create_task(recorder.wait_until(lambda run: run.stopping), name="headway stop")
     try:
         await asyncio.wait({work, stop}, return_when=asyncio.FIRST_COMPLETED)
         if work.done():
@@ -322,17 +327,17 @@ async def _watched(working: Coroutine[Any, Any, T], recorder: Recorder) -> T | N
         return None
     finally:
         stop.cancel()
-        await _halted(work)
+        await _halt(work)
 
 
-async def _halted(work: asyncio.Task[Any]) -> None:
+async def _halt(work: asyncio.Task[Any]) -> None:
     """Ends what is under way; what does not end in time is left to itself."""
     if not work.done():
         work.cancel()
         await asyncio.wait({work}, timeout=_HALT)
-    work.add_done_callback(_forgotten)
+    work.add_done_callback(_retrieve_error)
 
 
-def _forgotten(work: asyncio.Task[Any]) -> None:
+def _retrieve_error(work: asyncio.Task[Any]) -> None:
     if not work.cancelled():
         work.exception()  # asked for, so that nothing complains that nobody did

@@ -12,13 +12,13 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from headway.core.changes import CompletionChecks
+from headway.core.commands import CompletionChecks
 from headway.core.evidence import CHECK_FAILED, Evidence, EvidenceLevel
 from headway.core.model import FINISHED, Status, Todo
-from headway.core.text import shown
-from headway.tools.checks.changed_files import Tree, changed_since, read_tree
+from headway.core.text import sanitize_for_display
+from headway.tools.checks.changed_files import Tree, list_changed, read_tree
 from headway.tools.checks.check_command import can_fail
-from headway.tools.checks.check_files import CheckFiles, changed_check_files, read_check_files
+from headway.tools.checks.check_files import CheckFiles, list_changed_check_files, read_check_files
 from headway.tools.checks.judge_check import judge_check
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ OWN_CHECK = "the model wrote the check in the same run, and nobody has approved 
 
 
 @dataclass(frozen=True, slots=True)
-class _Start:
+class _WorkStart:
     """What was there when work on a todo began."""
 
     check: str
@@ -52,7 +52,7 @@ class RunChecks:
         self._completions = CompletionChecks()
         self._declared: dict[str, str] = {}
         """Todo → its check as it was when the run began."""
-        self._starts: dict[str, _Start] = {}
+        self._starts: dict[str, _WorkStart] = {}
         self._others: defaultdict[str, set[str]] = defaultdict(set)
         """Todo → other todos that were worked on since its files were noted."""
         self._working: set[str] = set()
@@ -67,12 +67,12 @@ class RunChecks:
         items = self._session.todo_list.items
         self._declared = {todo.id: todo.verify for todo in items.values() if todo.verify}
         self._session.log.completion_checks[self._session.agent_id] = self._completions
-        await self.look(self._session.state)
+        await self.note_start(self._session.state)
 
     def end(self) -> None:
         self._session.log.completion_checks.pop(self._session.agent_id, None)
 
-    async def look(self, state: State) -> None:
+    async def note_start(self, state: State) -> None:
         """Before a call: note what is there, for todos on which work begins."""
         items = state.list_of(self._session.agent_id).items
         if items is self._items:
@@ -97,13 +97,13 @@ class RunChecks:
         ]
         self._working, self._finished = working, finished
         if begins:
-            await asyncio.to_thread(self._note, begins)
+            await asyncio.to_thread(self._note_files, begins)
 
     def _begins_after_others(self, todo_id: str, working: set[str]) -> bool:
         """Whether work on it begins now, after work on another todo; what was changed without one counts as its own."""
         return todo_id in working and todo_id not in self._working and bool(self._others[todo_id])
 
-    def _note(self, todos: list[Todo]) -> None:
+    def _note_files(self, todos: list[Todo]) -> None:
         tree = read_tree(self._folder)
         for todo in todos:
             check = todo.verify or ""
@@ -113,7 +113,7 @@ class RunChecks:
             files = read_check_files(check, self._folder) if again or known is None else known.files
             if again:
                 self._others[todo.id] = set()
-            self._starts[todo.id] = _Start(check, files, tree)
+            self._starts[todo.id] = _WorkStart(check, files, tree)
 
     async def complete(
         self, result: ToolResult, call: Callable[[], Awaitable[ToolResult]], report: Callable[[str], None]
@@ -143,15 +143,15 @@ class RunChecks:
             results[todo_id] = self._approvals.explain(check)
             return None
         tree = await asyncio.to_thread(read_tree, self._folder)
-        start = self._starts.get(todo_id) or _Start(check, read_check_files(check, self._folder), tree)
-        changed = changed_since(start.tree, tree)
+        start = self._starts.get(todo_id) or _WorkStart(check, read_check_files(check, self._folder), tree)
+        changed = list_changed(start.tree, tree)
         own = start.files
-        weakened = await asyncio.to_thread(changed_check_files, own, check, self._folder)
+        weakened = await asyncio.to_thread(list_changed_check_files, own, check, self._folder)
         result = await self._runner.run_until_settled(check, self._folder, files=changed, report=report)
         if not result.passed:
             failures = self._failures[todo_id] = self._failures.get(todo_id, 0) + 1
             if failures <= self._tries:
-                return f"{shown(todo_id, 40)} is not completed. {result.explain()}"
+                return f"{sanitize_for_display(todo_id, 40)} is not completed. {result.explain()}"
             results[todo_id] = Evidence(
                 EvidenceLevel.REPORTED,
                 result.command,
@@ -163,7 +163,7 @@ class RunChecks:
             )
             return None
         # Once more: the check itself runs code that the model wrote.
-        weakened = weakened or await asyncio.to_thread(changed_check_files, own, check, self._folder)
+        weakened = weakened or await asyncio.to_thread(list_changed_check_files, own, check, self._folder)
         evidence = judge_check(
             result,
             weakened=weakened,

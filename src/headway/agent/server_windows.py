@@ -59,7 +59,7 @@ async def ask_for_window(model: Model) -> int | None:
             for method, path, read in asks:
                 base = root if path == "/models" else root.removesuffix("/v1")
                 body = {"model": model.model_name} if method == "POST" else None
-                window = read(await _answer(client, method, f"{base}{path}", body), model.model_name)
+                window = read(await _fetch_json(client, method, f"{base}{path}", body), model.model_name)
                 if isinstance(window, int) and not isinstance(window, bool) and window > 0:
                     return window
     except (TimeoutError, httpx2.HTTPError, httpx2.InvalidURL):
@@ -67,7 +67,7 @@ async def ask_for_window(model: Model) -> int | None:
     return None
 
 
-async def _answer(client: httpx2.AsyncClient, method: str, url: str, body: _Json | None) -> _Json:
+async def _fetch_json(client: httpx2.AsyncClient, method: str, url: str, body: _Json | None) -> _Json:
     """The JSON object at the address; an empty one if there is none."""
     response = await client.request(method, url, json=body)
     try:
@@ -77,7 +77,7 @@ async def _answer(client: httpx2.AsyncClient, method: str, url: str, body: _Json
     return cast("_Json", answer) if isinstance(answer, dict) else {}
 
 
-def _of_ollama(answer: _Json, name: str) -> object:
+def _read_ollama_window(answer: _Json, name: str) -> object:
     """What the model is set to, else the most that it can have."""
     found = _NUM_CTX.search(str(answer.get("parameters") or ""))
     if found:
@@ -87,21 +87,21 @@ def _of_ollama(answer: _Json, name: str) -> object:
     return next((value for key, value in items if key.endswith(".context_length")), None)
 
 
-def _of_running(answer: _Json, name: str) -> object:
+def _read_ollama_loaded_window(answer: _Json, name: str) -> object:
     """The room that Ollama has made for a model that is loaded."""
-    return _first(answer.get("models"), ("name", "model"), {name, f"{name}:latest"}, ("context_length",))
+    return _find_first_field(answer.get("models"), ("name", "model"), {name, f"{name}:latest"}, ("context_length",))
 
 
-def _of_list(answer: _Json, name: str) -> object:
-    return _first(answer.get("data"), ("id",), {name}, ("max_model_len", "context_length", "context_window"))
+def _read_model_list_window(answer: _Json, name: str) -> object:
+    return _find_first_field(answer.get("data"), ("id",), {name}, ("max_model_len", "context_length", "context_window"))
 
 
-def _of_llama_cpp(answer: _Json, name: str) -> object:
+def _read_llama_cpp_window(answer: _Json, name: str) -> object:
     settings = answer.get("default_generation_settings")
     return cast("_Json", settings).get("n_ctx") if isinstance(settings, dict) else None
 
 
-def _first(entries: object, keys: tuple[str, ...], names: set[str], fields: tuple[str, ...]) -> object:
+def _find_first_field(entries: object, keys: tuple[str, ...], names: set[str], fields: tuple[str, ...]) -> object:
     """The first of the fields that the entry of one of these names has."""
     for entry in cast("list[object]", entries) if isinstance(entries, list) else ():
         if isinstance(entry, dict) and names & {str(cast("_Json", entry).get(key)) for key in keys}:
@@ -111,8 +111,8 @@ def _first(entries: object, keys: tuple[str, ...], names: set[str], fields: tupl
 
 _Question: TypeAlias = tuple[str, str, Callable[[_Json, str], object]]
 _ASKS: dict[str, tuple[_Question, ...]] = {
-    "vllm": (("GET", "/models", _of_list),),
-    "llamacpp": (("GET", "/props", _of_llama_cpp),),
-    "ollama": (("GET", "/api/ps", _of_running), ("POST", "/api/show", _of_ollama)),
+    "vllm": (("GET", "/models", _read_model_list_window),),
+    "llamacpp": (("GET", "/props", _read_llama_cpp_window),),
+    "ollama": (("GET", "/api/ps", _read_ollama_loaded_window), ("POST", "/api/show", _read_ollama_window)),
 }
 """What the servers are asked, in this order; one of another kind is asked all of it."""

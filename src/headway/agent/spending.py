@@ -32,12 +32,12 @@ class Spending:
     def tokens(self) -> int:
         return self.input_tokens + self.output_tokens
 
-    def room(self, asked: int) -> int | None:
+    def reply_room(self, asked: int) -> int | None:
         """Tokens that the answer to a request of so many tokens may have; None if there is no limit.
 
         Raises `LimitReached` if the request may not be made.
         """
-        return _least(self._tokens_left(asked), self._affordable(asked))
+        return _smaller(self._tokens_left(asked), self._affordable_tokens(asked))
 
     def _tokens_left(self, asked: int) -> int | None:
         most = self._config.max_tokens
@@ -51,11 +51,11 @@ class Spending:
             )
         return left
 
-    def _affordable(self, asked: int) -> int | None:
+    def _affordable_tokens(self, asked: int) -> int | None:
         most = self._config.max_cost
         if most is None:
             return None
-        first, more = self._price(asked, 0), self._price(asked, 1_000)
+        first, more = self._estimate_price(asked, 0), self._estimate_price(asked, 1_000)
         if first is None or more is None or self.cost is None:
             raise LimitReached(
                 f"The price of '{self._model.model_name}' is not known, so a limit of ${most:g} cannot be "
@@ -71,7 +71,7 @@ class Spending:
             )
         return room
 
-    def _price(self, asked: int, answered: int) -> float | None:
+    def _estimate_price(self, asked: int, answered: int) -> float | None:
         from pydantic_ai.usage import RequestUsage
 
         return price(self._model, RequestUsage(input_tokens=asked, output_tokens=answered))
@@ -94,6 +94,6 @@ class Spending:
         )
 
 
-def _least(one: int | None, other: int | None) -> int | None:
+def _smaller(one: int | None, other: int | None) -> int | None:
     found = [value for value in (one, other) if value is not None]
     return min(found, default=None)

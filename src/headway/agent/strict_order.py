@@ -30,7 +30,7 @@ def refuses_user_after_tool(model: Model) -> bool:
     return model.system == "mistral" or host == "mistral.ai" or host.endswith(".mistral.ai")
 
 
-def without_user_after_tool(messages: Sequence[ModelMessage]) -> list[ModelMessage]:
+def insert_answers(messages: Sequence[ModelMessage]) -> list[ModelMessage]:
     """Return the messages with an answer before each user message that another request comes before."""
     ordered: list[ModelMessage] = []
     for message in messages:
@@ -47,7 +47,7 @@ def without_user_after_tool(messages: Sequence[ModelMessage]) -> list[ModelMessa
     return ordered
 
 
-def with_block_in_last_part(message: ModelMessage, block: str) -> ModelRequest:
+def append_block(message: ModelMessage, block: str) -> ModelRequest:
     """Return the message with the block at the end of its last text, a tool's result or what the user said."""
     assert isinstance(message, ModelRequest)
     *parts, last = message.parts

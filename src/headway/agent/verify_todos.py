@@ -15,8 +15,8 @@ from headway.core.errors import HeadwayError, TodoNotFound
 from headway.core.evidence import CHECK_FAILED, Evidence, EvidenceLevel
 from headway.core.model import Status, Todo
 from headway.core.session import Session
-from headway.core.text import shown
-from headway.project import project_of
+from headway.core.text import sanitize_for_display
+from headway.project import project_folder_of
 from headway.tools.checks.check_command import can_fail
 from headway.tools.checks.check_files import CheckFiles, read_check_files
 from headway.tools.checks.judge_check import judge_check
@@ -34,9 +34,9 @@ def verify_todo(session: Session, todo_id: str, *, project: str | None = None) -
         raise TodoNotFound(todo_id, items)
     todo = items[todo_id]
     if not todo.verify:
-        name = shown(todo_id, 40)
+        name = sanitize_for_display(todo_id, 40)
         raise HeadwayError(f"'{name}' has no check; add one with: headway todos edit {name} --verify COMMAND")
-    folder = project or project_of(session) or "."
+    folder = project or project_folder_of(session) or "."
     settings = load_settings(folder).settings
     before = todo.evidence
     files = before.files if before is not None and todo.status is Status.COMPLETED else ()
@@ -45,11 +45,11 @@ def verify_todo(session: Session, todo_id: str, *, project: str | None = None) -
     runner = CheckRunner(
         folder, session, settings.limits, settings.env, settings.commands_sandbox(), lambda check: True
     )
-    result = _finish(runner.run(todo.verify, folder, files=files))
+    result = _run_to_end(runner.run(todo.verify, folder, files=files))
     if result.passed:
         evidence = judge_check(
             result,
-            weakened=_weakened(before, own, [file for file in files if file in own.contents]),
+            weakened=_list_weakened(before, own, [file for file in files if file in own.contents]),
             changed=files,
             failed_before=own.is_as_stamped(stamp or "-"),
             can_fail=can_fail(todo.verify),
@@ -71,7 +71,7 @@ def verify_todo(session: Session, todo_id: str, *, project: str | None = None) -
     return session.record_check(todo_id, evidence)
 
 
-def _weakened(before: Evidence | None, own: CheckFiles, changed: list[str]) -> list[str]:
+def _list_weakened(before: Evidence | None, own: CheckFiles, changed: list[str]) -> list[str]:
     stamp = before.check_files if before is not None else None
     if stamp is not None and not own.is_as_stamped(stamp):
         return ["its own files, after it failed"]
@@ -80,7 +80,7 @@ def _weakened(before: Evidence | None, own: CheckFiles, changed: list[str]) -> l
     return changed if stamp is None else []
 
 
-def _finish(work: Coroutine[Any, Any, T]) -> T:
+def _run_to_end(work: Coroutine[Any, Any, T]) -> T:
     """Return what comes of the work, also where a loop is running already."""
     try:
         asyncio.get_running_loop()

@@ -16,19 +16,19 @@ import click
 from headway import __version__
 from headway.cli.options import (
     MODES,
-    Chosen,
+    CommandContext,
     HelpfulGroup,
     ModeType,
     complete_sessions,
-    in_terminal_session,
-    merged,
+    is_in_terminal_session,
+    merge_flags,
     print_error,
 )
-from headway.cli.session_choice import check_flags, new_option, with_unnamed_new
+from headway.cli.session_choice import check_flags, insert_unnamed_new, new_option
 from headway.core.errors import HeadwayError
 
 
-class Command(NamedTuple):
+class CommandEntry(NamedTuple):
     module: str
     attribute: str
     line: str
@@ -39,49 +39,51 @@ class Command(NamedTuple):
 
 
 COMMANDS = {
-    "clean": Command("headway.cli.clean", "clean", "Show what .headway contains, and free disk space."),
-    "completion": Command(
+    "clean": CommandEntry("headway.cli.clean", "clean", "Show what .headway contains, and free disk space."),
+    "completion": CommandEntry(
         "headway.cli.completion",
         "completion",
         "Set up shell completion of commands, ids and statuses.",
         "shell",
         "Tab completion works here without it",
     ),
-    "config": Command("headway.cli.config", "config", "Show or change the settings, and where each comes from."),
-    "cost": Command("headway.cli.cost", "cost", "Show the tokens used by the session and their cost."),
-    "demo": Command(
+    "config": CommandEntry("headway.cli.config", "config", "Show or change the settings, and where each comes from."),
+    "cost": CommandEntry("headway.cli.cost", "cost", "Show the tokens used by the session and their cost."),
+    "demo": CommandEntry(
         "headway.cli.demo",
         "demo",
         "Watch an agent write, work through and complete a list (offline).",
         "shell",
         "leave with /quit, then type headway demo",
     ),
-    "diff": Command("headway.cli.diff", "diff", "Show the file changes of the last run."),
-    "exit": Command("headway.cli.quit", "leave", "As /quit.", "repl"),
-    "help": Command("headway.cli.help", "help_command", "List all commands, or explain one."),
-    "mode": Command("headway.cli.mode", "mode", "Show or set the approval mode."),
-    "model": Command("headway.cli.model", "model", "Show or set the model."),
-    "plan": Command("headway.cli.plan", "plan", "Show or edit the plan, turn it into todos, switch plan mode."),
-    "quit": Command("headway.cli.quit", "leave", "Leave the terminal session.", "repl"),
-    "report": Command("headway.cli.report", "report", "Write a report of the session."),
-    "run": Command(
+    "diff": CommandEntry("headway.cli.diff", "diff", "Show the file changes of the last run."),
+    "exit": CommandEntry("headway.cli.quit", "leave", "As /quit.", "repl"),
+    "help": CommandEntry("headway.cli.help", "help_command", "List all commands, or explain one."),
+    "mode": CommandEntry("headway.cli.mode", "mode", "Show or set the approval mode."),
+    "model": CommandEntry("headway.cli.model", "model", "Show or set the model."),
+    "plan": CommandEntry("headway.cli.plan", "plan", "Show or edit the plan, turn it into todos, switch plan mode."),
+    "quit": CommandEntry("headway.cli.quit", "leave", "Leave the terminal session.", "repl"),
+    "report": CommandEntry("headway.cli.report", "report", "Write a report of the session."),
+    "run": CommandEntry(
         "headway.cli.run",
         "run",
         "Have the agent work on a task and show its list.",
         "shell",
         "here, type the task itself, without a slash",
     ),
-    "session": Command("headway.cli.session", "session", "List the sessions, switch to one, or start one."),
-    "sessions": Command("headway.cli.sessions", "sessions", "List, resume and delete the sessions of this project."),
-    "todos": Command("headway.cli.todos", "todos", "Show or change the todo list."),
-    "watch": Command(
+    "session": CommandEntry("headway.cli.session", "session", "List the sessions, switch to one, or start one."),
+    "sessions": CommandEntry(
+        "headway.cli.sessions", "sessions", "List, resume and delete the sessions of this project."
+    ),
+    "todos": CommandEntry("headway.cli.todos", "todos", "Show or change the todo list."),
+    "watch": CommandEntry(
         "headway.cli.watch",
         "watch",
         "Show the list live while an agent works on it.",
         "shell",
         "use Ctrl+T here, or headway watch in another terminal",
     ),
-    "web": Command("headway.cli.web", "web", "Watch and steer the sessions of this project in the browser."),
+    "web": CommandEntry("headway.cli.web", "web", "Watch and steer the sessions of this project in the browser."),
 }
 """Every command there is, by name. Help, completion and the terminal session's slash commands all come from it."""
 
@@ -89,10 +91,10 @@ COMMANDS = {
 class LazyGroup(HelpfulGroup):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         at = next((at for at, word in enumerate(args) if word in COMMANDS), len(args))
-        return super().parse_args(ctx, with_unnamed_new(args[:at]) + args[at:])
+        return super().parse_args(ctx, insert_unnamed_new(args[:at]) + args[at:])
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        elsewhere = "shell" if in_terminal_session(ctx) else "repl"
+        elsewhere = "shell" if is_in_terminal_session(ctx) else "repl"
         return [name for name, command in COMMANDS.items() if command.where != elsewhere]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -101,14 +103,14 @@ class LazyGroup(HelpfulGroup):
         return getattr(importlib.import_module(COMMANDS[cmd_name].module), COMMANDS[cmd_name].attribute)
 
     def unknown(self, ctx: click.Context, name: str) -> str:
-        slash = "/" if in_terminal_session(ctx) else ""
+        slash = "/" if is_in_terminal_session(ctx) else ""
         if name in COMMANDS and slash:
             return f"'/{name}' works only in a shell; {COMMANDS[name].instead}."
         if name in COMMANDS:
             return f"'/{name}' works only in the terminal session, which 'headway' alone starts."
-        from headway.cli.help import groups_with
+        from headway.cli.help import find_groups_with
 
-        if groups := groups_with(self, ctx, name):
+        if groups := find_groups_with(self, ctx, name):
             return f"No command '{slash}{name}'; did you mean '{slash or 'headway '}{groups[0]} {name}'?"
         return super().unknown(ctx, name)
 
@@ -160,15 +162,17 @@ def app(
     headway todos list                   show it
     headway watch                        watch it live
     """
-    chosen = ctx.obj = merged(ctx.find_object(Chosen) or Chosen(), flags)
+    chosen = ctx.obj = merge_flags(ctx.find_object(CommandContext) or CommandContext(), flags)
     own = {"--continue": go_on, "--new": new is not None, "--plan": plan, "--mode": mode, "--memory": memory}
     if ctx.invoked_subcommand is None:
-        ctx.exit(_started(ctx, chosen, go_on=go_on, new=new, plan=plan, mode=mode, memory=memory))
+        ctx.exit(_start_session(ctx, chosen, go_on=go_on, new=new, plan=plan, mode=mode, memory=memory))
     elif given := next((flag for flag, value in own.items() if value), None):
         ctx.fail(f"{given} has no effect before a command; omit it, or put it after a command that accepts it.")
 
 
-def _started(ctx: click.Context, chosen: Chosen, *, go_on: bool, new: str | None, memory: bool, **rest: object) -> int:
+def _start_session(
+    ctx: click.Context, chosen: CommandContext, *, go_on: bool, new: str | None, memory: bool, **rest: object
+) -> int:
     if chosen.live is not None:
         ctx.fail("You are already in the terminal session; enter a command, or type / to see all of them.")
     check_flags(chosen, go_on=go_on, new=new, memory=memory)

@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from headway.cli.options import Chosen, of_project, print_json
+from headway.cli.options import CommandContext, print_json, with_project_flags
 from headway.core.errors import HeadwayError
 from headway.core.log import Log
 from headway.core.session import Session
-from headway.core.text import shown
+from headway.core.text import sanitize_for_display
 from headway.project import FILE, headway_folder
 from headway.views.listing import HALF_CHANGED, is_half_changed
 
 if TYPE_CHECKING:
     from headway.core.store import Store
-    from headway.execute.shadow import Shadow
+    from headway.execute.shadow_repository import ShadowRepository
 
 PARTS = {
     "checkpoints": "saved files that rollback and diff need",
@@ -44,7 +44,7 @@ class AgeType(click.ParamType[float]):
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
         found = re.fullmatch(r"(\d{1,6})([dhw])", str(value).strip().lower())
         if found is None:
-            self.fail(f"'{shown(value)}' is not a valid age; write it as 30d, 12h or 2w.")
+            self.fail(f"'{sanitize_for_display(value)}' is not a valid age; write it as 30d, 12h or 2w.")
         return float(found[1]) * _UNITS[found[2]]
 
 
@@ -54,9 +54,9 @@ class AgeType(click.ParamType[float]):
 @click.option("--older-than", metavar="AGE", type=AgeType(), help="Free only what is older than this: 30d, 12h, 2w.")
 @click.option("--dry-run", is_flag=True, help="Show what would be freed, but keep it.")
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
-@of_project
+@with_project_flags
 def clean(
-    chosen: Chosen, what: tuple[str, ...], everything: bool, older_than: float | None, dry_run: bool, yes: bool
+    chosen: CommandContext, what: tuple[str, ...], everything: bool, older_than: float | None, dry_run: bool, yes: bool
 ) -> None:
     """Show what .headway contains, or free checkpoints, worktrees, outputs or reports.
 
@@ -64,45 +64,45 @@ def clean(
     """
     folder = headway_folder(chosen.folder())
     parts = [part for part in PARTS if everything or part in what]
-    sizes = measure(folder)
+    sizes = measure_parts(folder)
     if not parts:
-        _show(folder, sizes, as_json=chosen.json)
+        _print_sizes(folder, sizes, as_json=chosen.json)
         return
     store = chosen.store()
     _refuse_while_in_use(store, parts)
     if dry_run:
-        _say(chosen, {part: sizes[part] for part in parts}, older_than, "Would free")
+        _print_freed(chosen, {part: sizes[part] for part in parts}, older_than, "Would free")
         return
     if not yes:
         _confirm(parts, older_than)
     for part in parts:
         try:
-            free(part, folder, store, older_than)
+            free_part(part, folder, store, older_than)
         except OSError as error:
             raise HeadwayError(f"Not all of the {part} could be freed: {error}. Try again.") from None
-    left = measure(folder)
-    _say(chosen, {part: max(sizes[part] - left[part], 0) for part in parts}, None, "Freed")
+    left = measure_parts(folder)
+    _print_freed(chosen, {part: max(sizes[part] - left[part], 0) for part in parts}, None, "Freed")
 
 
-def measure(folder: str) -> dict[str, int]:
+def measure_parts(folder: str) -> dict[str, int]:
     """Return how many bytes each part takes on the disk."""
     sizes = {"log": 0, **dict.fromkeys(PARTS, 0), "other": 0}
-    for name in _list(folder):
+    for name in _list_entries(folder):
         part = "log" if name in _LOG else name if name in PARTS else "other"
-        sizes[part] += _size(os.path.join(folder, name))
+        sizes[part] += _disk_size(os.path.join(folder, name))
     return sizes
 
 
-def _list(folder: str) -> list[str]:
+def _list_entries(folder: str) -> list[str]:
     try:
         return sorted(os.listdir(folder))
     except FileNotFoundError:
         return []
     except NotADirectoryError:
-        raise HeadwayError(f"'{shown(folder, 300)}' is not a folder; move it out of the way.") from None
+        raise HeadwayError(f"'{sanitize_for_display(folder, 300)}' is not a folder; move it out of the way.") from None
 
 
-def _size(path: str) -> int:
+def _disk_size(path: str) -> int:
     """Return the bytes of a file, or of all in a folder; a file with several names counts once."""
     seen: set[tuple[int, int]] = set()
     total = 0
@@ -119,13 +119,13 @@ def _size(path: str) -> int:
     return total
 
 
-def free(part: str, folder: str, store: Store, older_than: float | None) -> None:
+def free_part(part: str, folder: str, store: Store, older_than: float | None) -> None:
     """Empty a part of `.headway`, or what is older in it."""
     from headway.execute import on_disk
 
     place = os.path.join(folder, part)
     if os.path.islink(place):
-        raise HeadwayError(f"'{shown(place, 300)}' is a link, which is not followed; remove it.")
+        raise HeadwayError(f"'{sanitize_for_display(place, 300)}' is a link, which is not followed; remove it.")
     if part in ("checkpoints", "worktrees"):
         _free_files(part, folder, store, older_than)
     else:
@@ -134,11 +134,11 @@ def free(part: str, folder: str, store: Store, older_than: float | None) -> None
 
 def _free_files(part: str, folder: str, store: Store, older_than: float | None) -> None:
     from headway.execute.git import NoCheckpoints
-    from headway.execute.shadow import Shadow
+    from headway.execute.shadow_repository import ShadowRepository
     from headway.execute.thinning import thin_out
 
     try:
-        shadow = Shadow(os.path.dirname(folder))
+        shadow = ShadowRepository(os.path.dirname(folder))
     except NoCheckpoints:  # no git: there is nothing to be thinned out, only to be removed
         shadow = None
     place = os.path.join(folder, "worktrees")
@@ -160,7 +160,7 @@ def _remove_checkpoints(folder: str) -> None:
     on_disk.remove_within(folder, lambda name: name.startswith(_REMOVED), in_use=True)
 
 
-def _remove_worktrees(shadow: Shadow | None, place: str, older_than: float | None) -> None:
+def _remove_worktrees(shadow: ShadowRepository | None, place: str, older_than: float | None) -> None:
     from headway.execute import on_disk
 
     if shadow is not None:
@@ -183,12 +183,13 @@ def _refuse_while_in_use(store: Store, parts: list[str]) -> None:
     for info in store.sessions():
         session = Session(Log(store, info.name))
         run = session.run
-        if run is not None and run.goes_on:
+        if run is not None and run.is_active:
             raise HeadwayError(
-                f"A run is in progress in '{shown(info.name)}'; stop it or wait until it ends, then try again."
+                f"A run is in progress in '{sanitize_for_display(info.name)}'; stop "
+                "it or wait until it ends, then try again."
             )
         if "checkpoints" in parts and is_half_changed(session.state, session.agent_id):
-            raise HeadwayError(f"{HALF_CHANGED} --session={shown(info.name)}")
+            raise HeadwayError(f"{HALF_CHANGED} --session={sanitize_for_display(info.name)}")
 
 
 def _confirm(parts: list[str], older_than: float | None) -> None:
@@ -202,7 +203,7 @@ def _confirm(parts: list[str], older_than: float | None) -> None:
         raise HeadwayError("Nothing was freed.")
 
 
-def _show(folder: str, sizes: dict[str, int], *, as_json: bool) -> None:
+def _print_sizes(folder: str, sizes: dict[str, int], *, as_json: bool) -> None:
     if as_json:
         print_json({"folder": folder, "bytes": sizes, "total": sum(sizes.values())})
         return
@@ -211,24 +212,24 @@ def _show(folder: str, sizes: dict[str, int], *, as_json: bool) -> None:
         **PARTS,
         "other": "settings, the page's address, drafts",
     }
-    click.echo(f"{shown(folder, 300)} contains {in_units(sum(sizes.values()))}:\n")
+    click.echo(f"{sanitize_for_display(folder, 300)} contains {format_size(sum(sizes.values()))}:\n")
     for part, line in lines.items():
-        click.echo(f"  {part:12} {in_units(sizes[part]):>9}  {line}")
+        click.echo(f"  {part:12} {format_size(sizes[part]):>9}  {line}")
     click.echo("\nFree space with: headway clean checkpoints --older-than=7d, or: headway clean --all")
 
 
-def _say(chosen: Chosen, freed: dict[str, int], older_than: float | None, verb: str) -> None:
+def _print_freed(chosen: CommandContext, freed: dict[str, int], older_than: float | None, verb: str) -> None:
     total = sum(freed.values())
     if chosen.json:
         print_json({"bytes": freed, "total": total, "freed": verb == "Freed"})
         return
     mark = "✅ " if verb == "Freed" else ""
     most = "at most " if older_than is not None else ""
-    parts = ", ".join(f"{part} {in_units(size)}" for part, size in freed.items())
-    click.echo(f"{mark}{verb} {most}{in_units(total)}: {parts}")
+    parts = ", ".join(f"{part} {format_size(size)}" for part, size in freed.items())
+    click.echo(f"{mark}{verb} {most}{format_size(total)}: {parts}")
 
 
-def in_units(size: int) -> str:
+def format_size(size: int) -> str:
     """`1.2 GB`; as disks are sold, in thousands."""
     number = float(size)
     for unit in ("bytes", "kB", "MB"):

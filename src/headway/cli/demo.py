@@ -20,7 +20,7 @@ from headway.core.session import Session
 from headway.project import open_session
 
 if TYPE_CHECKING:
-    from headway.execute import BatchResult
+    from headway.execute import ExecutionResult
     from headway.testing import ScriptedModel
 
 PACE = 0.7
@@ -38,33 +38,33 @@ def demo(fast: bool, keep: bool) -> None:
     keep_logs_off_the_screen(debug=False)
     folder = tempfile.mkdtemp(prefix="headway-demo-")
     click.echo("The model is scripted; the files, tools, tests, the list and its log are real.\n")
-    program = _program()
+    program = _program_name()
     # So that the project's tests run wherever Headway does.
     os.environ["PATH"] = os.pathsep.join([os.path.dirname(sys.executable), os.environ.get("PATH") or os.defpath])
     try:
-        _tell(program, folder, fast=fast, keep=keep)
+        _tell_story(program, folder, fast=fast, keep=keep)
     finally:
         if not keep:
             _remove(folder)
 
 
-def _tell(program: str, folder: str, *, fast: bool, keep: bool) -> None:
-    from headway.cli.demo_story import conversations
+def _tell_story(program: str, folder: str, *, fast: bool, keep: bool) -> None:
+    from headway.cli.demo_story import build_conversations
     from headway.testing import ScriptedModel
 
     _make_project(folder)
     session = open_session(folder, "demo")
     session.store.set_current(session.name)
-    model = ScriptedModel(conversations=conversations(0.0 if fast or not os.isatty(1) else PACE))
+    model = ScriptedModel(conversations=build_conversations(0.0 if fast or not os.isatty(1) else PACE))
     try:
-        asyncio.run(_story(session, folder, model))
+        asyncio.run(_play_story(session, folder, model))
         _show_end(session, folder, keep=keep)
     except KeyboardInterrupt:
         click.echo("\nStopped; everything is kept." if keep else "\nStopped.")
     finally:
         session.close()
     if keep:
-        _say_what_next(program, folder)
+        _print_next_steps(program, folder)
     else:
         click.echo(f"\nThe demo project was removed. To keep and explore it: {program} demo --keep")
 
@@ -87,10 +87,10 @@ def _make_project(folder: str) -> None:
         for words in (["init", "-q"], ["add", "-A"], [*who, "commit", "-qm", "Dates, and tests that fail"]):
             subprocess.run(["git", *words], cwd=folder, check=False, capture_output=True)
     click.echo(f"A project with tests that fail, in {folder}:\n")
-    click.echo(f"    $ {TEST}\n    {_tests(folder)}\n")
+    click.echo(f"    $ {TEST}\n    {_run_tests(folder)}\n")
 
 
-def _tests(folder: str) -> str:
+def _run_tests(folder: str) -> str:
     """The last line that the project's tests print."""
     from headway.cli.demo_story import TEST
 
@@ -98,28 +98,28 @@ def _tests(folder: str) -> str:
     return (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
 
 
-async def _story(session: Session, folder: str, model: ScriptedModel) -> None:
-    from headway.cli.batch_view import BatchView
+async def _play_story(session: Session, folder: str, model: ScriptedModel) -> None:
     from headway.cli.demo_story import TASK, WORKERS
-    from headway.views.executing import ending_lines
+    from headway.cli.execution_view import ExecutionView
+    from headway.views.execution_lines import ending_lines
     from headway.views.plan import plan_lines
 
     click.echo(f'1. Plan mode: "{TASK}"\n')
     with LiveBox() as box:
-        view = BatchView(box)
-        unsubscribe = session.subscribe(view.heard, to_the_end=2.0)
+        view = ExecutionView(box)
+        unsubscribe = session.subscribe(view.handle, to_the_end=2.0)
         try:
-            await _planned(session, folder, model)
+            await _make_plan(session, folder, model)
             await asyncio.to_thread(unsubscribe)
             assert session.plan is not None
-            box.say("\n" + "\n".join(plan_lines(session.plan)))
-            box.say(f"\n2. The plan becomes {len(session.plan_to_todos().todos)} todos: headway plan to-todos\n")
-            box.say(
+            box.print_line("\n" + "\n".join(plan_lines(session.plan)))
+            box.print_line(f"\n2. The plan becomes {len(session.plan_to_todos().todos)} todos: headway plan to-todos\n")
+            box.print_line(
                 f"3. They are executed, up to {WORKERS} in parallel: headway todos execute-all --parallel={WORKERS}\n"
             )
-            unsubscribe = session.subscribe(view.heard, to_the_end=2.0)
+            unsubscribe = session.subscribe(view.handle, to_the_end=2.0)
             box.show(session.todos)
-            result = await _executed(session, folder, model)
+            result = await _execute_plan(session, folder, model)
         finally:
             await asyncio.to_thread(unsubscribe)
             view.close()
@@ -131,7 +131,7 @@ async def _story(session: Session, folder: str, model: ScriptedModel) -> None:
         raise HeadwayError(result.error or "The demo did not finish.")
 
 
-async def _planned(session: Session, folder: str, model: ScriptedModel) -> None:
+async def _make_plan(session: Session, folder: str, model: ScriptedModel) -> None:
     from headway.agent import run_loop
     from headway.cli.demo_story import TASK
 
@@ -141,7 +141,7 @@ async def _planned(session: Session, folder: str, model: ScriptedModel) -> None:
         raise HeadwayError(result.error or "The demo did not make a plan.")
 
 
-async def _executed(session: Session, folder: str, model: ScriptedModel) -> BatchResult:
+async def _execute_plan(session: Session, folder: str, model: ScriptedModel) -> ExecutionResult:
     from headway.cli.demo_story import WORKERS
     from headway.execute import execute_all
 
@@ -155,7 +155,7 @@ def _show_end(session: Session, folder: str, *, keep: bool) -> None:
 
     click.echo("\n4. The result: ✓ its check passed, ✓? not verified\n")
     click.echo("\n".join(f"    {line}".rstrip() for line in list_lines(session.todos)))
-    click.echo(f"\n    $ {TEST}\n    {_tests(folder)}")
+    click.echo(f"\n    $ {TEST}\n    {_run_tests(folder)}")
     report = write_html(session, folder)
     if not keep:
         descriptor, kept = tempfile.mkstemp(".html", "headway-demo-report-")
@@ -164,13 +164,13 @@ def _show_end(session: Session, folder: str, *, keep: bool) -> None:
     click.echo(f"\n5. The report, with timeline and graph: open {report}")
 
 
-def _program() -> str:
+def _program_name() -> str:
     """How Headway is called here."""
     named = sys.argv[0] == "headway" or shutil.which("headway")
     return "headway" if named else os.path.relpath(sys.argv[0])
 
 
-def _say_what_next(program: str, folder: str) -> None:
+def _print_next_steps(program: str, folder: str) -> None:
     click.echo("\nContinue with it, for example:\n")
     for words in ("todos list", "todos rollback step-3", "todos history", "report"):
         click.echo(f"    {program} {words} --project {folder}")

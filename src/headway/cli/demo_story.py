@@ -158,7 +158,7 @@ def read(text):
 _SPACED = _CHINESE.replace("(\\d{4})年", "(\\d{4})\\s*年\\s*").replace("月", "\\s*月\\s*").replace("日", "\\s*日")
 
 
-def conversations(pace: float) -> dict[str, list[Turn]]:
+def build_conversations(pace: float) -> dict[str, list[Turn]]:
     """What the model says and calls, by what it is told. `pace`: seconds that it takes for an answer."""
     from headway.testing import Call, Turn
 

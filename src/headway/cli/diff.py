@@ -6,38 +6,38 @@ import os
 
 import click
 
-from headway.cli.options import Chosen, common, print_json
+from headway.cli.options import CommandContext, print_json, with_session_flags
 from headway.core.run_events import ToolFinished
-from headway.core.text import neutral_lines, shown, some
-from headway.views.changes import Changed, changed_by_run
-from headway.views.terminal import visible
+from headway.core.text import join_first_few, neutralize_lines, sanitize_for_display
+from headway.views.changes import RunChanges, list_changes_by_run
+from headway.views.terminal import to_visible
 
 _COLORS = (("@@", "cyan"), ("+", "green"), ("-", "red"))
 
 
 @click.command()
 @click.option("--all", "every", is_flag=True, help="Show every run of the session, not only the last.")
-@common
-def diff(chosen: Chosen, every: bool) -> None:
+@with_session_flags
+def diff(chosen: CommandContext, every: bool) -> None:
     """Show the file changes of the last run, call by call."""
     session = chosen.open()
-    runs = changed_by_run(session.events(), chosen.agent)[0 if every else -1 :]
+    runs = list_changes_by_run(session.events(), chosen.agent)[0 if every else -1 :]
     if chosen.json:
-        print_json({"session": session.name, "runs": [_record(run) for run in runs]})
+        print_json({"session": session.name, "runs": [_to_record(run) for run in runs]})
         return
     if not runs:
         click.echo("This session has no runs yet, so nothing was changed.")
         return
     for run in runs:
         if every:
-            click.echo(f"── {visible(shown(run.task or 'continued', 100))}")
+            click.echo(f"── {to_visible(sanitize_for_display(run.task or 'continued', 100))}")
         for call in run.changes:
             _print_change(call)
-        for line in _remarks(run):
+        for line in _list_remarks(run):
             click.echo(line)
 
 
-def _record(run: Changed) -> dict[str, object]:
+def _to_record(run: RunChanges) -> dict[str, object]:
     changes = [
         {"tool": call.tool, "files": list(call.files), "item_id": call.item_id, "diff": call.diff}
         for call in run.changes
@@ -53,9 +53,9 @@ def _record(run: Changed) -> dict[str, object]:
 
 
 def _print_change(call: ToolFinished) -> None:
-    text = neutral_lines(call.diff or "(nothing changed)")
+    text = neutralize_lines(call.diff or "(nothing changed)")
     if not text.startswith(("--- ", "@@")):
-        click.echo(f"{', '.join(visible(shown(file, 200)) for file in call.files)}: {text}")
+        click.echo(f"{', '.join(to_visible(sanitize_for_display(file, 200)) for file in call.files)}: {text}")
         return
     print_diff(text)
 
@@ -63,19 +63,23 @@ def _print_change(call: ToolFinished) -> None:
 def print_diff(diff: str) -> None:
     """Print a unified diff: in colour on a terminal, and with nothing in it that a terminal would obey."""
     plain = bool(os.environ.get("NO_COLOR"))
-    for line in neutral_lines(diff).removesuffix("\n").split("\n"):
+    for line in neutralize_lines(diff).removesuffix("\n").split("\n"):
         color = None if plain else next((color for start, color in _COLORS if line.startswith(start)), None)
         click.echo(click.style(line, fg=color, bold=line.startswith(("+++ ", "--- ")) or None) if color else line)
 
 
-def _remarks(run: Changed) -> list[str]:
+def _list_remarks(run: RunChanges) -> list[str]:
     lines: list[str] = []
     if not run.changes and not run.left_out:
         lines.append("No file tool changed anything in this run.")
     if run.commands:
         lines.append("Changes made by shell commands are not included.")
     if run.left_out:
-        lines.append(f"Not merged into the project's files, so not shown: the changes of {some(run.left_out)}.")
+        lines.append(
+            f"Not merged into the project's files, so not shown: the changes of {join_first_few(run.left_out)}."
+        )
     if run.other_files:
-        lines.append(f"Also changed: {', '.join(visible(shown(file, 200)) for file in run.other_files)}")
+        lines.append(
+            f"Also changed: {', '.join(to_visible(sanitize_for_display(file, 200)) for file in run.other_files)}"
+        )
     return lines

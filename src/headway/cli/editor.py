@@ -9,10 +9,10 @@ import tempfile
 from contextlib import suppress
 
 from headway.core.errors import HeadwayError
-from headway.core.text import shown
+from headway.core.text import sanitize_for_display
 
 
-def command() -> list[str]:
+def find_editor_command() -> list[str]:
     """The editor that is set, with its arguments."""
     from headway.tools.programs import find_program
 
@@ -21,7 +21,9 @@ def command() -> list[str]:
         try:
             words = shlex.split(wanted)
         except ValueError as error:
-            raise HeadwayError(f"EDITOR is not valid: '{shown(wanted)}' has an unclosed quote.") from error
+            raise HeadwayError(
+                f"EDITOR is not valid: '{sanitize_for_display(wanted)}' has an unclosed quote."
+            ) from error
         if words:
             return words
     found = find_program("vi", ".") or find_program("nano", ".")
@@ -30,9 +32,9 @@ def command() -> list[str]:
     return [found]
 
 
-def edited(text: str, suffix: str) -> str | None:
+def edit_text(text: str, suffix: str) -> str | None:
     """The text as it is left in the editor; None if the editor says that it was given up."""
-    words = command()
+    words = find_editor_command()
     handle, path = tempfile.mkstemp(suffix=suffix, prefix="headway-")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
@@ -41,7 +43,8 @@ def edited(text: str, suffix: str) -> str | None:
             done = subprocess.run([*words, path], check=False)
         except OSError as error:
             raise HeadwayError(
-                f"The editor '{shown(words[0])}' could not be started ({error.strerror}); set EDITOR to another one."
+                f"The editor '{sanitize_for_display(words[0])}' could not be started "
+                f"({error.strerror}); set EDITOR to another one."
             ) from error
         if done.returncode:
             return None

@@ -11,29 +11,29 @@ from typing import TYPE_CHECKING
 import click
 
 from headway.cli.options import (
-    Chosen,
+    CommandContext,
     Execution,
     ModeType,
-    common,
     complete_ids,
-    in_terminal_session,
+    is_in_terminal_session,
     print_json,
     print_sandbox,
+    with_session_flags,
 )
 from headway.cli.output import print_open_elsewhere
-from headway.cli.require_evidence import EvidenceCommand, require_evidence_option, required_level, words_for
+from headway.cli.require_evidence import EvidenceCommand, require_evidence_option, required_level, to_option_words
 from headway.core.errors import HeadwayError, NotRunnable
 from headway.core.model import FINISHED
-from headway.core.text import shown
+from headway.core.text import sanitize_for_display
 from headway.views.listing import is_half_changed
-from headway.views.terminal import visible
+from headway.views.terminal import to_visible
 
 if TYPE_CHECKING:
     from headway.cli.live import LiveBox
     from headway.cli.run_view import RunView
-    from headway.core.batch_events import BatchFinished
+    from headway.core.execution_events import BatchFinished
     from headway.core.session import Session
-    from headway.execute import BatchResult
+    from headway.execute import ExecutionResult
     from headway.execute.checkpoint_rules import CheckpointRules
     from headway.settings.model import Settings
     from headway.tools.approvals import Approvals, Ask
@@ -51,9 +51,9 @@ _LAST_EVENTS = 50
 )
 @click.option("--in-place", is_flag=True, help=_IN_PLACE)
 @require_evidence_option
-@common
+@with_session_flags
 def execute_one(
-    chosen: Chosen, todo_id: str, mode: str | None, retries: int, in_place: bool, require_evidence: str | None
+    chosen: CommandContext, todo_id: str, mode: str | None, retries: int, in_place: bool, require_evidence: str | None
 ) -> None:
     """Have the agent do one item whose dependencies are completed.
 
@@ -72,9 +72,9 @@ def execute_one(
 @click.option("--keep-going", is_flag=True, help="Continue with items that do not depend on a failed one.")
 @click.option("--in-place", is_flag=True, help=_IN_PLACE)
 @require_evidence_option
-@common
+@with_session_flags
 def execute_all(
-    chosen: Chosen,
+    chosen: CommandContext,
     mode: str | None,
     parallel: int | None,
     retries: int,
@@ -98,8 +98,8 @@ def execute_all(
     _execute(chosen, wanted)
 
 
-def _execute(chosen: Chosen, wanted: Execution) -> None:
-    if in_terminal_session(click.get_current_context()):
+def _execute(chosen: CommandContext, wanted: Execution) -> None:
+    if is_in_terminal_session(click.get_current_context()):
         _execute_here(chosen, wanted)
         return
     from headway.cli.logs import keep_logs_off_the_screen
@@ -120,10 +120,10 @@ def _execute(chosen: Chosen, wanted: Execution) -> None:
     if loaded.settings.model is None:
         raise HeadwayError(NO_MODEL)
     print_sandbox(loaded)
-    sys.exit(_exit_code(chosen, session, loaded.settings, wanted))
+    sys.exit(_execute_for_exit_code(chosen, session, loaded.settings, wanted))
 
 
-def _execute_here(chosen: Chosen, wanted: Execution) -> None:
+def _execute_here(chosen: CommandContext, wanted: Execution) -> None:
     """In the terminal session, as a run of its own."""
     if chosen.live is None or chosen.session is not None or chosen.agent is not None:
         raise HeadwayError(
@@ -135,20 +135,20 @@ def _execute_here(chosen: Chosen, wanted: Execution) -> None:
     chosen.live.execute(replace(wanted, model=click.get_current_context().params.get("model")))
 
 
-def _settle_files(chosen: Chosen, session: Session) -> None:
+def _settle_files(chosen: CommandContext, session: Session) -> None:
     """Put right what a killed process left half changed, though nothing is to be executed."""
     if not is_half_changed(session.state, session.agent_id):
         return
     from headway.execute.recover_files import describe_recovery, recover_before_execution
 
     if recovery := describe_recovery(recover_before_execution(session, chosen.folder())):
-        click.echo(visible(recovery))
+        click.echo(to_visible(recovery))
 
 
-def _refuse_unready(chosen: Chosen, session: Session, wanted: Execution) -> None:
+def _refuse_unready(chosen: CommandContext, session: Session, wanted: Execution) -> None:
     """What is wrong with the item is said whether or not there is a model."""
-    from headway.core.batches import refuse_unready
     from headway.core.errors import TodoNotFound
+    from headway.core.executions import refuse_unready
 
     if wanted.only is not None:
         todo_list = session.todo_list
@@ -163,22 +163,24 @@ def _refuse_unready(chosen: Chosen, session: Session, wanted: Execution) -> None
             sys.exit(1)
 
 
-def _exit_code(chosen: Chosen, session: Session, settings: Settings, wanted: Execution) -> int:
-    from headway.cli.foreground import INTERRUPTED, Foreground
+def _execute_for_exit_code(chosen: CommandContext, session: Session, settings: Settings, wanted: Execution) -> int:
+    from headway.cli.foreground import INTERRUPTED, ForegroundRun
 
-    front: Foreground[BatchResult] = Foreground(session)
+    front: ForegroundRun[ExecutionResult] = ForegroundRun(session)
     before = session.version
 
-    async def work(ask: Ask | None) -> BatchResult:
-        return await begun(session, settings, wanted, settings.approvals(ask), settings.model or "", chosen.folder())
+    async def work(ask: Ask | None) -> ExecutionResult:
+        return await execute_as_set(
+            session, settings, wanted, settings.make_approvals(ask), settings.model or "", chosen.folder()
+        )
 
     try:
-        result, code = front.run(work, None if chosen.json else partial(_view, agent=session.agent_id))
+        result, code = front.run(work, None if chosen.json else partial(_make_view, agent=session.agent_id))
     except KeyboardInterrupt:
         result, code = None, INTERRUPTED
     if result is None:
         if code == INTERRUPTED and not chosen.json:
-            end = _end_in_log(session, before)
+            end = _find_end_in_log(session, before)
             if end is not None:
                 _print_lines(["", *_ending_lines(session, end, None, wanted, "headway ")])
         return code
@@ -194,15 +196,15 @@ def _exit_code(chosen: Chosen, session: Session, settings: Settings, wanted: Exe
 
 def _print_lines(lines: list[str]) -> None:
     from headway.cli.live import has_unicode
-    from headway.views.terminal import in_ascii
+    from headway.views.terminal import to_ascii
 
     text = "\n".join(lines)
-    click.echo(text if has_unicode(sys.stdout) else in_ascii(text))
+    click.echo(text if has_unicode(sys.stdout) else to_ascii(text))
 
 
-def result_lines(session: Session, result: BatchResult, wanted: Execution, program: str = "headway ") -> list[str]:
+def result_lines(session: Session, result: ExecutionResult, wanted: Execution, program: str = "headway ") -> list[str]:
     """What executing items came to, and how to go on."""
-    from headway.core.batch_events import BatchFinished
+    from headway.core.execution_events import BatchFinished
 
     done, failed = len(result.completed), len(result.failed)
     end = BatchFinished(str(result.outcome), done, failed, result.total, result.seconds)
@@ -212,7 +214,7 @@ def result_lines(session: Session, result: BatchResult, wanted: Execution, progr
 def _ending_lines(
     session: Session, end: BatchFinished, error: str | None, wanted: Execution, program: str
 ) -> list[str]:
-    from headway.views.executing import ending_lines, status_words
+    from headway.views.execution_lines import ending_lines, format_status
 
     lines = ending_lines(
         end.outcome,
@@ -220,37 +222,39 @@ def _ending_lines(
         end.failed,
         end.total,
         end.seconds,
-        error=error and visible(shown(error, 1_000)),
-        resume=resume_with(wanted, program),
+        error=error and to_visible(sanitize_for_display(error, 1_000)),
+        resume=resume_command(wanted, program),
         only=wanted.only,
-        became=status_words(session.todo_list.items.get(wanted.only)) if wanted.only is not None else "",
+        became=format_status(session.todo_list.items.get(wanted.only)) if wanted.only is not None else "",
     )
     return [line.replace("headway todos", "/todos") for line in lines] if program == "/" else lines
 
 
-def _end_in_log(session: Session, before: int) -> BatchFinished | None:
+def _find_end_in_log(session: Session, before: int) -> BatchFinished | None:
     """How an execution ended that nobody waited for."""
-    from headway.core.batch_events import BatchFinished
+    from headway.core.execution_events import BatchFinished
 
     last = session.store.events(session.name, max(session.version - _LAST_EVENTS, before))
     ends = [event.data for event in last if isinstance(event.data, BatchFinished)]
     return ends[-1] if ends else None
 
 
-def resume_with(wanted: Execution, program: str = "headway ") -> str:
+def resume_command(wanted: Execution, program: str = "headway ") -> str:
     """The command that goes on with it, fit to be copied into a shell."""
-    words = ["execute-all"] if wanted.only is None else ["execute", shlex.quote(shown(wanted.only, 1_000))]
+    words = (
+        ["execute-all"] if wanted.only is None else ["execute", shlex.quote(sanitize_for_display(wanted.only, 1_000))]
+    )
     words += [f"--mode={wanted.mode}"] if wanted.mode else []
     words += [f"--parallel={wanted.parallel}"] if wanted.parallel and wanted.only is None else []
     words += [f"--retries={wanted.retries}"] if wanted.retries != (wanted.only is None) else []
     words += ["--keep-going"] if wanted.keep_going else []
     words += ["--in-place"] if wanted.in_place else []
-    words += words_for(wanted.require_evidence)
+    words += to_option_words(wanted.require_evidence)
     words += [f"--model={shlex.quote(wanted.model)}"] if wanted.model else []
     return f"{program}todos {' '.join(words)}"
 
 
-def checkpoint_rules(settings: Settings) -> CheckpointRules:
+def to_checkpoint_rules(settings: Settings) -> CheckpointRules:
     from headway.execute.checkpoint_rules import CheckpointRules
 
     return CheckpointRules(
@@ -261,25 +265,25 @@ def checkpoint_rules(settings: Settings) -> CheckpointRules:
     )
 
 
-async def begun(
+async def execute_as_set(
     session: Session, settings: Settings, wanted: Execution, approvals: Approvals, model: str, folder: str
-) -> BatchResult:
+) -> ExecutionResult:
     """Executes what is wanted, as it is set."""
-    from headway.agent.config import config_of
+    from headway.agent.config import to_loop_config
     from headway.execute import execute, execute_all
     from headway.execute.api import How
     from headway.tools.effects import Mode
 
     how = How(
         base_url=settings.base_url,
-        tools=settings.tools,
+        tools=settings.make_tools,
         approvals=approvals,
-        config=config_of(settings),
+        config=to_loop_config(settings),
         limits=settings.limits,
         project=folder,
         linked=settings.linked,
         in_place=wanted.in_place,
-        checkpoints=checkpoint_rules(settings),
+        checkpoints=to_checkpoint_rules(settings),
         verify=settings.verify,
         verify_tries=settings.verify_tries,
         env=settings.env,
@@ -302,7 +306,7 @@ async def begun(
     )
 
 
-def _view(box: LiveBox, agent: str) -> RunView:
-    from headway.cli.batch_view import BatchView
+def _make_view(box: LiveBox, agent: str) -> RunView:
+    from headway.cli.execution_view import ExecutionView
 
-    return BatchView(box, agent)
+    return ExecutionView(box, agent)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 import click
 
 from headway.cli.options import print_json
-from headway.core.codec import event_dict
+from headway.core.codec import to_event_dict
 from headway.core.errors import HeadwayError
 from headway.core.model import MAIN_AGENT
 
@@ -31,7 +31,7 @@ _PATIENCE = 3_600.0
 """Seconds that a reader of the output gets for what it has not read at the end."""
 
 
-class Foreground(Generic[T]):
+class ForegroundRun(Generic[T]):
     def __init__(self, session: Session, *, heard: Callable[[Event], None] = lambda event: None) -> None:
         """`heard` is told of every event, before it is shown."""
         self._session = session
@@ -49,36 +49,36 @@ class Foreground(Generic[T]):
         """What came of the work, and 0; or nothing, and the exit code. Without a view, events are printed as JSON."""
         signal.signal(signal.SIGTERM, _interrupt)
         try:
-            result = self._printed(work) if view is None else self._watched(work, view)
+            result = self._run_printing_events(work) if view is None else self._run_with_view(work, view)
         except (asyncio.CancelledError, KeyboardInterrupt):
-            return None, self._said_why() or INTERRUPTED
-        code = self._said_why()
+            return None, self._exit_code_of_output_error() or INTERRUPTED
+        code = self._exit_code_of_output_error()
         return (None, code) if code else (result, 0)
 
-    def _said_why(self) -> int:
+    def _exit_code_of_output_error(self) -> int:
         """1, if the output could not be written for another reason than that nobody reads it; else 0."""
         if self._unprinted is None or isinstance(self._unprinted, BrokenPipeError):
             return 0
         click.echo(f"Error: the answer could not be printed ({self._unprinted.strerror}).", err=True)
         return 1
 
-    def _printed(self, work: Callable[[Ask | None], Awaitable[T]]) -> T:
+    def _run_printing_events(self, work: Callable[[Ask | None], Awaitable[T]]) -> T:
         """For programs: one event per line."""
 
         def tell(event: Event) -> None:
-            print_json(event_dict(event, self._session.name), indent=None)
+            print_json(to_event_dict(event, self._session.name), indent=None)
             sys.stdout.flush()
 
-        return asyncio.run(self._go(work, tell, None))
+        return asyncio.run(self._run_until_stopped(work, tell, None))
 
-    def _watched(self, work: Callable[[Ask | None], Awaitable[T]], view_of: Callable[[LiveBox], RunView]) -> T:
+    def _run_with_view(self, work: Callable[[Ask | None], Awaitable[T]], view_of: Callable[[LiveBox], RunView]) -> T:
         from headway.cli.ask_in_order import AskInOrder
         from headway.cli.live import LiveBox
-        from headway.cli.terminal_ask import TerminalAsk
+        from headway.cli.terminal_ask import TerminalQuestioner
 
         with LiveBox(silent=True) as box:
             view = view_of(box)
-            ask = AskInOrder(TerminalAsk(view)) if sys.stdin.isatty() and sys.stdout.isatty() else None
+            ask = AskInOrder(TerminalQuestioner(view)) if sys.stdin.isatty() and sys.stdout.isatty() else None
             self.asks = ask is not None
 
             todos = self._session.todos  # as they are before it begins, however late its events come
@@ -86,20 +86,20 @@ class Foreground(Generic[T]):
             def tell(event: Event) -> None:
                 if event.type == "RunStarted" and event.agent == self._session.agent_id and todos:
                     box.show_quietly(todos)
-                view.heard(event)
+                view.handle(event)
                 if ask is not None:
                     ask.note_shown(event)
 
             try:
-                return asyncio.run(self._go(work, tell, ask))
+                return asyncio.run(self._run_until_stopped(work, tell, ask))
             finally:
                 view.close()
 
-    async def _go(
+    async def _run_until_stopped(
         self, work: Callable[[Ask | None], Awaitable[T]], tell: Callable[[Event], None], ask: Ask | None
     ) -> T:
         run = self._session.run
-        has_begun = run is None or not run.goes_on
+        has_begun = run is None or not run.is_active
 
         def heard(event: Event) -> None:
             nonlocal has_begun

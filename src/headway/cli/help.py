@@ -9,7 +9,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from headway.cli.app import COMMANDS
-from headway.cli.options import HelpfulGroup, in_terminal_session
+from headway.cli.options import HelpfulGroup, is_in_terminal_session
 
 
 class Entry(NamedTuple):
@@ -21,7 +21,7 @@ class Entry(NamedTuple):
     """None if it needs a library that is not installed."""
 
 
-def entries(group: HelpfulGroup, ctx: click.Context, above: str = "") -> Iterator[Entry]:
+def list_entries(group: HelpfulGroup, ctx: click.Context, above: str = "") -> Iterator[Entry]:
     """The commands of a group, each followed by its own, as far as they can be used where this is asked."""
     for name in group.list_commands(ctx):
         try:
@@ -31,17 +31,17 @@ def entries(group: HelpfulGroup, ctx: click.Context, above: str = "") -> Iterato
         path = f"{above}{name}"
         yield Entry(path, group.line(ctx, name), command)
         if isinstance(command, HelpfulGroup):
-            yield from entries(command, click.Context(command, ctx, name), f"{path} ")
+            yield from list_entries(command, click.Context(command, ctx, name), f"{path} ")
 
 
-def groups_with(group: HelpfulGroup, ctx: click.Context, name: str) -> list[str]:
+def find_groups_with(group: HelpfulGroup, ctx: click.Context, name: str) -> list[str]:
     """The groups that have a command of that name."""
-    return [entry.path.rpartition(" ")[0] for entry in entries(group, ctx) if entry.path.endswith(f" {name}")]
+    return [entry.path.rpartition(" ")[0] for entry in list_entries(group, ctx) if entry.path.endswith(f" {name}")]
 
 
 def complete_commands(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """What comes next in the path of a command, for completion."""
-    group, at = _root(ctx)
+    group, at = _find_root(ctx)
     for name in ctx.params.get(str(param.name)) or ():
         found = group.get_command(at, name)
         if not isinstance(found, HelpfulGroup):
@@ -50,7 +50,7 @@ def complete_commands(ctx: click.Context, param: click.Parameter, incomplete: st
     return [item for item in group.shell_complete(at, incomplete) if not item.value.startswith("-")]
 
 
-def _root(ctx: click.Context) -> tuple[HelpfulGroup, click.Context]:
+def _find_root(ctx: click.Context) -> tuple[HelpfulGroup, click.Context]:
     root = ctx.find_root()
     assert isinstance(root.command, HelpfulGroup)
     return root.command, root
@@ -66,7 +66,7 @@ def help_command(ctx: click.Context, command: tuple[str, ...]) -> None:
     headway help
     headway help todos add
     """
-    group, at = _root(ctx)
+    group, at = _find_root(ctx)
     if not command:
         click.echo("\n".join(_all_lines(group, at)))
         return
@@ -80,8 +80,8 @@ def help_command(ctx: click.Context, command: tuple[str, ...]) -> None:
 
 
 def _all_lines(group: HelpfulGroup, at: click.Context) -> list[str]:
-    before, elsewhere = ("/", "shell") if in_terminal_session(at) else ("headway ", "repl")
-    found = [(f"{before}{entry.path}", entry.line) for entry in entries(group, at)]
+    before, elsewhere = ("/", "shell") if is_in_terminal_session(at) else ("headway ", "repl")
+    found = [(f"{before}{entry.path}", entry.line) for entry in list_entries(group, at)]
     width = max(len(path) for path, _ in found)
     others = [name for name, command in COMMANDS.items() if command.where == elsewhere]
     if elsewhere == "shell":

@@ -10,8 +10,8 @@ from types import TracebackType
 from typing import Self, TextIO
 
 from headway.core.model import Todo
-from headway.views.box import box_lines, changed_rows, drawn_rows, row_texts
-from headway.views.terminal import ERASE, fitted, styled
+from headway.views.box import box_lines, draw_rows, list_changed_rows, to_row_texts
+from headway.views.terminal import ERASE, apply_style, fit_to_width
 
 _NO_WRAP, _WRAP = "\x1b[?7l", "\x1b[?7h"
 _HIDE_CURSOR, _SHOW_CURSOR = "\x1b[?25l", "\x1b[?25h"
@@ -48,27 +48,27 @@ class _Rows:
         self._write((_ENTER_SCREEN if self._screen else "") + _HIDE_CURSOR)
 
     def draw(self, rows: list[str]) -> None:
-        self._write(self._start() + self._redrawn(rows))
+        self._write(self._move_to_start() + self._redraw(rows))
 
     def print_above(self, text: str) -> None:
         """Print text for good, each line as many rows as it takes."""
-        self._write(f"{self._start()}{_ERASE_BELOW}{text}" + self._redrawn(self._drawn))
+        self._write(f"{self._move_to_start()}{_ERASE_BELOW}{text}" + self._redraw(self._drawn))
 
     def end(self, *, leave: bool) -> None:
         """Give the terminal back, below the rows or without them."""
-        after = "\r\n" if leave and self._drawn else "" if leave else self._start() + _ERASE_BELOW
+        after = "\r\n" if leave and self._drawn else "" if leave else self._move_to_start() + _ERASE_BELOW
         if self._screen:
             after = _LEAVE_SCREEN
         self._drawn = []
         self._write(after + _SHOW_CURSOR)
 
-    def _start(self) -> str:
+    def _move_to_start(self) -> str:
         """What brings the cursor to where the rows begin."""
         if self._screen:
             return _HOME
         return f"\r\x1b[{len(self._drawn) - 1}A" if len(self._drawn) > 1 else "\r"
 
-    def _redrawn(self, rows: list[str]) -> str:
+    def _redraw(self, rows: list[str]) -> str:
         erase = _ERASE_BELOW if len(rows) < len(self._drawn) else ""
         self._drawn = rows
         return erase + _NO_WRAP + "\n".join(rows) + _WRAP
@@ -111,7 +111,7 @@ class LiveBox:
     @property
     def width(self) -> int | None:
         """Cells of a line that stays in its place; None where lines may be of any length."""
-        return self._size().columns - 1 if self._stream.isatty() else None
+        return self._terminal_size().columns - 1 if self._stream.isatty() else None
 
     @property
     def ascii(self) -> bool:
@@ -133,63 +133,65 @@ class LiveBox:
         """Show the list, but where nothing can be redrawn print no line for what changed."""
         if self._rows is None and not self._screen:
             self._todos = todos
-            self._printed = row_texts(todos, ascii=self._ascii)
+            self._printed = to_row_texts(todos, ascii=self._ascii)
         else:
             self.show(todos)
 
     def show(self, todos: list[Todo]) -> None:
-        size = self._size()
+        size = self._terminal_size()
         self._todos = todos
         if self._rows is not None:
             if (todos, size) != self._drawn:
                 self._drawn = (todos, size)
                 self._draw(size)
             return
-        rows = row_texts(todos, ascii=self._ascii)
+        rows = to_row_texts(todos, ascii=self._ascii)
         if self._screen and not self._boxed:
             self._print_box()
         else:
-            for row in changed_rows(self._printed, rows):
-                self.say(row)
+            for row in list_changed_rows(self._printed, rows):
+                self.print_line(row)
         self._printed = rows
 
     def _print_box(self) -> None:
-        lines = box_lines(self._todos, width=self._size().columns, ascii=self._ascii)
+        lines = box_lines(self._todos, width=self._terminal_size().columns, ascii=self._ascii)
         if lines != self._boxed:
             self._boxed = lines
-            self.say("\n".join(lines))
+            self.print_line("\n".join(lines))
 
     def show_head(self, line: str) -> None:
         """Show a line above the box as long as it holds; printed anew where nothing can be drawn in place."""
         if self._rows is not None:
-            self.note(line)
+            self.show_note(line)
         elif line != self._head and line:
-            self.say(line)
+            self.print_line(line)
         self._head = line
 
-    def note(self, line: str) -> None:
+    def show_note(self, line: str) -> None:
         """Shows a line above the box until the next one, where it can be taken back."""
-        self.notes([line] if line else [])
+        self.show_notes([line] if line else [])
 
-    def notes(self, lines: list[str]) -> None:
+    def show_notes(self, lines: list[str]) -> None:
         """The same for several lines."""
         if self._rows is not None and lines != self._notes:
             self._notes = lines
-            self._draw(self._size())
+            self._draw(self._terminal_size())
 
     def _draw(self, size: os.terminal_size) -> None:
         assert self._rows is not None
         most = max(size.lines // 3, 1)
         dim = "2" if self._colour else ""
-        notes = [styled(fitted(line, size.columns - 1, ascii=self._ascii), dim) for line in self._notes[:most]]
-        box = self._box(self._todos, size) if self._todos or self._screen or self._drawn else []
+        notes = [
+            apply_style(fit_to_width(line, size.columns - 1, ascii=self._ascii), dim) for line in self._notes[:most]
+        ]
+        box = self._box_rows(self._todos, size) if self._todos or self._screen or self._drawn else []
         self._rows.draw([*(f"{note}{ERASE}" for note in notes), *box][: size.lines])
 
-    def _box(self, todos: list[Todo], size: os.terminal_size) -> list[str]:
+    def _box_rows(self, todos: list[Todo], size: os.terminal_size) -> list[str]:
         height = max(size.lines - 1 - max(len(self._notes), 1), 3)
-        return drawn_rows(todos, width=size.columns, ascii=self._ascii, height=height, colour=self._colour)
+        return draw_rows(todos, width=size.columns, ascii=self._ascii, height=height, colour=self._colour)
 
-    def _size(self) -> os.terminal_size:
+    def _terminal_size(self) -> os.terminal_size:
         """The size of the terminal as it is now, whatever the environment says."""
         try:
             size = os.get_terminal_size(self._stream.fileno())
@@ -207,12 +209,12 @@ class LiveBox:
         if self._rows is not None:
             self._set_echo(False)
             self._rows.begin()
-            self._draw(self._size())
+            self._draw(self._terminal_size())
 
-    def say(self, line: str) -> None:
+    def print_line(self, line: str) -> None:
         """Prints a line above the box."""
         if self._rows is not None:
-            self._rows.print_above(_wrapped(line, self._size().columns))
+            self._rows.print_above(_wrap(line, self._terminal_size().columns))
         else:
             self._stream.write(line + "\n")
             self._stream.flush()
@@ -224,13 +226,13 @@ class LiveBox:
             self._rows.end(leave=True)
             self._set_echo(True)
             if self._screen and self._drawn is not None:
-                rows = self._box(*self._drawn)
+                rows = self._box_rows(*self._drawn)
                 self._stream.write(_NO_WRAP + "\n".join(rows) + _WRAP + "\n")
         elif self._todos:
             self._print_box()
 
 
-def _wrapped(text: str, columns: int) -> str:
+def _wrap(text: str, columns: int) -> str:
     """The text broken into lines between words, which the terminal breaks further where it draws them wider."""
     from io import StringIO
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 
 from headway.contracts.limits import report_unusable
-from headway.core.text import neutral_lines
+from headway.core.text import neutralize_lines
 
 
-class _Safe(logging.Formatter):
+class _NeutralFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
-        return neutral_lines(super().format(record))
+        return neutralize_lines(super().format(record))
 
 
 def keep_logs_off_the_screen(*, debug: bool) -> None:
@@ -20,7 +20,7 @@ def keep_logs_off_the_screen(*, debug: bool) -> None:
     handler: logging.Handler = logging.NullHandler()
     if debug:
         handler = logging.StreamHandler()
-        handler.setFormatter(_Safe("%(message)s"))
+        handler.setFormatter(_NeutralFormatter("%(message)s"))
     for name in ("headway", "uvicorn", "py.warnings"):
         logger = logging.getLogger(name)
         logger.handlers = [handler]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from headway.cli.config import keep_in_terminal_session, scope, set_value, yes_option
-from headway.cli.options import MODES, Chosen, ModeType, of_project, print_json
-from headway.core.text import neutral
+from headway.cli.options import MODES, CommandContext, ModeType, print_json, with_project_flags
+from headway.core.text import neutralize
 from headway.settings.load import explain_kept_yolo
 
 
@@ -15,8 +15,8 @@ from headway.settings.load import explain_kept_yolo
 @click.option("--user", is_flag=True, help="Save it in your own settings, for all projects.")
 @yes_option
 @click.pass_context
-@of_project
-def mode(chosen: Chosen, ctx: click.Context, mode: str | None, user: bool, yes: bool) -> None:
+@with_project_flags
+def mode(chosen: CommandContext, ctx: click.Context, mode: str | None, user: bool, yes: bool) -> None:
     """Show the approval mode, or set it for this project.
 
     In the terminal session it applies at once. Yolo is saved only with --user, once you confirm it; else it lasts for
@@ -42,7 +42,7 @@ def mode(chosen: Chosen, ctx: click.Context, mode: str | None, user: bool, yes: 
         click.echo(describe_sandbox(chosen.settings().settings.sandbox, mode))
 
 
-def _print_mode(chosen: Chosen) -> None:
+def _print_mode(chosen: CommandContext) -> None:
     loaded = chosen.settings()
     if chosen.live is not None:
         current, source = chosen.live.mode, "session"
@@ -52,7 +52,9 @@ def _print_mode(chosen: Chosen) -> None:
         print_json({"mode": current, "source": source, "modes": MODES})
         return
     width = max(map(len, MODES))
-    click.echo(f"The mode is {current}{'' if source in ('session', 'default') else f' (set by: {neutral(source)})'}.")
+    click.echo(
+        f"The mode is {current}{'' if source in ('session', 'default') else f' (set by: {neutralize(source)})'}."
+    )
     for name, meaning in MODES.items():
         click.echo(f"{'*' if name == current else ' '} {name:{width}}  {meaning}")
     if kept := explain_kept_yolo(loaded.settings, loaded.sources):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from headway.cli.options import Chosen, of_project, print_json
-from headway.core.text import neutral, shown
+from headway.cli.options import CommandContext, print_json, with_project_flags
+from headway.core.text import neutralize, sanitize_for_display
 
 
 def complete_models(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
@@ -19,8 +19,8 @@ def complete_models(ctx: click.Context, param: click.Parameter, incomplete: str)
 @click.argument("name", metavar="[PROVIDER:NAME]", required=False, shell_complete=complete_models)
 @click.option("--user", is_flag=True, help="Save it in your own settings, for all projects.")
 @click.pass_context
-@of_project
-def model(chosen: Chosen, ctx: click.Context, name: str | None, user: bool) -> None:
+@with_project_flags
+def model(chosen: CommandContext, ctx: click.Context, name: str | None, user: bool) -> None:
     """Show the model, or set it for this project, as provider:name.
 
     In the terminal session it applies from the next run.
@@ -38,39 +38,39 @@ def model(chosen: Chosen, ctx: click.Context, name: str | None, user: bool) -> N
         ctx.invoke(set_value, key="model", value=(name,), user=user, yes=False)
     else:
         from headway.cli.config import keep_in_terminal_session, scope
-        from headway.settings.keys import check
+        from headway.settings.keys import check_value
 
-        name = str(check("model", name))
-        missing = _missing(chosen, name)
+        name = str(check_value("model", name))
+        missing = _explain_missing(chosen, name)
         where, notes = keep_in_terminal_session(chosen, "model", name, user=user, yes=False)
         chosen.live.model = name
         if chosen.json:
             print_json({"model": name, "source": where or "session", "missing": missing, "notices": notes})
             return
-        click.echo(f"✅ The model is {shown(name, 200)} {scope(where)}, from the next run.")
+        click.echo(f"✅ The model is {sanitize_for_display(name, 200)} {scope(where)}, from the next run.")
         for note in [*notes, *([missing] if missing else [])]:
             click.echo(f"Note: {note}")
 
 
-def _print_model(chosen: Chosen) -> None:
+def _print_model(chosen: CommandContext) -> None:
     if chosen.live is not None:
         current, source = chosen.live.model, "session"
     else:
         loaded = chosen.settings()
         current, source = loaded.settings.model, loaded.sources["model"]
-    missing = _missing(chosen, current) if current else None
+    missing = _explain_missing(chosen, current) if current else None
     if chosen.json:
         print_json({"model": current, "source": source, "missing": missing})
         return
     if current is None:
         click.echo("No model is set; set one with: headway model PROVIDER:NAME")
         return
-    by = "" if source == "session" else f" (set by: {neutral(source)})"
-    click.echo(f"The model is {shown(current, 200)}{by}.")
+    by = "" if source == "session" else f" (set by: {neutralize(source)})"
+    click.echo(f"The model is {sanitize_for_display(current, 200)}{by}.")
     click.echo(f"Note: {missing}" if missing else "Change it with: headway model PROVIDER:NAME")
 
 
-def _missing(chosen: Chosen, model: str) -> str | None:
+def _explain_missing(chosen: CommandContext, model: str) -> str | None:
     """What keeps the model from being used."""
     from headway.agent.providers import readiness
 

@@ -19,11 +19,11 @@ from headway.core.log import Log
 from headway.core.model import Status
 from headway.core.session import Session
 from headway.core.store import Store
-from headway.core.text import UNSAFE, shown
-from headway.project import chosen_session, find_project, open_store, project_of_list, session_name
+from headway.core.text import UNSAFE, sanitize_for_display
+from headway.project import check_session_name, choose_session_name, find_project, find_project_of_list, open_store
 
 if TYPE_CHECKING:
-    from headway.settings import Loaded
+    from headway.settings import LoadedSettings
 
 P = ParamSpec("P")
 _PROJECT = "The project's folder (default: the nearest project at or above the current folder)."
@@ -57,7 +57,7 @@ class Execution:
     """In the project's own files, one at a time."""
 
 
-class Live(Protocol):
+class TerminalSession(Protocol):
     """The terminal session in which a command was typed with a slash. What it sets holds there, and at once."""
 
     session: Session
@@ -93,7 +93,7 @@ class Live(Protocol):
 
 
 @dataclass
-class Chosen:
+class CommandContext:
     """What the common flags say."""
 
     project: str | None = None
@@ -102,7 +102,7 @@ class Chosen:
     json: bool = False
     debug: bool = False
     model: str | None = None
-    live: Live | None = None
+    live: TerminalSession | None = None
     """Where the command was typed with a slash."""
 
     @property
@@ -116,7 +116,7 @@ class Chosen:
     def store(self) -> Store:
         return open_store(self.folder()) if self.live is None else self.live.session.store
 
-    def settings(self, **flags: object) -> Loaded:
+    def settings(self, **flags: object) -> LoadedSettings:
         """What is set, with the flags above the rest. Imported late: most commands need no settings."""
         from headway.settings import load_settings
 
@@ -127,23 +127,25 @@ class Chosen:
         if self.live is not None and self.session is None:
             session = self.live.session
             return session if self.agent is None else session.agent(self.agent)
-        store = self.store() if self.live else open_store(self.project or project_of_list(os.environ))
-        name = session_name(chosen_session(store, os.environ, self.session))
+        store = self.store() if self.live else open_store(self.project or find_project_of_list(os.environ))
+        name = check_session_name(choose_session_name(store, os.environ, self.session))
         if must_exist and self.session is not None:
-            known_session(store, name)
+            require_session(store, name)
         session = Session(Log(store, name))
         return session if self.agent is None else session.agent(self.agent)
 
 
-def known_session(store: Store, name: str) -> str:
+def require_session(store: Store, name: str) -> str:
     """The name, if the project has a session of it."""
     if not store.version(name):
-        there = ", ".join(shown(info.name) for info in store.sessions()) or "none yet"
-        raise SessionNotFound(f"There is no session '{shown(name)}' in this project; the sessions are: {there}.")
+        there = ", ".join(sanitize_for_display(info.name) for info in store.sessions()) or "none yet"
+        raise SessionNotFound(
+            f"There is no session '{sanitize_for_display(name)}' in this project; the sessions are: {there}."
+        )
     return name
 
 
-def of_project(command: Callable[Concatenate[Chosen, P], None]) -> Callable[P, None]:
+def with_project_flags(command: Callable[Concatenate[CommandContext, P], None]) -> Callable[P, None]:
     """Adds the flags that every command on a project has, and turns errors into a sentence and exit code 1."""
 
     @click.option("--project", metavar="DIR", type=click.Path(), help=_PROJECT)
@@ -152,8 +154,8 @@ def of_project(command: Callable[Concatenate[Chosen, P], None]) -> Callable[P, N
     @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
     @functools.wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
-        chosen = merged(
-            click.get_current_context().find_object(Chosen) or Chosen(),
+        chosen = merge_flags(
+            click.get_current_context().find_object(CommandContext) or CommandContext(),
             {name: kwargs.pop(name, None) for name in ("project", "session", "agent", "as_json", "debug", "model")},
         )
         try:
@@ -167,9 +169,9 @@ def of_project(command: Callable[Concatenate[Chosen, P], None]) -> Callable[P, N
     return run
 
 
-def merged(outer: Chosen, flags: Mapping[str, object]) -> Chosen:
+def merge_flags(outer: CommandContext, flags: Mapping[str, object]) -> CommandContext:
     """What flags say, over what was said before them. Another project is not the one of the terminal session."""
-    project, session, agent = (_text(flags.get(name)) for name in ("project", "session", "agent"))
+    project, session, agent = (_to_text(flags.get(name)) for name in ("project", "session", "agent"))
     elsewhere = bool(project) and os.path.realpath(project or "") != os.path.realpath(outer.folder())
     return replace(
         outer,
@@ -178,38 +180,38 @@ def merged(outer: Chosen, flags: Mapping[str, object]) -> Chosen:
         agent=outer.agent if agent is None else agent,
         json=bool(flags.get("as_json")) or outer.json,
         debug=bool(flags.get("debug")) or outer.debug,
-        model=_text(flags.get("model")) or outer.model,
+        model=_to_text(flags.get("model")) or outer.model,
         live=None if elsewhere else outer.live,
     )
 
 
-def common(command: Callable[Concatenate[Chosen, P], None]) -> Callable[P, None]:
+def with_session_flags(command: Callable[Concatenate[CommandContext, P], None]) -> Callable[P, None]:
     """As `of_project`, with the flags that say which list of the project is meant."""
     session = click.option("--session", metavar="NAME", shell_complete=complete_sessions, help=_SESSION)
     agent = click.option("--agent", metavar="NAME", help="Use the list of this sub-agent (default: the main agent's).")
-    return session(agent(of_project(command)))
+    return session(agent(with_project_flags(command)))
 
 
-def _text(value: object) -> str | None:
+def _to_text(value: object) -> str | None:
     return value if isinstance(value, str) else None
 
 
 _UNSEEN = {code: f"\\u{code:04x}" for code in (*range(0x7F, 0xA0), 0x2028, 0x2029, *map(ord, UNSAFE))}
 
 
-def print_sandbox(loaded: Loaded) -> None:
+def print_sandbox(loaded: LoadedSettings) -> None:
     """Say in what the commands of a run are about to run."""
     if line := loaded.settings.explain_sandbox():
         click.echo(line, err=True)
 
 
-def json_text(value: object, indent: int | None = 2) -> str:
+def to_json_text(value: object, indent: int | None = 2) -> str:
     """JSON in which nothing stands that a terminal would obey: such characters are written as escapes."""
     return json.dumps(value, ensure_ascii=False, indent=indent).translate(_UNSEEN)
 
 
 def print_json(value: object, indent: int | None = 2) -> None:
-    click.echo(json_text(value, indent))
+    click.echo(to_json_text(value, indent))
 
 
 def print_error(error: HeadwayError, *, as_json: bool) -> None:
@@ -219,37 +221,37 @@ def print_error(error: HeadwayError, *, as_json: bool) -> None:
             record["violations"] = list(error.violations)
         if isinstance(error, TodoNotFound):
             record["ids"] = error.known
-        click.echo(json_text({"error": record}, None), err=True)
+        click.echo(to_json_text({"error": record}, None), err=True)
     else:
         click.echo(f"Error: {error}", err=True)
 
 
-def chosen_so_far(ctx: click.Context) -> Chosen:
+def parse_flags_so_far(ctx: click.Context) -> CommandContext:
     """What the flags of a line say that is still being typed."""
-    chosen = ctx.find_object(Chosen) or Chosen()
+    chosen = ctx.find_object(CommandContext) or CommandContext()
     flags: dict[str, object] = {}
     node: click.Context | None = ctx
     while node is not None:
         flags = {**{name: value for name, value in node.params.items() if value is not None}, **flags}
         node = node.parent
-    return merged(chosen, flags)
+    return merge_flags(chosen, flags)
 
 
 def complete_ids(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Ids of the list with their texts, for completion."""
     try:
-        todos = chosen_so_far(ctx).open(must_exist=False).todos
+        todos = parse_flags_so_far(ctx).open(must_exist=False).todos
     except HeadwayError:
         return []
     found = (todo for todo in todos if todo.id.startswith(incomplete))
-    offered = islice(found, OFFERED if in_terminal_session(ctx) else None)
-    return [CompletionItem(todo.id, help=shown(todo.content)) for todo in offered]
+    offered = islice(found, OFFERED if is_in_terminal_session(ctx) else None)
+    return [CompletionItem(todo.id, help=sanitize_for_display(todo.content)) for todo in offered]
 
 
 def complete_sessions(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """Names of sessions, for completion."""
     try:
-        names = [info.name for info in chosen_so_far(ctx).store().sessions()]
+        names = [info.name for info in parse_flags_so_far(ctx).store().sessions()]
     except HeadwayError:
         return []
     return [name for name in names if name.startswith(incomplete)]
@@ -263,8 +265,8 @@ class StatusType(click.ParamType[Status]):
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Status:
         text = str(value).strip().lower().replace("-", "_")
         if text not in set(Status):
-            near = nearest(text, list(Status))
-            self.fail(f"'{shown(value)}' is not a valid status{near} Choose from: {', '.join(Status)}.")
+            near = suggest_nearest(text, list(Status))
+            self.fail(f"'{sanitize_for_display(value)}' is not a valid status{near} Choose from: {', '.join(Status)}.")
         return Status(text)
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -279,15 +281,15 @@ class ModeType(click.ParamType[str]):
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str:
         text = str(value).strip().lower().replace("-", "_")
         if text not in MODES:
-            near = nearest(text, list(MODES))
-            self.fail(f"'{shown(value)}' is not a valid mode{near} Choose from: {', '.join(MODES)}.")
+            near = suggest_nearest(text, list(MODES))
+            self.fail(f"'{sanitize_for_display(value)}' is not a valid mode{near} Choose from: {', '.join(MODES)}.")
         return text
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         return [CompletionItem(name, help=line) for name, line in MODES.items() if name.startswith(incomplete)]
 
 
-def nearest(text: str, known: list[str], before: str = "") -> str:
+def suggest_nearest(text: str, known: list[str], before: str = "") -> str:
     """`; did you mean 'x'?` if something known is near, else a full stop. `before` is written before what is near."""
     from difflib import get_close_matches
 
@@ -295,16 +297,16 @@ def nearest(text: str, known: list[str], before: str = "") -> str:
     return f"; did you mean '{before}{found[0]}'?" if found else "."
 
 
-def in_terminal_session(ctx: click.Context) -> bool:
+def is_in_terminal_session(ctx: click.Context) -> bool:
     """Whether the command was typed with a slash."""
-    chosen = ctx.find_object(Chosen)
+    chosen = ctx.find_object(CommandContext)
     return chosen is not None and chosen.live is not None
 
 
-def as_typed(ctx: click.Context) -> str:
+def format_as_typed(ctx: click.Context) -> str:
     """How the command is written where it was typed: `/todos add` or `headway todos add`."""
     program, *path = ctx.command_path.split(" ")
-    return f"/{' '.join(path)}" if in_terminal_session(ctx) else " ".join([program, *path])
+    return f"/{' '.join(path)}" if is_in_terminal_session(ctx) else " ".join([program, *path])
 
 
 _UNKNOWN = "headway.unknown_command"
@@ -338,10 +340,12 @@ class HelpfulGroup(click.Group):
     def unknown(self, ctx: click.Context, name: str) -> str:
         """What is said about a command that there is not."""
         known = self.list_commands(ctx)
-        if not in_terminal_session(ctx):
-            return f"No command '{shown(name)}'{nearest(name, known)} Commands: {', '.join(known)}."
-        before = as_typed(ctx) if ctx.parent is None else f"{as_typed(ctx)} "
-        near = nearest(name, known, before)
+        if not is_in_terminal_session(ctx):
+            return (
+                f"No command '{sanitize_for_display(name)}'{suggest_nearest(name, known)} Commands: {', '.join(known)}."
+            )
+        before = format_as_typed(ctx) if ctx.parent is None else f"{format_as_typed(ctx)} "
+        near = suggest_nearest(name, known, before)
         if near == ".":
             near = f"; see {f'/help {before[1:]}'.strip()}."
-        return f"No command '{before}{shown(name)}'{near}"
+        return f"No command '{before}{sanitize_for_display(name)}'{near}"

@@ -15,14 +15,14 @@ from contextlib import contextmanager, suppress
 
 import click
 
-from headway.cli.options import Chosen, HelpfulGroup, common, print_json
-from headway.cli.output import named, print_written
+from headway.cli.options import CommandContext, HelpfulGroup, print_json, with_session_flags
+from headway.cli.output import format_command, print_written
 from headway.core.errors import HeadwayError, InvalidPlan, NoPlan
 from headway.core.model import Status
-from headway.core.plans import Plan, plan_record
+from headway.core.plans import Plan, to_plan_record
 from headway.core.session import Session
-from headway.core.text import neutral, neutral_lines, shown
-from headway.project import headway_folder, project_of
+from headway.core.text import neutralize, neutralize_lines, sanitize_for_display
+from headway.project import headway_folder, project_folder_of
 from headway.store.folder import make_private_folder
 
 DRAFT = "plan-draft.md"
@@ -44,60 +44,62 @@ def plan() -> None:
 
 
 @plan.command()
-@common
-def show(chosen: Chosen) -> None:
+@with_session_flags
+def show(chosen: CommandContext) -> None:
     """Show the plan: its steps, risks and critical path."""
-    from headway.views.plan import critical_path, plan_lines
+    from headway.views.plan import find_critical_steps, plan_lines
 
     session = chosen.open()
-    current = _plan_of(chosen, session)
+    current = _require_plan(chosen, session)
     if chosen.json:
-        path = [step.id for step in critical_path(current.steps)]
-        print_json({**_record(session), "critical_path": path})
+        path = [step.id for step in find_critical_steps(current.steps)]
+        print_json({**_to_record(session), "critical_path": path})
         return
     click.echo("\n".join(plan_lines(current)))
 
 
 @plan.command("to-todos")
-@common
-def to_todos(chosen: Chosen) -> None:
+@with_session_flags
+def to_todos(chosen: CommandContext) -> None:
     """Turn the plan's steps into todos.
 
     They replace the list. The todos that this drops are named, and headway todos undo restores them.
     """
     session = chosen.open()
-    current = _plan_of(chosen, session)
-    from headway.views.plan import made_of
+    current = _require_plan(chosen, session)
+    from headway.views.plan import list_todos_of_plan
 
-    begun = [todo for todo in made_of(current, session.todos) if todo.status is not Status.PENDING]
+    begun = [todo for todo in list_todos_of_plan(current, session.todos) if todo.status is not Status.PENDING]
     written = session.plan_to_todos()
     total = len(written.todos)
-    line = f'✅ Created {total} {"todo" if total == 1 else "todos"} from plan "{shown(current.title, 200)}"'
+    line = (
+        f'✅ Created {total} {"todo" if total == 1 else "todos"} from plan "{sanitize_for_display(current.title, 200)}"'
+    )
     print_written(chosen, session, written, line)
     if not chosen.json:
         if begun:
             what = "1 item that was started or finished is" if len(begun) == 1 else f"{len(begun)} items are"
-            click.echo(f"Note: {what} pending again. Undo with: {named(chosen, 'todos undo')}")
+            click.echo(f"Note: {what} pending again. Undo with: {format_command(chosen, 'todos undo')}")
         click.echo("Next steps:")
         steps = {"todos list": "list all of them", "todos next": "show what can start now"}
         if session.plan_mode:
             steps["plan off"] = "leave plan mode, which executes nothing"
         steps["todos execute-all"] = "have the agent work on them"
         for words, what in steps.items():
-            click.echo(f"  {named(chosen, words):26}  {what}")
+            click.echo(f"  {format_command(chosen, words):26}  {what}")
 
 
 @plan.command()
-@common
-def on(chosen: Chosen) -> None:
+@with_session_flags
+def on(chosen: CommandContext) -> None:
     """Turn plan mode on, in which nothing is changed.
 
     The agent reads, searches and plans, but changes no files and runs no commands.
     """
     session = chosen.open(must_exist=False)
-    changed = _switched(session, True)
+    changed = _switch_plan_mode(session, True)
     if chosen.json:
-        print_json({**_record(session), "changed": changed})
+        print_json({**_to_record(session), "changed": changed})
         return
     click.echo(
         f"{'✅ Plan mode is on' if changed else 'Plan mode is already on'}: the agent reads, searches and plans, but "
@@ -105,21 +107,21 @@ def on(chosen: Chosen) -> None:
     )
     if changed and session.state.is_executing(session.agent_id):
         click.echo("The execution in this session is paused until plan mode is off.")
-    click.echo(f"Leave it with: {named(chosen, 'plan off')}")
+    click.echo(f"Leave it with: {format_command(chosen, 'plan off')}")
 
 
 @plan.command()
-@common
-def off(chosen: Chosen) -> None:
+@with_session_flags
+def off(chosen: CommandContext) -> None:
     """Leave plan mode.
 
     The agent may change files and run commands again, subject to your approval.
     """
     session = chosen.open()
-    changed = _switched(session, False)
+    changed = _switch_plan_mode(session, False)
     current = session.plan
     if chosen.json:
-        print_json({**_record(session), "changed": changed})
+        print_json({**_to_record(session), "changed": changed})
         return
     click.echo(
         "✅ Plan mode is off: the agent may change files and run commands, subject to your approval."
@@ -131,28 +133,31 @@ def off(chosen: Chosen) -> None:
         click.echo(
             "The execution in this session stays paused." if paused else "The execution in this session continues."
         )
-    from headway.views.plan import made_of
+    from headway.views.plan import list_todos_of_plan
 
-    if current is not None and not made_of(current, session.todos):
-        click.echo(f'Turn the plan "{shown(current.title, 200)}" into todos with: {named(chosen, "plan to-todos")}')
+    if current is not None and not list_todos_of_plan(current, session.todos):
+        click.echo(
+            f'Turn the plan "{sanitize_for_display(current.title, 200)}" into todos '
+            f"with: {format_command(chosen, 'plan to-todos')}"
+        )
 
 
 @plan.command()
-@common
-def clear(chosen: Chosen) -> None:
+@with_session_flags
+def clear(chosen: CommandContext) -> None:
     """Remove the plan and keep the todos."""
     session = chosen.open()
-    current = _plan_of(chosen, session)
+    current = _require_plan(chosen, session)
     session.clear_plan()
     if chosen.json:
-        print_json({**_record(session), "changed": True})
+        print_json({**_to_record(session), "changed": True})
         return
-    click.echo(f'✅ Removed the plan "{shown(current.title, 200)}"; the todos are unchanged')
+    click.echo(f'✅ Removed the plan "{sanitize_for_display(current.title, 200)}"; the todos are unchanged')
 
 
 @plan.command()
-@common
-def edit(chosen: Chosen) -> None:
+@with_session_flags
+def edit(chosen: CommandContext) -> None:
     """Write or change the plan in your editor.
 
     It opens as Markdown in $VISUAL or $EDITOR, and becomes the plan when you save and close it. A text that is not a
@@ -166,55 +171,60 @@ def edit(chosen: Chosen) -> None:
     kept = draft.read()
     opened = plan_to_markdown(before) if before else TEMPLATE
     if kept is not None:
-        opened = _noted(kept)
-    text = _edited(chosen, opened)
+        opened = _add_faults(kept)
+    text = _edit_text(chosen, opened)
     if text is None:
-        _nothing(chosen, session, "The editor ended with an error, so nothing changed.")
+        _print_nothing_done(chosen, session, "The editor ended with an error, so nothing changed.")
     elif is_blank(text):
         draft.remove()
         thrown = ", and the draft was discarded" if kept is not None else ""
-        _nothing(chosen, session, f"The text was empty, so nothing changed{thrown}.")
+        _print_nothing_done(chosen, session, f"The text was empty, so nothing changed{thrown}.")
     elif kept is None and text.rstrip() == opened.rstrip():
-        _nothing(chosen, session, "Nothing changed.")
+        _print_nothing_done(chosen, session, "Nothing changed.")
     else:
-        new = _set(chosen, session, before, draft, text, opened)
+        new = _set_plan(chosen, session, before, draft, text, opened)
         draft.remove()
         _print_set(chosen, session, new, before)
 
 
-def _set(chosen: Chosen, session: Session, before: Plan | None, draft: _Draft, text: str, opened: str) -> Plan:
+def _set_plan(
+    chosen: CommandContext, session: Session, before: Plan | None, draft: _Draft, text: str, opened: str
+) -> Plan:
     """Makes the text the plan; one that cannot be is kept, and the error says where."""
-    from headway.views.plan_markdown import edited_plan
+    from headway.views.plan_markdown import parse_edited_plan
 
     body = _NOTED.sub("", text)
     try:
         _refuse_other_encodings(body, opened)
-        new = edited_plan(body)
+        new = parse_edited_plan(body)
     except InvalidPlan as error:
-        raise _Faulty(error.violations, draft.keep(body), named(chosen, "plan edit")) from None
+        raise _FaultyDraft(error.violations, draft.save(body), format_command(chosen, "plan edit")) from None
     try:
         if session.plan == before:
             return session.set_plan(new)
     except HeadwayError as error:
-        raise HeadwayError(f"{error} Your text is saved in {draft.keep(body)}.") from error
+        raise HeadwayError(f"{error} Your text is saved in {draft.save(body)}.") from error
     raise HeadwayError(
         "Someone else changed the plan while you edited it, and their version stays; your text is saved in "
-        f"{draft.keep(body)}, and {named(chosen, 'plan edit')} opens it again."
+        f"{draft.save(body)}, and {format_command(chosen, 'plan edit')} opens it again."
     )
 
 
-def _print_set(chosen: Chosen, session: Session, new: Plan, before: Plan | None) -> None:
+def _print_set(chosen: CommandContext, session: Session, new: Plan, before: Plan | None) -> None:
     if new == before:
-        _nothing(chosen, session, "Nothing changed.")
+        _print_nothing_done(chosen, session, "Nothing changed.")
     elif chosen.json:
-        print_json({**_record(session), "changed": True})
+        print_json({**_to_record(session), "changed": True})
     else:
         number = len(new.steps)
-        click.echo(f'✅ The plan is now "{shown(new.title, 200)}" ({number} {"step" if number == 1 else "steps"})')
-        click.echo(f"Turn it into todos with: {named(chosen, 'plan to-todos')}")
+        click.echo(
+            f'✅ The plan is now "{sanitize_for_display(new.title, 200)}" ({number} '
+            f"{'step' if number == 1 else 'steps'})"
+        )
+        click.echo(f"Turn it into todos with: {format_command(chosen, 'plan to-todos')}")
 
 
-class _Faulty(InvalidPlan):
+class _FaultyDraft(InvalidPlan):
     """A text that is no plan, and where it is kept."""
 
     def __init__(self, faults: list[str], place: str, command: str) -> None:
@@ -226,7 +236,7 @@ class _Faulty(InvalidPlan):
         )
 
 
-def _plan_of(chosen: Chosen, session: Session) -> Plan:
+def _require_plan(chosen: CommandContext, session: Session) -> Plan:
     """The plan, or the end of the command."""
     current = session.plan
     if current is None:
@@ -234,33 +244,33 @@ def _plan_of(chosen: Chosen, session: Session) -> Plan:
             raise NoPlan
         click.echo("❌ No active plan", err=True)
         click.echo(
-            f"Write one with: {named(chosen, 'plan edit')}; or have the agent make one in plan mode: "
-            f"{named(chosen, 'plan on')}",
+            f"Write one with: {format_command(chosen, 'plan edit')}; or have the agent make one in plan mode: "
+            f"{format_command(chosen, 'plan on')}",
             err=True,
         )
         sys.exit(1)
     return current
 
 
-def _record(session: Session) -> dict[str, object]:
+def _to_record(session: Session) -> dict[str, object]:
     state = session.state
     return {
         "session": session.name,
         "version": state.version,
         "plan_mode": state.plan_mode,
-        "plan": plan_record(state.plan) if state.plan else None,
+        "plan": to_plan_record(state.plan) if state.plan else None,
     }
 
 
-def _switched(session: Session, wanted: bool) -> bool:
+def _switch_plan_mode(session: Session, wanted: bool) -> bool:
     before = session.plan_mode
     session.set_plan_mode(wanted)
     return before != wanted
 
 
-def _nothing(chosen: Chosen, session: Session, line: str) -> None:
+def _print_nothing_done(chosen: CommandContext, session: Session, line: str) -> None:
     if chosen.json:
-        print_json({**_record(session), "changed": False})
+        print_json({**_to_record(session), "changed": False})
     else:
         click.echo(line)
 
@@ -268,23 +278,23 @@ def _nothing(chosen: Chosen, session: Session, line: str) -> None:
 # the editor
 
 
-def _edited(chosen: Chosen, text: str) -> str | None:
+def _edit_text(chosen: CommandContext, text: str) -> str | None:
     """The text as it was left in the editor; None if that was given up."""
     if chosen.live is not None:
         return chosen.live.edit(text, ".md")
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise HeadwayError("The editor needs a terminal; run headway plan edit in one.")
-    from headway.cli.editor import edited
+    from headway.cli.editor import edit_text
 
-    with _interrupts_left_to_the_editor():
+    with _leave_interrupts_to_editor():
         try:
-            return edited(text, ".md")
+            return edit_text(text, ".md")
         except FileNotFoundError:  # removed instead of saved
             return None
 
 
 @contextmanager
-def _interrupts_left_to_the_editor() -> Generator[None]:
+def _leave_interrupts_to_editor() -> Generator[None]:
     """Ctrl+C reaches both; in an editor it ends a command, not the editing."""
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -303,23 +313,23 @@ def _refuse_other_encodings(text: str, opened: str) -> None:
         raise InvalidPlan([f"line {lines[0]}: Not UTF-8 text; save it as UTF-8"])
 
 
-def _noted(draft: str) -> str:
+def _add_faults(draft: str) -> str:
     """The draft with what is wrong with it above, in a comment. Lines are counted as they are then."""
     noted = draft
     for _ in range(2):
         lines = [
             "This text is not the plan yet. Correct and save it, or empty the file to discard it.",
-            *_faults(noted),
+            *_list_faults(noted),
         ]
         noted = f"{_NOTE}{chr(10).join(lines).replace('-->', '-- >')}\n-->\n{draft}"
     return noted
 
 
-def _faults(text: str) -> list[str]:
-    from headway.views.plan_markdown import edited_plan
+def _list_faults(text: str) -> list[str]:
+    from headway.views.plan_markdown import parse_edited_plan
 
     try:
-        edited_plan(text)
+        parse_edited_plan(text)
     except InvalidPlan as error:
         return error.violations
     return ["No errors were found: if you save this text, it becomes the plan."]
@@ -328,13 +338,13 @@ def _faults(text: str) -> list[str]:
 class _Draft:
     """The text that was left when it was no plan yet: private, in the project's folder."""
 
-    def __init__(self, chosen: Chosen, session: Session) -> None:
-        self._path = os.path.join(headway_folder(project_of(session) or chosen.folder()), DRAFT)
+    def __init__(self, chosen: CommandContext, session: Session) -> None:
+        self._path = os.path.join(headway_folder(project_folder_of(session) or chosen.folder()), DRAFT)
 
     @property
-    def place(self) -> str:
+    def path(self) -> str:
         near = os.path.relpath(self._path)
-        return neutral(self._path if near.startswith("..") else near)
+        return neutralize(self._path if near.startswith("..") else near)
 
     def read(self) -> str | None:
         try:
@@ -343,29 +353,29 @@ class _Draft:
             return None
         except OSError as error:
             why = "it is a link" if error.errno == errno.ELOOP else error.strerror
-            raise HeadwayError(f"The draft {self.place} could not be read: {why}; move it out of the way.") from error
+            raise HeadwayError(f"The draft {self.path} could not be read: {why}; move it out of the way.") from error
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             os.close(handle)
-            raise HeadwayError(f"The draft {self.place} is not a file; move it out of the way.")
+            raise HeadwayError(f"The draft {self.path} is not a file; move it out of the way.")
         with os.fdopen(handle, "rb") as file:
             data = file.read(MAX_DRAFT + 1)
         if len(data) > MAX_DRAFT:
-            raise HeadwayError(f"The draft {self.place} is larger than 10 MB; move it out of the way.")
+            raise HeadwayError(f"The draft {self.path} is larger than 10 MB; move it out of the way.")
         return data.decode("utf-8-sig", "replace") if data.strip() else None
 
-    def keep(self, text: str) -> str:
+    def save(self, text: str) -> str:
         """Writes the draft as a whole, somewhere else if it cannot be here. Returns where it is."""
         try:
             make_private_folder(os.path.dirname(self._path))
-            os.replace(_written(text, os.path.dirname(self._path)), self._path)
-            return self.place
+            os.replace(_write_private(text, os.path.dirname(self._path)), self._path)
+            return self.path
         except OSError:
             try:
-                return neutral(_written(text, tempfile.gettempdir()))
+                return neutralize(_write_private(text, tempfile.gettempdir()))
             except OSError as error:
                 raise HeadwayError(
                     f"Your text is not a valid plan yet, and could not be saved ({error.strerror}); copy it from "
-                    f"here:\n\n{neutral_lines(text)}"
+                    f"here:\n\n{neutralize_lines(text)}"
                 ) from error
 
     def remove(self) -> None:
@@ -373,7 +383,7 @@ class _Draft:
             os.unlink(self._path)
 
 
-def _written(text: str, folder: str) -> str:
+def _write_private(text: str, folder: str) -> str:
     """A new file of the text that only its owner can read."""
     handle, path = tempfile.mkstemp(dir=folder, prefix="headway-plan-draft-", suffix=".md")
     try:

@@ -10,12 +10,12 @@ from secrets import token_hex
 
 import click
 
-from headway.cli.options import Chosen, common, json_text, print_json
-from headway.core.clock import local_stamp, now
+from headway.cli.options import CommandContext, print_json, to_json_text, with_session_flags
+from headway.core.clock import format_local_stamp, now
 from headway.core.errors import HeadwayError
 from headway.core.session import Session
-from headway.core.text import neutral, neutral_lines
-from headway.project import headway_folder, project_of, refuse_link
+from headway.core.text import neutralize, neutralize_lines
+from headway.project import headway_folder, project_folder_of, refuse_link
 from headway.store.folder import make_closed_folder, make_private_folder
 
 FOLDER = "reports"
@@ -28,8 +28,8 @@ _HELP = "Output file (`-`: standard output). Default: md and json are printed, h
     "--format", "kind", type=click.Choice(["md", "json", "html"]), help="Markdown (default), JSON or an HTML page."
 )
 @click.option("--output", metavar="PATH", type=click.Path(allow_dash=True), help=_HELP)
-@common
-def report(chosen: Chosen, kind: str | None, output: str | None) -> None:
+@with_session_flags
+def report(chosen: CommandContext, kind: str | None, output: str | None) -> None:
     """Write a report of the session: its items with their evidence, its runs with their time, tokens and cost.
 
     As HTML it is a single file that needs no network, with the timeline and the dependency graph as pictures.
@@ -37,19 +37,19 @@ def report(chosen: Chosen, kind: str | None, output: str | None) -> None:
     session = chosen.open()
     kind = "json" if chosen.json and kind != "html" else kind or "md"
     at = now()
-    text = report_text(session, kind, at)
+    text = render_report(session, kind, at)
     if output == "-" or (output is None and kind != "html"):
         click.echo(text, nl=False)
         return
-    path = _own_place(chosen.folder(), session, at) if output is None else output
-    _write(path, text, named=output is not None)
+    path = _create_report_file(chosen.folder(), session, at) if output is None else output
+    _write_atomically(path, text, named=output is not None)
     if chosen.json:
         print_json({"path": path})
     else:
-        click.echo(f"✅ Wrote the report to {neutral(_near(path))}")
+        click.echo(f"✅ Wrote the report to {neutralize(_shorten_path(path))}")
 
 
-def report_text(session: Session, kind: str, at: str) -> str:
+def render_report(session: Session, kind: str, at: str) -> str:
     from headway.views.report.build import build_report
 
     state = session.state  # before the log is read: a run whose process is gone is ended by this
@@ -60,27 +60,27 @@ def report_text(session: Session, kind: str, at: str) -> str:
     if kind == "json":
         from headway.views.report.model import to_record
 
-        return json_text(to_record(report)) + "\n"
+        return to_json_text(to_record(report)) + "\n"
     if kind == "html":
         from headway.views.report.html import report_html
 
         return report_html(report)
     from headway.views.report.markdown import report_markdown
 
-    return neutral_lines(report_markdown(report))
+    return neutralize_lines(report_markdown(report))
 
 
 def write_html(session: Session, folder: str) -> str:
     """Writes the page to its own place in the project; where that is."""
     at = now()
-    path = _own_place(folder, session, at)
-    _write(path, report_text(session, "html", at), named=False)
+    path = _create_report_file(folder, session, at)
+    _write_atomically(path, render_report(session, "html", at), named=False)
     return path
 
 
-def _own_place(project: str, session: Session, at: str) -> str:
+def _create_report_file(project: str, session: Session, at: str) -> str:
     """A new file in the project's folder, by the session's name and the time."""
-    folder = headway_folder(project_of(session) or project)
+    folder = headway_folder(project_folder_of(session) or project)
     place = os.path.join(folder, FOLDER)
     try:
         make_private_folder(folder)
@@ -90,10 +90,10 @@ def _own_place(project: str, session: Session, at: str) -> str:
         if isinstance(error, HeadwayError):
             raise
         raise HeadwayError(
-            f"'{neutral(place)}' could not be created: {error.strerror}; name a file with --output."
+            f"'{neutralize(place)}' could not be created: {error.strerror}; name a file with --output."
         ) from error
     named = re.sub(r"[^\w.-]+", "-", session.name)[:60].strip(".-") or "session"
-    name = f"{named}-{local_stamp(at)}"
+    name = f"{named}-{format_local_stamp(at)}"
     path, number = os.path.join(place, f"{name}.html"), 1
     while os.path.lexists(path):
         number += 1
@@ -101,7 +101,7 @@ def _own_place(project: str, session: Session, at: str) -> str:
     return path
 
 
-def _near(path: str) -> str:
+def _shorten_path(path: str) -> str:
     """The path from here, if that is shorter to read."""
     with suppress(OSError, ValueError):
         near = os.path.relpath(path)
@@ -109,13 +109,13 @@ def _near(path: str) -> str:
     return path
 
 
-def _write(path: str, text: str, *, named: bool) -> None:
+def _write_atomically(path: str, text: str, *, named: bool) -> None:
     """Writes the file as a whole or not at all; in the place of a file that is there, which keeps its mode."""
     try:
         target = os.path.realpath(path)
         there = os.stat(target) if os.path.lexists(target) else None
         if there is not None and not stat.S_ISREG(there.st_mode):
-            raise HeadwayError(f"'{neutral(path)}' is not a file; choose another name.")
+            raise HeadwayError(f"'{neutralize(path)}' is not a file; choose another name.")
         draft = os.path.join(os.path.dirname(target), f".report-{token_hex(8)}")
         handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666 if named else 0o600)
         try:
@@ -129,6 +129,8 @@ def _write(path: str, text: str, *, named: bool) -> None:
                 os.unlink(draft)
             raise
     except OSError as error:
-        raise HeadwayError(f"'{neutral(path)}' could not be written: {error.strerror}; name another file.") from error
+        raise HeadwayError(
+            f"'{neutralize(path)}' could not be written: {error.strerror}; name another file."
+        ) from error
     except ValueError as error:  # a NUL in the name
-        raise HeadwayError(f"'{neutral(path)}' is not a valid file name; choose another name.") from error
+        raise HeadwayError(f"'{neutralize(path)}' is not a valid file name; choose another name.") from error

@@ -31,7 +31,7 @@ def required_level(value: str | None) -> bool | str:
     return value == LEVELS[0] or value or False
 
 
-def words_for(level: str | bool | None) -> list[str]:
+def to_option_words(level: str | bool | None) -> list[str]:
     """Return the option as it is typed."""
     if not level:
         return []

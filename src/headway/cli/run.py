@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING
 
 import click
 
-from headway.cli.foreground import INTERRUPTED, Foreground
+from headway.cli.foreground import INTERRUPTED, ForegroundRun
 from headway.cli.logs import keep_logs_off_the_screen
 from headway.cli.loop_options import loop_options
-from headway.cli.options import MODES, Chosen, complete_sessions, of_project, print_sandbox
+from headway.cli.options import MODES, CommandContext, complete_sessions, print_sandbox, with_project_flags
 from headway.cli.require_evidence import EvidenceCommand, require_evidence_option, required_level
-from headway.cli.session_choice import TakesNew, check_flags, choose_session, left_behind, new_option
+from headway.cli.session_choice import TakesNew, check_flags, choose_session, explain_left_behind, new_option
 from headway.core.errors import HeadwayError, RunGoesOn, RunRefused
 from headway.core.events import PLAN_UPDATED
 from headway.core.log import Log
 from headway.core.model import FINISHED
 from headway.core.run_events import ToolFinished
 from headway.core.session import Session
-from headway.core.text import shown
-from headway.project import chosen_session, open_store
+from headway.core.text import sanitize_for_display
+from headway.project import choose_session_name, open_store
 
 if TYPE_CHECKING:
     from headway.agent import LoopConfig, RunResult
@@ -67,9 +67,9 @@ class RunCommand(TakesNew, EvidenceCommand):
 @loop_options
 @require_evidence_option
 @click.option("--memory", is_flag=True, help="Keep nothing: the session is discarded when the command ends.")
-@of_project
+@with_project_flags
 def run(
-    chosen: Chosen,
+    chosen: CommandContext,
     task: tuple[str, ...],
     go_on: bool,
     new: str | None,
@@ -101,7 +101,7 @@ def run(
         raise click.UsageError('Say what to do, for example: headway run "Fix the failing test"')
     check_flags(chosen, go_on=go_on, new=new, memory=memory)
     try:
-        code = _begun(
+        code = _run_task(
             chosen,
             text,
             go_on=go_on,
@@ -120,8 +120,8 @@ def run(
     sys.exit(code)
 
 
-def _begun(
-    chosen: Chosen,
+def _run_task(
+    chosen: CommandContext,
     task: str | None,
     *,
     go_on: bool,
@@ -131,7 +131,7 @@ def _begun(
     require_evidence: bool | str,
     **flags: object,
 ) -> int:
-    from headway.agent.config import config_of
+    from headway.agent.config import to_loop_config
 
     keep_logs_off_the_screen(debug=chosen.debug)
     loaded = chosen.settings(**flags)
@@ -142,22 +142,24 @@ def _begun(
     print_sandbox(loaded)
     store = open_store(chosen.folder(), memory=memory)
     session = Session(Log(store, choose_session(chosen, store, go_on=go_on, new=new)))
-    if new is not None and (left := left_behind(store, chosen_session(store, os.environ))):
+    if new is not None and (left := explain_left_behind(store, choose_session_name(store, os.environ))):
         click.echo(f"Note: {left}", err=True)
     if not plan and session.plan_mode:
         click.echo("Note: Plan mode is on, so nothing will be changed; 'headway plan off' turns it off.", err=True)
-    config = config_of(loaded.settings, require_evidence=require_evidence)
+    config = to_loop_config(loaded.settings, require_evidence=require_evidence)
     current = new is not None
-    work = _Run(chosen, session, loaded.settings, task, config, go_on=go_on, current=current, plan=plan, memory=memory)
+    work = _TaskRun(
+        chosen, session, loaded.settings, task, config, go_on=go_on, current=current, plan=plan, memory=memory
+    )
     return work.exit_code()
 
 
-class _Run:
+class _TaskRun:
     """One run in front of a person, or of a program."""
 
     def __init__(
         self,
-        chosen: Chosen,
+        chosen: CommandContext,
         session: Session,
         settings: Settings,
         task: str | None,
@@ -178,7 +180,7 @@ class _Run:
         self._current = current
         self._plan = plan
         self._memory = memory
-        self._front: Foreground[RunResult] = Foreground(session, heard=self._heard)
+        self._front: ForegroundRun[RunResult] = ForegroundRun(session, heard=self._handle_event)
         self._denied = 0
         """Calls that were not allowed."""
         self._planned = False
@@ -186,16 +188,16 @@ class _Run:
 
     def exit_code(self) -> int:
         began = time.monotonic()
-        result, code = self._front.run(self._go, None if self._chosen.json else _view)
+        result, code = self._front.run(self._run_loop, None if self._chosen.json else _make_view)
         if result is None:
             return code
         if not self._chosen.json:
-            self._summarise(result, time.monotonic() - began)
+            self._print_summary(result, time.monotonic() - began)
         if result.reason == "cancelled":
             return INTERRUPTED
         return 0 if result.ok else 1
 
-    def _heard(self, event: Event) -> None:
+    def _handle_event(self, event: Event) -> None:
         if event.type == "RunStarted" and event.agent == self._session.agent_id and not self._chosen.json:
             from headway.views.terminal import project_line
 
@@ -208,7 +210,7 @@ class _Run:
         if event.type == PLAN_UPDATED:
             self._planned = True
 
-    async def _go(self, ask: Ask | None) -> RunResult:
+    async def _run_loop(self, ask: Ask | None) -> RunResult:
         from headway.agent import run_loop
 
         settings, folder = self._settings, self._chosen.folder()
@@ -220,8 +222,8 @@ class _Run:
                 self._task,
                 model=settings.model,
                 base_url=settings.base_url,
-                tools=settings.tools(folder),
-                approvals=settings.approvals(ask),
+                tools=settings.make_tools(folder),
+                approvals=settings.make_approvals(ask),
                 config=self._config,
                 limits=limits,
                 project=folder,
@@ -231,7 +233,7 @@ class _Run:
         except RunGoesOn as error:
             raise RunRefused(f"{error.what}: wait for it, stop it, or start another session with --new.") from error
 
-    def _summarise(self, result: RunResult, seconds: float) -> None:
+    def _print_summary(self, result: RunResult, seconds: float) -> None:
         from headway.views.run_summary import summary_lines
 
         lines = summary_lines(
@@ -247,11 +249,15 @@ class _Run:
             cost=result.cost,
         )
         if self._denied:
-            lines.append(f"Denied: {self._denied} call{'' if self._denied == 1 else 's'}{self._why_denied()}")
+            lines.append(f"Denied: {self._denied} call{'' if self._denied == 1 else 's'}{self._explain_denied()}")
         click.echo("\n" + "\n".join([*lines, *self._plan_lines()]))
         if self._memory:
             return
-        named = "" if self._chosen.session is None else f" --session {shlex.quote(shown(self._session.name))}"
+        named = (
+            ""
+            if self._chosen.session is None
+            else f" --session {shlex.quote(sanitize_for_display(self._session.name))}"
+        )
         if not result.ok:
             click.echo(f"Resume with: headway run --continue{named}")
         elif self._is_question(result.text):
@@ -262,7 +268,7 @@ class _Run:
         is_open = any(todo.status not in FINISHED for todo in self._session.todos)
         return is_open and text.rstrip().endswith(("?", "？"))
 
-    def _why_denied(self) -> str:
+    def _explain_denied(self) -> str:
         if self._session.plan_mode:
             return " (plan mode is on)"
         return (
@@ -283,7 +289,7 @@ class _Run:
         return [*lines, "Leave plan mode with: headway plan off"] if state.plan_mode else lines
 
 
-def _view(box: LiveBox) -> RunView:
+def _make_view(box: LiveBox) -> RunView:
     from headway.cli.run_view import RunView
 
     return RunView(box)

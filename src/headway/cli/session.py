@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 from click.shell_completion import CompletionItem
 
-from headway.cli.options import Chosen, complete_sessions, of_project
-from headway.cli.sessions import NEW, begin, go_to, print_sessions
+from headway.cli.options import CommandContext, complete_sessions, with_project_flags
+from headway.cli.sessions import NEW, create_session, print_sessions, switch_to
 
 
 def complete_names(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -17,8 +17,8 @@ def complete_names(ctx: click.Context, param: click.Parameter, incomplete: str) 
 @click.command()
 @click.argument("name", required=False, shell_complete=complete_names)
 @click.argument("new_name", required=False)
-@of_project
-def session(chosen: Chosen, name: str | None, new_name: str | None) -> None:
+@with_project_flags
+def session(chosen: CommandContext, name: str | None, new_name: str | None) -> None:
     """List the sessions, or switch to the one named NAME.
 
     \b
@@ -29,8 +29,8 @@ def session(chosen: Chosen, name: str | None, new_name: str | None) -> None:
     if name is None:
         print_sessions(chosen)
     elif name == NEW:
-        begin(chosen, new_name)
+        create_session(chosen, new_name)
     elif new_name is not None:
         raise click.UsageError("A session has one NAME; quote a name that contains spaces.")
     else:
-        go_to(chosen, name)
+        switch_to(chosen, name)

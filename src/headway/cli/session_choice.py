@@ -12,11 +12,11 @@ from headway.core.errors import HeadwayError
 from headway.core.log import Log
 from headway.core.model import FINISHED
 from headway.core.session import Session
-from headway.core.text import shown
-from headway.project import chosen_session, session_name
+from headway.core.text import sanitize_for_display
+from headway.project import check_session_name, choose_session_name
 
 if TYPE_CHECKING:
-    from headway.cli.options import Chosen
+    from headway.cli.options import CommandContext
     from headway.core.store import Store
 
 UNNAMED = "\0"
@@ -34,16 +34,16 @@ class TakesNew(click.Command):
     """A command with `--new`: a word after it is no name, as it is for options whose value is not optional."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, with_unnamed_new(args))
+        return super().parse_args(ctx, insert_unnamed_new(args))
 
 
-def with_unnamed_new(args: list[str]) -> list[str]:
+def insert_unnamed_new(args: list[str]) -> list[str]:
     """The words with a value for each `--new` that has none; what follows `--` is left as it is."""
     end = args.index("--") if "--" in args else len(args)
     return [f"--new={UNNAMED}" if word == "--new" else word for word in args[:end]] + args[end:]
 
 
-def check_flags(chosen: Chosen, *, go_on: bool, new: str | None, memory: bool) -> None:
+def check_flags(chosen: CommandContext, *, go_on: bool, new: str | None, memory: bool) -> None:
     """Raise a usage error for flags that contradict each other."""
     if memory and go_on:
         raise click.UsageError("--memory keeps nothing to continue; omit one of the two.")
@@ -54,62 +54,70 @@ def check_flags(chosen: Chosen, *, go_on: bool, new: str | None, memory: bool) -
         raise click.UsageError(f"--new and {other} cannot be combined; omit one of the two.")
 
 
-def choose_session(chosen: Chosen, store: Store, *, go_on: bool, new: str | None) -> str:
+def choose_session(chosen: CommandContext, store: Store, *, go_on: bool, new: str | None) -> str:
     """Return the name of the session in which a command that works with a model does so."""
     if new is not None:
-        return unused_name(store, None if new == UNNAMED else new)
-    name = session_name(chosen_session(store, os.environ, chosen.session))
+        return check_unused_name(store, None if new == UNNAMED else new)
+    name = check_session_name(choose_session_name(store, os.environ, chosen.session))
     if go_on and not store.version(name):
         raise HeadwayError(
-            f"The session '{shown(name)}' has no conversation to continue; omit --continue to start one."
+            f"The session '{sanitize_for_display(name)}' has no conversation to continue; omit --continue to start one."
         )
     return name
 
 
-def unused_name(store: Store, name: str | None) -> str:
+def check_unused_name(store: Store, name: str | None) -> str:
     """Return the name, if no session has it yet; without one, a name by the time."""
     if name is None:
         from secrets import token_hex
 
-        from headway.core.clock import local_stamp, now
+        from headway.core.clock import format_local_stamp, now
 
-        return f"session-{local_stamp(now())}-{token_hex(2)}"
-    if store.version(name := session_name(name)):
-        raise HeadwayError(f"A session named '{shown(name)}' already exists; switch to it with: {_way_to(name)}")
+        return f"session-{format_local_stamp(now())}-{token_hex(2)}"
+    if store.version(name := check_session_name(name)):
+        raise HeadwayError(
+            f"A session named '{sanitize_for_display(name)}' already exists; switch to it with: {_switch_command(name)}"
+        )
     return name
 
 
-def left_behind(store: Store, name: str) -> str | None:
+def explain_left_behind(store: Store, name: str) -> str | None:
     """Say which todos are open in a session that another one is begun instead of; None if there are none."""
-    number = _number_of_open(store, name)
+    number = _count_open(store, name)
     if not number:
         return None
-    return f"{_todos_are(number)} still open in the session '{shown(name)}'; switch back with: {_way_to(name)}"
+    return (
+        f"{_count_with_verb(number)} still open in the session '{sanitize_for_display(name)}'; "
+        f"switch back with: {_switch_command(name)}"
+    )
 
 
-def open_elsewhere(store: Store, name: str) -> str | None:
+def explain_open_elsewhere(store: Store, name: str) -> str | None:
     """Say in which other sessions than this one todos are open; None if there are none."""
-    numbers = {info.name: _number_of_open(store, info.name) for info in store.sessions() if info.name != name}
+    numbers = {info.name: _count_open(store, info.name) for info in store.sessions() if info.name != name}
     found = [(other, number) for other, number in numbers.items() if number]
     if not found:
         return None
     if len(found) == 1:
         ((other, number),) = found
-        return f"{_todos_are(number)} open in the session '{shown(other)}'; switch to it with: {_way_to(other)}"
-    names = ", ".join(f"'{shown(other)}' ({number})" for other, number in found[:_MOST_NAMED])
+        return (
+            f"{_count_with_verb(number)} open in the session '{sanitize_for_display(other)}'; "
+            f"switch to it with: {_switch_command(other)}"
+        )
+    names = ", ".join(f"'{sanitize_for_display(other)}' ({number})" for other, number in found[:_MOST_NAMED])
     more = f" and {len(found) - _MOST_NAMED} more" if len(found) > _MOST_NAMED else ""
     return f"Other sessions have open todos: {names}{more}; switch to one with: headway session NAME"
 
 
-def _todos_are(number: int) -> str:
+def _count_with_verb(number: int) -> str:
     return "1 todo is" if number == 1 else f"{number:,} todos are"
 
 
-def _way_to(name: str) -> str:
-    return f"headway session {shlex.quote(shown(name))}"
+def _switch_command(name: str) -> str:
+    return f"headway session {shlex.quote(sanitize_for_display(name))}"
 
 
-def _number_of_open(store: Store, name: str) -> int:
+def _count_open(store: Store, name: str) -> int:
     try:
         return sum(todo.status not in FINISHED for todo in Session(Log(store, name)).todos)
     except HeadwayError:  # one that cannot be read hides no other

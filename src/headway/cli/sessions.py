@@ -9,15 +9,22 @@ from contextlib import suppress
 import click
 
 from headway.adoption import adopt_file, is_adopted
-from headway.cli.options import Chosen, HelpfulGroup, complete_sessions, known_session, of_project, print_json
-from headway.cli.session_choice import left_behind, unused_name
-from headway.core.clock import local_time
+from headway.cli.options import (
+    CommandContext,
+    HelpfulGroup,
+    complete_sessions,
+    print_json,
+    require_session,
+    with_project_flags,
+)
+from headway.cli.session_choice import check_unused_name, explain_left_behind
+from headway.core.clock import format_local_time
 from headway.core.errors import HeadwayError
 from headway.core.log import Log
 from headway.core.model import FINISHED
 from headway.core.session import Session
 from headway.core.store import Store
-from headway.core.text import cut, neutral, shown
+from headway.core.text import neutralize, sanitize_for_display, truncate
 from headway.project import DEFAULT_SESSION, FILE, headway_folder
 from headway.store.foreign_files import explain_foreign
 from headway.store.opening import refuse_unusual
@@ -30,8 +37,8 @@ NEW = "new"
 
 @click.group(cls=HelpfulGroup, invoke_without_command=True)
 @click.pass_context
-@of_project
-def sessions(chosen: Chosen, ctx: click.Context) -> None:
+@with_project_flags
+def sessions(chosen: CommandContext, ctx: click.Context) -> None:
     """List, resume and delete the sessions of this project."""
     ctx.obj = chosen
     if ctx.invoked_subcommand is None:
@@ -39,15 +46,15 @@ def sessions(chosen: Chosen, ctx: click.Context) -> None:
 
 
 @sessions.command("list")
-@of_project
-def list_sessions(chosen: Chosen) -> None:
+@with_project_flags
+def list_sessions(chosen: CommandContext) -> None:
     """Show all sessions, the most recent first; * marks the current one."""
     print_sessions(chosen)
 
 
-def print_sessions(chosen: Chosen) -> None:
+def print_sessions(chosen: CommandContext) -> None:
     store = chosen.store()
-    current = _current(chosen, store)
+    current = _current_name(chosen, store)
     found: list[dict[str, object]] = []
     for info in store.sessions():
         todos = Session(Log(store, info.name)).todos
@@ -68,47 +75,48 @@ def print_sessions(chosen: Chosen) -> None:
         return
     is_known = chosen.live is not None or store.current() is not None
     if is_known and not any(record["current"] for record in found):
-        click.echo(f"* {cut(neutral(current), 40):40}  empty")
+        click.echo(f"* {truncate(neutralize(current), 40):40}  empty")
     elif not found:
         click.echo('No sessions yet; the first change creates one: headway todos add "…"')
     for record in found:
         mark = "*" if record["current"] else " "
-        when = local_time(str(record["updated_at"]))
+        when = format_local_time(str(record["updated_at"]))
         click.echo(
-            f"{mark} {cut(neutral(str(record['name'])), 40):40}  {record['done']}/{record['total']} done  {when}"
+            f"{mark} {truncate(neutralize(str(record['name'])), 40):40}  "
+            f"{record['done']}/{record['total']} done  {when}"
         )
 
 
-def _current(chosen: Chosen, store: Store) -> str:
+def _current_name(chosen: CommandContext, store: Store) -> str:
     return chosen.live.session.name if chosen.live is not None else store.current() or DEFAULT_SESSION
 
 
 @sessions.command()
 @click.argument("name", shell_complete=complete_sessions)
-@of_project
-def resume(chosen: Chosen, name: str) -> None:
+@with_project_flags
+def resume(chosen: CommandContext, name: str) -> None:
     """Make a session the current one, which all other commands use."""
-    go_to(chosen, name)
+    switch_to(chosen, name)
 
 
-def go_to(chosen: Chosen, name: str) -> None:
+def switch_to(chosen: CommandContext, name: str) -> None:
     """Makes a session that is there the current one; in the terminal session, goes on in it."""
     store = chosen.store()
     if chosen.live is None:
-        store.set_current(known_session(store, name))
+        store.set_current(require_session(store, name))
     elif name != chosen.live.session.name:
-        chosen.live.use_session(known_session(store, name))
+        chosen.live.use_session(require_session(store, name))
     if chosen.json:
         print_json({"current": name})
     else:
-        click.echo(f"✅ The current session is now {shown(name)}")
+        click.echo(f"✅ The current session is now {sanitize_for_display(name)}")
 
 
-def begin(chosen: Chosen, name: str | None) -> None:
+def create_session(chosen: CommandContext, name: str | None) -> None:
     """As `go_to`, for a session that is not there yet; without a name it gets one by the time."""
     store = chosen.store()
-    name = unused_name(store, name)
-    left = left_behind(store, _current(chosen, store))
+    name = check_unused_name(store, name)
+    left = explain_left_behind(store, _current_name(chosen, store))
     if chosen.live is not None:
         chosen.live.use_session(name)
     else:
@@ -116,42 +124,46 @@ def begin(chosen: Chosen, name: str | None) -> None:
     if chosen.json:
         print_json({"current": name})
         return
-    click.echo(f"✅ The current session is now {shown(name)}; the first change creates it")
+    click.echo(f"✅ The current session is now {sanitize_for_display(name)}; the first change creates it")
     if left:
         click.echo(f"Note: {left}")
 
 
-def _forget_files(chosen: Chosen, store: Store, name: str) -> None:
+def _forget_files(chosen: CommandContext, store: Store, name: str) -> None:
     """Remove the worktrees and checkpoints that only this session used."""
     if not os.path.isdir(os.path.join(headway_folder(chosen.folder()), "checkpoints")):
         return
     from headway.execute.git import GitFailed, NoCheckpoints
-    from headway.execute.shadow import Shadow
+    from headway.execute.shadow_repository import ShadowRepository
     from headway.execute.thinning import forget_session
 
     with suppress(NoCheckpoints, GitFailed, OSError):  # they go later, with age
-        forget_session(store, Shadow(chosen.folder()), name)
+        forget_session(store, ShadowRepository(chosen.folder()), name)
 
 
 @sessions.command()
 @click.argument("name", shell_complete=complete_sessions)
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
-@of_project
-def delete(chosen: Chosen, name: str, yes: bool) -> None:
+@with_project_flags
+def delete(chosen: CommandContext, name: str, yes: bool) -> None:
     """Delete a session and its whole history. This cannot be undone."""
     store = chosen.store()
-    known_session(store, name)
+    require_session(store, name)
     if chosen.live is not None and chosen.live.session.name == name:
-        raise HeadwayError(f"You are in '{shown(name)}'; switch to another session before you delete it.")
+        raise HeadwayError(
+            f"You are in '{sanitize_for_display(name)}'; switch to another session before you delete it."
+        )
     session = Session(Log(store, name))
-    if session.run is not None and session.run.goes_on:
-        raise HeadwayError(f"A run is in progress in '{shown(name)}'; stop it before you delete the session.")
+    if session.run is not None and session.run.is_active:
+        raise HeadwayError(
+            f"A run is in progress in '{sanitize_for_display(name)}'; stop it before you delete the session."
+        )
     if is_half_changed(session.state, session.agent_id):
-        raise HeadwayError(f"{HALF_CHANGED} --session={shown(name)}")
+        raise HeadwayError(f"{HALF_CHANGED} --session={sanitize_for_display(name)}")
     if not yes:
         if not sys.stdin.isatty():
-            raise HeadwayError(f"Deleting '{shown(name)}' cannot be undone; confirm with --yes.")
-        if not click.confirm(f"Delete '{shown(name)}' and its whole history?"):
+            raise HeadwayError(f"Deleting '{sanitize_for_display(name)}' cannot be undone; confirm with --yes.")
+        if not click.confirm(f"Delete '{sanitize_for_display(name)}' and its whole history?"):
             click.echo("Nothing was deleted.")
             return
     _forget_files(chosen, store, name)
@@ -159,12 +171,12 @@ def delete(chosen: Chosen, name: str, yes: bool) -> None:
     if chosen.json:
         print_json({"deleted": name})
     else:
-        click.echo(f"✅ Deleted {shown(name)}")
+        click.echo(f"✅ Deleted {sanitize_for_display(name)}")
 
 
 @sessions.command()
-@of_project
-def adopt(chosen: Chosen) -> None:
+@with_project_flags
+def adopt(chosen: CommandContext) -> None:
     """Use this project's sessions though someone else may have written them.
 
     The sessions of a project that you cloned, copied or got from another user are not used by themselves: they may hold
@@ -176,17 +188,17 @@ def adopt(chosen: Chosen) -> None:
     names = [info.name for info in store.sessions()]  # refused here if Headway did not make it like that
     store.close()
     if not os.path.exists(file):
-        raise HeadwayError(f"There are no sessions to adopt: '{shown(file, 300)}' does not exist.")
+        raise HeadwayError(f"There are no sessions to adopt: '{sanitize_for_display(file, 300)}' does not exist.")
     why = explain_foreign(file)
     if why is not None and not is_adopted(file):
         try:
             adopt_file(file)
         except OSError as error:
-            raise HeadwayError(f"That could not be remembered: {shown(str(error), 300)}.") from error
+            raise HeadwayError(f"That could not be remembered: {sanitize_for_display(str(error), 300)}.") from error
     if chosen.json:
         print_json({"adopted": names, "file": file})
     elif why is None:
         click.echo("These sessions are yours already; nothing to adopt.")
     else:
         what = "1 session" if len(names) == 1 else f"{len(names)} sessions"
-        click.echo(f"✅ Adopted {what} in '{shown(file, 300)}'")
+        click.echo(f"✅ Adopted {what} in '{sanitize_for_display(file, 300)}'")

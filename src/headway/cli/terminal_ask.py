@@ -9,19 +9,19 @@ from contextlib import suppress
 import click
 
 from headway.cli.run_view import RunView
-from headway.core.text import neutral_lines
+from headway.core.text import neutralize_lines
 from headway.tools.approvals import Answer, Question, Reply
 from headway.tools.base import Preview
-from headway.views.terminal import visible
+from headway.views.terminal import to_visible
 
 
-class TerminalAsk:
+class TerminalQuestioner:
     def __init__(self, view: RunView) -> None:
         self._view = view
 
     async def __call__(self, question: Question) -> Answer:
-        with self._view.asking():
-            forget_typed()
+        with self._view.pause_for_question():
+            discard_typed()
             click.echo(question_text(question.preview))
             while True:
                 offline = " · o: yes, without the network" if question.in_sandbox else ""
@@ -31,17 +31,17 @@ class TerminalAsk:
                 if line is None:
                     click.echo()
                     return Answer(Reply.NO, "the input ended")
-                if answer := understood(line, in_sandbox=question.in_sandbox):
+                if answer := parse_reply(line, in_sandbox=question.in_sandbox):
                     return answer
 
 
 def question_text(preview: Preview) -> str:
     """Return all that a person approves, as it is printed."""
-    details = (line for text in preview.details for line in neutral_lines(text).split("\n"))
-    return "\n".join([f"? {visible(preview.line)}", *(f"    {line}" for line in details)])
+    details = (line for text in preview.details for line in neutralize_lines(text).split("\n"))
+    return "\n".join([f"? {to_visible(preview.line)}", *(f"    {line}" for line in details)])
 
 
-def forget_typed() -> None:
+def discard_typed() -> None:
     """What was typed before the question was there cannot be meant as its answer."""
     with suppress(ImportError, OSError):
         import termios
@@ -50,7 +50,7 @@ def forget_typed() -> None:
             termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
 
 
-def understood(line: str, *, in_sandbox: bool = False) -> Answer | None:
+def parse_reply(line: str, *, in_sandbox: bool = False) -> Answer | None:
     """The answer that a line means; None if it means none. To a command in the sandbox there is one more."""
     word, _, rest = line.strip().partition(" ")
     match word.lower().rstrip(",:"), bool(rest.strip()):

@@ -13,7 +13,7 @@ from headway.contracts.shell import INVALID, ShellResult, help_text, run_words, 
 from headway.core.errors import HeadwayError
 from headway.core.log import Log
 from headway.core.session import Session
-from headway.project import chosen_session, open_store, project_of_list, session_name
+from headway.project import check_session_name, choose_session_name, find_project_of_list, open_store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def main() -> None:
 
 def run(words: list[str]) -> int:
     try:
-        result = _result(words)
+        result = _run_words(words)
     except UnicodeDecodeError as error:
         result = ShellResult("", f"{INVALID}\nAt byte {error.start + 1}: it is not UTF-8", 1)
     except (HeadwayError, OSError) as error:
@@ -43,14 +43,14 @@ def run(words: list[str]) -> int:
     return result.exit_code
 
 
-def _result(words: list[str]) -> ShellResult:
+def _run_words(words: list[str]) -> ShellResult:
     if wants_help(words):
         return ShellResult(help_text(), "", 0)
     words = [os.fsencode(word).decode() for word in words]  # UTF-8 whatever the locale says
     stdin = _read_stdin() if words == ["-"] else None
-    store = open_store(project_of_list(os.environ))
+    store = open_store(find_project_of_list(os.environ))
     try:
-        session = Session(Log(store, session_name(chosen_session(store, os.environ))))
+        session = Session(Log(store, check_session_name(choose_session_name(store, os.environ))))
         if agent := os.environ.get("HEADWAY_AGENT"):
             session = session.agent(agent)
         return run_words(session, words, stdin)

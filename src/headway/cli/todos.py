@@ -9,23 +9,31 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from headway.cli.execute import execute_all, execute_one
-from headway.cli.options import Chosen, HelpfulGroup, StatusType, common, complete_ids, print_json
-from headway.cli.output import list_record, named, print_open_elsewhere, print_todo, print_written, quoted, todo_json
+from headway.cli.options import CommandContext, HelpfulGroup, StatusType, complete_ids, print_json, with_session_flags
+from headway.cli.output import (
+    format_command,
+    print_open_elsewhere,
+    print_todo,
+    print_written,
+    quote_content,
+    to_list_record,
+    to_todo_json,
+)
 from headway.cli.rollback import diff_item, rollback
 from headway.cli.transfer import export_todos, import_todos
-from headway.cli.verify import actor_of_check, remember_typed_check
+from headway.cli.verify import find_check_actor, remember_typed_check
 from headway.cli.verify import verify as verify_todos
-from headway.core.codec import event_dict
+from headway.core.codec import to_event_dict
 from headway.core.errors import HeadwayError, InvalidTodos, TodoNotFound
 from headway.core.model import Priority, Status
 from headway.core.session import Session
-from headway.core.text import shown
+from headway.core.text import sanitize_for_display
 from headway.views.listing import HALF_CHANGED, counts_line, is_half_changed, list_lines, next_lines
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from headway.execute.undo_files import Undone
+    from headway.execute.undo_files import UndoResult
 
 
 @click.group(cls=HelpfulGroup)
@@ -54,12 +62,12 @@ _id_argument = click.argument("todo_id", metavar="ID", shell_complete=complete_i
 
 
 @todos.command("list")
-@common
-def list_todos(chosen: Chosen) -> None:
+@with_session_flags
+def list_todos(chosen: CommandContext) -> None:
     """Show the list by priority, with the dependencies of each item."""
     session = chosen.open()
     if chosen.json:
-        print_json(list_record(session))
+        print_json(to_list_record(session))
         return
     todos = session.todos
     click.echo("\n".join(list_lines(todos)))
@@ -70,14 +78,14 @@ def list_todos(chosen: Chosen) -> None:
 
 
 @todos.command("next")
-@common
-def next_todos(chosen: Chosen) -> None:
+@with_session_flags
+def next_todos(chosen: CommandContext) -> None:
     """Show which items can start now, and why the others cannot."""
     session = chosen.open()
     ready, waiting = session.next_todos()
     if chosen.json:
-        reasons = [{"todo": todo_json(entry.todo), "reason": entry.reason} for entry in waiting]
-        print_json({"ready": [todo_json(todo) for todo in ready], "waiting": reasons})
+        reasons = [{"todo": to_todo_json(entry.todo), "reason": entry.reason} for entry in waiting]
+        print_json({"ready": [to_todo_json(todo) for todo in ready], "waiting": reasons})
         return
     click.echo("\n".join(next_lines(ready, waiting)))
     if not ready and not waiting:
@@ -98,9 +106,9 @@ def next_todos(chosen: Chosen) -> None:
     help="Id of a todo that must be completed first (repeatable).",
 )
 @click.option("--verify", metavar="COMMAND", help=_VERIFY)
-@common
+@with_session_flags
 def add(
-    chosen: Chosen,
+    chosen: CommandContext,
     text: str,
     after: str | None,
     priority: str | None,
@@ -110,13 +118,13 @@ def add(
     """Add an item."""
     session = chosen.open(must_exist=False)
     remember_typed_check(chosen, verify)
-    with _in_a_sentence(chosen, session):
+    with _shorten_todo_errors(chosen, session):
         todo = session.add(text, after=after, priority=priority, depends_on=list(depends_on), verify=verify)
-    print_todo(chosen, session, todo, f"✅ Added {quoted(todo)}")
+    print_todo(chosen, session, todo, f"✅ Added {quote_content(todo)}")
 
 
 @contextmanager
-def _in_a_sentence(chosen: Chosen, session: Session) -> Generator[None]:
+def _shorten_todo_errors(chosen: CommandContext, session: Session) -> Generator[None]:
     """Say what is wrong with one todo in a sentence; with --json, all violations are listed as usual."""
     try:
         yield
@@ -156,9 +164,9 @@ def _in_a_sentence(chosen: Chosen, session: Session) -> Generator[None]:
 )
 @click.option("--module", help="Part of the project that it belongs to.")
 @click.option("--time", metavar="TIME", help="Estimated time, such as 45min.")
-@common
+@with_session_flags
 def edit(
-    chosen: Chosen,
+    chosen: CommandContext,
     todo_id: str,
     text: str | None,
     verify: str | None,
@@ -186,50 +194,50 @@ def edit(
         )
     session = chosen.open()
     remember_typed_check(chosen, verify)
-    with _in_a_sentence(chosen, session):
-        todo = session.update(todo_id, actor=actor_of_check(verify), **fields)
-    print_todo(chosen, session, todo, f"✅ Changed {quoted(todo)}")
+    with _shorten_todo_errors(chosen, session):
+        todo = session.update(todo_id, actor=find_check_actor(verify), **fields)
+    print_todo(chosen, session, todo, f"✅ Changed {quote_content(todo)}")
 
 
 @todos.command()
 @_id_argument
 @click.argument("position", type=int)
-@common
-def move(chosen: Chosen, todo_id: str, position: int) -> None:
+@with_session_flags
+def move(chosen: CommandContext, todo_id: str, position: int) -> None:
     """Put an item at a position, counted from 1."""
     session = chosen.open()
-    with _in_a_sentence(chosen, session):
+    with _shorten_todo_errors(chosen, session):
         todo = session.move(todo_id, position)
-    print_todo(chosen, session, todo, f"✅ Moved {quoted(todo)} to position {position}")
+    print_todo(chosen, session, todo, f"✅ Moved {quote_content(todo)} to position {position}")
 
 
 @todos.command()
 @_id_argument
-@common
-def drop(chosen: Chosen, todo_id: str) -> None:
+@with_session_flags
+def drop(chosen: CommandContext, todo_id: str) -> None:
     """Remove an item."""
     session = chosen.open()
-    print_written(chosen, session, session.drop(todo_id), f"✅ Removed {shown(todo_id, 40)}")
+    print_written(chosen, session, session.drop(todo_id), f"✅ Removed {sanitize_for_display(todo_id, 40)}")
 
 
 @todos.command()
 @_id_argument
 @click.argument("status", type=StatusType())
 @click.option("--notes", help="Notes to keep with the todo.")
-@common
-def update(chosen: Chosen, todo_id: str, status: Status, notes: str | None) -> None:
+@with_session_flags
+def update(chosen: CommandContext, todo_id: str, status: Status, notes: str | None) -> None:
     """Set the status of an item: pending, in_progress, completed, cancelled or blocked."""
     session = chosen.open()
     todo = (
         session.update(todo_id, status=status) if notes is None else session.update(todo_id, status=status, notes=notes)
     )
-    print_todo(chosen, session, todo, f"✅ Updated {shown(todo.id, 40)} → {todo.status}")
+    print_todo(chosen, session, todo, f"✅ Updated {sanitize_for_display(todo.id, 40)} → {todo.status}")
 
 
 @todos.command()
 @click.argument("n", type=click.IntRange(min=1), default=1)
-@common
-def undo(chosen: Chosen, n: int) -> None:
+@with_session_flags
+def undo(chosen: CommandContext, n: int) -> None:
     """Undo the last N changes, whoever made them; an execution, a rewrite or an edit counts as one change.
 
     File changes of an execution or a rollback are undone too. Later changes by others stay; if they conflict, nothing
@@ -244,8 +252,8 @@ def undo(chosen: Chosen, n: int) -> None:
 
 @todos.command()
 @click.argument("n", type=click.IntRange(min=1), default=1)
-@common
-def redo(chosen: Chosen, n: int) -> None:
+@with_session_flags
+def redo(chosen: CommandContext, n: int) -> None:
     """Redo the last N undone changes, in the list and in the project's files."""
     from headway.execute import redo as redo_with_files
 
@@ -254,33 +262,33 @@ def redo(chosen: Chosen, n: int) -> None:
     _print_undone(chosen, session, redone, "Redid", "undo")
 
 
-def _print_undone(chosen: Chosen, session: Session, undone: Undone, did: str, opposite: str) -> None:
-    from headway.views.terminal import visible
-    from headway.views.undone import file_lines, left_lines, name_step, undone_lines
+def _print_undone(chosen: CommandContext, session: Session, undone: UndoResult, did: str, opposite: str) -> None:
+    from headway.views.terminal import to_visible
+    from headway.views.undo_lines import describe_step, file_lines, left_file_lines, undone_lines
 
     steps = undone.steps
     if chosen.json:
         files = {name: getattr(undone, name) for name in ("files", "removed", "left", "recovery")}
-        print_json({**list_record(session), "steps": [name_step(step) for step in steps], **files})
+        print_json({**to_list_record(session), "steps": [describe_step(step) for step in steps], **files})
         return
     number = "1 change" if len(steps) == 1 else f"{len(steps)} changes"
-    click.echo(f"✅ {did} {number} ({opposite} with: {named(chosen, f'todos {opposite}')})")
-    left = left_lines(undone.left, is_unsaved=undone.is_unsaved)
+    click.echo(f"✅ {did} {number} ({opposite} with: {format_command(chosen, f'todos {opposite}')})")
+    left = left_file_lines(undone.left, is_unsaved=undone.is_unsaved)
     for line in (*undone_lines(steps), *file_lines(undone.files, undone.removed), *left):
         click.echo(f"   {line}")
     if undone.recovery:
-        click.echo(visible(undone.recovery))
+        click.echo(to_visible(undone.recovery))
     click.echo(counts_line(session.todos))
 
 
 @todos.command()
-@common
-def history(chosen: Chosen) -> None:
+@with_session_flags
+def history(chosen: CommandContext) -> None:
     """Show who changed what, and when."""
     session = chosen.open()
     events = session.history()
     if chosen.json:
-        print_json([event_dict(event, session.name) for event in events])
+        print_json([to_event_dict(event, session.name) for event in events])
         return
     from headway.views.history import history_lines
 
@@ -288,8 +296,8 @@ def history(chosen: Chosen) -> None:
 
 
 @todos.command()
-@common
-def clear(chosen: Chosen) -> None:
+@with_session_flags
+def clear(chosen: CommandContext) -> None:
     """Remove all items; undo restores them."""
     session = chosen.open()
     print_written(chosen, session, session.clear(), "✅ Todo list cleared")

@@ -9,12 +9,12 @@ import tempfile
 
 import click
 
-from headway.cli.options import Chosen, common, json_text, print_json
+from headway.cli.options import CommandContext, print_json, to_json_text, with_session_flags
 from headway.cli.output import print_written
 from headway.core.clock import now
 from headway.core.errors import HeadwayError
 from headway.core.session import Session
-from headway.core.text import neutral
+from headway.core.text import neutralize
 
 FORMATS = ("json", "md", "csv")
 
@@ -25,24 +25,24 @@ FORMATS = ("json", "md", "csv")
     "--format", "kind", type=click.Choice(FORMATS), help="Format (default: by the file's extension, else json)."
 )
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
-@common
-def export_todos(chosen: Chosen, path: str | None, kind: str | None, force: bool) -> None:
+@with_session_flags
+def export_todos(chosen: CommandContext, path: str | None, kind: str | None, force: bool) -> None:
     """Write the list as JSON, Markdown or CSV, to PATH or to standard output."""
     session = chosen.open()
     ending = os.path.splitext(path or "")[1].lower().lstrip(".")
-    text = _exported(session, kind or {"markdown": "md"}.get(ending, ending if ending in FORMATS else "json"))
+    text = _render_export(session, kind or {"markdown": "md"}.get(ending, ending if ending in FORMATS else "json"))
     if path is None or path == "-":
         click.echo(text, nl=not text.endswith("\n"))
         return
-    _write(path, text, force)
+    _write_atomically(path, text, force)
     total = len(session.todos)
     if chosen.json:
         print_json({"path": path, "total": total})
     else:
-        click.echo(f"✅ Exported {total} {'todo' if total == 1 else 'todos'} to {neutral(path)}")
+        click.echo(f"✅ Exported {total} {'todo' if total == 1 else 'todos'} to {neutralize(path)}")
 
 
-def _exported(session: Session, kind: str) -> str:
+def _render_export(session: Session, kind: str) -> str:
     todo_list = session.todo_list
     items = list(todo_list.items.values())
     if kind == "md":
@@ -53,35 +53,39 @@ def _exported(session: Session, kind: str) -> str:
 
     if kind == "csv":
         return to_csv(items)
-    return json_text(to_json_export(items, session.plan, now())) + "\n"
+    return to_json_text(to_json_export(items, session.plan, now())) + "\n"
 
 
-def _write(path: str, text: str, force: bool) -> None:
+def _write_atomically(path: str, text: str, force: bool) -> None:
     """Writes the file as a whole or not at all; a link is followed, and the mode of a file that exists is kept."""
     try:
         target = os.path.realpath(path)
     except OSError as error:
-        raise HeadwayError(f"'{neutral(path)}' cannot be found from the current folder: {error.strerror}.") from error
+        raise HeadwayError(
+            f"'{neutralize(path)}' cannot be found from the current folder: {error.strerror}."
+        ) from error
     exists = os.path.lexists(target)
     if exists and not os.path.isfile(target):
-        raise HeadwayError(f"'{neutral(path)}' is not a file; choose another name.")
+        raise HeadwayError(f"'{neutralize(path)}' is not a file; choose another name.")
     if exists and not force:
-        raise HeadwayError(f"'{neutral(path)}' exists; choose another name, or replace it with --force.")
+        raise HeadwayError(f"'{neutralize(path)}' exists; choose another name, or replace it with --force.")
     try:
         handle, draft = tempfile.mkstemp(dir=os.path.dirname(target), prefix=".export-")
         try:
             with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
                 file.write(text)
-            os.chmod(draft, stat.S_IMODE(os.stat(target).st_mode) if exists else 0o666 & ~_umask())
+            os.chmod(draft, stat.S_IMODE(os.stat(target).st_mode) if exists else 0o666 & ~_read_umask())
             os.replace(draft, target)
         except BaseException:
             os.unlink(draft)
             raise
     except OSError as error:
-        raise HeadwayError(f"'{neutral(path)}' could not be written: {error.strerror}; name another file.") from error
+        raise HeadwayError(
+            f"'{neutralize(path)}' could not be written: {error.strerror}; name another file."
+        ) from error
 
 
-def _umask() -> int:
+def _read_umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
@@ -89,30 +93,30 @@ def _umask() -> int:
 
 @click.command("import")
 @click.argument("path", type=click.Path(allow_dash=True))
-@common
-def import_todos(chosen: Chosen, path: str) -> None:
+@with_session_flags
+def import_todos(chosen: CommandContext, path: str) -> None:
     """Replace the list with the one in PATH: exported JSON or a Markdown checklist (`-`: standard input)."""
     from headway.views.export import import_items
 
-    items = import_items(_read(path), "Standard input" if path == "-" else path)
+    items = import_items(_read_import(path), "Standard input" if path == "-" else path)
     session = chosen.open(must_exist=False)
     written = session.write(items, replace=True, cause="import")
     total = len(written.todos)
     print_written(chosen, session, written, f"✅ Imported {total} {'todo' if total == 1 else 'todos'}")
 
 
-def _read(path: str) -> str:
+def _read_import(path: str) -> str:
     try:
         if path == "-":
             data = sys.stdin.buffer.read()
         else:
             if not os.path.isfile(path):
                 what = "is not a file" if os.path.exists(path) else "does not exist"
-                raise HeadwayError(f"'{neutral(path)}' {what}; name a JSON or Markdown file.")
+                raise HeadwayError(f"'{neutralize(path)}' {what}; name a JSON or Markdown file.")
             with open(path, "rb") as file:
                 data = file.read()
         return data.decode("utf-8-sig")
     except OSError as error:
-        raise HeadwayError(f"'{neutral(path)}' could not be read: {error.strerror}; name another file.") from error
+        raise HeadwayError(f"'{neutralize(path)}' could not be read: {error.strerror}; name another file.") from error
     except UnicodeDecodeError as error:
-        raise HeadwayError(f"'{neutral(path)}' is not UTF-8 text; save it as UTF-8 and try again.") from error
+        raise HeadwayError(f"'{neutralize(path)}' is not UTF-8 text; save it as UTF-8 and try again.") from error

@@ -7,8 +7,8 @@ import sys
 
 import click
 
-from headway.cli.options import Chosen, common, print_json
-from headway.core.codec import event_dict
+from headway.cli.options import CommandContext, print_json, with_session_flags
+from headway.core.codec import to_event_dict
 from headway.core.events import Event
 from headway.core.session import Session
 
@@ -17,24 +17,24 @@ RESIZE_CHECK = 0.25
 
 
 @click.command()
-@common
-def watch(chosen: Chosen) -> None:
+@with_session_flags
+def watch(chosen: CommandContext) -> None:
     """Show the list and redraw it on every change, until Ctrl+C. With --json: one event per line, from now on."""
     session = chosen.open(must_exist=False)
     try:
         if chosen.json:
             _print_events(session)
         else:
-            _show(chosen, session)
+            _watch_box(chosen, session)
     except KeyboardInterrupt:
         pass
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _show(chosen: Chosen, session: Session) -> None:
+def _watch_box(chosen: CommandContext, session: Session) -> None:
     from headway.cli.live import LiveBox
-    from headway.views.executing import execution_line
+    from headway.views.execution_lines import format_execution
 
     with LiveBox(screen=True) as box:
         while True:
@@ -43,14 +43,14 @@ def _show(chosen: Chosen, session: Session) -> None:
                 session = now if now.name != session.name else session
             changes = session.watch(timeout=RESIZE_CHECK)
             state = session.state
-            box.show_head(execution_line(state, session.agent_id))
+            box.show_head(format_execution(state, session.agent_id))
             box.show([*state.list_of(session.agent_id).items.values()])
             next(changes, None)
 
 
 def _print_events(session: Session) -> None:
     def print_event(event: Event) -> None:
-        print_json(event_dict(event, session.name), indent=None)
+        print_json(to_event_dict(event, session.name), indent=None)
         sys.stdout.flush()
 
     session.subscribe(print_event)

@@ -9,14 +9,14 @@ from typing import Any
 
 import click
 
-from headway.cli.options import Chosen, of_project, print_json
+from headway.cli.options import CommandContext, print_json, with_project_flags
 
 
 @click.command()
 @click.option("--port", type=click.IntRange(1, 65_535), help="Port (default: the previous port if free, else any).")
 @click.option("--open", "opens", is_flag=True, help="Open the page in the browser.")
-@of_project
-def web(chosen: Chosen, port: int | None, opens: bool) -> None:
+@with_project_flags
+def web(chosen: CommandContext, port: int | None, opens: bool) -> None:
     """Watch, understand and steer the sessions of this project in the browser.
 
     The page is available only on this machine, and only to those who have the link. In a shell, Ctrl+C stops it; in

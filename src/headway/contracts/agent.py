@@ -7,8 +7,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from headway.contracts.calls import NAME, correction, counts_line, notes, plan_mode_refusal, shell_shape, write
-from headway.contracts.schema import agent_parameters
+from headway.contracts.schema import build_agent_parameters
+from headway.contracts.shared_rules import (
+    NAME,
+    apply_call,
+    explain_plan_mode,
+    format_correction,
+    format_counts,
+    list_notes,
+    shell_shape,
+)
 from headway.core.errors import HeadwayError, InvalidTodos
 
 TYPE_CHECKING = False
@@ -24,7 +32,7 @@ DESCRIPTION = (
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class AgentAnswer:
     text: str
     """For the model."""
     todos: list[Todo]
@@ -34,22 +42,22 @@ class Answer:
 
 def definition() -> dict[str, object]:
     """The tool as a provider is told of it."""
-    return {"name": NAME, "description": DESCRIPTION, "parameters": agent_parameters()}
+    return {"name": NAME, "description": DESCRIPTION, "parameters": build_agent_parameters()}
 
 
-def run(session: Session, call: object) -> Answer:
+def run(session: Session, call: object) -> AgentAnswer:
     try:
-        if refusal := plan_mode_refusal(session):
-            return Answer(refusal, session.todos, False)
-        written = write(session, call, shell_shape())
+        if refusal := explain_plan_mode(session):
+            return AgentAnswer(refusal, session.todos, False)
+        written = apply_call(session, call, shell_shape())
     except InvalidTodos as error:
-        return Answer(correction(error), session.todos, False)
+        return AgentAnswer(format_correction(error), session.todos, False)
     except HeadwayError as error:
-        return Answer(f"{NAME} changed nothing: {error}", _still_there(session), False)
-    return Answer("\n".join([counts_line(written), *notes(written)]), written.todos, True)
+        return AgentAnswer(f"{NAME} changed nothing: {error}", _read_todos(session), False)
+    return AgentAnswer("\n".join([format_counts(written), *list_notes(written)]), written.todos, True)
 
 
-def _still_there(session: Session) -> list[Todo]:
+def _read_todos(session: Session) -> list[Todo]:
     """The list, if it can be read."""
     try:
         return session.todos

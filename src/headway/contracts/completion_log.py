@@ -10,14 +10,14 @@ import os
 import re
 from contextlib import contextmanager
 
-from headway.contracts.limits import log_in_english
-from headway.core.clock import after, local_stamp, now
+from headway.contracts.limits import is_log_in_english
+from headway.core.clock import add_seconds, format_local_stamp, now
 from headway.core.codec import to_json
 from headway.core.errors import HeadwayError
 from headway.core.events import ListDelta
 from headway.core.model import FINISHED, MODEL, CompletionLog, Status
-from headway.core.text import neutral
-from headway.store.folder import one_writer
+from headway.core.text import neutralize
+from headway.store.folder import lock_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,19 +46,19 @@ def log_completion(session: Session, project_root: str, summary: str, todos: Seq
 
     None if this very list was logged already and has not changed since. Raises OSError if the file cannot be written.
     """
-    folder = _folder(project_root)
-    with one_writer(folder):
+    folder = _make_folder(project_root)
+    with lock_folder(folder):
         logged = session.state.completion_log
-        digest = _digest(summary, todos)
+        digest = _compute_digest(summary, todos)
         last = logged.last if logged else {}
-        if _is_logged(session, last.get(session.agent_id, ""), digest):
+        if _was_logged(session, last.get(session.agent_id, ""), digest):
             return None
         moment = now()
         named = logged.path if logged and _NAME.fullmatch(logged.path) else None
-        path = named or _free_name(project_root, moment)
+        path = named or _find_free_name(project_root, moment)
         blocks = (logged.blocks if logged else 0) + 1
-        text = block_text(blocks, moment, summary, todos)
-        with _appended(os.path.join(project_root, *path.split("/")), text):
+        text = format_block(blocks, moment, summary, todos)
+        with _append(os.path.join(project_root, *path.split("/")), text):
             session.log_completion(
                 CompletionLog(path, blocks, {**last, session.agent_id: f"{session.todo_list.changed_in}-{digest}"}),
                 actor=MODEL,
@@ -66,7 +66,7 @@ def log_completion(session: Session, project_root: str, summary: str, todos: Seq
         return path
 
 
-def _is_logged(session: Session, last: str, digest: str) -> bool:
+def _was_logged(session: Session, last: str, digest: str) -> bool:
     """Whether this list was the last one logged, and no item was touched since in what the log shows of it."""
     version, _, logged = last.partition("-")
     if logged != digest:
@@ -80,35 +80,35 @@ def _touches(delta: ListDelta) -> bool:
     return bool(delta.added or delta.removed) or any("content" in sides or "status" in sides for sides in fields)
 
 
-def block_text(number: int, moment: str, summary: str, todos: Sequence[Todo]) -> str:
-    overall, done_label, cancelled_label = _LABELS[log_in_english()]
-    lines = [f"# task{number}-{local_stamp(moment)}", "", f"{overall}{markdown_text(summary)}", ""]
+def format_block(number: int, moment: str, summary: str, todos: Sequence[Todo]) -> str:
+    overall, done_label, cancelled_label = _LABELS[is_log_in_english()]
+    lines = [f"# task{number}-{format_local_stamp(moment)}", "", f"{overall}{to_markdown_text(summary)}", ""]
     done = [todo for todo in todos if todo.status is Status.COMPLETED]
     cancelled = [todo for todo in todos if todo.status is Status.CANCELLED]
     if done:
         lines += [f"[{len(done)}/{len(todos)}] Completed: {done_label}."]
-        lines += [*(f"- {markdown_text(todo.content)}" for todo in done), ""]
+        lines += [*(f"- {to_markdown_text(todo.content)}" for todo in done), ""]
     if cancelled:
         lines += [f"[{len(cancelled)}/{len(todos)}] Cancelled: {cancelled_label}."]
-        lines += [*(f"- ~~{markdown_text(todo.content, struck=True)}~~" for todo in cancelled), ""]
+        lines += [*(f"- ~~{to_markdown_text(todo.content, struck=True)}~~" for todo in cancelled), ""]
     return "\n".join(lines) + "\n"
 
 
-def markdown_text(text: str, *, struck: bool = False) -> str:
+def to_markdown_text(text: str, *, struck: bool = False) -> str:
     """Text on one line that starts no Markdown structure, holds no HTML and, if struck, does not end the stroke."""
-    line = (_HTML_OR_STROKE if struck else _HTML).sub(r"\1\1\\\2", neutral(text).strip())
+    line = (_HTML_OR_STROKE if struck else _HTML).sub(r"\1\1\\\2", neutralize(text).strip())
     if (len(line) - len(line.rstrip("\\"))) % 2:
         line += "\\"
     found = _LEADING_MARKUP.match(line)
     return f"{line[: found.end() - 1]}\\{line[found.end() - 1 :]}" if found else line
 
 
-def _digest(summary: str, todos: Sequence[Todo]) -> str:
+def _compute_digest(summary: str, todos: Sequence[Todo]) -> str:
     content = to_json([summary, *([todo.content, todo.status] for todo in todos)])
     return hashlib.sha256(content.encode()).hexdigest()[:16]
 
 
-def _folder(project_root: str) -> str:
+def _make_folder(project_root: str) -> str:
     """The log's folder, made if it is missing; never one that a link leads out of the project."""
     if not os.path.isdir(project_root):
         raise OSError("the project's folder does not exist")
@@ -120,23 +120,23 @@ def _folder(project_root: str) -> str:
     return folder
 
 
-def _free_name(project_root: str, moment: str) -> str:
+def _find_free_name(project_root: str, moment: str) -> str:
     """The name for this second, or for the next one that no other session has taken."""
     for second in range(10_000):
-        path = "/".join([*FOLDER, f"todoList-{local_stamp(after(moment, second))}.md"])
+        path = "/".join([*FOLDER, f"todoList-{format_local_stamp(add_seconds(moment, second))}.md"])
         if not os.path.lexists(os.path.join(project_root, *path.split("/"))):
             return path
     raise OSError("every file name for the log is in use")
 
 
-def _take_back(handle: int, path: str, size: int) -> None:
+def _truncate(handle: int, path: str, size: int) -> None:
     os.ftruncate(handle, size)
     if not size:
         os.unlink(path)
 
 
 @contextmanager
-def _appended(path: str, text: str) -> Generator[None]:
+def _append(path: str, text: str) -> Generator[None]:
     """Adds the text as a whole: if it does not fit, or what is done with it fails, the file is as before."""
     handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o644)
     try:
@@ -147,12 +147,12 @@ def _appended(path: str, text: str) -> Generator[None]:
                 data = data[os.write(handle, data) :]
             os.fsync(handle)
         except BaseException:
-            _take_back(handle, path, size)
+            _truncate(handle, path, size)
             raise
         try:
             yield
         except HeadwayError:  # not recorded; after anything else it may be, and a block that stands twice is no loss
-            _take_back(handle, path, size)
+            _truncate(handle, path, size)
             raise
     finally:
         os.close(handle)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from headway.core.text import shown
+from headway.core.text import sanitize_for_display
 
 MAX_ITEMS = 50
 MAX_CHARS = 200
@@ -13,11 +13,11 @@ _reported: set[tuple[str, str]] = set()
 
 
 def max_items() -> int:
-    return _positive("TODO_MAX_ITEMS", MAX_ITEMS)
+    return _read_positive("TODO_MAX_ITEMS", MAX_ITEMS)
 
 
 def max_chars() -> int:
-    return _positive("TODO_MAX_CONTENT_LENGTH", MAX_CHARS)
+    return _read_positive("TODO_MAX_CONTENT_LENGTH", MAX_CHARS)
 
 
 def report_unusable() -> None:
@@ -26,11 +26,11 @@ def report_unusable() -> None:
     max_chars()
 
 
-def log_in_english() -> bool:
+def is_log_in_english() -> bool:
     return os.environ.get("TODO_LOG_LANG", "").strip().lower().startswith("en")
 
 
-def _positive(name: str, default: int) -> int:
+def _read_positive(name: str, default: int) -> int:
     """The setting, or the default where it is no positive whole number; that is said once on stderr."""
     text = os.environ.get(name)
     if text is None:
@@ -40,7 +40,9 @@ def _positive(name: str, default: int) -> int:
         return int(digits)
     if (name, text) not in _reported:
         _reported.add((name, text))
-        warning = f"Warning: {name} must be a positive whole number, not '{shown(text)}'; using {default}.\n"
+        warning = (
+            f"Warning: {name} must be a positive whole number, not '{sanitize_for_display(text)}'; using {default}.\n"
+        )
         if sys.stderr is not None:
             sys.stderr.write(warning)
     return default

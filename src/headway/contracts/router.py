@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import re
 
-from headway.contracts.calls import NAME
-from headway.contracts.quoting import is_bare_json, quote_fault, split_words
+from headway.contracts.shared_rules import NAME
+from headway.contracts.shell_words import find_quote_fault, is_unquoted_json, split_words
 
 _TRAILER = re.compile(r"(?<!\\)(?:[ \t]+2>&1(?:[ \t]*;)?|[ \t]*;)$")
 """What models write behind a command, and what changes nothing: both streams are in the answer anyway."""
 
 
-def agent_command(line: str) -> str | None:
+def find_agent_command(line: str) -> str | None:
     """The text after `TodoWrite` if the line is an agent command, else None."""
     if NAME not in line:
         return None
@@ -25,6 +25,6 @@ def agent_command(line: str) -> str | None:
     if not parsed.words or parsed.words[0] != NAME:
         return None
     args = line[parsed.first_end :].strip()
-    for_shell = parsed.needs_shell or (parsed.patterns and not is_bare_json(args))
+    for_shell = parsed.needs_shell or (parsed.patterns and not is_unquoted_json(args))
     # What no shell could read is answered here: there it would only ask for approval in order to fail.
-    return None if for_shell and quote_fault(args) is None else args
+    return None if for_shell and find_quote_fault(args) is None else args

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headway.contracts.calls import ENVELOPE, shell_shape
+from headway.contracts.shared_rules import ENVELOPE, shell_shape
 from headway.core.fields import Kind
 
 TYPE_CHECKING = False
@@ -14,21 +14,26 @@ _LIST = "The whole list, which replaces the previous one; an empty array clears 
 _SUMMARY = {"type": "string", "description": "The overall task that the todos serve, in one sentence."}
 
 
-def agent_parameters() -> dict[str, object]:
+def build_agent_parameters() -> dict[str, object]:
     """The input of `TodoWrite` as a native tool, with the limits that now apply."""
     shape = shell_shape()
-    todos = {"type": "array", "description": _LIST, "maxItems": shape.max_items, "items": _item(shape, limits=True)}
+    todos = {
+        "type": "array",
+        "description": _LIST,
+        "maxItems": shape.max_items,
+        "items": _build_item_schema(shape, limits=True),
+    }
     return {"type": "object", "properties": {"todos": todos}, "required": ["todos"], "additionalProperties": False}
 
 
-def envelope_parameters() -> dict[str, object]:
+def build_envelope_parameters() -> dict[str, object]:
     """The input of `TodoWriteTool`."""
-    item = _item(ENVELOPE, limits=False)
+    item = _build_item_schema(ENVELOPE, limits=False)
     todos = {"type": "array", "description": _LIST, "items": item}
     return {"type": "object", "properties": {"summary": {**_SUMMARY}, "todos": todos}, "required": ["summary", "todos"]}
 
 
-def _item(shape: Shape, *, limits: bool) -> dict[str, object]:
+def _build_item_schema(shape: Shape, *, limits: bool) -> dict[str, object]:
     properties: dict[str, object] = {}
     for name, field in shape.names.items():
         described: dict[str, object] = {"type": "string", "description": field.about}

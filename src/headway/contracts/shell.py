@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import os
 
-from headway.contracts.calls import NAME, counts_line, notes, plan_mode_refusal, shell_shape, write
 from headway.contracts.limits import max_chars, max_items
-from headway.contracts.quoting import IN_QUOTES, is_bare_json, quote_fault, split_words
+from headway.contracts.shared_rules import NAME, apply_call, explain_plan_mode, format_counts, list_notes, shell_shape
+from headway.contracts.shell_words import IN_QUOTES, find_quote_fault, is_unquoted_json, split_words
 from headway.core.errors import HeadwayError, InvalidTodos
-from headway.core.json_text import BadJson, line_and_column, read_json
-from headway.core.text import shown
+from headway.core.json_text import BadJson, line_and_column, parse_json
+from headway.core.text import sanitize_for_display
 from headway.core.value import Value
 
 TYPE_CHECKING = False
@@ -55,10 +55,10 @@ def wants_help(words: Sequence[str]) -> bool:
 
 def run_todo_write(session: Session, args: str, stdin: str | None = None) -> ShellResult:
     """Runs the command on the text that follows its name. JSON that was not quoted at all is taken as it stands."""
-    if fault := quote_fault(args.strip()):
+    if fault := find_quote_fault(args.strip()):
         at, reason = fault
-        return _invalid(BadJson(reason, *line_and_column(args.strip(), at)))
-    if is_bare_json(args):
+        return _invalid_json_result(BadJson(reason, *line_and_column(args.strip(), at)))
+    if is_unquoted_json(args):
         return run_words(session, [args.strip()], stdin)
     return run_words(session, split_words(args).words, stdin)
 
@@ -72,20 +72,22 @@ def run_words(session: Session, words: Sequence[str], stdin: str | None = None) 
         return ShellResult("", MISSING, 1)
     if len(words) > 1:
         return ShellResult(
-            "", f"{INVALID}\nAt argument 2 ({shown(words[1])}): the JSON must be one word; {IN_QUOTES}", 1
+            "",
+            f"{INVALID}\nAt argument 2 ({sanitize_for_display(words[1])}): the JSON must be one word; {IN_QUOTES}",
+            1,
         )
     try:
-        if refusal := plan_mode_refusal(session):
+        if refusal := explain_plan_mode(session):
             return ShellResult("", f"Error: {refusal}", 1)
-        written = write(session, read_json(text), shell_shape())
+        written = apply_call(session, parse_json(text), shell_shape())
     except BadJson as error:
-        return _invalid(error)
+        return _invalid_json_result(error)
     except InvalidTodos as error:
         return ShellResult("", "\n".join(["Error: Validation failed", *(f"- {line}" for line in error.violations)]), 1)
     except HeadwayError as error:
         return ShellResult("", f"Error: {error}", 1)
-    return ShellResult("\n".join([counts_line(written), *notes(written)]), "", 0)
+    return ShellResult("\n".join([format_counts(written), *list_notes(written)]), "", 0)
 
 
-def _invalid(error: BadJson) -> ShellResult:
+def _invalid_json_result(error: BadJson) -> ShellResult:
     return ShellResult("", f"{INVALID}\nAt line {error.line}, column {error.column}: {error.reason}", 1)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 
-def _written(moment: datetime) -> str:
+def format_moment(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
@@ -16,22 +16,22 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")[:-6] + "Z"
 
 
-def normal_time(text: str) -> str:
+def parse_time(text: str) -> str:
     """Any ISO 8601 time as the log writes it; without a zone it is taken as UTC."""
     moment = datetime.fromisoformat(text)
-    return _written(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
+    return format_moment(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
 
 
-def after(moment: str, seconds: float) -> str:
+def add_seconds(moment: str, seconds: float) -> str:
     """The time `seconds` later."""
-    return _written(datetime.fromisoformat(moment) + timedelta(seconds=seconds))
+    return format_moment(datetime.fromisoformat(moment) + timedelta(seconds=seconds))
 
 
-def local_stamp(moment: str) -> str:
+def format_local_stamp(moment: str) -> str:
     """`YYYYMMDD-HHMMSS` in local time, as file names and headings use it."""
     return datetime.fromisoformat(moment).astimezone().strftime("%Y%m%d-%H%M%S")
 
 
-def local_time(moment: str) -> str:
+def format_local_time(moment: str) -> str:
     """`YYYY-MM-DD HH:MM:SS` in local time, for people."""
     return datetime.fromisoformat(moment).astimezone().strftime("%Y-%m-%d %H:%M:%S")

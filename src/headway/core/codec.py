@@ -22,8 +22,8 @@ from headway.core.model import (
     TodoList,
     new_todo,
 )
-from headway.core.text import shown, storable
-from headway.core.value import fields_of
+from headway.core.text import sanitize_for_display, to_storable
+from headway.core.value import to_fields
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,13 +39,13 @@ READABLE = (1, 2)
 
 
 def to_json(value: object) -> str:
-    return storable(_encode(value))
+    return to_storable(_encode(value))
 
 
 def _read_evidence(record: Any) -> object:
-    from headway.core.evidence import read_evidence
+    from headway.core.evidence import parse_evidence_record
 
-    return read_evidence(record)
+    return parse_evidence_record(record)
 
 
 _READ: dict[Kind, Callable[[Any], object]] = {
@@ -73,13 +73,13 @@ _usual, _rest = attrgetter(*_USUAL), attrgetter(*_REST)
 _encode = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":")).encode
 
 
-def value_record(value: object) -> object:
+def to_json_value(value: object) -> object:
     """A field's value as JSON."""
     if type(value).__name__ != "Evidence":
         return value
-    from headway.core.evidence import Evidence, evidence_record
+    from headway.core.evidence import Evidence, to_evidence_record
 
-    return evidence_record(value) if isinstance(value, Evidence) else value
+    return to_evidence_record(value) if isinstance(value, Evidence) else value
 
 
 def read_value(name: str, value: object) -> object:
@@ -87,20 +87,20 @@ def read_value(name: str, value: object) -> object:
     return value if value is None or reader is None else reader(value)
 
 
-def todo_record(todo: Todo) -> dict[str, object]:
+def to_todo_record(todo: Todo) -> dict[str, object]:
     """The item as the log keeps it."""
     usual, rest = _usual(todo), _rest(todo)
     record: dict[str, object] = dict(zip(_USUAL, usual, strict=True))
     if rest != _REST_DEFAULTS:
         for name, value, default in zip(_REST, rest, _REST_DEFAULTS, strict=True):
             if value != default:
-                record[name] = value_record(value)
+                record[name] = to_json_value(value)
     return record
 
 
-def todo_dict(todo: Todo) -> dict[str, object]:
+def to_todo_dict(todo: Todo) -> dict[str, object]:
     """The item as programs get it: every field, snake_case, ready for JSON."""
-    return {name: value_record(getattr(todo, name)) for name in _SHOWN}
+    return {name: to_json_value(getattr(todo, name)) for name in _SHOWN}
 
 
 class NewerRecord(ValueError):
@@ -109,35 +109,35 @@ class NewerRecord(ValueError):
 
 def read_todo(record: dict[str, Any]) -> Todo:
     if not _KNOWN.issuperset(record):
-        raise NewerRecord(f"an item has the field '{shown(min(record.keys() - _KNOWN))}'")
+        raise NewerRecord(f"an item has the field '{sanitize_for_display(min(record.keys() - _KNOWN))}'")
     for name, reader in _READERS.items():
         if (value := record.get(name)) is not None:
             record[name] = reader(value)
     return new_todo(**record)
 
 
-def _sides_record(fields: dict[str, tuple[object, object]]) -> dict[str, list[object]]:
-    return {name: [value_record(before), value_record(after)] for name, (before, after) in fields.items()}
+def _to_sides_record(fields: dict[str, tuple[object, object]]) -> dict[str, list[object]]:
+    return {name: [to_json_value(before), to_json_value(after)] for name, (before, after) in fields.items()}
 
 
 def _read_sides(record: dict[str, Any]) -> dict[str, tuple[object, object]]:
     if not _SIDES.issuperset(record):
-        raise NewerRecord(f"an event changes the field '{shown(min(record.keys() - _SIDES))}'")
+        raise NewerRecord(f"an event changes the field '{sanitize_for_display(min(record.keys() - _SIDES))}'")
     return {name: (read_value(name, before), read_value(name, after)) for name, (before, after) in record.items()}
 
 
-def _delta_record(delta: ListDelta) -> dict[str, object]:
+def _to_delta_record(delta: ListDelta) -> dict[str, object]:
     record: dict[str, object] = {"cause": delta.cause}
     if delta.added:
-        record["added"] = [todo_record(todo) for todo in delta.added]
+        record["added"] = [to_todo_record(todo) for todo in delta.added]
     if delta.removed:
-        record["removed"] = [todo_record(todo) for todo in delta.removed]
+        record["removed"] = [to_todo_record(todo) for todo in delta.removed]
     if delta.changed:
-        record["changed"] = {todo_id: _sides_record(fields) for todo_id, fields in delta.changed.items()}
+        record["changed"] = {todo_id: _to_sides_record(fields) for todo_id, fields in delta.changed.items()}
     if delta.order:
         record["order"] = [delta.order.start, delta.order.removed, delta.order.inserted]
     if delta.about:
-        record["about"] = _sides_record(delta.about)
+        record["about"] = _to_sides_record(delta.about)
     record["previous"] = delta.previous
     if delta.other:
         record["other"] = delta.other
@@ -156,7 +156,7 @@ def _read_changes(record: dict[str, Any]) -> dict[str, tuple[object, object]]:
 
 def _read_delta(record: dict[str, Any]) -> ListDelta:
     if not _DELTA.issuperset(record):
-        raise NewerRecord(f"an event has the field '{shown(min(record.keys() - _DELTA))}'")
+        raise NewerRecord(f"an event has the field '{sanitize_for_display(min(record.keys() - _DELTA))}'")
     order = record.get("order")
     return ListDelta(
         record["cause"],
@@ -172,38 +172,38 @@ def _read_delta(record: dict[str, Any]) -> ListDelta:
     )
 
 
-def _plan_record(plan: Plan | None) -> dict[str, object] | None:
+def _to_plan_record(plan: Plan | None) -> dict[str, object] | None:
     if plan is None:
         return None
-    from headway.core.plans import plan_record
+    from headway.core.plans import to_plan_record
 
-    return plan_record(plan)
+    return to_plan_record(plan)
 
 
 def _read_plan(record: dict[str, Any] | None) -> Plan | None:
     if record is None:
         return None
-    from headway.core.plans import read_plan
+    from headway.core.plans import parse_plan_record
 
-    return read_plan(record)
+    return parse_plan_record(record)
 
 
-def _log_record(log: CompletionLog) -> dict[str, object]:
+def _to_log_record(log: CompletionLog) -> dict[str, object]:
     return {"path": log.path, "blocks": log.blocks, "last": log.last}
 
 
 _RECORD: dict[type, Callable[[Any], dict[str, object]]] = {
-    ListDelta: _delta_record,
+    ListDelta: _to_delta_record,
     ev.LeaseRenewal: lambda data: {"id": data.todo_id, "until": data.until},
-    ev.PlanChange: lambda data: {"plan": _plan_record(data.plan)},
+    ev.PlanChange: lambda data: {"plan": _to_plan_record(data.plan)},
     ev.PlanModeChange: lambda data: {"on": data.on},
-    CompletionLog: _log_record,
+    CompletionLog: _to_log_record,
 }
 
 
-def data_record(data: ev.EventData) -> dict[str, object]:
+def to_data_record(data: ev.EventData) -> dict[str, object]:
     """What an event of its kind has to say; of runs, the fields as they are."""
-    make = _RECORD.get(type(data), fields_of)
+    make = _RECORD.get(type(data), to_fields)
     return make(data)
 
 
@@ -216,9 +216,9 @@ _READ_DATA: dict[str, Callable[[dict[str, Any]], ev.EventData]] = {
 }
 
 
-def event_data(event: Event) -> str:
+def to_event_json(event: Event) -> str:
     """The part of an event that depends on its type, as the log keeps it."""
-    return to_json(data_record(event.data))
+    return to_json(to_data_record(event.data))
 
 
 def read_event(version: int, at: str, agent: str, actor: str, name: str, data: str) -> Event:
@@ -231,27 +231,27 @@ def read_event(version: int, at: str, agent: str, actor: str, name: str, data: s
             return Event(version, at, agent, actor, name, read_run_data(name, json.loads(data)))
         except TypeError as error:
             raise NewerRecord(f"event {version} has an unknown field") from error
-    raise NewerRecord(f"event {version} is a '{shown(name)}'")
+    raise NewerRecord(f"event {version} is a '{sanitize_for_display(name)}'")
 
 
-def event_dict(event: Event, session: str) -> dict[str, object]:
+def to_event_dict(event: Event, session: str) -> dict[str, object]:
     """The event as programs get it: one JSON object, its name in `type`; a list change with the whole list if known."""
     record: dict[str, object] = {"type": event.type, "session_id": session, "agent_id": event.agent}
     if event.version:
         record["version"] = event.version
     record |= {"timestamp": event.at, "actor": event.actor}
-    data = data_record(event.data)
+    data = to_data_record(event.data)
     links = _LINKS if isinstance(event.data, ListDelta) else ()
     record.update({name: value for name, value in data.items() if name not in links})
     if event.todos is not None:
-        record["todos"] = [todo_dict(todo) for todo in event.todos]
+        record["todos"] = [to_todo_dict(todo) for todo in event.todos]
     return record
 
 
 def write_state(state: State) -> str:
     lists = {
         agent: {
-            "items": [todo_record(todo) for todo in todos.items.values()],
+            "items": [to_todo_record(todo) for todo in todos.items.values()],
             "title": todos.title,
             "summary": todos.summary,
             "created_at": todos.created_at,
@@ -271,17 +271,17 @@ def write_state(state: State) -> str:
         "format": SNAPSHOT_FORMAT,
         "version": state.version,
         "lists": lists,
-        "plan": _plan_record(state.plan),
+        "plan": _to_plan_record(state.plan),
         "plan_mode": state.plan_mode,
-        "completion_log": state.completion_log and _log_record(state.completion_log),
+        "completion_log": state.completion_log and _to_log_record(state.completion_log),
         "weight": state.weight,
         "conversations": state.conversations,
         "runs": {},
     }
     if state.runs:
-        from headway.core.run_records import run_state_record
+        from headway.core.run_records import to_run_record
 
-        record["runs"] = {agent: run_state_record(run) for agent, run in state.runs.items()}
+        record["runs"] = {agent: to_run_record(run) for agent, run in state.runs.items()}
     return to_json(record)
 
 
@@ -306,9 +306,9 @@ def _read_state(record: dict[str, Any]) -> State:
     plan = _read_plan(record["plan"])
     runs: dict[str, Run] = {}
     if record.get("runs"):
-        from headway.core.run_records import read_run_state
+        from headway.core.run_records import parse_run_record
 
-        runs = {agent: read_run_state(run) for agent, run in record["runs"].items()}
+        runs = {agent: parse_run_record(run) for agent, run in record["runs"].items()}
     conversations = {agent: (pair[0], pair[1]) for agent, pair in record.get("conversations", {}).items()}
     log = log and CompletionLog(**log)
     return State(record["version"], lists, plan, record["plan_mode"], log, record["weight"], runs, conversations)

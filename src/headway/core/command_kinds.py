@@ -136,15 +136,15 @@ _OPERATORS = (
 
 def classify_command(command: str) -> CommandKind:
     """Return what a command line comes to once it has run."""
-    return _classified(command, 0) if len(command) <= _LONGEST else _EDITS
+    return _classify(command, 0) if len(command) <= _LONGEST else _EDITS
 
 
-def _classified(command: str, depth: int) -> CommandKind:
+def _classify(command: str, depth: int) -> CommandKind:
     try:
-        kinds = _Reader(_tokens(command), depth).read()
+        kinds = _StatementReader(_read_tokens(command), depth).read()
     except _UnclearError:
         return _EDITS
-    return _in_sequence(kinds) or _READS
+    return _kind_of_sequence(kinds) or _READS
 
 
 class _UnclearError(Exception):
@@ -161,7 +161,7 @@ class _Token:
         """Nothing in it is expanded by the shell."""
 
 
-def _tokens(command: str) -> list[_Token]:
+def _read_tokens(command: str) -> list[_Token]:
     tokens: list[_Token] = []
     at, size = 0, len(command)
     while at < size:
@@ -182,12 +182,12 @@ def _tokens(command: str) -> list[_Token]:
             tokens.append(_Token(operator, operator=True))
             at += len(operator)
         else:
-            token, at = _word(command, at)
+            token, at = _read_word(command, at)
             tokens.append(token)
     return tokens
 
 
-def _word(command: str, at: int) -> tuple[_Token, int]:
+def _read_word(command: str, at: int) -> tuple[_Token, int]:
     parts: list[str] = []
     plain, size = True, len(command)
     while at < size:
@@ -199,7 +199,7 @@ def _word(command: str, at: int) -> tuple[_Token, int]:
             parts.append(command[at + 1 : end])
             at = end + 1
         elif char == '"':
-            text, at, is_plain = _double_quoted(command, at + 1)
+            text, at, is_plain = _read_double_quoted(command, at + 1)
             parts.append(text)
             plain = plain and is_plain
         elif char == "\\":
@@ -219,7 +219,7 @@ def _word(command: str, at: int) -> tuple[_Token, int]:
     return _Token(text, plain=plain or text == "["), at
 
 
-def _double_quoted(command: str, at: int) -> tuple[str, int, bool]:
+def _read_double_quoted(command: str, at: int) -> tuple[str, int, bool]:
     parts: list[str] = []
     plain = True
     while at < len(command):
@@ -242,7 +242,7 @@ _TAINTED = None
 """The kind of a command after which an exit code says nothing."""
 
 
-class _Reader:
+class _StatementReader:
     """Reads the tokens of a line; gives the kind of each of its statements."""
 
     def __init__(self, tokens: Sequence[_Token], depth: int) -> None:
@@ -258,12 +258,12 @@ class _Reader:
             raise _UnclearError
         return kinds
 
-    def _operator(self) -> str | None:
+    def _peek_operator(self) -> str | None:
         token = self._tokens[self._at] if self._at < len(self._tokens) else None
         return token.text if token is not None and token.operator else None
 
-    def _takes(self, *operators: str) -> str | None:
-        operator = self._operator()
+    def _take_word(self, *operators: str) -> str | None:
+        operator = self._peek_operator()
         if operator not in operators:
             return None
         self._at += 1
@@ -271,13 +271,13 @@ class _Reader:
 
     def _statements(self) -> list[CommandKind | None]:
         kinds: list[CommandKind | None] = []
-        while self._at < len(self._tokens) and self._operator() != ")":
-            if self._takes(";", "\n"):
+        while self._at < len(self._tokens) and self._peek_operator() != ")":
+            if self._take_word(";", "\n"):
                 continue
             kinds.append(self._alternatives())
-            if self._takes("&"):
+            if self._take_word("&"):
                 kinds.append(_TAINTED)
-            elif self._at < len(self._tokens) and self._operator() not in (";", "\n", ")"):
+            elif self._at < len(self._tokens) and self._peek_operator() not in (";", "\n", ")"):
                 raise _UnclearError
         return kinds
 
@@ -285,8 +285,8 @@ class _Reader:
         """`a && b || c`."""
         kinds = [self._pipeline()]
         masked = False
-        while operator := self._takes("&&", "||"):
-            while self._takes("\n"):
+        while operator := self._take_word("&&", "||"):
+            while self._take_word("\n"):
                 pass
             masked = masked or operator == "||"
             kinds.append(self._pipeline())
@@ -298,24 +298,24 @@ class _Reader:
 
     def _pipeline(self) -> CommandKind | None:
         kinds = [self._command()]
-        while operator := self._takes("|", "|&"):
-            while self._takes("\n"):
+        while operator := self._take_word("|", "|&"):
+            while self._take_word("\n"):
                 pass
             kinds.append(self._command())
             if operator == "|&":
                 kinds.append(_READS)
-        return kinds[0] if len(kinds) == 1 else _in_sequence(kinds, tainted=_TAINTED)
+        return kinds[0] if len(kinds) == 1 else _kind_of_sequence(kinds, tainted=_TAINTED)
 
     def _command(self) -> CommandKind | None:
-        if self._takes("("):
+        if self._take_word("("):
             self._depth += 1
             if self._depth > _DEEPEST:
                 raise _UnclearError
             kinds = self._statements()
-            if not self._takes(")"):
+            if not self._take_word(")"):
                 raise _UnclearError
             self._depth -= 1
-            return _EDITS if self._redirects([]) else _in_sequence(kinds)
+            return _EDITS if self._redirects([]) else _kind_of_sequence(kinds)
         words: list[_Token] = []
         edits = self._redirects(words)
         if not words and not edits:
@@ -332,7 +332,7 @@ class _Reader:
                 words.append(token)
                 self._at += 1
                 continue
-            if not self._takes("&>>", "&>", ">>", ">|", ">&", "<>", "<&", ">", "<"):
+            if not self._take_word("&>>", "&>", ">>", ">|", ">&", "<>", "<&", ">", "<"):
                 break
             if self._at >= len(self._tokens) or self._tokens[self._at].operator:
                 raise _UnclearError
@@ -345,7 +345,7 @@ class _Reader:
         return edits
 
 
-def _in_sequence(
+def _kind_of_sequence(
     kinds: Sequence[CommandKind | None], tainted: CommandKind | None = CommandKind.READS
 ) -> CommandKind | None:
     """The kind of commands of which only the last one's exit code is seen: the others must be none that matter."""
@@ -461,7 +461,7 @@ def _kind_of_shell(args: list[str], depth: int) -> CommandKind | None:
     if re.fullmatch(r"-[leux]*c", flags):
         if len(args) < 2 or depth >= _DEEPEST:
             return _EDITS
-        return _classified(args[1], depth + 1)
+        return _classify(args[1], depth + 1)
     return _EDITS if "c" in flags or flags == "-s" else _READS
 
 

@@ -9,18 +9,18 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache, partial
 
-from headway.core import changes as ask
+from headway.core import commands as ask
 from headway.core import delta as deltas
 from headway.core import events as ev
-from headway.core.clock import after
+from headway.core.clock import add_seconds
 from headway.core.errors import ClaimRefused, HeadwayError, InvalidTodos, NoPlan, StoreConflict, TodoNotFound
 from headway.core.events import Event, ListDelta, Splice
 from headway.core.evolve import evolve
 from headway.core.graph import PRIORITY_ORDER, is_ready
-from headway.core.model import DEFAULT_TITLE, FINISHED, MODEL, PERSON, State, Status, Todo, TodoList, with_fields
-from headway.core.replace import check_dependencies, created, patched, replaced, without, without_status
-from headway.core.rules import FULL, Fault, check_item, check_items, check_text, have, wire_name
-from headway.core.text import clean, shown
+from headway.core.model import DEFAULT_TITLE, FINISHED, MODEL, PERSON, State, Status, Todo, TodoList, replace_fields
+from headway.core.replace import check_dependencies, create_todo, drop_status, patch_todo, remove_todos, replace_todos
+from headway.core.rules import FULL, Fault, check_text, check_todo, check_todos, has_field, wire_name
+from headway.core.text import sanitize_for_display, trim_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,68 +36,68 @@ RESUMED_LEASE = 300.0
 """Seconds for which a worker holds an item of its own that it takes up again."""
 
 
-def decide(state: State, change: ask.Change) -> list[Event]:
+def decide(state: State, change: ask.Command) -> list[Event]:
     todo_list = state.list_of(change.agent)
     match change:
-        case ask.OfRun():
-            return _decide_run()(state, change)
-        case ask.Revert():
+        case ask.RunCommand():
+            return _load_decide_run()(state, change)
+        case ask.RevertSteps():
             return _revert(state, change)
         case ask.SetPlan():
-            from headway.core.plans import checked_plan
+            from headway.core.plans import check_plan
 
-            plan = checked_plan(change.plan)
-            return _unless(plan == state.plan, state, change, ev.PLAN_UPDATED, ev.PlanChange(plan))
+            plan = check_plan(change.plan)
+            return _event_unless(plan == state.plan, state, change, ev.PLAN_UPDATED, ev.PlanChange(plan))
         case ask.ClearPlan():
-            return _unless(state.plan is None, state, change, ev.PLAN_UPDATED, ev.PlanChange(None))
+            return _event_unless(state.plan is None, state, change, ev.PLAN_UPDATED, ev.PlanChange(None))
         case ask.SetPlanMode():
             same = change.on == state.plan_mode
-            return _unless(same, state, change, ev.PLAN_MODE_CHANGED, ev.PlanModeChange(change.on))
+            return _event_unless(same, state, change, ev.PLAN_MODE_CHANGED, ev.PlanModeChange(change.on))
         case ask.LogCompletion():
-            return [_event(state, change, ev.COMPLETION_LOGGED, change.log)]
+            return [_new_event(state, change, ev.COMPLETION_LOGGED, change.log)]
         case ask.Renew():
             return _renew(state, todo_list, change)
         case _:
             delta = _list_delta(todo_list, change, state)
-            return [] if delta is None else _listed(state, todo_list, change, delta)
+            return [] if delta is None else _list_events(state, todo_list, change, delta)
 
 
 @cache
-def _decide_run() -> Callable[[State, ask.OfRun], list[Event]]:
+def _load_decide_run() -> Callable[[State, ask.RunCommand], list[Event]]:
     """Loaded only where there is a run; looked for once, since a run makes many changes."""
     from headway.core.runs import decide_run
 
     return decide_run
 
 
-def _event(state: State, change: ask.Change, name: str, data: ev.EventData) -> Event:
+def _new_event(state: State, change: ask.Command, name: str, data: ev.EventData) -> Event:
     return Event(state.version + 1, change.at, change.agent, change.actor, name, data)
 
 
-def _unless(same: bool, state: State, change: ask.Change, name: str, data: ev.EventData) -> list[Event]:
-    return [] if same else [_event(state, change, name, data)]
+def _event_unless(same: bool, state: State, change: ask.Command, name: str, data: ev.EventData) -> list[Event]:
+    return [] if same else [_new_event(state, change, name, data)]
 
 
-def _listed(state: State, todo_list: TodoList, change: ask.Change, delta: ListDelta) -> list[Event]:
+def _list_events(state: State, todo_list: TodoList, change: ask.Command, delta: ListDelta) -> list[Event]:
     if deltas.is_empty(delta):
         return []
     _keep_checks(todo_list, delta, change.actor)
     run = state.runs.get(change.agent)
     if run is not None and any("status" in fields for fields in delta.changed.values()):
-        from headway.core.tracking import without_tracker_notes
+        from headway.core.tracking import clear_tracker_notes
 
-        delta = without_tracker_notes(delta, todo_list.items, run, change.actor)
-    if run is not None and run.goes_on and run.round:
-        from headway.core.tracking import unshown, with_checks, with_evidence, with_rounds
+        delta = clear_tracker_notes(delta, todo_list.items, run, change.actor)
+    if run is not None and run.is_active and run.round:
+        from headway.core.tracking import add_check_results, add_evidence, add_rounds, list_without_evidence
 
-        delta = with_evidence(with_rounds(delta, todo_list.items, run.round), run, change.actor)
+        delta = add_evidence(add_rounds(delta, todo_list.items, run.round), run, change.actor)
         if change.completion_checks is not None and change.actor == MODEL:
-            delta = with_checks(delta, todo_list.items, change.completion_checks.results)
-        if asked := unshown(delta, run, change.actor):
-            from headway.core.batch_events import EvidenceAsked
+            delta = add_check_results(delta, todo_list.items, change.completion_checks.results)
+        if asked := list_without_evidence(delta, run, change.actor):
+            from headway.core.execution_events import EvidenceAsked
 
-            return [_event(state, change, "EvidenceAsked", EvidenceAsked(tuple(asked)))]
-    return [_event(state, change, ev.TODO_LIST_UPDATED, deltas.linked(delta, todo_list.undo))]
+            return [_new_event(state, change, "EvidenceAsked", EvidenceAsked(tuple(asked)))]
+    return [_new_event(state, change, ev.TODO_LIST_UPDATED, deltas.link_delta(delta, todo_list.undo))]
 
 
 def _keep_checks(todo_list: TodoList, delta: ListDelta, actor: str) -> None:
@@ -105,30 +105,32 @@ def _keep_checks(todo_list: TodoList, delta: ListDelta, actor: str) -> None:
     if actor == PERSON:
         return
     changed = [todo_list.items[todo_id] for todo_id, fields in delta.changed.items() if "verify" in fields]
-    begun = [shown(todo.id, 40) for todo in changed if todo.started_at or todo.status is Status.IN_PROGRESS]
+    begun = [
+        sanitize_for_display(todo.id, 40) for todo in changed if todo.started_at or todo.status is Status.IN_PROGRESS
+    ]
     if begun:
         why = "Cannot be changed once work on the item has started; leave it unchanged, or ask the user"
         raise InvalidTodos([f"{todo_id}.verify: {why}" for todo_id in begun])
 
 
-def _list_delta(todo_list: TodoList, change: ask.Change, state: State) -> ListDelta | None:
+def _list_delta(todo_list: TodoList, change: ask.Command, state: State) -> ListDelta | None:
     match change:
         case ask.Write():
             return _write(todo_list, change, _run_of_writer(state, change))
         case ask.PlanToTodos():
             if state.plan is None:
                 raise NoPlan
-            from headway.core.plans import todo_items
+            from headway.core.plans import to_todo_items
 
-            write = ask.Write(change.agent, change.actor, change.at, todo_items(state.plan), FULL, True, "plan", {})
+            write = ask.Write(change.agent, change.actor, change.at, to_todo_items(state.plan), FULL, True, "plan", {})
             return _write(todo_list, write)
         case ask.Update():
             return _update(todo_list, change)
         case ask.Advance():
             return _advance(todo_list, change)
         case ask.RecordCheck():
-            touched = with_fields(_found(todo_list, change.todo_id), {"evidence": change.evidence})
-            return _changes(todo_list, [touched], "verify")
+            touched = replace_fields(_get_todo(todo_list, change.todo_id), {"evidence": change.evidence})
+            return _delta_of_touched(todo_list, [touched], "verify")
         case ask.Add():
             return _add(todo_list, change)
         case ask.Move():
@@ -143,7 +145,7 @@ def _list_delta(todo_list: TodoList, change: ask.Change, state: State) -> ListDe
             raise HeadwayError(f"Unknown change {type(change).__name__}.")
 
 
-def _found(todo_list: TodoList, todo_id: str) -> Todo:
+def _get_todo(todo_list: TodoList, todo_id: str) -> Todo:
     todo = todo_list.items.get(todo_id)
     if todo is None:
         raise TodoNotFound(todo_id, todo_list.items)
@@ -153,16 +155,16 @@ def _found(todo_list: TodoList, todo_id: str) -> Todo:
 def _run_of_writer(state: State, change: ask.Write) -> Run | None:
     """Return the run whose model writes the list, if it is one that goes on."""
     run = state.runs.get(change.agent)
-    return run if change.actor == MODEL and run is not None and run.goes_on else None
+    return run if change.actor == MODEL and run is not None and run.is_active else None
 
 
-def _keeps_state(run: Run | None) -> KeepsState | None:
+def _find_kept_states(run: Run | None) -> KeepsState | None:
     """Which states a rewrite by a run's model leaves alone: those that a person set since."""
     if run is None or not run.set_by_user:
         return None
-    from headway.core.tracking import keeps_state
+    from headway.core.tracking import repeats_older_state
 
-    return partial(keeps_state, run)
+    return partial(repeats_older_state, run)
 
 
 def _shown_as_pending(run: Run | None) -> frozenset[str]:
@@ -176,27 +178,29 @@ def _shown_as_pending(run: Run | None) -> frozenset[str]:
 def _write(todo_list: TodoList, change: ask.Write, run: Run | None = None) -> ListDelta:
     faults: list[str] = []
     whole: list[str] = []
-    patches = check_items(change.items, change.shape, faults, whole)
+    patches = check_todos(change.items, change.shape, faults, whole)
     updating = not change.replace and patches and all(patch.get("id") in todo_list.items for patch in patches)
-    if not updating and not all(have(patches, "content")):
+    if not updating and not all(has_field(patches, "content")):
         faults.clear()
-        check_items(change.items, change.shape, faults, [], new=True)
-    about = _about(todo_list, change.about, whole)
+        check_todos(change.items, change.shape, faults, [], new=True)
+    about = _check_list_fields(todo_list, change.about, whole)
     if faults or whole:
         raise InvalidTodos(faults + whole)
     if updating:
-        delta = _smart_update(todo_list, patches, change, _keeps_state(run))
+        delta = _smart_update(todo_list, patches, change, _find_kept_states(run))
     else:
-        delta = deltas.difference(todo_list.items, _replacement(todo_list, patches, change, run), change.cause)
-        delta = _guarded(todo_list, delta, change)
+        delta = deltas.to_delta(todo_list.items, _replacement(todo_list, patches, change, run), change.cause)
+        delta = _refuse_touching_others(todo_list, delta, change)
         kept, keep = todo_list.kept_by_loop, change.cause in KEPT_BY_LOOP
         # A list that is only sent again stays whose it was; one that is created again is the loop's from then on.
         if kept != keep and (keep or about or not deltas.is_empty(delta)):
             about["kept_by_loop"] = (kept, keep)
-    return deltas.titled(delta, about) if about else delta
+    return deltas.with_list_fields(delta, about) if about else delta
 
 
-def _about(todo_list: TodoList, about: Mapping[str, str | None], faults: list[str]) -> dict[str, tuple[object, object]]:
+def _check_list_fields(
+    todo_list: TodoList, about: Mapping[str, str | None], faults: list[str]
+) -> dict[str, tuple[object, object]]:
     changed: dict[str, tuple[object, object]] = {}
     for name, value in about.items():
         before = getattr(todo_list, name)
@@ -212,9 +216,9 @@ def _about(todo_list: TodoList, about: Mapping[str, str | None], faults: list[st
 
 
 def _replacement(todo_list: TodoList, patches: list[Patch], change: ask.Write, run: Run | None) -> list[Todo]:
-    keeps, pending = _keeps_state(run), _shown_as_pending(run)
-    items = replaced(todo_list, patches, change.at, change.shape.statuses, keeps, pending)
-    if any(have(patches, "depends_on")):
+    keeps, pending = _find_kept_states(run), _shown_as_pending(run)
+    items = replace_todos(todo_list, patches, change.at, change.shape.statuses, keeps, pending)
+    if any(has_field(patches, "depends_on")):
         check_dependencies(items, wire_name(change.shape, "depends_on"))
     return items
 
@@ -225,45 +229,45 @@ def _smart_update(todo_list: TodoList, patches: list[Patch], change: ask.Write, 
         todo_id = str(patch["id"])
         todo = touched.get(todo_id, todo_list.items[todo_id])
         if keeps is not None and keeps(todo, patch.get("status")):
-            patch = without_status(patch)
+            patch = drop_status(patch)
         if change.actor != PERSON:
-            patch = _as_worker(todo_list, todo, patch, change)
-        touched[todo_id] = patched(todo, patch, change.at)
-    if any(have(patches, "depends_on")):
+            patch = _restrict_to_worker(todo_list, todo, patch, change)
+        touched[todo_id] = patch_todo(todo, patch, change.at)
+    if any(has_field(patches, "depends_on")):
         check_dependencies(list({**todo_list.items, **touched}.values()), wire_name(change.shape, "depends_on"))
-    return _changes(todo_list, touched.values(), "update")
+    return _delta_of_touched(todo_list, touched.values(), "update")
 
 
-def _changes(todo_list: TodoList, touched: Iterable[Todo], cause: str) -> ListDelta:
+def _delta_of_touched(todo_list: TodoList, touched: Iterable[Todo], cause: str) -> ListDelta:
     """The delta of a change that keeps the order and touches only these items."""
     changed = {todo.id: deltas.field_changes(todo_list.items[todo.id], todo) for todo in touched}
     return ListDelta(cause, changed={todo_id: fields for todo_id, fields in changed.items() if fields})
 
 
 def _update(todo_list: TodoList, change: ask.Update) -> ListDelta:
-    todo = _found(todo_list, change.todo_id)
-    patch = _checked(change.fields, shown(change.todo_id, 40))
+    todo = _get_todo(todo_list, change.todo_id)
+    patch = _check_fields(change.fields, sanitize_for_display(change.todo_id, 40))
     if change.as_worker:
-        patch = _as_worker(todo_list, todo, patch, change)
-    touched = patched(todo, patch, change.at)
+        patch = _restrict_to_worker(todo_list, todo, patch, change)
+    touched = patch_todo(todo, patch, change.at)
     if "depends_on" in patch:
         check_dependencies(list({**todo_list.items, todo.id: touched}.values()))
-    return _changes(todo_list, [touched], "update")
+    return _delta_of_touched(todo_list, [touched], "update")
 
 
 def _advance(todo_list: TodoList, change: ask.Advance) -> ListDelta:
-    from headway.core.advance import advanced
+    from headway.core.advance import apply_steps
 
     def allowed(todo: Todo, patch: Patch) -> Patch:
-        return patch if change.actor == PERSON else _as_worker(todo_list, todo, patch, change)
+        return patch if change.actor == PERSON else _restrict_to_worker(todo_list, todo, patch, change)
 
-    delta = deltas.difference(todo_list.items, advanced(todo_list, change, allowed), "advance")
-    return _guarded(todo_list, delta, change)
+    delta = deltas.to_delta(todo_list.items, apply_steps(todo_list, change, allowed), "advance")
+    return _refuse_touching_others(todo_list, delta, change)
 
 
-def _checked(fields: Mapping[str, object], path: str) -> Patch:
+def _check_fields(fields: Mapping[str, object], path: str) -> Patch:
     faults: list[str] = []
-    patch = check_item(dict(fields), FULL, path, faults)
+    patch = check_todo(dict(fields), FULL, path, faults)
     if "id" in patch:
         faults.append(f"{path}.id: Cannot be changed")
     if faults:
@@ -271,9 +275,9 @@ def _checked(fields: Mapping[str, object], path: str) -> Patch:
     return patch
 
 
-def _as_worker(todo_list: TodoList, todo: Todo, patch: Patch, change: ask.Change) -> Patch:
+def _restrict_to_worker(todo_list: TodoList, todo: Todo, patch: Patch, change: ask.Command) -> Patch:
     """The patch as a worker may apply it: nothing of another's, nor a finish of what it does not hold, or no longer."""
-    name, actor = shown(todo.id, 40), shown(change.actor)
+    name, actor = sanitize_for_display(todo.id, 40), sanitize_for_display(change.actor)
     if any(patch.get(field, getattr(todo, field)) != getattr(todo, field) for field in ("owner", "lease_until")):
         raise ClaimRefused(f"'{name}' cannot get an owner from '{actor}'; claim it instead.")
     status = patch.get("status")
@@ -288,20 +292,21 @@ def _as_worker(todo_list: TodoList, todo: Todo, patch: Patch, change: ask.Change
             " renew it or claim it again before changing it."
         )
     if status is Status.IN_PROGRESS and todo.status is not Status.IN_PROGRESS:
-        return {**patch, "owner": change.actor, "lease_until": after(change.at, RESUMED_LEASE)}
+        return {**patch, "owner": change.actor, "lease_until": add_seconds(change.at, RESUMED_LEASE)}
     return patch
 
 
-def _refuse_others(todo: Todo, change: ask.Change) -> None:
+def _refuse_others(todo: Todo, change: ask.Command) -> None:
     """A worker may not change what another one holds or finished."""
     if todo.owner is not None and todo.owner != change.actor:
         held = "is claimed by" if todo.status is Status.IN_PROGRESS else "was last worked on by"
         raise ClaimRefused(
-            f"'{shown(todo.id, 40)}' {held} '{shown(todo.owner)}', not '{shown(change.actor)}'; claim another item."
+            f"'{sanitize_for_display(todo.id, 40)}' {held} '{sanitize_for_display(todo.owner)}', not "
+            f"'{sanitize_for_display(change.actor)}'; claim another item."
         )
 
 
-def _guarded(todo_list: TodoList, delta: ListDelta, change: ask.Change) -> ListDelta:
+def _refuse_touching_others(todo_list: TodoList, delta: ListDelta, change: ask.Command) -> ListDelta:
     """The delta, unless a worker would drop with it, or set the state of, what another one has."""
     if change.actor in todo_list.workers:
         states = [todo_id for todo_id, fields in delta.changed.items() if "status" in fields or "content" in fields]
@@ -313,40 +318,40 @@ def _guarded(todo_list: TodoList, delta: ListDelta, change: ask.Change) -> ListD
 def _add(todo_list: TodoList, change: ask.Add) -> ListDelta:
     fields = dict(change.fields)
     wanted = fields.pop("id", None)
-    patch = _checked(fields, "todo")
+    patch = _check_fields(fields, "todo")
     if "content" not in patch:
         raise InvalidTodos(["todo.content: Required"])
     todo_id = f"t{todo_list.next_number}"
     if wanted is not None:
-        todo_id = clean(wanted) if isinstance(wanted, str) else ""
+        todo_id = trim_text(wanted) if isinstance(wanted, str) else ""
         if not todo_id or todo_id in todo_list.items:
             problem = "Already in the list" if todo_id else "Expected a non-blank string"
             raise InvalidTodos([f"todo.id: {problem}"])
     place = len(todo_list.items)
     if change.after is not None:
-        place = list(todo_list.items).index(_found(todo_list, change.after).id) + 1
-    new = created(todo_id, patch, change.at)
+        place = list(todo_list.items).index(_get_todo(todo_list, change.after).id) + 1
+    new = create_todo(todo_id, patch, change.at)
     if new.depends_on:
         # An id that is given only now is one that nobody can have meant.
-        checked = new if wanted is not None else with_fields(new, {"id": ""})
+        checked = new if wanted is not None else replace_fields(new, {"id": ""})
         check_dependencies([*todo_list.items.values(), checked], path={checked.id: "todo.depends_on"})
     return ListDelta("add", (new,), order=Splice(place, (), (new.id,)))
 
 
 def _move(todo_list: TodoList, change: ask.Move) -> ListDelta:
-    todo = _found(todo_list, change.todo_id)
+    todo = _get_todo(todo_list, change.todo_id)
     total = len(todo_list.items)
     if type(change.position) is not int or not 1 <= change.position <= total:
-        raise InvalidTodos([f"position: Must be from 1 to {total}, received {shown(change.position)}"])
+        raise InvalidTodos([f"position: Must be from 1 to {total}, received {sanitize_for_display(change.position)}"])
     items = [other for other in todo_list.items.values() if other is not todo]
     items.insert(change.position - 1, todo)
-    return deltas.difference(todo_list.items, items, "move")
+    return deltas.to_delta(todo_list.items, items, "move")
 
 
 def _drop(todo_list: TodoList, change: ask.Drop) -> ListDelta:
-    todo = _found(todo_list, change.todo_id)
-    delta = deltas.difference(todo_list.items, without(todo_list.items, {todo.id}), "drop")
-    return _guarded(todo_list, delta, change)
+    todo = _get_todo(todo_list, change.todo_id)
+    delta = deltas.to_delta(todo_list.items, remove_todos(todo_list.items, {todo.id}), "drop")
+    return _refuse_touching_others(todo_list, delta, change)
 
 
 def _claim(todo_list: TodoList, change: ask.Claim) -> ListDelta | None:
@@ -362,38 +367,41 @@ def _claim(todo_list: TodoList, change: ask.Claim) -> ListDelta | None:
     claimed: Patch = {
         "status": Status.IN_PROGRESS,
         "owner": change.actor,
-        "lease_until": after(change.at, change.lease),
+        "lease_until": add_seconds(change.at, change.lease),
         "started_at": best.started_at or change.at,
         "interrupted": False,
     }
-    return _changes(todo_list, [patched(best, claimed, change.at)], "claim")
+    return _delta_of_touched(todo_list, [patch_todo(best, claimed, change.at)], "claim")
 
 
-def _held(todo_list: TodoList, todo_id: str, actor: str) -> Todo:
-    todo = _found(todo_list, todo_id)
+def _get_claimed(todo_list: TodoList, todo_id: str, actor: str) -> Todo:
+    todo = _get_todo(todo_list, todo_id)
     if todo.owner != actor or todo.status is not Status.IN_PROGRESS:
-        holder = f"it is {todo.status}" if todo.owner is None else f"its owner is '{shown(todo.owner)}'"
-        raise ClaimRefused(f"'{shown(todo_id, 40)}' is not claimed by '{shown(actor)}': {holder}; claim it first.")
+        holder = f"it is {todo.status}" if todo.owner is None else f"its owner is '{sanitize_for_display(todo.owner)}'"
+        raise ClaimRefused(
+            f"'{sanitize_for_display(todo_id, 40)}' is not claimed by "
+            f"'{sanitize_for_display(actor)}': {holder}; claim it first."
+        )
     return todo
 
 
 def _renew(state: State, todo_list: TodoList, change: ask.Renew) -> list[Event]:
-    todo = _held(todo_list, change.todo_id, change.actor)
-    until = after(change.at, change.lease)
-    return _unless(until == todo.lease_until, state, change, ev.LEASE_RENEWED, ev.LeaseRenewal(todo.id, until))
+    todo = _get_claimed(todo_list, change.todo_id, change.actor)
+    until = add_seconds(change.at, change.lease)
+    return _event_unless(until == todo.lease_until, state, change, ev.LEASE_RENEWED, ev.LeaseRenewal(todo.id, until))
 
 
 def _release(todo_list: TodoList, change: ask.Release) -> ListDelta:
-    todo = _held(todo_list, change.todo_id, change.actor)
-    return _changes(todo_list, [patched(todo, {"status": Status.PENDING}, change.at)], "release")
+    todo = _get_claimed(todo_list, change.todo_id, change.actor)
+    return _delta_of_touched(todo_list, [patch_todo(todo, {"status": Status.PENDING}, change.at)], "release")
 
 
-def _revert(state: State, change: ask.Revert) -> list[Event]:
+def _revert(state: State, change: ask.RevertSteps) -> list[Event]:
     made: list[Event] = []
 
     def add(name: str, data: ev.EventData) -> None:
         nonlocal state
-        made.append(_event(state, change, name, data))
+        made.append(_new_event(state, change, name, data))
         state = evolve(state, made[-1])
 
     for step, files in zip(change.steps, change.files, strict=True):
@@ -405,11 +413,11 @@ def _revert(state: State, change: ask.Revert) -> list[Event]:
             raise StoreConflict("The list changed in the meantime; try again.")
         of = step.origin.version
         if files is None:
-            add(ev.TODO_LIST_UPDATED, deltas.linked(step.delta, last, step.previous, of=of))
+            add(ev.TODO_LIST_UPDATED, deltas.link_delta(step.delta, last, step.previous, of=of))
             continue
         changed = not deltas.is_empty(step.delta)
         if changed:
-            add(ev.TODO_LIST_UPDATED, deltas.linked(step.delta, 0, partial=True))
+            add(ev.TODO_LIST_UPDATED, deltas.link_delta(step.delta, 0, partial=True))
         at = state.version if changed else 0
         add("FilesReverted", replace(files, step=at, previous=last, other=step.previous, of=of))
     return made

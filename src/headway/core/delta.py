@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from headway.core.events import ListDelta, Splice
 from headway.core.fields import FIELDS
-from headway.core.model import Status, Todo, field_values, with_fields
+from headway.core.model import Status, Todo, field_values, replace_fields
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def field_changes(old: Todo, new: Todo) -> dict[str, tuple[object, object]]:
     }
 
 
-def splice(old: Sequence[str], new: Sequence[str]) -> Splice | None:
+def find_splice(old: Sequence[str], new: Sequence[str]) -> Splice | None:
     """The smallest replaced stretch that turns one order into the other; None if they are equal."""
     if old == new:
         return None
@@ -37,7 +37,7 @@ def splice(old: Sequence[str], new: Sequence[str]) -> Splice | None:
     return Splice(start, tuple(old[start : len(old) - tail]), tuple(new[start : len(new) - tail]))
 
 
-def difference(old: Mapping[str, Todo], new: Sequence[Todo], cause: str) -> ListDelta:
+def to_delta(old: Mapping[str, Todo], new: Sequence[Todo], cause: str) -> ListDelta:
     """The delta from a list to its successor; untouched items are recognised by being the same object."""
     ids = [todo.id for todo in new]
     added: list[Todo] = []
@@ -52,15 +52,15 @@ def difference(old: Mapping[str, Todo], new: Sequence[Todo], cause: str) -> List
     if len(added) + len(old) != len(new):
         kept = set(ids)
         removed = tuple(todo for todo in old.values() if todo.id not in kept)
-    return ListDelta(cause, tuple(added), removed, changed, splice(list(old), ids))
+    return ListDelta(cause, tuple(added), removed, changed, find_splice(list(old), ids))
 
 
-def apply(items: Mapping[str, Todo], delta: ListDelta) -> dict[str, Todo]:
+def apply_delta(items: Mapping[str, Todo], delta: ListDelta) -> dict[str, Todo]:
     """The list after the delta."""
     result = dict(items)
     for todo_id, fields in delta.changed.items():
         if todo := result.get(todo_id):
-            result[todo_id] = with_fields(todo, {name: after for name, (_, after) in fields.items()})
+            result[todo_id] = replace_fields(todo, {name: after for name, (_, after) in fields.items()})
     order = delta.order
     if order is None:
         return result
@@ -73,7 +73,7 @@ def apply(items: Mapping[str, Todo], delta: ListDelta) -> dict[str, Todo]:
     return {todo_id: result[todo_id] for todo_id in ids if todo_id in result}
 
 
-def inverse(delta: ListDelta, items: Mapping[str, Todo], cause: str) -> ListDelta:
+def invert_delta(delta: ListDelta, items: Mapping[str, Todo], cause: str) -> ListDelta:
     """What takes the delta back, for a list to which it was applied; its "before" is what the list holds now."""
     order = delta.order
     changed: dict[str, dict[str, tuple[object, object]]] = {}
@@ -92,17 +92,17 @@ def inverse(delta: ListDelta, items: Mapping[str, Todo], cause: str) -> ListDelt
     )
 
 
-def linked(delta: ListDelta, previous: int, other: int = 0, *, partial: bool = False, of: int = 0) -> ListDelta:
+def link_delta(delta: ListDelta, previous: int, other: int = 0, *, partial: bool = False, of: int = 0) -> ListDelta:
     """The delta with its place in the chains of undo and redo."""
     added, removed, changed = delta.added, delta.removed, delta.changed
     return ListDelta(delta.cause, added, removed, changed, delta.order, delta.about, previous, other, partial, of)
 
 
-def titled(delta: ListDelta, about: dict[str, tuple[object, object]]) -> ListDelta:
+def with_list_fields(delta: ListDelta, about: dict[str, tuple[object, object]]) -> ListDelta:
     return ListDelta(delta.cause, delta.added, delta.removed, delta.changed, delta.order, about)
 
 
-def weight(delta: ListDelta) -> int:
+def weigh_delta(delta: ListDelta) -> int:
     """About how many items' worth of text the delta is."""
     ids = len(delta.order.removed) + len(delta.order.inserted) if delta.order else 0
     return 1 + len(delta.added) + len(delta.removed) + len(delta.changed) // 2 + ids // 12
@@ -136,7 +136,7 @@ def find_started(delta: ListDelta) -> set[str]:
     return changed | {todo.id for todo in delta.added if todo.status is Status.IN_PROGRESS}
 
 
-def not_begun(delta: ListDelta, todo_ids: Collection[str]) -> ListDelta:
+def with_interrupted(delta: ListDelta, todo_ids: Collection[str]) -> ListDelta:
     """Return the delta with these todos pending and interrupted instead of in progress."""
     if not todo_ids:
         return delta
@@ -148,5 +148,5 @@ def not_begun(delta: ListDelta, todo_ids: Collection[str]) -> ListDelta:
         else sides
         for todo_id, sides in delta.changed.items()
     }
-    added = tuple(with_fields(todo, patch) if todo.id in todo_ids else todo for todo in delta.added)
+    added = tuple(replace_fields(todo, patch) if todo.id in todo_ids else todo for todo in delta.added)
     return replace(delta, added=added, changed=changed)

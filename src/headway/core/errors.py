@@ -70,14 +70,14 @@ class SettingsError(HeadwayError, ValueError):
 
 class TodoNotFound(HeadwayError, LookupError):
     def __init__(self, todo_id: str, known: Iterable[str]) -> None:
-        from headway.core.text import shown
+        from headway.core.text import sanitize_for_display
 
         self.todo_id = todo_id
         self.known = list(known)
-        first = ", ".join(shown(i, 40) for i in self.known[:20])
+        first = ", ".join(sanitize_for_display(i, 40) for i in self.known[:20])
         more = f" and {len(self.known) - 20} more" if len(self.known) > 20 else ""
         there = f"the ids are: {first}{more}" if self.known else "the list is empty"
-        super().__init__(f"No todo has the id '{shown(todo_id, 40)}'; {there}.")
+        super().__init__(f"No todo has the id '{sanitize_for_display(todo_id, 40)}'; {there}.")
 
 
 class SessionNotFound(HeadwayError, LookupError):
@@ -111,14 +111,17 @@ class RunRefused(HeadwayError):
 
 class RunGoesOn(RunRefused):
     def __init__(self, session: str, since: str | None, holder: str) -> None:
-        from headway.core.clock import local_time
-        from headway.core.text import shown
+        from headway.core.clock import format_local_time
+        from headway.core.text import sanitize_for_display
 
         self.session = session
         self.since = since
         self.holder = holder
-        when = local_time(since) if since else "just now"
-        self.what = f"Another run has been using the session '{shown(session)}' since {when} ({shown(holder, 120)})"
+        when = format_local_time(since) if since else "just now"
+        self.what = (
+            f"Another run has been using the session '{sanitize_for_display(session)}' "
+            f"since {when} ({sanitize_for_display(holder, 120)})"
+        )
         """The sentence without its advice: each surface offers another session in its own way."""
         super().__init__(f"{self.what}: wait for it, stop it, or use another session.")
 
@@ -144,11 +147,12 @@ class FilesChanged(NotRunnable):
 
 class EvidenceMissing(HeadwayError):
     def __init__(self, item_ids: Sequence[str]) -> None:
-        from headway.core.text import some
+        from headway.core.text import join_first_few
 
         self.item_ids = list(item_ids)
         super().__init__(
-            f"Nothing shows yet that this is done: {some(self.item_ids)}. After the last edit, run a command that "
+            f"Nothing shows yet that this is done: {join_first_few(self.item_ids)}. "
+            "After the last edit, run a command that "
             "checks it, such as its tests; then write the list again. If nothing can check it, write the same list "
             "again."
         )
@@ -156,11 +160,11 @@ class EvidenceMissing(HeadwayError):
 
 class ChecksNeeded(HeadwayError):
     def __init__(self, todo_ids: Sequence[str]) -> None:
-        from headway.core.text import some
+        from headway.core.text import join_first_few
 
         self.todo_ids = list(todo_ids)
         super().__init__(
-            f"The check must run first: {some(self.todo_ids)}. Make the same change again when it has run."
+            f"The check must run first: {join_first_few(self.todo_ids)}. Make the same change again when it has run."
         )
 
 

@@ -10,7 +10,7 @@ from enum import StrEnum
 
 from headway.core.model import Status
 from headway.core.rules import Fault, check_choice, check_number, check_text, check_texts, check_whole, is_object
-from headway.core.text import shown, type_name
+from headway.core.text import json_type_name, sanitize_for_display
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ _MARKER = "seconds"
 """A key of every record since `verified` means a declared check; before, it meant that a command succeeded."""
 
 
-def level_of(todo: Todo) -> EvidenceLevel | None:
+def evidence_level(todo: Todo) -> EvidenceLevel | None:
     """Return how well it is shown that the item is done; None for an item that is not completed."""
     if todo.status is not Status.COMPLETED:
         return None
@@ -88,17 +88,17 @@ def level_of(todo: Todo) -> EvidenceLevel | None:
 
 
 def is_verified(todo: Todo) -> bool:
-    return level_of(todo) is EvidenceLevel.VERIFIED
+    return evidence_level(todo) is EvidenceLevel.VERIFIED
 
 
 def check_evidence(value: object) -> Evidence:
     if isinstance(value, Evidence):
         return value
     if not is_object(value):
-        raise Fault(f"Expected object, received {type_name(value)}")
+        raise Fault(f"Expected object, received {json_type_name(value)}")
     for key in value:
         if key not in _FIELDS:
-            raise Fault(f"Unknown field '{shown(key)}'")
+            raise Fault(f"Unknown field '{sanitize_for_display(key)}'")
     level = check_choice(value.get("level"), {level.value: level for level in EvidenceLevel}, EvidenceLevel)
     code, seconds = value.get("exit_code"), value.get("seconds")
     command, output, note, check_files = (
@@ -117,7 +117,7 @@ def check_evidence(value: object) -> Evidence:
     )
 
 
-def evidence_record(evidence: Evidence) -> dict[str, object]:
+def to_evidence_record(evidence: Evidence) -> dict[str, object]:
     return {
         "level": evidence.level,
         "command": evidence.command,
@@ -130,7 +130,7 @@ def evidence_record(evidence: Evidence) -> dict[str, object]:
     }
 
 
-def read_evidence(record: dict[str, Any]) -> Evidence:
+def parse_evidence_record(record: dict[str, Any]) -> Evidence:
     return Evidence(
         _read_level(record["level"], record),
         record["command"],

@@ -7,7 +7,7 @@ from functools import cache
 
 from headway.core import delta as deltas
 from headway.core.events import RUN_EVENTS, Event, LeaseRenewal, ListDelta, PlanChange, PlanModeChange
-from headway.core.model import PERSON, CompletionLog, State, TodoList, with_fields
+from headway.core.model import PERSON, CompletionLog, State, TodoList, replace_fields
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,29 +25,31 @@ def evolve(state: State, event: Event) -> State:
     lists, plan, plan_mode, log = state.lists, state.plan, state.plan_mode, state.completion_log
     runs, conversations = state.runs, state.conversations
     if isinstance(data, ListDelta):
-        lists = {**lists, event.agent: _changed(state.list_of(event.agent), event, data)}
+        lists = {**lists, event.agent: _apply_delta(state.list_of(event.agent), event, data)}
         if run := runs.get(event.agent):
-            from headway.core.tracking import listed
+            from headway.core.tracking import track_list_change
 
-            runs = {**runs, event.agent: listed(run, data, event.actor)}
+            runs = {**runs, event.agent: track_list_change(run, data, event.actor)}
     elif event.type in _TOLD:
         pass
     elif event.type in RUN_EVENTS:
-        lists, runs, conversations = _evolve_run()(state, event)
+        lists, runs, conversations = _load_evolve_run()(state, event)
     elif isinstance(data, LeaseRenewal):
-        lists = {**lists, event.agent: _renewed(state.list_of(event.agent), data)}
+        lists = {**lists, event.agent: _renew_lease(state.list_of(event.agent), data)}
     elif isinstance(data, PlanChange):
         plan = data.plan
     elif isinstance(data, PlanModeChange):
         plan_mode = data.on
     elif isinstance(data, CompletionLog):
         log = data
-    weight = state.weight + (deltas.weight(data) if isinstance(data, ListDelta) else 1)
+    weight = state.weight + (deltas.weigh_delta(data) if isinstance(data, ListDelta) else 1)
     return State(event.version, lists, plan, plan_mode, log, weight, runs, conversations)
 
 
 @cache
-def _evolve_run() -> Callable[[State, Event], tuple[dict[str, TodoList], dict[str, Run], dict[str, tuple[int, int]]]]:
+def _load_evolve_run() -> Callable[
+    [State, Event], tuple[dict[str, TodoList], dict[str, Run], dict[str, tuple[int, int]]]
+]:
     """Loaded only where there is a run; looked for once, since a run has many events."""
     from headway.core.runs import evolve_run
 
@@ -60,12 +62,12 @@ def fold(state: State, events: Iterable[Event]) -> State:
         if event.type in _TOLD:
             told += 1
         else:
-            state = evolve(_after(state, told) if told else state, event)
+            state = evolve(_skip_events(state, told) if told else state, event)
             told = 0
-    return _after(state, told) if told else state
+    return _skip_events(state, told) if told else state
 
 
-def _after(state: State, told: int) -> State:
+def _skip_events(state: State, told: int) -> State:
     """The state after so many events of which nothing follows."""
     return State(
         state.version + told,
@@ -79,14 +81,14 @@ def _after(state: State, told: int) -> State:
     )
 
 
-def id_number(todo_id: str) -> int:
+def parse_id_number(todo_id: str) -> int:
     """n for an id `t<n>` that generated ids must stay clear of, else 0."""
     if todo_id.startswith("t") and len(todo_id) <= 10 and todo_id[1:].isdecimal():
         return int(todo_id[1:])
     return 0
 
 
-def _changed(old: TodoList, event: Event, delta: ListDelta) -> TodoList:
+def _apply_delta(old: TodoList, event: Event, delta: ListDelta) -> TodoList:
     title, summary, kept_by_loop = old.title, old.summary, old.kept_by_loop
     if delta.about:
         title = str(delta.about.get("title", (None, title))[1])
@@ -95,7 +97,7 @@ def _changed(old: TodoList, event: Event, delta: ListDelta) -> TodoList:
         kept_by_loop = bool(delta.about.get("kept_by_loop", (None, kept_by_loop))[1])
     number = old.next_number
     for todo in delta.added:
-        number = max(number, id_number(todo.id) + 1)
+        number = max(number, parse_id_number(todo.id) + 1)
     undo, redo, open_step = event.version, 0, old.open_step
     if delta.partial:
         # An execution has its place in undo where it begins, below what people do meanwhile.
@@ -109,7 +111,7 @@ def _changed(old: TodoList, event: Event, delta: ListDelta) -> TodoList:
         redo = old.redo
     elif delta.cause in ("rollback", "verify"):  # of an old log, which does not say how its files come back; evidence
         undo, redo = old.undo, old.redo
-    items = deltas.apply(old.items, delta)
+    items = deltas.apply_delta(old.items, delta)
     while f"t{number}" in items:
         number += 1
     workers = old.workers | {event.actor} if delta.cause == "claim" else old.workers
@@ -131,8 +133,8 @@ def _changed(old: TodoList, event: Event, delta: ListDelta) -> TodoList:
     )
 
 
-def _renewed(old: TodoList, data: LeaseRenewal) -> TodoList:
+def _renew_lease(old: TodoList, data: LeaseRenewal) -> TodoList:
     items = dict(old.items)
     if todo := items.get(data.todo_id):
-        items[data.todo_id] = with_fields(todo, {"lease_until": data.until})
+        items[data.todo_id] = replace_fields(todo, {"lease_until": data.until})
     return replace(old, items=items)

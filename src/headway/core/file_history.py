@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from headway.core.batch_events import FilesReverted, ItemFinished, ItemRolledBack
-from headway.core.batches import Executed
+from headway.core.execution_events import FilesReverted, ItemFinished, ItemRolledBack
+from headway.core.executions import LastAttempt
 from headway.core.run_events import RunStarted
 
 TYPE_CHECKING = False
@@ -53,7 +53,7 @@ class FileHistory:
                     self.live.add(event.version)
             case ItemRolledBack() as rolled:
                 todo_ids = {rolled.item_id, *rolled.with_later}
-                gone = tuple(change.version for change in self.list_live() if change.todo_id in todo_ids)
+                gone = tuple(change.version for change in self.list_unreversed() if change.todo_id in todo_ids)
                 self.rolled_back[event.version] = gone
                 self.live.difference_update(gone)
             case FilesReverted() as reverted:
@@ -62,16 +62,16 @@ class FileHistory:
             case _:
                 pass
 
-    def list_live(self) -> list[FileChange]:
+    def list_unreversed(self) -> list[FileChange]:
         return [self.changes[version] for version in sorted(self.live)]
 
-    def last_execution(self, todo_id: str, before: int) -> Executed:
+    def last_execution(self, todo_id: str, before: int) -> LastAttempt:
         """Return what was known of a todo's last execution before a version, if its changes are still there."""
         ends = [version for version, (_, end) in self.ends.items() if version < before and end.item_id == todo_id]
         if not ends or (ends[-1] in self.changes and ends[-1] not in self.live):
-            return Executed(0)
+            return LastAttempt(0)
         run_id, end = self.ends[ends[-1]]
-        return Executed(ends[-1], end.outcome == "blocked" and not end.again, run_id=run_id)
+        return LastAttempt(ends[-1], end.outcome == "blocked" and not end.again, run_id=run_id)
 
 
 def read_file_history(events: Iterable[Event], agent: str) -> FileHistory:

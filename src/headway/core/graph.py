@@ -6,7 +6,7 @@ Pure, linear in items and edges. Works on ids and statuses only, so that plans a
 from __future__ import annotations
 
 from headway.core.model import FINISHED, Priority, Status, Todo
-from headway.core.text import shown
+from headway.core.text import sanitize_for_display
 from headway.core.value import Value
 
 TYPE_CHECKING = False
@@ -22,21 +22,21 @@ MOST_CYCLES = 10
 """How many cycles are named at once."""
 
 
-def edge_faults(edges: Mapping[str, Sequence[str]], path_of: Mapping[str, str], whole: str) -> list[str]:
+def list_edge_faults(edges: Mapping[str, Sequence[str]], path_of: Mapping[str, str], whole: str) -> list[str]:
     """Every fault of a dependency graph as `path: text`; a cycle is shown as a path and reported on `whole`."""
     faults: list[str] = []
     for node, needed in edges.items():
         for other in needed:
             if other == node:
-                faults.append(f"{path_of[node]}: '{shown(node)}' depends on itself")
+                faults.append(f"{path_of[node]}: '{sanitize_for_display(node)}' depends on itself")
             elif other not in edges:
-                faults.append(f"{path_of[node]}: Unknown id '{shown(other)}'")
+                faults.append(f"{path_of[node]}: Unknown id '{sanitize_for_display(other)}'")
     rest = {node: [other for other in needed if other != node] for node, needed in edges.items()}
     for _ in range(MOST_CYCLES):
         cycle = find_cycle(rest)
         if not cycle:
             break
-        faults.append(f"{whole}: Dependency cycle {' → '.join(shown(node) for node in cycle)}")
+        faults.append(f"{whole}: Dependency cycle {' → '.join(sanitize_for_display(node) for node in cycle)}")
         for node in cycle:
             rest.pop(node, None)
     return faults
@@ -54,7 +54,7 @@ def find_cycle(edges: Mapping[str, Sequence[str]]) -> list[str]:
     return []
 
 
-def in_order(edges: Mapping[str, Sequence[str]]) -> list[str]:
+def sort_by_dependencies(edges: Mapping[str, Sequence[str]]) -> list[str]:
     """The nodes, each after those that it depends on; without those that depend on each other."""
     waits = {node: sum(other in edges for other in needed) for node, needed in edges.items()}
     needed_by: dict[str, list[str]] = {}
@@ -70,11 +70,11 @@ def in_order(edges: Mapping[str, Sequence[str]]) -> list[str]:
     return order
 
 
-def critical_path(edges: Mapping[str, Sequence[str]], weights: Mapping[str, float]) -> list[str]:
+def find_critical_path(edges: Mapping[str, Sequence[str]], weights: Mapping[str, float]) -> list[str]:
     """The chain of nodes with the greatest weight in all; of equals the one whose last node comes first."""
     before: dict[str, str | None] = {}
     total: dict[str, float] = {}
-    for node in in_order(edges):
+    for node in sort_by_dependencies(edges):
         longest = max((other for other in edges[node] if other in total), key=total.__getitem__, default=None)
         before[node] = longest
         total[node] = weights[node] + (0.0 if longest is None else total[longest])
@@ -86,17 +86,17 @@ def critical_path(edges: Mapping[str, Sequence[str]], weights: Mapping[str, floa
     return path[::-1]
 
 
-def remaining(edges: Mapping[str, Sequence[str]], weights: Mapping[str, float]) -> dict[str, float]:
+def weigh_remaining_chains(edges: Mapping[str, Sequence[str]], weights: Mapping[str, float]) -> dict[str, float]:
     """Node → the weight of the longest chain that begins with it; its own where nodes depend on each other."""
     ways = {node: weights[node] for node in edges}
-    for node in reversed(in_order(edges)):
+    for node in reversed(sort_by_dependencies(edges)):
         for other in edges[node]:
             if other in ways:
                 ways[other] = max(ways[other], weights[other] + ways[node])
     return ways
 
 
-class Waiting(Value):
+class WaitingTodo(Value):
     """An unfinished item that cannot start now, and why."""
 
     __slots__ = ("reason", "todo")
@@ -106,7 +106,7 @@ class Waiting(Value):
         self.reason = reason
 
 
-class Dependencies(Value):
+class DependencyCheck(Value):
     """Whether an item's dependencies are all completed; which are not, and a line for each of those that says why."""
 
     __slots__ = ("lines", "missing")
@@ -116,13 +116,13 @@ class Dependencies(Value):
         self.lines = lines
 
     @property
-    def satisfied(self) -> bool:
+    def are_completed(self) -> bool:
         return not self.missing
 
 
-def check_dependencies(todo: Todo, items: Mapping[str, Todo]) -> Dependencies:
+def check_dependencies(todo: Todo, items: Mapping[str, Todo]) -> DependencyCheck:
     missing = [node for node in todo.depends_on if (other := items.get(node)) is None or other.status is not _COMPLETED]
-    return Dependencies(missing, _unmet(missing, items))
+    return DependencyCheck(missing, _list_unmet(missing, items))
 
 
 def is_ready(todo: Todo, items: Mapping[str, Todo], now: str = "") -> bool:
@@ -138,37 +138,37 @@ def is_ready(todo: Todo, items: Mapping[str, Todo], now: str = "") -> bool:
     return True
 
 
-def ready(items: Mapping[str, Todo], now: str = "") -> list[Todo]:
+def list_ready(items: Mapping[str, Todo], now: str = "") -> list[Todo]:
     """Items that can start now: highest priority first, in list order among equals."""
     found = [todo for todo in items.values() if is_ready(todo, items, now)]
     return sorted(found, key=lambda todo: PRIORITY_ORDER[todo.priority])
 
 
-def waiting(items: Mapping[str, Todo], now: str = "") -> list[Waiting]:
+def list_waiting(items: Mapping[str, Todo], now: str = "") -> list[WaitingTodo]:
     """Unfinished items that cannot start now, in list order, each with its reason."""
     return [
-        Waiting(todo, _reason(todo, items))
+        WaitingTodo(todo, _explain_waiting(todo, items))
         for todo in items.values()
         if todo.status not in FINISHED and not is_ready(todo, items, now)
     ]
 
 
-def _reason(todo: Todo, items: Mapping[str, Todo]) -> str:
+def _explain_waiting(todo: Todo, items: Mapping[str, Todo]) -> str:
     if todo.status is Status.IN_PROGRESS:
-        return f"in progress by {shown(todo.owner)}" if todo.owner else "in progress"
+        return f"in progress by {sanitize_for_display(todo.owner)}" if todo.owner else "in progress"
     if todo.status is Status.BLOCKED:
-        return f"blocked: {shown(todo.notes, 200)}" if todo.notes else "blocked"
-    return "waits for " + ", ".join(_unmet(todo.depends_on, items))
+        return f"blocked: {sanitize_for_display(todo.notes, 200)}" if todo.notes else "blocked"
+    return "waits for " + ", ".join(_list_unmet(todo.depends_on, items))
 
 
-def _unmet(needed: Iterable[str], items: Mapping[str, Todo]) -> list[str]:
+def _list_unmet(needed: Iterable[str], items: Mapping[str, Todo]) -> list[str]:
     lines: list[str] = []
     for node in needed:
         other = items.get(node)
         if other is None:
-            lines.append(f"{shown(node)} (not in the list)")
+            lines.append(f"{sanitize_for_display(node)} (not in the list)")
         elif other.status is Status.CANCELLED:
-            lines.append(f"{shown(node)} (cancelled: reopen it, or remove the dependency)")
+            lines.append(f"{sanitize_for_display(node)} (cancelled: reopen it, or remove the dependency)")
         elif other.status is not Status.COMPLETED:
-            lines.append(f"{shown(node)} ({other.status})")
+            lines.append(f"{sanitize_for_display(node)} ({other.status})")
     return lines

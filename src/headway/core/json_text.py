@@ -6,7 +6,7 @@ import json
 from functools import lru_cache
 
 from headway.core.rules import DuplicateKeys
-from headway.core.text import storable
+from headway.core.text import to_storable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,16 +23,16 @@ class BadJson(Exception):
         self.column = column
 
 
-def read_json(text: str) -> object:
+def parse_json(text: str) -> object:
     """The value of a JSON text. NaN is refused; an object with a repeated key becomes `DuplicateKeys`."""
     try:
-        return _decoded(text if text.isascii() else storable(text.removeprefix("\ufeff")))
+        return _decode(text if text.isascii() else to_storable(text.removeprefix("\ufeff")))
     except json.JSONDecodeError as error:
         said = error.msg.removesuffix(" at")
         raise BadJson(f"{said[:1].lower()}{said[1:]}", error.lineno, error.colno) from None
-    except _Constant as found:
+    except _NotANumber as found:
         name = str(found)
-        line, column = _position(text, name)
+        line, column = _find_word(text, name)
         raise BadJson(f"{name} is not a JSON value", line, column) from None
     except RecursionError:
         raise BadJson("it is nested too deeply", where=False) from None
@@ -40,12 +40,12 @@ def read_json(text: str) -> object:
         raise BadJson("it has a number with too many digits", where=False) from None
 
 
-def look_at_json(text: str) -> object:
+def parse_json_cached(text: str) -> object:
     """The same for those who only look at the value: the arguments of a call are looked at by several in turn."""
-    return _looked_at(text) if len(text) < _SHORT else read_json(text)
+    return _parse_cached(text) if len(text) < _SHORT else parse_json(text)
 
 
-def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+def _to_object(pairs: list[tuple[str, object]]) -> dict[str, object]:
     """The object; one in which a key came twice remembers it, so that the check can name it."""
     found = dict(pairs)
     if len(found) == len(pairs):
@@ -56,15 +56,15 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return odd
 
 
-class _Constant(Exception):
+class _NotANumber(Exception):
     """NaN and its like, which Python's decoder would take."""
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise _Constant(name)
+    raise _NotANumber(name)
 
 
-def _position(text: str, word: str) -> tuple[int, int]:
+def _find_word(text: str, word: str) -> tuple[int, int]:
     """Return the line and column of the first such word that is not within a string."""
     import re
 
@@ -77,10 +77,10 @@ def line_and_column(text: str, at: int) -> tuple[int, int]:
     return text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
 
 
-_decoder = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_refuse_constant)
+_decoder = json.JSONDecoder(object_pairs_hook=_to_object, parse_constant=_refuse_constant)
 
 
-def _decoded(text: str) -> object:
+def _decode(text: str) -> object:
     if text[:1] in _OPENING:  # as most are: nothing but the value itself
         value, end = _decoder.raw_decode(text)
         if end == len(text):
@@ -90,4 +90,4 @@ def _decoded(text: str) -> object:
 
 _OPENING = ("{", "[")
 _SHORT = 10_000
-_looked_at = lru_cache(maxsize=8)(read_json)
+_parse_cached = lru_cache(maxsize=8)(parse_json)

@@ -17,15 +17,15 @@ from headway.core.errors import ChecksNeeded, HeadwayError, RunRefused, StoreCon
 from headway.core.events import TODO_LIST_UPDATED
 from headway.core.evolve import evolve, fold
 from headway.core.forks import renew_in_children
-from headway.core.listening import Listener
+from headway.core.listeners import Listener
 from headway.core.model import State
-from headway.core.redaction import without_secrets
+from headway.core.redaction import hide_secrets
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from headway.core.changes import Change, CompletionChecks
+    from headway.core.commands import Command, CompletionChecks
     from headway.core.events import Event
     from headway.core.runs import Run
     from headway.core.store import Store
@@ -37,18 +37,18 @@ _ATTEND_EVERY = 1.0
 """Seconds between looks at whether the process of a run is still there."""
 
 
-def run_lease(agent: str) -> str:
+def run_lease_key(agent: str) -> str:
     """The key of the lease that an agent's run holds."""
     return f"run:{agent}"
 
 
-def _doubled(number: int, least: int) -> int:
+def _double_until(number: int, least: int) -> int:
     while number < least:
         number *= 2
     return number
 
 
-def _is_over(step: int, before: int, after: int) -> bool:
+def _crosses_multiple(step: int, before: int, after: int) -> bool:
     """Whether a multiple of the step was reached."""
     return after // step > before // step
 
@@ -82,7 +82,7 @@ class Log:
     def state(self) -> State:
         """The state as the store has it now; listeners hear of what others changed."""
         with self._lock:
-            state = self._attended(self._fresh())
+            state = self._end_dead_runs(self._refresh())
         self._deliver()
         return state
 
@@ -91,20 +91,24 @@ class Log:
         """The state as it was last seen here, without a look at the store."""
         return self._state
 
-    def _attended(self, state: State) -> State:
+    def _end_dead_runs(self, state: State) -> State:
         """The state without runs whose process is gone: what they had in progress does not stay so."""
         if not state.runs or time.monotonic() < self._look_at:
             return state
         self._look_at = time.monotonic() + _ATTEND_EVERY
         for agent, run in state.runs.items():
-            if run.goes_on and run.id not in self.own_runs and self.store.holder(self.name, run_lease(agent)) is None:
-                self.cut_off(agent, run)
-        return self._fresh()
+            if (
+                run.is_active
+                and run.id not in self.own_runs
+                and self.store.lease_holder(self.name, run_lease_key(agent)) is None
+            ):
+                self.end_dead_run(agent, run)
+        return self._refresh()
 
-    def cut_off(self, agent: str, run: Run) -> None:
+    def end_dead_run(self, agent: str, run: Run) -> None:
         """Ends a run whose process is gone."""
         from headway.core.model import LOOP
-        from headway.core.run_changes import EndRun
+        from headway.core.run_commands import EndRun
         from headway.core.runs import CUT_OFF
 
         def make(state: State) -> EndRun:
@@ -112,57 +116,57 @@ class Log:
 
         with self._lock:
             try:
-                self._decided(make)
+                self._decide_and_append(make)
                 self.store.drop_ended_questions()
             except (RunRefused, StoreError):  # someone else was faster, or nothing can be written here
                 self._look_at = time.monotonic() + _ATTEND_EVERY
 
-    def _fresh(self) -> State:
+    def _refresh(self) -> State:
         state = self._state
         if state is None:
-            return self._loaded()
+            return self._load()
         identity, version = self.store.position(self.name)
         continued = self._identity is None or identity == self._identity
         if version == state.version and continued:
             return state
         events = self.store.events(self.name, state.version) if continued else []
         if not events:
-            return self._loaded()
+            return self._load()
         self._identity = identity
-        return self._adopted(state, events, fold(state, events))
+        return self._take_over(state, events, fold(state, events))
 
-    def change(self, make: Callable[[State], Change]) -> tuple[list[Event], State]:
+    def execute(self, make: Callable[[State], Command]) -> tuple[list[Event], State]:
         """Decides and appends; the events and the state right after them, whatever others, or listeners, do next."""
         with self._lock:
             if self._state is None or time.monotonic() >= self._look_at:
-                self._attended(self._fresh())
-            made = self._decided(make)
+                self._end_dead_runs(self._refresh())
+            made = self._decide_and_append(make)
         self._deliver()
         return made
 
-    def _decided(self, make: Callable[[State], Change]) -> tuple[list[Event], State]:
+    def _decide_and_append(self, make: Callable[[State], Command]) -> tuple[list[Event], State]:
         """First on what is known, since the store says if it is no longer so; then on what there is."""
         known = self._state
         if known is not None:
             try:
-                made = self._attempt(known, make)
-                if made[0] or self._fresh() is known:
+                made = self._try_to_append(known, make)
+                if made[0] or self._refresh() is known:
                     return made
             except StoreConflict:
                 pass
             except StoreError:
                 raise
             except HeadwayError:
-                if self._fresh() is known:
+                if self._refresh() is known:
                     raise
         try:
-            return self._attempt(self._fresh(), make)
+            return self._try_to_append(self._refresh(), make)
         except StoreConflict:
-            with self.store.turn(self.name):
-                return self._attempt(self._fresh(), make)
+            with self.store.exclusive(self.name):
+                return self._try_to_append(self._refresh(), make)
 
-    def _attempt(self, state: State, make: Callable[[State], Change]) -> tuple[list[Event], State]:
-        change = without_secrets(make(state))
+    def _try_to_append(self, state: State, make: Callable[[State], Command]) -> tuple[list[Event], State]:
+        change = hide_secrets(make(state))
         change.completion_checks = self.completion_checks.get(change.agent)
         try:
             events = decide(state, change)
@@ -175,32 +179,34 @@ class Log:
         after = fold(state, events)
         snapshot = self._snapshot_text(state, after)
         self._identity = self.store.append(self.name, state.version, events, snapshot, identity=self._identity)
-        self._adopted(state, events, after)
+        self._take_over(state, events, after)
         return events, after
 
     def _snapshot_text(self, before: State, after: State) -> str | None:
         """A snapshot after some events, sooner if they are large; what "some" is doubles with the size of the state."""
         if not self.store.keeps_snapshots or not (
-            _is_over(_SNAPSHOT_EVENTS, before.version, after.version)
-            or _is_over(_SNAPSHOT_WEIGHT, before.weight, after.weight)
+            _crosses_multiple(_SNAPSHOT_EVENTS, before.version, after.version)
+            or _crosses_multiple(_SNAPSHOT_WEIGHT, before.weight, after.weight)
         ):
             return None
         items = sum(len(todos.items) for todos in after.lists.values())
-        events = _doubled(_SNAPSHOT_EVENTS, items // 10)
-        weight = _doubled(_SNAPSHOT_WEIGHT, items)
-        due = _is_over(events, before.version, after.version) or _is_over(weight, before.weight, after.weight)
+        events = _double_until(_SNAPSHOT_EVENTS, items // 10)
+        weight = _double_until(_SNAPSHOT_WEIGHT, items)
+        due = _crosses_multiple(events, before.version, after.version) or _crosses_multiple(
+            weight, before.weight, after.weight
+        )
         return write_state(after) if due else None
 
-    def _loaded(self) -> State:
+    def _load(self) -> State:
         self._identity = self.store.position(self.name)[0]
         snapshot = self.store.snapshot(self.name)
         state = (read_state(snapshot.text) if snapshot else None) or State()
         self._state = fold(state, self.store.events(self.name, state.version))
         for listener in self._listeners:
-            listener.begin_again(self._state.version)
+            listener.restart_at(self._state.version)
         return self._state
 
-    def _adopted(self, before: State, events: list[Event], after: State) -> State:
+    def _take_over(self, before: State, events: list[Event], after: State) -> State:
         """The state after the events, now this log's own; the events are queued for the listeners.
 
         Whoever is told at once gets the list after each of them; whoever may be slow, the newest.
@@ -217,16 +223,16 @@ class Log:
         return after
 
     @property
-    def is_heard(self) -> bool:
+    def has_listeners(self) -> bool:
         return bool(self._listeners)
 
-    def tell(self, event: Event) -> None:
+    def publish_live(self, event: Event) -> None:
         """Tells the listeners of something that is not in the log."""
         for listener in self._listeners:
             listener.add(event, None)
         self._deliver()
 
-    def listen(
+    def add_listener(
         self, name: str, call: Callable[..., object], agent: str | None, *, to_the_end: float | None = None
     ) -> Callable[[], None]:
         """Calls the listener for an event's name, of one agent or of all, from now on.
@@ -234,7 +240,7 @@ class Log:
         What is returned ends that. With `to_the_end`, what it has not heard yet is still told, and waited for so long.
         """
         with self._lock:
-            listener = Listener(self.store, self.name, name, call, agent, self._fresh().version)
+            listener = Listener(self.store, self.name, name, call, agent, self._refresh().version)
             self._listeners = [*self._listeners, listener]
 
         def unsubscribe() -> None:
@@ -242,11 +248,11 @@ class Log:
                 self._listeners = [other for other in self._listeners if other is not listener]
             if to_the_end is None:
                 listener.stop()
-            listener.end_courier(to_the_end or 0)
+            listener.end_delivery(to_the_end or 0)
 
         return unsubscribe
 
-    def deliver_apart(self) -> Callable[[float], None]:
+    def deliver_in_background(self) -> Callable[[float], None]:
         """From now on listeners are called in threads of their own. Returns what ends it, waiting so many seconds."""
         with self._lock:
             self._background += 1
@@ -257,7 +263,7 @@ class Log:
                 listeners = [] if self._background else self._listeners
             deadline = time.monotonic() + seconds
             for listener in listeners:
-                listener.end_courier(max(deadline - time.monotonic(), 0))
+                listener.end_delivery(max(deadline - time.monotonic(), 0))
 
         return end
 
@@ -265,7 +271,7 @@ class Log:
         """Tells the listeners: each in a thread of its own while a run goes on, else here, event by event."""
         if self._background:
             for listener in self._listeners:
-                listener.deliver_apart()
+                listener.deliver_in_background()
             return
         with self._lock:
             if self._telling or not any(listener.has_due for listener in self._listeners):

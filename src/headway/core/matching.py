@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-def _words(text: str) -> frozenset[str]:
+def _word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
@@ -34,7 +34,7 @@ _STRETCH = 200
 _OPENING = 300
 """Characters of a text in which its leading verb is looked for."""
 _LABEL = re.compile(r"[^:：]{1,40}[:：]")
-_LEADS = _words("""
+_LEADS = _word_set("""
     please first second third then next now finally lastly also and to we i you let us lets need needs must should will
     can have has go try todo task step phase part item again carefully quickly thoroughly briefly manually locally""")
 """Words that may stand before the leading verb."""
@@ -64,7 +64,7 @@ _IRREGULAR = {
 }
 
 
-def _forms(verb: str) -> Iterator[str]:
+def _list_verb_forms(verb: str) -> Iterator[str]:
     """The verb as it may be written. Some are no words (`runed`, `editting`), and then nobody means another by them."""
     yield verb
     yield from _IRREGULAR.get(verb, "").split()
@@ -79,20 +79,20 @@ def _forms(verb: str) -> Iterator[str]:
         yield from (f"{verb}{verb[-1]}ed", f"{verb}{verb[-1]}ing")
 
 
-class _Kind:
+class _WorkKind:
     """A kind of work: words of the names of tools that do it, and how items speak of it."""
 
     __slots__ = ("chinese", "phrase", "tools", "words")
 
     def __init__(self, tools: str, verbs: str, chinese: str, phrase: str = "") -> None:
         self.tools = frozenset(tools.split())
-        self.words = frozenset(form for verb in verbs.split() for form in _forms(verb))
+        self.words = frozenset(form for verb in verbs.split() for form in _list_verb_forms(verb))
         # 编译器 is to 编译 as "compiler" is to "compile".
         self.chinese = re.compile(f"(?:{'|'.join(chinese.split())})(?!器)")
         self.phrase = re.compile(rf"(?<![{_LETTERS}]){phrase}(?![{_LETTERS}])") if phrase else None
 
 
-_READ = _Kind(
+_READ = _WorkKind(
     tools="cat dir glob head inspect list look ls open read reader show stat tail tree view viewer",
     verbs="""
         analyse analyze assess audit check compare debug diagnose discover evaluate examine explore familiarise
@@ -102,7 +102,7 @@ _READ = _Kind(
         了解 理解 弄清 搞清 熟悉 梳理 调查 排查 诊断 调试 评估 对比 探索 识别 列出 打开 浏览
         讀取 閱讀 研讀 讀懂 審查 審閱 檢查 檢視 瞭解 調查 診斷 評估 對比 識別 打開 瀏覽""",
 )
-_WRITE = _Kind(
+_WRITE = _WorkKind(
     tools="""
         add append apply change copy cp create delete edit editor insert mkdir modify move mv overwrite patch refactor
         remove rename replace rm save touch update write writer""",
@@ -120,7 +120,7 @@ _WRITE = _Kind(
         編寫 撰寫 改寫 重寫 寫入 寫程式 實現 實作 修復 改進 改為 補充 重構 優化 簡化 調整 創建 刪除 遷移 編輯 合併 解決
         替換 儲存""",
 )
-_RUN = _Kind(
+_RUN = _WorkKind(
     tools="""
         bash build cmd command compile console deploy exec execute execution executor install launch lint make
         powershell pwsh pytest python repl run runner sh shell start terminal test tests zsh""",
@@ -133,7 +133,7 @@ _RUN = _Kind(
         運行 執行 測試 構建 建置 編譯 安裝 發佈 驗證 校驗 啟動 重啟 復現 重現""",
     phrase=r"set(?:s|ting)?\s+up",
 )
-_SEARCH = _Kind(
+_SEARCH = _WorkKind(
     tools="""
         browse browser crawl curl download fetch find google grep http https lookup query rg ripgrep scrape search
         searcher url web wget""",
@@ -147,44 +147,44 @@ _SEARCH = _Kind(
 )
 _KINDS = (_READ, _WRITE, _RUN, _SEARCH)
 _BY_WORD = {word: kind for kind in _KINDS for word in kind.tools}
-_NOUNS = _words("""
+_NOUNS = _word_set("""
     browser build cmd code command compiler console data dir docs file files folder http list log page project query
     reader repo server shell table task terminal test tests text tool tree url view web writer""")
 """Names of tools that in a text stand for a thing, and not for the tool."""
 _BY_EFFECT = {"read": _READ, "write": _WRITE, "execute": _RUN, "network": _SEARCH}
 
 
-class _Signs(Value):
+class _ToolSigns(Value):
     """What is known of a tool: its name, and the kinds of work that it does."""
 
     __slots__ = ("kinds", "name", "pattern")
 
     def __init__(self, tool: str, effect: str | None, command_kind: str | None) -> None:
         plain = normalize("NFKC", tool).strip()
-        words = _WORD.findall(_folded(_HUMPS.sub(" ", plain)))
-        kind = _kind(words) or _BY_EFFECT.get(effect or "")
+        words = _WORD.findall(_fold_case(_HUMPS.sub(" ", plain)))
+        kind = _find_first_kind(words) or _BY_EFFECT.get(effect or "")
         self.kinds = () if kind is None else (kind,)
         if kind is _RUN and command_kind == "reads":  # `ls` in a shell lists files, and runs nothing
             self.kinds = (_READ, _SEARCH)
-        self.name = _folded(plain)
+        self.name = _fold_case(plain)
         # One character, or nothing but signs, is in too many texts to be a name there; nouns stand for things.
         said = sum(map(str.isalnum, self.name)) > 1 and self.name not in _NOUNS
         self.pattern = re.compile(rf"(?<![{_LETTERS}0-9_]){re.escape(self.name)}(?![{_LETTERS}0-9_])") if said else None
 
     def is_named_in(self, text: str) -> bool:
         # Looking for the bare name first is many times faster, and it is seldom there.
-        folded = _folded(text)
+        folded = _fold_case(text)
         return self.pattern is not None and self.name in folded and self.pattern.search(folded) is not None
 
 
 @lru_cache(maxsize=20_000)
-def matches(tool: str, effect: str | None, text: str, command_kind: str | None = None) -> bool:
+def is_likely_work_on(tool: str, effect: str | None, text: str, command_kind: str | None = None) -> bool:
     """Return whether a call of this tool is likely to be work on an item of this text: by its name, or by its kind.
 
     `command_kind` says what a command that it runs comes to, as in `command_kinds`.
     """
-    signs = _signs(tool[:_LONGEST_NAME], effect, command_kind)
-    return not _leading_kinds(text).isdisjoint(signs.kinds) or signs.is_named_in(text)
+    signs = _find_tool_signs(tool[:_LONGEST_NAME], effect, command_kind)
+    return not _find_leading_kinds(text).isdisjoint(signs.kinds) or signs.is_named_in(text)
 
 
 @lru_cache(maxsize=20_000)
@@ -193,37 +193,37 @@ def is_matching_kind(tool: str, effect: str | None, text: str, command_kind: str
 
     The tool's name counts only where the verb tells no kind: editing with `edit` is not "Read what edit does".
     """
-    signs = _signs(tool[:_LONGEST_NAME], effect, command_kind)
-    kinds = _leading_kinds(text)
+    signs = _find_tool_signs(tool[:_LONGEST_NAME], effect, command_kind)
+    kinds = _find_leading_kinds(text)
     return not kinds.isdisjoint(signs.kinds) if kinds else signs.is_named_in(text)
 
 
 @lru_cache(maxsize=20_000)
-def _leading_kinds(text: str) -> frozenset[_Kind]:
+def _find_leading_kinds(text: str) -> frozenset[_WorkKind]:
     """The kinds of work of the verb with which the text begins, if need be after a label: `Parser: fix the crash`."""
-    opening = _folded(text[:_OPENING])
-    kinds = _kinds_at(opening, 0)
+    opening = _fold_case(text[:_OPENING])
+    kinds = _find_kinds_at(opening, 0)
     if not kinds and (label := _LABEL.match(opening)):
-        kinds = _kinds_at(opening, label.end())
+        kinds = _find_kinds_at(opening, label.end())
     return kinds
 
 
-def _kinds_at(text: str, start: int) -> frozenset[_Kind]:
+def _find_kinds_at(text: str, start: int) -> frozenset[_WorkKind]:
     after_preposition = False
     for token in _TOKEN.finditer(text, start):
         if word := token["word"]:
-            kinds = frozenset(kind for kind in _KINDS if word in kind.words) - _replaced_by_phrase(text, token.start())
+            kinds = frozenset(kind for kind in _KINDS if word in kind.words) - _is_part_of_phrase(text, token.start())
             kinds |= frozenset(kind for kind in _KINDS if kind.phrase and kind.phrase.match(text, token.start()))
             if kinds or not (word in _LEADS or after_preposition):
                 return kinds
         elif token["han"]:
             lead = _CHINESE_LEADS.match(text, token.start(), token.end())
             at = lead.end() if lead else token.start()
-            kinds = _chinese_kinds(text, at, token.end())
+            kinds = _find_chinese_kinds(text, at, token.end())
             if not kinds and (preposition := _CHINESE_PREPOSITIONS.match(text, at, token.end())):
                 at, after_preposition = preposition.end(), True
             while not kinds and after_preposition and at < token.end():
-                kinds = _chinese_kinds(text, at, token.end())
+                kinds = _find_chinese_kinds(text, at, token.end())
                 at += 1
             if kinds or (at < token.end() and not after_preposition):
                 return kinds
@@ -232,21 +232,21 @@ def _kinds_at(text: str, start: int) -> frozenset[_Kind]:
     return frozenset()
 
 
-def _replaced_by_phrase(text: str, at: int) -> frozenset[_Kind]:
+def _is_part_of_phrase(text: str, at: int) -> frozenset[_WorkKind]:
     """Setting up is not setting."""
     return frozenset({_WRITE}) if _RUN.phrase and _RUN.phrase.match(text, at) else frozenset()
 
 
-def _chinese_kinds(text: str, at: int, end: int) -> frozenset[_Kind]:
+def _find_chinese_kinds(text: str, at: int, end: int) -> frozenset[_WorkKind]:
     return frozenset(kind for kind in _KINDS if kind.chinese.match(text, at, end))
 
 
 @lru_cache(maxsize=256)
-def _signs(tool: str, effect: str | None, command_kind: str | None) -> _Signs:
-    return _Signs(tool, effect, command_kind)
+def _find_tool_signs(tool: str, effect: str | None, command_kind: str | None) -> _ToolSigns:
+    return _ToolSigns(tool, effect, command_kind)
 
 
-def _kind(words: list[str]) -> _Kind | None:
+def _find_first_kind(words: list[str]) -> _WorkKind | None:
     """The first word that tells; but what searches and then changes (`search_replace`) changes."""
     kinds = [_BY_WORD[word] for word in words if word in _BY_WORD]
     if not kinds:
@@ -254,7 +254,7 @@ def _kind(words: list[str]) -> _Kind | None:
     return _WRITE if kinds[0] is _SEARCH and _WRITE in kinds else kinds[0]
 
 
-def _folded(text: str) -> str:
+def _fold_case(text: str) -> str:
     """The text with wide and styled letters as plain ones, all in one case."""
     if text.isascii():
         return text.lower()

@@ -113,7 +113,7 @@ def new_todo(*values: object, **fields: object) -> Todo:
     return draft
 
 
-def with_fields(todo: Todo, changes: Mapping[str, object]) -> Todo:
+def replace_fields(todo: Todo, changes: Mapping[str, object]) -> Todo:
     """The item with some fields changed."""
     draft: Any = _Draft(*field_values(todo))
     for name, value in changes.items():
@@ -190,7 +190,7 @@ class State:
     def is_executing(self, agent: str) -> bool:
         """Return whether the agent's run is an execution that goes on, or works on a todo of one."""
         return any(
-            run.goes_on and run.batch is not None and (agent == name or agent in run.batch.executing.values())
+            run.is_active and run.batch is not None and (agent == name or agent in run.batch.executing.values())
             for name, run in self.runs.items()
         )
 
@@ -201,20 +201,20 @@ class State:
     def is_paused(self, agent: str) -> bool:
         """Return whether the agent's run is to wait: someone paused it, or it is executing and plan mode is on."""
         run = self.runs.get(agent)
-        return run is not None and run.goes_on and (run.paused or (self.plan_mode and self.is_executing(agent)))
+        return run is not None and run.is_active and (run.paused or (self.plan_mode and self.is_executing(agent)))
 
     def is_pausing(self, agent: str) -> bool:
         """Return whether someone paused the agent's run and something of it still goes on until its round is over."""
         run = self.runs.get(agent)
-        if run is None or not (run.goes_on and run.paused):
+        if run is None or not (run.is_active and run.paused):
             return False
         if run.batch is None:
             return not run.waiting
         working = [self.runs.get(name) for name in run.batch.executing.values()]
-        return not all(sub is not None and sub.goes_on and sub.waiting for sub in working)
+        return not all(sub is not None and sub.is_active and sub.waiting for sub in working)
 
 
-def counts(items: list[Todo]) -> dict[Status, int]:
+def count_by_status(items: list[Todo]) -> dict[Status, int]:
     """How many items have each status, zero included."""
     result = dict.fromkeys(Status, 0)
     for todo in items:

@@ -11,7 +11,7 @@ import json
 import os
 
 from headway.core.run_events import ApprovalAnswered, ApprovalAsked
-from headway.core.value import fields_of
+from headway.core.value import to_fields
 
 NO = "no"
 """The one reply that allows nothing."""
@@ -36,7 +36,7 @@ def is_answer_to(asked: ApprovalAsked, answer: ApprovalAnswered) -> bool:
 
 def write_question(exact: ApprovalAsked, key: str) -> str:
     """Return what a store keeps; `exact` has the texts as they are."""
-    return json.dumps({"key": key, "asked": fields_of(exact)})
+    return json.dumps({"key": key, "asked": to_fields(exact)})
 
 
 def read_question(text: str) -> tuple[ApprovalAsked, str]:

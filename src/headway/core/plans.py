@@ -8,10 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from headway.core.errors import InvalidPlan
-from headway.core.graph import edge_faults
+from headway.core.graph import list_edge_faults
 from headway.core.model import Priority
 from headway.core.rules import DuplicateKeys, Fault, check_text, check_texts, is_array, is_object
-from headway.core.text import shown, type_name
+from headway.core.text import json_type_name, sanitize_for_display
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,30 +64,30 @@ _STEP_NAMES = {
 _MANY = frozenset({"risks", "dependencies"})
 
 
-def checked_plan(raw: object) -> Plan:
+def check_plan(raw: object) -> Plan:
     """The plan, or `InvalidPlan` with every fault."""
     if isinstance(raw, Plan):
-        raw = plan_record(raw)
+        raw = to_plan_record(raw)
     if not is_object(raw):
-        raise InvalidPlan([f"(root): Expected object, received {type_name(raw)}"])
+        raise InvalidPlan([f"(root): Expected object, received {json_type_name(raw)}"])
     faults: list[str] = []
     steps_raw = raw.get("steps")
     rest = {key: value for key, value in raw.items() if key != "steps"}
-    fields = _fields(rest, _PLAN_NAMES, ("title", "overview"), "", faults)
+    fields = _check_fields(rest, _PLAN_NAMES, ("title", "overview"), "", faults)
     if isinstance(raw, DuplicateKeys):
-        faults.extend(f"{shown(key)}: Duplicate field" for key in raw.repeated)
-    steps = _steps(steps_raw, "steps" in raw, faults)
+        faults.extend(f"{sanitize_for_display(key)}: Duplicate field" for key in raw.repeated)
+    steps = _check_steps(steps_raw, "steps" in raw, faults)
     if faults:
         raise InvalidPlan(faults)
     return Plan(steps=tuple(steps), **fields)  # type: ignore[arg-type]
 
 
-def _steps(raw: object, given: bool, faults: list[str]) -> list[PlanStep]:
+def _check_steps(raw: object, given: bool, faults: list[str]) -> list[PlanStep]:
     if not given:
         faults.append("steps: Required")
         return []
     if not is_array(raw):
-        faults.append(f"steps: Expected array, received {type_name(raw)}")
+        faults.append(f"steps: Expected array, received {json_type_name(raw)}")
         return []
     if not raw:
         faults.append("steps: Must have at least one step")
@@ -98,26 +98,26 @@ def _steps(raw: object, given: bool, faults: list[str]) -> list[PlanStep]:
     for index, item in enumerate(raw):
         path = f"steps[{index}]"
         if not is_object(item):
-            faults.append(f"{path}: Expected object, received {type_name(item)}")
+            faults.append(f"{path}: Expected object, received {json_type_name(item)}")
             continue
         before = len(faults)
-        fields = _fields(item, _STEP_NAMES, ("id", "description"), path + ".", faults)
+        fields = _check_fields(item, _STEP_NAMES, ("id", "description"), path + ".", faults)
         if isinstance(item, DuplicateKeys):
-            faults.extend(f"{path}.{shown(key)}: Duplicate field" for key in item.repeated)
+            faults.extend(f"{path}.{sanitize_for_display(key)}: Duplicate field" for key in item.repeated)
         step_id = fields.get("id")
         if step_id in edges:
-            faults.append(f"{path}.id: Duplicate id '{shown(step_id)}'")
+            faults.append(f"{path}.id: Duplicate id '{sanitize_for_display(step_id)}'")
         # No id begins with a space: such a node stands for a step whose own id cannot be used.
         node = step_id if isinstance(step_id, str) and step_id not in edges else f" {index}"
         paths[node] = f"{path}.dependencies"
         edges[node] = check_texts(fields.get("dependencies", ()))
         if len(faults) == before:
             steps.append(PlanStep(**fields))  # type: ignore[arg-type]
-    faults.extend(edge_faults(edges, paths, "steps"))
+    faults.extend(list_edge_faults(edges, paths, "steps"))
     return steps
 
 
-def _fields(
+def _check_fields(
     raw: Mapping[str, object], names: Mapping[str, str], required: tuple[str, ...], prefix: str, faults: list[str]
 ) -> dict[str, object]:
     result: dict[str, object] = {}
@@ -128,7 +128,7 @@ def _fields(
     for key, value in raw.items():
         name = names.get(key)
         if name is None:
-            faults.append(f"{prefix}{shown(key)}: Unknown field")
+            faults.append(f"{prefix}{sanitize_for_display(key)}: Unknown field")
             continue
         if name in seen:
             faults.append(f"{prefix}{key}: Given twice, also under another name")
@@ -146,11 +146,11 @@ def _fields(
     return result
 
 
-def plan_record(plan: Plan) -> dict[str, object]:
+def to_plan_record(plan: Plan) -> dict[str, object]:
     """The plan as JSON, in the names of `create_plan`; what is empty is left out."""
     record: dict[str, object] = {"title": plan.title, "overview": plan.overview}
     record["steps"] = [
-        _without_empty(
+        _drop_empty(
             {
                 "id": step.id,
                 "description": step.description,
@@ -168,10 +168,10 @@ def plan_record(plan: Plan) -> dict[str, object]:
         "testingStrategy": plan.testing_strategy,
         "estimatedDuration": plan.estimated_duration,
     }
-    return {**record, **_without_empty(rest)}
+    return {**record, **_drop_empty(rest)}
 
 
-def read_plan(record: dict[str, Any]) -> Plan:
+def parse_plan_record(record: dict[str, Any]) -> Plan:
     """The plan that `plan_record` wrote; not checked again, so that rules may become stricter."""
     steps = [
         PlanStep(
@@ -195,11 +195,11 @@ def read_plan(record: dict[str, Any]) -> Plan:
     )
 
 
-def _without_empty(record: Mapping[str, object]) -> dict[str, object]:
+def _drop_empty(record: Mapping[str, object]) -> dict[str, object]:
     return {key: value for key, value in record.items() if value not in (None, [])}
 
 
-def todo_items(plan: Plan) -> list[dict[str, object]]:
+def to_todo_items(plan: Plan) -> list[dict[str, object]]:
     """The steps as items: same ids, same dependencies, priority by position."""
     return [
         {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from headway.core.model import FINISHED, Status, Todo
-from headway.core.text import cut, neutral
+from headway.core.text import neutralize, truncate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,29 +13,29 @@ _SECTIONS = ((Status.IN_PROGRESS, "In progress", 1), (Status.PENDING, "Pending",
 _BLOCKED = (Status.BLOCKED, "Blocked", 2)
 
 
-def recap(todos: Sequence[Todo], limit: int = 299, *, blocked: bool = True) -> str:
+def format_recap(todos: Sequence[Todo], limit: int = 299, *, blocked: bool = True) -> str:
     """At most `limit` characters: long items are shortened, the counts never."""
     done = sum(todo.status in FINISHED for todo in todos)
     sections = (*_SECTIONS, _BLOCKED) if blocked else _SECTIONS
     chosen: list[tuple[str, list[str]]] = []
     for status, label, most in sections:
-        texts = [neutral(todo.content) for todo in todos if todo.status is status][:most]
+        texts = [neutralize(todo.content) for todo in todos if todo.status is status][:most]
         if texts or status is Status.IN_PROGRESS:
             chosen.append((label, texts))
     longest = max((len(text) for _, texts in chosen for text in texts), default=0)
-    line = _line(done, len(todos), chosen, longest)
+    line = _format_recap_line(done, len(todos), chosen, longest)
     if len(line) <= limit:
         return line
     low, high = 1, longest
     while low < high:
         middle = (low + high + 1) // 2
-        if len(_line(done, len(todos), chosen, middle)) <= limit:
+        if len(_format_recap_line(done, len(todos), chosen, middle)) <= limit:
             low = middle
         else:
             high = middle - 1
-    return _line(done, len(todos), chosen, low)
+    return _format_recap_line(done, len(todos), chosen, low)
 
 
-def _line(done: int, total: int, chosen: Sequence[tuple[str, Sequence[str]]], most: int) -> str:
-    parts = [f"{label}: {'; '.join(cut(text, most) for text in texts) or 'None'}." for label, texts in chosen]
+def _format_recap_line(done: int, total: int, chosen: Sequence[tuple[str, Sequence[str]]], most: int) -> str:
+    parts = [f"{label}: {'; '.join(truncate(text, most) for text in texts) or 'None'}." for label, texts in chosen]
     return " ".join([f"[{done}/{total}]", *parts])

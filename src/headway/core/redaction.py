@@ -12,14 +12,14 @@ from copy import copy
 from dataclasses import is_dataclass, replace
 from typing import cast
 
-from headway.core.value import fields_of
+from headway.core.value import to_fields
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from typing import Any
 
-    from headway.core.changes import Change
+    from headway.core.commands import Command
 
 KEY_BEGINNINGS = (
     "sk-",
@@ -55,11 +55,11 @@ _AS_IS = frozenset({"id", "verify", "depends_on", "status", "priority", "owner",
 """Fields that are no text to be read. A check must stay what it was when it was approved."""
 
 
-def has_any(text: str, words: tuple[str, ...]) -> bool:
+def contains_any(text: str, words: tuple[str, ...]) -> bool:
     return any(map(text.__contains__, words))
 
 
-def without_secrets(change: Change) -> Change:
+def hide_secrets(change: Command) -> Command:
     """The same change; what looks like a key in it is hidden."""
     sent = {name: value for name in _TEXTS if (value := getattr(change, name, None)) is not None}
     text = _APART.join(_strings(sent)) if sent else ""
@@ -71,12 +71,12 @@ def without_secrets(change: Change) -> Change:
     # All at once: "replace 50 items in memory, with secret words" of `make bench` takes 1.3 times as long without this.
     if redacted(text) != text:
         for name, value in sent.items():
-            setattr(change, name, _hidden(value, redacted))
+            setattr(change, name, _hide(value, redacted))
     return change
 
 
 def _may_have_secret(text: str) -> bool:
-    if "://" in text or has_any(text, BEGINNINGS) or has_any(text.lower(), NAMES):
+    if "://" in text or contains_any(text, BEGINNINGS) or contains_any(text.lower(), NAMES):
         return True
     return any(len(value) >= SHORTEST and value in text for value in os.environ.values())
 
@@ -85,28 +85,28 @@ def _strings(value: object, depth: int = _DEEPEST) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif depth:
-        for part in cast("Sequence[object]", value) if isinstance(value, list | tuple) else _texts_of(value).values():
+        for part in cast("Sequence[object]", value) if isinstance(value, list | tuple) else _list_texts(value).values():
             yield from _strings(part, depth - 1)
 
 
-def _texts_of(value: object) -> dict[Any, object]:
+def _list_texts(value: object) -> dict[Any, object]:
     """Return the fields of a mapping or dataclass that may be read as text."""
     if isinstance(value, Mapping):
         fields = cast("Mapping[object, object]", value)
     else:
-        fields = fields_of(value) if is_dataclass(value) and not isinstance(value, type) else {}
+        fields = to_fields(value) if is_dataclass(value) and not isinstance(value, type) else {}
     return {name: part for name, part in fields.items() if name not in _AS_IS}
 
 
-def _hidden(value: object, redacted: Callable[[str], str], depth: int = _DEEPEST) -> object:
+def _hide(value: object, redacted: Callable[[str], str], depth: int = _DEEPEST) -> object:
     if isinstance(value, str):
         return redacted(value)
     if not depth:
         return value
     if isinstance(value, list | tuple):
-        parts = [_hidden(part, redacted, depth - 1) for part in cast("Sequence[object]", value)]
+        parts = [_hide(part, redacted, depth - 1) for part in cast("Sequence[object]", value)]
         return parts if isinstance(value, list) else tuple(parts)
-    texts = {name: _hidden(part, redacted, depth - 1) for name, part in _texts_of(value).items()}
+    texts = {name: _hide(part, redacted, depth - 1) for name, part in _list_texts(value).items()}
     if isinstance(value, dict):
         found = copy(cast("dict[object, object]", value))  # of its own kind: it may know of fields that came twice
         found.update(texts)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from headway.core.errors import InvalidTodos
-from headway.core.evolve import id_number
-from headway.core.graph import edge_faults
-from headway.core.model import Status, Todo, TodoList, new_todo, with_fields
-from headway.core.rules import check_items, have, is_array
+from headway.core.evolve import parse_id_number
+from headway.core.graph import list_edge_faults
+from headway.core.model import Status, Todo, TodoList, new_todo, replace_fields
+from headway.core.rules import check_todos, has_field, is_array
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     """Whether an item keeps its state though a rewrite has this status for it."""
 
 
-def replaced(
+def replace_todos(
     old: TodoList,
     patches: list[Patch],
     at: str,
@@ -36,34 +36,34 @@ def replaced(
     pending, unless it is one of those that the writer was `shown_as_pending`; and it stays if it is cancelled and left
     out. An empty replacement clears all.
     """
-    given = _given_ids(patches) if any(have(patches, "id")) else {}
+    given = _list_passed_ids(patches) if any(has_field(patches, "id")) else {}
     stay: dict[str, Todo] = {}
     if patches and Status.CANCELLED not in statuses:
         stay = {todo.id: todo for todo in old.items.values() if todo.status is Status.CANCELLED}
     if stay:
         active = {todo_id: todo for todo_id, todo in old.items.items() if todo_id not in stay}
-        matches = _matches(active, patches, given)
+        matches = _match_old_todos(active, patches, given)
         _match_by_content(matches, stay, patches)
     else:
-        matches = _matches(old.items, patches, given)
+        matches = _match_old_todos(old.items, patches, given)
     for match, patch in zip(matches, patches, strict=True):
         if match is None or match.status in statuses or match.id in shown_as_pending:
             continue
         if patch.get("status") is Status.PENDING:
             patch["status"] = match.status
     taken = set(given.values())
-    free = free_ids(old, taken)
+    free = generate_free_ids(old, taken)
     result: list[Todo] = []
     for index, (match, patch) in enumerate(zip(matches, patches, strict=True)):
         if match is None:
-            result.append(created(given.get(index) or next(free), patch, at))
+            result.append(create_todo(given.get(index) or next(free), patch, at))
             continue
         if keeps is not None and keeps(match, patch.get("status")):
-            patch = without_status(patch)
-        todo = patched(match, patch, at)
+            patch = drop_status(patch)
+        todo = patch_todo(match, patch, at)
         if given:
             todo_id = given.get(index) or (next(free) if match.id in taken else match.id)
-            todo = todo if todo_id == match.id else with_fields(todo, {"id": todo_id})
+            todo = todo if todo_id == match.id else replace_fields(todo, {"id": todo_id})
         result.append(todo)
     moved = {match.id: todo.id for match, todo in zip(matches, result, strict=True) if match is not None}
     if left_out := {todo_id: todo for todo_id, todo in stay.items() if todo_id not in moved}:
@@ -92,7 +92,7 @@ def _insert(
         patches[place + 1 : place + 1] = [{} for _ in following[place]]
 
 
-def _matches(old: dict[str, Todo], patches: list[Patch], given: Mapping[int, str]) -> list[Todo | None]:
+def _match_old_todos(old: dict[str, Todo], patches: list[Patch], given: Mapping[int, str]) -> list[Todo | None]:
     """For each new item the old one that it is: by id and content, else in place, else the next of its content."""
     found: list[Todo | None] = [None] * len(patches)
     for index, todo_id in given.items():
@@ -116,13 +116,13 @@ def _match_by_content(found: list[Todo | None], old: dict[str, Todo], patches: l
     """Fill in, for each new item without an old one, the next of its content."""
     if not old:
         return
-    same = _by_content(old, {todo.id for todo in found if todo is not None})
+    same = _group_by_content(old, {todo.id for todo in found if todo is not None})
     for index, patch in enumerate(patches):
         if found[index] is None and (todos := same.get(patch["content"])):
             found[index] = todos.pop()
 
 
-def _given_ids(patches: list[Patch]) -> dict[int, str]:
+def _list_passed_ids(patches: list[Patch]) -> dict[int, str]:
     """index → id for the ids that were passed; a repeated id counts where it comes first."""
     given: dict[int, str] = {}
     seen: set[str] = set()
@@ -134,9 +134,9 @@ def _given_ids(patches: list[Patch]) -> dict[int, str]:
     return given
 
 
-def free_ids(old: TodoList, taken: set[str]) -> Iterator[str]:
+def generate_free_ids(old: TodoList, taken: set[str]) -> Iterator[str]:
     """Ids that this list has not used for anything."""
-    number = max([old.next_number, *(id_number(todo_id) + 1 for todo_id in taken)])
+    number = max([old.next_number, *(parse_id_number(todo_id) + 1 for todo_id in taken)])
     while True:
         todo_id = f"t{number}"
         number += 1
@@ -144,7 +144,7 @@ def free_ids(old: TodoList, taken: set[str]) -> Iterator[str]:
             yield todo_id
 
 
-def _by_content(old: dict[str, Todo], taken: set[str]) -> dict[object, list[Todo]]:
+def _group_by_content(old: dict[str, Todo], taken: set[str]) -> dict[object, list[Todo]]:
     """content → old items that have it, the first one last, so that `pop` gives them in order."""
     found: dict[object, list[Todo]] = {}
     for todo in reversed(old.values()):
@@ -159,10 +159,10 @@ def _keep_dependencies(items: list[Todo], patches: list[Patch], moved: Mapping[s
         if todo.depends_on and "depends_on" not in patches[index]:
             kept = tuple(moved[node] for node in todo.depends_on if node in moved)
             if kept != todo.depends_on:
-                items[index] = with_fields(todo, {"depends_on": kept})
+                items[index] = replace_fields(todo, {"depends_on": kept})
 
 
-def refused_statuses(sent: object, todos: Iterable[Todo], shape: Shape) -> dict[str, Status]:
+def find_refused_statuses(sent: object, todos: Iterable[Todo], shape: Shape) -> dict[str, Status]:
     """Return the statuses that were sent and not set, by the ids of the items that kept another one."""
     left = {todo.id: todo for todo in todos}
     refused: dict[str, Status] = {}
@@ -173,7 +173,7 @@ def refused_statuses(sent: object, todos: Iterable[Todo], shape: Shape) -> dict[
             refused[todo.id] = status
 
     unmatched: list[tuple[object, Status]] = []
-    for patch in check_items(sent, shape, [], []):
+    for patch in check_todos(sent, shape, [], []):
         status = patch.get("status")
         if not isinstance(status, Status):
             continue
@@ -197,18 +197,18 @@ def refused_statuses(sent: object, todos: Iterable[Todo], shape: Shape) -> dict[
     return refused
 
 
-def without(items: Mapping[str, Todo], gone: set[str]) -> list[Todo]:
+def remove_todos(items: Mapping[str, Todo], gone: set[str]) -> list[Todo]:
     """The items without some of them, and without dependencies on those."""
     return [
         todo
         if gone.isdisjoint(todo.depends_on)
-        else with_fields(todo, {"depends_on": tuple(node for node in todo.depends_on if node not in gone)})
+        else replace_fields(todo, {"depends_on": tuple(node for node in todo.depends_on if node not in gone)})
         for todo in items.values()
         if todo.id not in gone
     ]
 
 
-def lost(delta: ListDelta, items: Mapping[str, Todo]) -> tuple[list[Todo], list[tuple[str, str]]]:
+def find_dropped(delta: ListDelta, items: Mapping[str, Todo]) -> tuple[list[Todo], list[tuple[str, str]]]:
     """What a replacement dropped: (items that are gone, (item, dependency) pairs that went with them).
 
     `items` is the list after it. An item whose content came back under another id is not gone.
@@ -219,7 +219,7 @@ def lost(delta: ListDelta, items: Mapping[str, Todo]) -> tuple[list[Todo], list[
         came.setdefault(todo.content, []).append(todo.id)
     for todo_id, fields in delta.changed.items():
         if "content" in fields:
-            before[todo_id] = with_fields(items[todo_id], {name: side[0] for name, side in fields.items()})
+            before[todo_id] = replace_fields(items[todo_id], {name: side[0] for name, side in fields.items()})
             came.setdefault(fields["content"][1], []).append(todo_id)
     successors = {todo.id: ids.pop() for todo in before.values() if (ids := came.get(todo.content))}
     gone = {todo_id: todo for todo_id, todo in before.items() if todo_id not in successors}
@@ -241,11 +241,11 @@ def check_dependencies(items: list[Todo], name: str = "depends_on", path: Mappin
     """Raises every fault of the dependencies of a list. `path` has ids whose faults are reported under another path."""
     edges = {todo.id: todo.depends_on for todo in items}
     paths = {todo.id: f"todos[{index}].{name}" for index, todo in enumerate(items)}
-    if faults := edge_faults(edges, {**paths, **(path or {})}, "todos"):
+    if faults := list_edge_faults(edges, {**paths, **(path or {})}, "todos"):
         raise InvalidTodos(faults)
 
 
-def created(todo_id: str, patch: Patch, at: str) -> Todo:
+def create_todo(todo_id: str, patch: Patch, at: str) -> Todo:
     status = patch.get("status")
     if patch.get("created_at") is None:
         patch["created_at"] = at
@@ -256,17 +256,17 @@ def created(todo_id: str, patch: Patch, at: str) -> Todo:
     return new_todo(todo_id, **patch)
 
 
-def without_status(patch: Patch) -> Patch:
+def drop_status(patch: Patch) -> Patch:
     return {name: value for name, value in patch.items() if name != "status"}
 
 
-def patched(todo: Todo, patch: Patch, at: str) -> Todo:
+def patch_todo(todo: Todo, patch: Patch, at: str) -> Todo:
     """The item with the passed fields; the same object if nothing differs.
 
     What the tracker only inferred to be completed is confirmed by a patch that says so.
     """
     if todo.evidence is not None and patch.get("status") is todo.status is Status.COMPLETED:
-        patch = _confirmed(todo.evidence, patch)
+        patch = _confirm_evidence(todo.evidence, patch)
     for name, value in patch.items():
         if getattr(todo, name) != value:
             break
@@ -276,13 +276,13 @@ def patched(todo: Todo, patch: Patch, at: str) -> Todo:
     if "verify" in changes and todo.evidence is not None and _is_about_failed_check(todo.evidence):
         changes.setdefault("evidence", None)  # that check is gone
     if "status" in changes:
-        for name, value in _brought_by(todo, changes["status"], at).items():
+        for name, value in _fields_that_follow(todo, changes["status"], at).items():
             if name not in patch:
                 changes[name] = value
-    return with_fields(todo, changes)
+    return replace_fields(todo, changes)
 
 
-def _confirmed(evidence: Evidence, patch: Patch) -> Patch:
+def _confirm_evidence(evidence: Evidence, patch: Patch) -> Patch:
     from headway.core.evidence import EvidenceLevel
 
     if evidence.level is not EvidenceLevel.INFERRED or "evidence" in patch:
@@ -296,7 +296,7 @@ def _is_about_failed_check(evidence: Evidence) -> bool:
     return evidence.note == CHECK_FAILED
 
 
-def _brought_by(todo: Todo, status: object, at: str) -> Patch:
+def _fields_that_follow(todo: Todo, status: object, at: str) -> Patch:
     """What a new status changes besides itself."""
     brought: Patch = {"lease_until": None}
     if todo.status is Status.COMPLETED:

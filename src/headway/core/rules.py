@@ -12,7 +12,7 @@ from operator import contains
 
 from headway.core.fields import FIELDS, Field, Kind
 from headway.core.model import Origin, Priority, Status, Todo, field_values
-from headway.core.text import clean, is_blank, shown, type_name
+from headway.core.text import is_blank, json_type_name, sanitize_for_display, trim_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ FULL = Shape({name: field for field in FIELDS for name in (field.name, *field.al
 """Everything an item has, under any of its names: the Python API and imports."""
 
 
-def named(*names: str) -> dict[str, Field]:
+def fields_by_name(*names: str) -> dict[str, Field]:
     """Fields by the names that a contract uses for them."""
     return {name: FULL.names[name] for name in names}
 
@@ -85,7 +85,7 @@ def is_object(value: object) -> TypeGuard[dict[str, object]]:
     return isinstance(value, dict)
 
 
-def have(patches: Iterable[Patch], name: str) -> Iterator[bool]:
+def has_field(patches: Iterable[Patch], name: str) -> Iterator[bool]:
     """For each patch, whether it has the field."""
     return map(contains, patches, repeat(name))
 
@@ -94,15 +94,15 @@ def is_array(value: object) -> TypeGuard[list[object] | tuple[object, ...]]:
     return isinstance(value, list | tuple)
 
 
-def quoted(values: Iterable[object]) -> str:
+def quote_values(values: Iterable[object]) -> str:
     return " | ".join(f"'{value}'" for value in values)
 
 
 def check_text(value: object, max_chars: int | None = None) -> str | None:
     """Trimmed text, or None where it is blank."""
     if not isinstance(value, str):
-        raise Fault(f"Expected string, received {type_name(value)}")
-    text = clean(value)
+        raise Fault(f"Expected string, received {json_type_name(value)}")
+    text = trim_text(value)
     if max_chars is not None and len(text) > max_chars:
         raise Fault(f"Must be at most {max_chars} characters, received {len(text)}")
     return None if is_blank(text) else text
@@ -113,36 +113,36 @@ def check_choice(value: object, choices: Mapping[str, object], allowed: Iterable
         found = choices.get(value.strip())
         if found is not None and found in allowed:
             return found
-        raise Fault(f"Expected {quoted(allowed)}, received '{shown(value)}'")
-    raise Fault(f"Expected {quoted(allowed)}, received {type_name(value)}")
+        raise Fault(f"Expected {quote_values(allowed)}, received '{sanitize_for_display(value)}'")
+    raise Fault(f"Expected {quote_values(allowed)}, received {json_type_name(value)}")
 
 
 def check_texts(value: object) -> tuple[str, ...]:
     if not is_array(value):
-        raise Fault(f"Expected array, received {type_name(value)}")
+        raise Fault(f"Expected array, received {json_type_name(value)}")
     texts: list[str] = []
     for entry in value:
         if not isinstance(entry, str):
-            raise Fault(f"Expected strings, received {type_name(entry)}")
-        if not is_blank(text := clean(entry)):
+            raise Fault(f"Expected strings, received {json_type_name(entry)}")
+        if not is_blank(text := trim_text(entry)):
             texts.append(text)
     return tuple(texts)
 
 
 def check_time(value: object) -> str:
-    from headway.core.clock import normal_time
+    from headway.core.clock import parse_time
 
     if not isinstance(value, str):
-        raise Fault(f"Expected string, received {type_name(value)}")
+        raise Fault(f"Expected string, received {json_type_name(value)}")
     try:
-        return normal_time(value.strip())
+        return parse_time(value.strip())
     except (ValueError, OverflowError):
-        raise Fault(f"Expected an ISO 8601 time, received '{shown(value)}'") from None
+        raise Fault(f"Expected an ISO 8601 time, received '{sanitize_for_display(value)}'") from None
 
 
 def check_whole(value: object, least: int = -(2**31)) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
-        raise Fault(f"Expected whole number, received {type_name(value)}")
+        raise Fault(f"Expected whole number, received {json_type_name(value)}")
     if not least <= value < 2**31:
         raise Fault(f"Must be a whole number from {least} to {2**31 - 1}")
     return value
@@ -150,7 +150,7 @@ def check_whole(value: object, least: int = -(2**31)) -> int:
 
 def check_number(value: object, least: float) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise Fault(f"Expected number, received {type_name(value)}")
+        raise Fault(f"Expected number, received {json_type_name(value)}")
     if not least <= value < 2**31:
         raise Fault(f"Must be a number from {least} to {2**31 - 1}")
     return float(value)
@@ -158,7 +158,7 @@ def check_number(value: object, least: float) -> float:
 
 def check_flag(value: object) -> bool:
     if not isinstance(value, bool):
-        raise Fault(f"Expected boolean, received {type_name(value)}")
+        raise Fault(f"Expected boolean, received {json_type_name(value)}")
     return value
 
 
@@ -199,14 +199,14 @@ def check_field(field: Field, value: object, shape: Shape = FULL, *, required: b
     return checked
 
 
-def check_item(raw: object, shape: Shape, path: str, faults: list[str], *, new: bool = False) -> Patch:
+def check_todo(raw: object, shape: Shape, path: str, faults: list[str], *, new: bool = False) -> Patch:
     """The checked fields of one item. Faults are added in the order of the shape's fields, unknown names last.
 
     A new item needs content, also where the shape, which serves updates too, does not ask for it.
     """
     patch: Patch = {}
     if not is_object(raw):
-        faults.append(f"{path}: Expected object, received {type_name(raw)}")
+        faults.append(f"{path}: Expected object, received {json_type_name(raw)}")
         return patch
     found: dict[str, str] = {}
     unknown: list[str] = []
@@ -215,7 +215,7 @@ def check_item(raw: object, shape: Shape, path: str, faults: list[str], *, new: 
         field = names.get(key)
         if field is None:
             if key not in shape.ignored:
-                unknown.append(f"{path}.{shown(key)}: Unknown field")
+                unknown.append(f"{path}.{sanitize_for_display(key)}: Unknown field")
             continue
         if field.name in patch or field.name in found:
             unknown.append(f"{path}.{key}: Given twice, also under another name")
@@ -233,11 +233,11 @@ def check_item(raw: object, shape: Shape, path: str, faults: list[str], *, new: 
         faults.extend(found[field.name] for field in dict.fromkeys(names.values()) if field.name in found)
     faults.extend(unknown)
     if isinstance(raw, DuplicateKeys):
-        faults.extend(f"{path}.{shown(key)}: Duplicate field" for key in raw.repeated)
+        faults.extend(f"{path}.{sanitize_for_display(key)}: Duplicate field" for key in raw.repeated)
     return patch
 
 
-def _plain(raw: object, usual: Usual, limit: int, required: tuple[str, ...]) -> Patch | None:
+def _check_plain_todo(raw: object, usual: Usual, limit: int, required: tuple[str, ...]) -> Patch | None:
     """The patch of an item of sound texts and a status, which is what almost every item is; None for any other."""
     if type(raw) is not dict:
         return None
@@ -262,19 +262,19 @@ def _plain(raw: object, usual: Usual, limit: int, required: tuple[str, ...]) -> 
     return patch if len(patch) == len(item) else None
 
 
-def check_items(raw: object, shape: Shape, faults: list[str], whole: list[str], *, new: bool = False) -> list[Patch]:
+def check_todos(raw: object, shape: Shape, faults: list[str], whole: list[str], *, new: bool = False) -> list[Patch]:
     """The checked items of a list; adds violations of items to `faults`, those of the list itself to `whole`."""
     if not is_array(raw):
-        whole.append(f"todos: Expected array, received {type_name(raw)}")
+        whole.append(f"todos: Expected array, received {json_type_name(raw)}")
         return []
     usual, limit, required = shape.usual, shape.max_chars or sys.maxsize, shape.required
     patches: list[Patch] = []
     for index, item in enumerate(raw):
-        patch = _plain(item, usual, limit, required)
+        patch = _check_plain_todo(item, usual, limit, required)
         if patch is None or (new and "content" not in patch):
             if isinstance(item, Todo):
                 item = {field.name: value for field, value in zip(FIELDS, field_values(item), strict=True)}
-            patch = check_item(item, shape, f"todos[{index}]", faults, new=new)
+            patch = check_todo(item, shape, f"todos[{index}]", faults, new=new)
         patches.append(patch)
     if shape.max_items is not None and len(patches) > shape.max_items:
         whole.append(f"todos: Must have at most {shape.max_items} items, received {len(patches)}")

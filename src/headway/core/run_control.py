@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from headway.core.model import PERSON
-from headway.core.text import storable
+from headway.core.text import to_storable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,15 +28,15 @@ class RunControl:
 
     def stop_run(self, *, actor: str = PERSON) -> None:
         """Ends the run within a second; what it had in progress is pending again. Raises `NoRun` if there is none."""
-        self._ask("stop", actor)
+        self._control("stop", actor)
 
     def pause_run(self, *, actor: str = PERSON) -> None:
         """Lets the run finish its round and wait. Raises `NoRun` if there is none."""
-        self._ask("pause", actor)
+        self._control("pause", actor)
 
     def resume_run(self, *, actor: str = PERSON) -> None:
         """Lets a paused run go on. Raises `NoRun` if there is none."""
-        self._ask("resume", actor)
+        self._control("resume", actor)
 
     def answer(self, question_id: str, reply: str, reason: str = "", *, actor: str = PERSON) -> ApprovalAnswered:
         """Answer a question of the run: `once`, `always`, `offline` or `no`. Return the answer that counts, the first.
@@ -64,16 +64,18 @@ class RunControl:
         self, question_id: str, reply: str, reason: str, key: str | None, *, actor: str = PERSON
     ) -> ApprovalAnswered:
         """Answer for someone who has the question's key: whoever asks, or was given the exact text."""
-        from headway.core.run_changes import AnswerQuestion
+        from headway.core.run_commands import AnswerQuestion
 
-        _, state = self._log.change(
-            lambda state: AnswerQuestion(self._agent, actor, self._clock(), question_id, reply, storable(reason), key)
+        _, state = self._log.execute(
+            lambda state: AnswerQuestion(
+                self._agent, actor, self._clock(), question_id, reply, to_storable(reason), key
+            )
         )
         answer = state.runs[self._agent].questions[question_id][1]
         assert answer is not None
         return answer
 
-    def _ask(self, request: str, actor: str) -> None:
-        from headway.core.run_changes import AskRun
+    def _control(self, request: str, actor: str) -> None:
+        from headway.core.run_commands import ControlRun
 
-        self._log.change(lambda state: AskRun(self._agent, actor, self._clock(), request))
+        self._log.execute(lambda state: ControlRun(self._agent, actor, self._clock(), request))

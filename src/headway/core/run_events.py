@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, TypeAlias
 
-    from headway.core.batch_events import BatchData
+    from headway.core.execution_events import BatchData
 
 
 @dataclass(eq=False, repr=False, slots=True)
@@ -271,7 +271,7 @@ _TUPLES = (
 )
 
 
-def recorded_on(call: ToolFinished, item_id: str) -> ToolFinished:
+def with_todo_id(call: ToolFinished, item_id: str) -> ToolFinished:
     recorded = ToolFinished(*_values_of_call(call))
     recorded.item_id = item_id
     return recorded
@@ -284,6 +284,6 @@ def read_run_data(name: str, record: dict[str, Any]) -> RunData:
             record[field] = tuple(record[field])
     if name in _KINDS:
         return _KINDS[name](**record)
-    from headway.core.batch_events import KINDS
+    from headway.core.execution_events import KINDS
 
     return KINDS[name](**record)

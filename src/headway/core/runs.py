@@ -9,23 +9,23 @@ from dataclasses import dataclass, field, replace
 
 from headway.core import delta as deltas
 from headway.core import events as ev
-from headway.core import run_changes as ask
+from headway.core import run_commands as ask
 from headway.core import run_events as facts
 from headway.core import tracking
 from headway.core.errors import HeadwayError, NoRun, QuestionNotKept, RunRefused
 from headway.core.events import Event, ListDelta
 from headway.core.evolve import evolve
-from headway.core.model import LOOP, TRACKER, State, Status, Todo, TodoList, with_fields
+from headway.core.model import LOOP, TRACKER, State, Status, Todo, TodoList, replace_fields
 from headway.core.open_questions import is_answer_to
-from headway.core.replace import patched
-from headway.core.text import shown
-from headway.core.tracking import NO_CALLS, NO_WORK, Track, Work
+from headway.core.replace import patch_todo
+from headway.core.text import sanitize_for_display
+from headway.core.tracking import NO_CALLS, NO_WORK, RunWork, TodoCalls
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from headway.core.batches import Batch, Executed
+    from headway.core.executions import Execution, LastAttempt
 
 REQUESTS = ("stop", "pause", "resume")
 REPLIES = ("once", "always", "offline", "no")
@@ -62,7 +62,7 @@ class Run:
     """Questions of this round, with their answers."""
     started: tuple[str, ...] = ()
     """Items that it has in progress, in the order in which it began them."""
-    tracks: dict[str, Track] = field(default_factory=dict[str, Track])
+    tracks: dict[str, TodoCalls] = field(default_factory=dict[str, TodoCalls])
     forced: frozenset[str] = frozenset()
     """Items whose state was set in this round by someone else than the tracker."""
     started_by_model: frozenset[str] = frozenset()
@@ -75,75 +75,75 @@ class Run:
     """Whether its model wrote or changed the list."""
     finished_shown: bool = False
     """Whether the model was shown that the list is finished, which happens once."""
-    work: Work = NO_WORK
+    work: RunWork = NO_WORK
     require_evidence: bool | str = False
     asked: frozenset[str] = frozenset()
     """Items whose completion was refused once, because nothing showed it."""
-    batch: Batch | None = None
+    batch: Execution | None = None
     """The items that it executes, if it is such a run."""
     begun: int = 0
     """Executions of items that have begun in this session."""
-    executed: dict[str, Executed] = field(default_factory=dict[str, "Executed"])
+    executed: dict[str, LastAttempt] = field(default_factory=dict[str, "LastAttempt"])
     """Item → its last execution in this session."""
 
     @property
-    def goes_on(self) -> bool:
+    def is_active(self) -> bool:
         return self.reason is None
 
 
-def run_of(state: State, agent: str) -> Run | None:
+def find_active_run(state: State, agent: str) -> Run | None:
     """The agent's run that goes on."""
     run = state.runs.get(agent)
-    return run if run is not None and run.goes_on else None
+    return run if run is not None and run.is_active else None
 
 
 # what follows from a change
 
 
-def decide_run(state: State, change: ask.OfRun) -> list[Event]:
+def decide_run(state: State, change: ask.RunCommand) -> list[Event]:
     match change:
         case ask.StartRun():
             return _start(state, change)
-        case ask.Record():
-            _own(state, change.agent, change.run_id)
+        case ask.RecordEvents():
+            _get_run(state, change.agent, change.run_id)
             return _record(state, change)
         case ask.FinishTool():
-            return _finish_tool(state, _own(state, change.agent, change.run_id), change)
+            return _finish_tool(state, _get_run(state, change.agent, change.run_id), change)
         case ask.EndRun():
-            return _end(state, _own(state, change.agent, change.run_id), change)
-        case ask.AskRun():
+            return _end(state, _get_run(state, change.agent, change.run_id), change)
+        case ask.ControlRun():
             return _request(state, change)
         case ask.AnswerQuestion():
             return _answer(state, change)
         case _:
-            return _of_batch(state, change)
+            return _decide_execution(state, change)
 
 
-def _of_batch(state: State, change: ask.OfRun) -> list[Event]:
-    from headway.core.batch_changes import OfBatch
-    from headway.core.batches import decide_batch
+def _decide_execution(state: State, change: ask.RunCommand) -> list[Event]:
+    from headway.core.execution_commands import ExecutionCommand
+    from headway.core.executions import decide_execution
 
-    if not isinstance(change, OfBatch):
+    if not isinstance(change, ExecutionCommand):
         raise HeadwayError(f"Unknown change {type(change).__name__}.")
-    run = state.runs.get(change.agent) if change.run_id is None else _own(state, change.agent, change.run_id)
-    return decide_batch(state, run, change)
+    run = state.runs.get(change.agent) if change.run_id is None else _get_run(state, change.agent, change.run_id)
+    return decide_execution(state, run, change)
 
 
-def _own(state: State, agent: str, run_id: str) -> Run:
-    run = run_of(state, agent)
+def _get_run(state: State, agent: str, run_id: str) -> Run:
+    run = find_active_run(state, agent)
     if run is None or run.id != run_id:
         raise RunRefused("This run has ended: another process ended it or took over the session; start it again.")
     return run
 
 
-def _current(state: State, agent: str) -> Run:
-    run = run_of(state, agent)
+def _get_active_run(state: State, agent: str) -> Run:
+    run = find_active_run(state, agent)
     if run is None:
         raise NoRun("No run is in progress in this session; start one with headway run.")
     return run
 
 
-def _events(state: State, change: ask.OfRun, data: tuple[facts.RunData, ...] | Any) -> list[Event]:
+def _new_events(state: State, change: ask.RunCommand, data: tuple[facts.RunData, ...] | Any) -> list[Event]:
     return [
         Event(version, change.at, change.agent, change.actor, type(fact).__name__, fact)
         for version, fact in enumerate(data, state.version + 1)
@@ -151,40 +151,44 @@ def _events(state: State, change: ask.OfRun, data: tuple[facts.RunData, ...] | A
 
 
 def _start(state: State, change: ask.StartRun) -> list[Event]:
-    run = run_of(state, change.agent)
+    run = find_active_run(state, change.agent)
     if run is not None:
         raise RunRefused(
-            f"A run is already in progress in this session ({shown(run.holder, 100)}, since {run.started_at}); "
+            f"A run is already in progress in this session ({sanitize_for_display(run.holder, 100)}, "
+            f"since {run.started_at}); "
             "wait for it, stop it, or use another session."
         )
-    return _events(state, change, (change.start, *change.first))
+    return _new_events(state, change, (change.start, *change.first))
 
 
-def _request(state: State, change: ask.AskRun) -> list[Event]:
+def _request(state: State, change: ask.ControlRun) -> list[Event]:
     if change.request not in REQUESTS:
         raise HeadwayError(
-            f"A run does not understand the request '{shown(change.request)}'; choose from: {', '.join(REQUESTS)}."
+            f"A run does not understand the request '{sanitize_for_display(change.request)}'; "
+            f"choose from: {', '.join(REQUESTS)}."
         )
-    run = _current(state, change.agent)
+    run = _get_active_run(state, change.agent)
     if change.request == "resume" and state.plan_mode and run.batch is not None:
         raise HeadwayError(PLAN_MODE_PAUSES)
     there = {"stop": run.stopping, "pause": run.paused, "resume": not run.paused}[change.request]
-    return [] if there else _events(state, change, (facts.RunRequested(change.request),))
+    return [] if there else _new_events(state, change, (facts.RunRequested(change.request),))
 
 
 def _answer(state: State, change: ask.AnswerQuestion) -> list[Event]:
     if change.reply not in REPLIES:
-        raise HeadwayError(f"'{shown(change.reply)}' is not a valid answer; choose from: {', '.join(REPLIES)}.")
-    run = _current(state, change.agent)
+        raise HeadwayError(
+            f"'{sanitize_for_display(change.reply)}' is not a valid answer; choose from: {', '.join(REPLIES)}."
+        )
+    run = _get_active_run(state, change.agent)
     if change.question_id not in run.questions:
-        raise HeadwayError(f"There is no open question '{shown(change.question_id)}' in this run.")
+        raise HeadwayError(f"There is no open question '{sanitize_for_display(change.question_id)}' in this run.")
     asked, answered = run.questions[change.question_id]
     if answered is not None:  # the first answer counts
         return []
     answer = facts.ApprovalAnswered(change.question_id, change.reply, change.reason, change.key)
     if not is_answer_to(asked, answer):
         raise QuestionNotKept
-    return _events(state, change, (answer,))
+    return _new_events(state, change, (answer,))
 
 
 def _end(state: State, run: Run, change: ask.EndRun) -> list[Event]:
@@ -193,51 +197,51 @@ def _end(state: State, run: Run, change: ask.EndRun) -> list[Event]:
         ours = (todo for todo in todo_list.items.values() if tracking.is_ours(todo))
         open_items = [todo for todo in ours if todo.status is Status.IN_PROGRESS]
     else:
-        from headway.core.batches import interrupted_items
+        from headway.core.executions import list_interrupted_todos
 
-        open_items = interrupted_items(run, todo_list)
-    left = [patched(todo, {"status": Status.PENDING, "interrupted": True}, change.at) for todo in open_items]
+        open_items = list_interrupted_todos(run, todo_list)
+    left = [patch_todo(todo, {"status": Status.PENDING, "interrupted": True}, change.at) for todo in open_items]
     made: list[Event] = []
     if left:
-        made.append(_listed(state, change, left, LOOP, "interrupt"))
+        made.append(_list_event(state, change, left, LOOP, "interrupt"))
     finished = facts.RunFinished(run.id, change.reason, run.round, run.tool_calls, change.error)
     if run.batch is not None and (made or todo_list.open_step):
         finished.step = made[0].version if made else todo_list.open_step
     return [*made, Event(state.version + len(made) + 1, change.at, change.agent, LOOP, "RunFinished", finished)]
 
 
-def _listed(
-    state: State, change: ask.OfRun, touched: list[Todo], actor: str, cause: str, version: int | None = None
+def _list_event(
+    state: State, change: ask.RunCommand, touched: list[Todo], actor: str, cause: str, version: int | None = None
 ) -> Event:
     """The event for items that became something else; the order stays."""
     todo_list = state.list_of(change.agent)
     changed = {todo.id: deltas.field_changes(todo_list.items[todo.id], todo) for todo in touched}
     delta = ListDelta(cause, changed=changed)
-    run = run_of(state, change.agent)
+    run = find_active_run(state, change.agent)
     if run and run.round:
-        delta = tracking.with_rounds(delta, todo_list.items, run.round)
+        delta = tracking.add_rounds(delta, todo_list.items, run.round)
     executing = run is not None and run.batch is not None
-    delta = deltas.linked(delta, todo_list.open_step if executing else todo_list.undo, partial=executing)
+    delta = deltas.link_delta(delta, todo_list.open_step if executing else todo_list.undo, partial=executing)
     return Event(version or state.version + 1, change.at, change.agent, actor, ev.TODO_LIST_UPDATED, delta)
 
 
-def _record(state: State, change: ask.Record) -> list[Event]:
+def _record(state: State, change: ask.RecordEvents) -> list[Event]:
     """The facts; and with the calls that begin, the item that they are work on."""
-    events = _events(state, change, change.facts)
+    events = _new_events(state, change, change.facts)
     begun = [fact for fact in change.facts if isinstance(fact, facts.ToolStarted)]
     if not begun or change.policy is None:
         return events
     items = state.list_of(change.agent).items
     if change.policy.tracking == tracking.MANUAL or not _is_kept(state, change.agent):
         return events
-    if tracking.active_item(items, state.runs[change.agent]):
+    if tracking.find_active_todo(items, state.runs[change.agent]):
         return events
-    steps = _Steps(state, change)
+    steps = _EventBuilder(state, change)
     for event in events:
         steps.add(event)
-    item = next((item for call in begun if (item := tracking.match(items, steps.run, call))), None)
+    item = next((item for call in begun if (item := tracking.find_matching_todo(items, steps.run, call))), None)
     if item is not None:
-        steps.set(item, {"status": Status.IN_PROGRESS})
+        steps.set_fields(item, {"status": Status.IN_PROGRESS})
     return steps.events
 
 
@@ -246,10 +250,10 @@ def _is_kept(state: State, agent: str) -> bool:
     return state.list_of(agent).kept_by_loop and not state.is_planning(agent)
 
 
-class _Steps:
+class _EventBuilder:
     """Events that build on each other, and the state of the list and the run after them."""
 
-    def __init__(self, state: State, change: ask.OfRun) -> None:
+    def __init__(self, state: State, change: ask.RunCommand) -> None:
         self.state = state
         self.change = change
         self.events: list[Event] = []
@@ -266,53 +270,53 @@ class _Steps:
         self.events.append(event)
         self.state = evolve(self.state, event)
 
-    def fact(self, data: facts.RunData) -> None:
+    def add_call(self, data: facts.RunData) -> None:
         """Of a call, which by itself changes nothing that is looked at here."""
         change = self.change
         name = type(data).__name__
-        self.events.append(Event(self._next, change.at, change.agent, change.actor, name, data))
+        self.events.append(Event(self._next_version, change.at, change.agent, change.actor, name, data))
 
     @property
-    def _next(self) -> int:
+    def _next_version(self) -> int:
         return (self.events[-1].version if self.events else self.state.version) + 1
 
-    def set(self, todo: Todo, fields: dict[str, object]) -> None:
-        touched = patched(todo, fields, self.change.at)
-        self.add(_listed(self.state, self.change, [touched], TRACKER, "track", self._next))
+    def set_fields(self, todo: Todo, fields: dict[str, object]) -> None:
+        touched = patch_todo(todo, fields, self.change.at)
+        self.add(_list_event(self.state, self.change, [touched], TRACKER, "track", self._next_version))
 
 
 def _finish_tool(state: State, run: Run, change: ask.FinishTool) -> list[Event]:
     """The call itself, and what it means for the list: match first, then record."""
     call, policy = change.call, change.policy
-    steps = _Steps(state, change)
+    steps = _EventBuilder(state, change)
     is_kept = _is_kept(state, change.agent)
     keeps = is_kept and policy.tracking != tracking.MANUAL
     if call.effect == tracking.TODO_EFFECT:
-        steps.fact(call)
+        steps.add_call(call)
         if keeps and call.ok and policy.tracking == tracking.AUTO:
-            for todo in tracking.overtaken(steps.todos.items, steps.run):
-                steps.set(todo, tracking.completed(todo))
+            for todo in tracking.list_overtaken(steps.todos.items, steps.run):
+                steps.set_fields(todo, tracking.complete_by_tracker(todo))
         return steps.events
-    item = tracking.active_item(steps.todos.items, run)
+    item = tracking.find_active_todo(steps.todos.items, run)
     if item is None and is_kept:
-        begins = tracking.next_to_start if policy.tracking == tracking.MANUAL else tracking.match
+        begins = tracking.find_todo_to_start if policy.tracking == tracking.MANUAL else tracking.find_matching_todo
         if item := begins(steps.todos.items, run, call):
-            steps.set(item, {"status": Status.IN_PROGRESS})
+            steps.set_fields(item, {"status": Status.IN_PROGRESS})
     if item is None:
-        steps.fact(call)
+        steps.add_call(call)
         return steps.events
-    steps.fact(facts.recorded_on(call, item.id))
+    steps.add_call(facts.with_todo_id(call, item.id))
     item = steps.todos.items[item.id]
     track = steps.run.tracks.get(item.id, NO_CALLS)
     matching = tracking.is_matching(item, call)
-    if keeps and tracking.may_set(item, run):
-        counted = track if call.denied else track.after(call.succeeded, matching)
-        if fields := tracking.outcome(item, counted, call, policy, matching=matching):
-            steps.set(item, fields)
+    if keeps and tracking.can_tracker_set(item, run):
+        counted = track if call.denied else track.add_call(call.succeeded, matching)
+        if fields := tracking.decide_after_call(item, counted, call, policy, matching=matching):
+            steps.set_fields(item, fields)
     after = steps.todos.items[item.id]
     count = item.tool_calls + 1
     ok = call.succeeded
-    steps.fact(
+    steps.add_call(
         facts.TodoListItemProgress(item.id, after.status, count, call.round, call.tool, ok, call.denied, matching)
     )
     return steps.events
@@ -328,25 +332,25 @@ def evolve_run(state: State, event: Event) -> tuple[dict[str, TodoList], dict[st
     if isinstance(data, facts.RunStarted):
         if data.new_conversation or (agent not in runs and agent not in conversations):
             conversations = {**conversations, agent: (0, event.version)}
-        return lists, {**runs, agent: _begun(runs.get(agent), data, event.at)}, conversations
+        return lists, {**runs, agent: _start_run_state(runs.get(agent), data, event.at)}, conversations
     if isinstance(data, facts.ConversationCompacted):
         return lists, runs, {**conversations, agent: (event.version, data.kept_from)}
     run = runs.get(agent)
     if run is None:
         return lists, runs, conversations
     if event.type in _OF_BATCH:
-        return _executed(state, run, event)
+        return _evolve_execution(state, run, event)
     if isinstance(data, facts.TodoListItemProgress):
         todo_list = state.list_of(agent)
         if todo := todo_list.items.get(data.item_id):
-            lists = {**lists, agent: _counted(todo_list, todo, data)}
-        run = _tracked(run, data)
+            lists = {**lists, agent: _count_call_on_todo(todo_list, todo, data)}
+        run = _track_call(run, data)
     else:
-        before, run = run, _evolved(run, data)
+        before, run = run, _evolve_run_state(run, data)
         if run is before:
             return lists, runs, conversations
         if isinstance(data, facts.RunFinished):
-            lists = _with_step(state, event)
+            lists = _close_step(state, event)
     return lists, {**runs, agent: run}, conversations
 
 
@@ -356,21 +360,24 @@ _OF_BATCH = frozenset(
 )
 
 
-def _executed(
+def _evolve_execution(
     state: State, run: Run, event: Event
 ) -> tuple[dict[str, TodoList], dict[str, Run], dict[str, tuple[int, int]]]:
-    from headway.core.batches import evolve_batch
+    from headway.core.executions import evolve_execution
 
-    runs, conversations = {**state.runs, event.agent: evolve_batch(run, event.data, event.version)}, state.conversations
+    runs, conversations = (
+        {**state.runs, event.agent: evolve_execution(run, event.data, event.version)},
+        state.conversations,
+    )
     if event.type == "ItemFinished":
         # Nobody goes on with the sub-agent's run: what there is to know of it is in the log.
         gone: str = getattr(event.data, "agent", "")
         runs.pop(gone, None)
         conversations = {agent: where for agent, where in conversations.items() if agent != gone}
-    return _with_step(state, event), runs, conversations
+    return _close_step(state, event), runs, conversations
 
 
-def _with_step(state: State, event: Event) -> dict[str, TodoList]:
+def _close_step(state: State, event: Event) -> dict[str, TodoList]:
     """The lists after an event that makes one step of what went before."""
     todo_list = state.list_of(event.agent)
     if getattr(event.data, "previous", None) is None:
@@ -385,7 +392,7 @@ def _with_step(state: State, event: Event) -> dict[str, TodoList]:
     return {**state.lists, event.agent: replace(todo_list, undo=undo, redo=redo, open_step=0)}
 
 
-def _begun(before: Run | None, data: facts.RunStarted, at: str) -> Run:
+def _start_run_state(before: Run | None, data: facts.RunStarted, at: str) -> Run:
     evidence, mode = data.require_evidence, data.mode
     run = Run(data.run_id, data.model, data.holder, at, data.max_rounds, require_evidence=evidence, mode=mode)
     if before is None:
@@ -400,12 +407,12 @@ def _begun(before: Run | None, data: facts.RunStarted, at: str) -> Run:
     )
 
 
-def _evolved(run: Run, data: object) -> Run:
+def _evolve_run_state(run: Run, data: object) -> Run:
     match data:
         case facts.RoundStarted():
             return replace(run, round=data.round, questions={}, forced=_NO_ITEMS, waiting=False)
         case facts.ToolFinished():
-            return run if data.effect == tracking.TODO_EFFECT else _worked(run, data)
+            return run if data.effect == tracking.TODO_EFFECT else _count_call(run, data)
         case facts.TodoListContextInjected():
             if run.shown_statuses:
                 run = replace(run, shown_statuses={})
@@ -439,24 +446,24 @@ def _answered(run: Run, answer: facts.ApprovalAnswered) -> Run:
     return replace(run, questions={**run.questions, answer.question_id: (asked, answer)})
 
 
-def _worked(run: Run, call: facts.ToolFinished) -> Run:
+def _count_call(run: Run, call: facts.ToolFinished) -> Run:
     tracks = run.tracks
     if call.item_id is not None:
         before = tracks.get(call.item_id, NO_CALLS)
-        if (after := before.shown_by(call)) is not before:
+        if (after := before.add_evidence(call)) is not before:
             tracks = {**tracks, call.item_id: after}
-    return replace(run, tool_calls=run.tool_calls + 1, tracks=tracks, work=run.work.after(call))
+    return replace(run, tool_calls=run.tool_calls + 1, tracks=tracks, work=run.work.add_call(call))
 
 
-def _counted(todo_list: TodoList, todo: Todo, data: facts.TodoListItemProgress) -> TodoList:
+def _count_call_on_todo(todo_list: TodoList, todo: Todo, data: facts.TodoListItemProgress) -> TodoList:
     failed = todo.failed_calls + (not data.ok and not data.denied)
-    counted = with_fields(todo, {"tool_calls": data.tool_calls_count, "failed_calls": failed})
+    counted = replace_fields(todo, {"tool_calls": data.tool_calls_count, "failed_calls": failed})
     return replace(todo_list, items={**todo_list.items, todo.id: counted})
 
 
-def _tracked(run: Run, data: facts.TodoListItemProgress) -> Run:
+def _track_call(run: Run, data: facts.TodoListItemProgress) -> Run:
     if data.status in (Status.COMPLETED, Status.CANCELLED) or (data.denied and not data.matching):
         return run
     track = run.tracks.get(data.item_id, NO_CALLS)
-    track = replace(track, matching_ok=False) if data.denied else track.after(data.ok, data.matching)
+    track = replace(track, matching_ok=False) if data.denied else track.add_call(data.ok, data.matching)
     return replace(run, tracks={**run.tracks, data.item_id: track})

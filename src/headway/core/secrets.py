@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 import regex  # possessive groups go wrong in the first versions of Python 3.11
 
-from headway.core.redaction import BEGINNINGS, NAMES, SHORTEST, has_any
+from headway.core.redaction import BEGINNINGS, NAMES, SHORTEST, contains_any
 
 HIDDEN = "[redacted]"
 _SECRET_NAME = regex.compile(
@@ -66,7 +66,7 @@ def is_secret_name(name: str) -> bool:
     return _SECRET_NAME.search(name) is not None
 
 
-def redacted(text: str, environ: Mapping[str, str] | None = None) -> str:
+def redact(text: str, environ: Mapping[str, str] | None = None) -> str:
     """The text without what looks like a key, a token or a password."""
     return Redactor(environ)(text)
 
@@ -75,31 +75,31 @@ class Redactor:
     """`redacted` for many texts: what is secret in the environment is found out once."""
 
     def __init__(self, environ: Mapping[str, str] | None = None) -> None:
-        self._values = _secret_values(os.environ if environ is None else environ)
+        self._values = _list_secret_values(os.environ if environ is None else environ)
 
     def __call__(self, text: str) -> str:
-        return _without(self._values, text)
+        return _hide_values(self._values, text)
 
 
-def _without(values: tuple[str, ...], text: str) -> str:
+def _hide_values(values: tuple[str, ...], text: str) -> str:
     for _ in range(_PASSES):
-        before, text = text, _once(text, values)
+        before, text = text, _redact(text, values)
         if text == before:
             break
     return text
 
 
-def _once(text: str, values: tuple[str, ...]) -> str:
+def _redact(text: str, values: tuple[str, ...]) -> str:
     for value in values:
         text = text.replace(value, HIDDEN)
-    if has_any(text, BEGINNINGS):
+    if contains_any(text, BEGINNINGS):
         text = _SHAPES.sub(HIDDEN, text)
     if "://" in text:
         text = _IN_URL.sub(lambda found: f"{found[1]}{HIDDEN}@", text)
-    return _NAMED.sub(_hidden, text) if has_any(text.lower(), NAMES) else text
+    return _NAMED.sub(_hide_match, text) if contains_any(text.lower(), NAMES) else text
 
 
-def _secret_values(environ: Mapping[str, str]) -> tuple[str, ...]:
+def _list_secret_values(environ: Mapping[str, str]) -> tuple[str, ...]:
     """Longest first, so that one that contains another is hidden whole."""
     found = {value for name, value in environ.items() if is_secret_name(name)}
     found |= {match[2] for value in environ.values() if (match := _IN_URL.search(value))}
@@ -107,7 +107,7 @@ def _secret_values(environ: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(sorted(usual, key=lambda value: (-len(value), value)))
 
 
-def _hidden(found: regex.Match[str]) -> str:
+def _hide_match(found: regex.Match[str]) -> str:
     quote, bare = found["quote"] or "", found["bare"]
     if bare is not None and (found.string[found.end() : found.end() + 1] == "(" or _is_code(bare)):
         return found[0]

@@ -5,19 +5,19 @@ Composed by `headway.open`. Methods raise `HeadwayError`s, whose texts are fit t
 
 from __future__ import annotations
 
-from headway.core import changes as ask
+from headway.core import commands as ask
 from headway.core.clock import now
 from headway.core.errors import HeadwayError
 from headway.core.events import EVIDENCE_ASKED, ListDelta
-from headway.core.graph import ready, waiting
+from headway.core.graph import list_ready, list_waiting
 from headway.core.log import Log
 from headway.core.model import FINISHED, MAIN_AGENT, MODEL, PERSON, Todo, TodoList
-from headway.core.recap import recap
-from headway.core.replace import lost, refused_statuses
+from headway.core.recap import format_recap
+from headway.core.replace import find_dropped, find_refused_statuses
 from headway.core.rules import FULL
 from headway.core.run_control import RunControl
 from headway.core.stream import Stream
-from headway.core.text import clean, shown
+from headway.core.text import sanitize_for_display, trim_text
 from headway.core.value import Value
 
 TYPE_CHECKING = False
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from headway.core.events import Event
     from headway.core.evidence import Evidence
-    from headway.core.graph import Waiting
+    from headway.core.graph import WaitingTodo
     from headway.core.model import CompletionLog, State, Status
     from headway.core.plans import Plan
     from headway.core.rules import Shape
@@ -103,17 +103,17 @@ class Session(Stream, RunControl):
 
     def recap(self) -> str:
         """The list in one short line."""
-        return recap(self.todos)
+        return format_recap(self.todos)
 
-    def next_todos(self) -> tuple[list[Todo], list[Waiting]]:
+    def next_todos(self) -> tuple[list[Todo], list[WaitingTodo]]:
         """What can start now, and what cannot with the reason."""
         items = self.todo_list.items
         now = self._clock()
-        return ready(items, now), waiting(items, now)
+        return list_ready(items, now), list_waiting(items, now)
 
     def agent(self, agent_id: str) -> Session:
         """The list of a sub-agent of this session."""
-        return Session(self._log, _name(agent_id, "agent"), self._clock)
+        return Session(self._log, _check_name(agent_id, "agent"), self._clock)
 
     # changing the list
 
@@ -133,19 +133,19 @@ class Session(Stream, RunControl):
         `replace=True` always replaces. Raises `InvalidTodos` with every violation, and then nothing has changed.
         """
         about = {name: text for name, text in (("title", title), ("summary", summary)) if text is not None}
-        written = self._written(
+        written = self._write(
             lambda state: ask.Write(
-                self._agent, _name(actor, "actor"), self._clock(), todos, shape, replace, cause, about
+                self._agent, _check_name(actor, "actor"), self._clock(), todos, shape, replace, cause, about
             )
         )
         run = self.run if actor == MODEL else None
         if (run is not None and run.set_by_user) or any(todo.status not in shape.statuses for todo in written.todos):
-            written.refused_statuses = refused_statuses(todos, written.todos, shape)
+            written.refused_statuses = find_refused_statuses(todos, written.todos, shape)
         return written
 
     def update(self, todo_id: str, *, actor: str | None = None, **fields: object) -> Todo:
         """Changes fields of one item. With an actor it is a worker's change, refused if the item is another's."""
-        who = PERSON if actor is None else _name(actor, "actor")
+        who = PERSON if actor is None else _check_name(actor, "actor")
         _, todos = self._change(
             lambda state: ask.Update(self._agent, who, self._clock(), todo_id, fields, actor is not None)
         )
@@ -165,8 +165,10 @@ class Session(Stream, RunControl):
 
         Where finishing leaves no item in progress and none is started, the next runnable one is.
         """
-        return self._written(
-            lambda state: ask.Advance(self._agent, _name(actor, "actor"), self._clock(), done, start, block, add, drop)
+        return self._write(
+            lambda state: ask.Advance(
+                self._agent, _check_name(actor, "actor"), self._clock(), done, start, block, add, drop
+            )
         )
 
     def verify(self, todo_id: str) -> Todo:
@@ -183,7 +185,7 @@ class Session(Stream, RunControl):
     def record_check(self, todo_id: str, evidence: Evidence, *, actor: str = PERSON) -> Todo:
         """Keep what the check of a todo showed; undo leaves it alone."""
         _, todos = self._change(
-            lambda state: ask.RecordCheck(self._agent, _name(actor, "actor"), self._clock(), todo_id, evidence)
+            lambda state: ask.RecordCheck(self._agent, _check_name(actor, "actor"), self._clock(), todo_id, evidence)
         )
         return todos.items[todo_id]
 
@@ -191,20 +193,20 @@ class Session(Stream, RunControl):
         """Adds an item at the end, or after another one."""
         fields = {**fields, "content": content}
         events, _ = self._change(
-            lambda state: ask.Add(self._agent, _name(actor, "actor"), self._clock(), fields, after)
+            lambda state: ask.Add(self._agent, _check_name(actor, "actor"), self._clock(), fields, after)
         )
-        return _delta(events[0]).added[0]
+        return _get_delta(events[0]).added[0]
 
     def move(self, todo_id: str, position: int, *, actor: str = PERSON) -> Todo:
         """Puts an item at a position, counted from 1."""
         _, todos = self._change(
-            lambda state: ask.Move(self._agent, _name(actor, "actor"), self._clock(), todo_id, position)
+            lambda state: ask.Move(self._agent, _check_name(actor, "actor"), self._clock(), todo_id, position)
         )
         return todos.items[todo_id]
 
     def drop(self, todo_id: str, *, actor: str = PERSON) -> Written:
         """Removes an item, and the dependencies on it."""
-        return self._written(lambda state: ask.Drop(self._agent, _name(actor, "actor"), self._clock(), todo_id))
+        return self._write(lambda state: ask.Drop(self._agent, _check_name(actor, "actor"), self._clock(), todo_id))
 
     def clear(self, *, actor: str = PERSON) -> Written:
         """Removes all items; not the plan. Undo brings them back."""
@@ -227,43 +229,47 @@ class Session(Stream, RunControl):
 
     def claim(self, actor: str, lease: float = 300) -> Todo | None:
         """The next runnable item, now in progress and this worker's for `lease` seconds; None if there is none."""
-        who, seconds = _name(actor, "actor"), _lease(lease)
+        who, seconds = _check_name(actor, "actor"), _check_lease(lease)
         events, todos = self._change(lambda state: ask.Claim(self._agent, who, self._clock(), seconds))
-        return todos.items[next(iter(_delta(events[0]).changed))] if events else None
+        return todos.items[next(iter(_get_delta(events[0]).changed))] if events else None
 
     def renew(self, todo_id: str, actor: str, lease: float = 300) -> Todo:
         """Keeps a claim for `lease` seconds from now."""
-        who, seconds = _name(actor, "actor"), _lease(lease)
+        who, seconds = _check_name(actor, "actor"), _check_lease(lease)
         _, todos = self._change(lambda state: ask.Renew(self._agent, who, self._clock(), todo_id, seconds))
         return todos.items[todo_id]
 
     def release(self, todo_id: str, actor: str) -> Todo:
         """Gives a claimed item back: it is pending again."""
-        _, todos = self._change(lambda state: ask.Release(self._agent, _name(actor, "actor"), self._clock(), todo_id))
+        _, todos = self._change(
+            lambda state: ask.Release(self._agent, _check_name(actor, "actor"), self._clock(), todo_id)
+        )
         return todos.items[todo_id]
 
     # the plan
 
     def set_plan(self, plan: Mapping[str, object] | Plan, *, actor: str = PERSON) -> Plan:
         """Makes this the session's plan. Raises `InvalidPlan` with every fault, and then nothing has changed."""
-        _, state = self._log.change(lambda state: ask.SetPlan(self._agent, _name(actor, "actor"), self._clock(), plan))
+        _, state = self._log.execute(
+            lambda state: ask.SetPlan(self._agent, _check_name(actor, "actor"), self._clock(), plan)
+        )
         assert state.plan is not None
         return state.plan
 
     def clear_plan(self, *, actor: str = PERSON) -> None:
         """Removes the plan, not the todos."""
-        self._change(lambda state: ask.ClearPlan(self._agent, _name(actor, "actor"), self._clock()))
+        self._change(lambda state: ask.ClearPlan(self._agent, _check_name(actor, "actor"), self._clock()))
 
     def plan_to_todos(self, *, actor: str = PERSON) -> Written:
         """Replaces the list by the plan's steps."""
-        return self._written(lambda state: ask.PlanToTodos(self._agent, _name(actor, "actor"), self._clock()))
+        return self._write(lambda state: ask.PlanToTodos(self._agent, _check_name(actor, "actor"), self._clock()))
 
     def set_plan_mode(self, on: bool, *, actor: str = PERSON) -> None:
-        self._change(lambda state: ask.SetPlanMode(self._agent, _name(actor, "actor"), self._clock(), on))
+        self._change(lambda state: ask.SetPlanMode(self._agent, _check_name(actor, "actor"), self._clock(), on))
 
     def log_completion(self, log: CompletionLog, *, actor: str = PERSON) -> None:
         """Records that a block was written to the completion log."""
-        self._change(lambda state: ask.LogCompletion(self._agent, _name(actor, "actor"), self._clock(), log))
+        self._change(lambda state: ask.LogCompletion(self._agent, _check_name(actor, "actor"), self._clock(), log))
 
     # inside
 
@@ -279,57 +285,59 @@ class Session(Stream, RunControl):
     def close(self) -> None:
         self._log.store.close()
 
-    def _change(self, make: Callable[[State], ask.Change]) -> tuple[list[Event], TodoList]:
-        events, state = self._log.change(make)
+    def _change(self, make: Callable[[State], ask.Command]) -> tuple[list[Event], TodoList]:
+        events, state = self._log.execute(make)
         if events and events[0].type == EVIDENCE_ASKED:
-            from headway.core.batch_events import EvidenceAsked
             from headway.core.errors import EvidenceMissing
+            from headway.core.execution_events import EvidenceAsked
 
             assert isinstance(events[0].data, EvidenceAsked)
             raise EvidenceMissing(events[0].data.item_ids)
         return events, state.list_of(self._agent)
 
-    def _written(self, make: Callable[[State], ask.Change]) -> Written:
+    def _write(self, make: Callable[[State], ask.Command]) -> Written:
         events, todo_list = self._change(make)
         todos = [*todo_list.items.values()]
         if not events:
             return Written(todos, False, [], [])
-        delta = _delta(events[0])
+        delta = _get_delta(events[0])
         if delta.cause == "update":
             return Written(todos, True, [], [])
-        gone, detached = lost(delta, todo_list.items)
+        gone, detached = find_dropped(delta, todo_list.items)
         return Written(todos, True, [todo for todo in gone if todo.status not in FINISHED], detached)
 
     def _revert(self, cause: str, n: int, actor: str) -> Reverted:
         from headway.core.undo import Reverted, find_steps
 
         if type(n) is not int or n < 1:
-            raise HeadwayError(f"The number of changes to {cause} must be 1 or more, not {shown(n)}.")
-        who = _name(actor, "actor")
+            raise HeadwayError(f"The number of changes to {cause} must be 1 or more, not {sanitize_for_display(n)}.")
+        who = _check_name(actor, "actor")
         steps: list[Step] = []
 
-        def make(state: State) -> ask.Change:
+        def make(state: State) -> ask.Command:
             steps[:] = find_steps(self.store, self.name, state, self._agent, cause, n)
-            return ask.Revert(self._agent, who, self._clock(), cause, steps, [None] * n)
+            return ask.RevertSteps(self._agent, who, self._clock(), cause, steps, [None] * n)
 
         _, todo_list = self._change(make)
         return Reverted(todo_list.items.values(), steps, keeps_files=any(step.files for step in steps))
 
 
-def _delta(event: Event) -> ListDelta:
+def _get_delta(event: Event) -> ListDelta:
     assert isinstance(event.data, ListDelta)
     return event.data
 
 
-def _name(text: object, what: str) -> str:
+def _check_name(text: object, what: str) -> str:
     """A name from outside: one clean, non-blank line of at most 200 characters."""
-    name = " ".join(clean(text).split()) if isinstance(text, str) else ""
+    name = " ".join(trim_text(text).split()) if isinstance(text, str) else ""
     if not name or len(name) > 200:
         raise HeadwayError(f"The name of the {what} must have 1 to 200 characters.")
     return name
 
 
-def _lease(seconds: object) -> float:
+def _check_lease(seconds: object) -> float:
     if not isinstance(seconds, int | float) or not 0 < seconds <= _LONGEST_LEASE:
-        raise HeadwayError(f"A lease must be more than 0 and at most {_LONGEST_LEASE} seconds, not {shown(seconds)}.")
+        raise HeadwayError(
+            f"A lease must be more than 0 and at most {_LONGEST_LEASE} seconds, not {sanitize_for_display(seconds)}."
+        )
     return float(seconds)

@@ -58,19 +58,19 @@ class Store(Protocol):
 
     def snapshot(self, session: str) -> Snapshot | None: ...
 
-    def turn(self, session: str) -> AbstractContextManager[object]:
+    def exclusive(self, session: str) -> AbstractContextManager[object]:
         """While it is held, nobody else appends to this log; reads and one append in it see one state of it."""
         ...
 
-    def hold(self, session: str, key: str, holder: str, seconds: float) -> str | None:
+    def hold_lease(self, session: str, key: str, holder: str, seconds: float) -> str | None:
         """Takes or renews a lease. None if the holder now has it, else who else does."""
         ...
 
-    def let_go(self, session: str, key: str, holder: str) -> None:
+    def release_lease(self, session: str, key: str, holder: str) -> None:
         """Gives up a lease, if the holder has it."""
         ...
 
-    def holder(self, session: str, key: str) -> str | None:
+    def lease_holder(self, session: str, key: str) -> str | None:
         """Who has a lease that has not run out."""
         ...
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from headway.core.errors import HeadwayError
 from headway.core.events import EVENT_NAMES, RUN_EVENT_NAMES, TODO_LIST_UPDATED, ListDelta
-from headway.core.listening import EVERY, TODOS_UPDATE
+from headway.core.listeners import EVERY, TODOS_UPDATE
 from headway.core.log import Log
 from headway.core.model import MAIN_AGENT
-from headway.core.text import shown
+from headway.core.text import sanitize_for_display
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,10 +56,10 @@ class Stream:
 
             near = get_close_matches(name, NAMES, n=1)
             hint = f"did you mean '{near[0]}'?" if near else f"the names are: {', '.join(sorted(NAMES))}."
-            raise HeadwayError(f"There is no event named '{shown(name)}'; {hint}")
+            raise HeadwayError(f"There is no event named '{sanitize_for_display(name)}'; {hint}")
         if name == TODOS_UPDATE and self._agent != MAIN_AGENT:
             return lambda: None
-        return self._listen(name, listener)
+        return self._add_listener(name, listener)
 
     def subscribe(self, listener: Callable[[Event], object], *, to_the_end: float | None = None) -> Callable[[], None]:
         """Calls `listener(event)` for every event from now on, text as it is streamed included; returns an off switch.
@@ -67,13 +67,13 @@ class Stream:
         While a run goes on, listeners are called in threads of their own, and never slow it. One that is switched off
         hears nothing more; with `to_the_end` still what happened before, and so many seconds are waited for that.
         """
-        return self._listen(EVERY, listener, to_the_end=to_the_end)
+        return self._add_listener(EVERY, listener, to_the_end=to_the_end)
 
-    def _listen(
+    def _add_listener(
         self, name: str, listener: Callable[..., object], *, to_the_end: float | None = None
     ) -> Callable[[], None]:
         agent = None if self._agent == MAIN_AGENT else self._agent
-        return self._log.listen(name, listener, agent, to_the_end=to_the_end)
+        return self._log.add_listener(name, listener, agent, to_the_end=to_the_end)
 
     def follow(self, after: int = 0, *, interval: float = 0.05, timeout: float | None = None) -> Iterator[Event]:
         """Every event after a version, once and in order: those that are there, then those that anyone adds.
@@ -112,9 +112,9 @@ class Stream:
         No events are yielded when the session was deleted; those of its successor, if it is begun again.
         """
         identity, seen = self._log.store.position(self.name)
-        return self._watched(seen, identity, interval, timeout)
+        return self._watch(seen, identity, interval, timeout)
 
-    def _watched(self, seen: int, identity: object, interval: float, timeout: float | None) -> Iterator[list[Event]]:
+    def _watch(self, seen: int, identity: object, interval: float, timeout: float | None) -> Iterator[list[Event]]:
         store = self._log.store
         quiet_since = time.monotonic()
         while timeout is None or time.monotonic() - quiet_since < timeout:

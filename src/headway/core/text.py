@@ -56,7 +56,7 @@ _NEUTRAL: dict[int, str] = {
 }
 
 
-def storable(text: str) -> str:
+def to_storable(text: str) -> str:
     """The text with lone surrogates replaced, so that it can be encoded as UTF-8."""
     if text.isascii():
         return text
@@ -78,12 +78,12 @@ def _is_invisible(code: int) -> bool:
     return any(first <= code <= last for first, last in _BLANK_RANGES)
 
 
-def clean(text: str) -> str:
+def trim_text(text: str) -> str:
     """Text as it is kept: trimmed and storable."""
-    return storable(text.strip())
+    return to_storable(text.strip())
 
 
-def neutral(text: str) -> str:
+def neutralize(text: str) -> str:
     """The text on one line, with nothing in it that a terminal or a reader's eye would obey."""
     if text.isprintable() and (text.isascii() or _HIDDEN.isdisjoint(text)):
         return text
@@ -92,35 +92,35 @@ def neutral(text: str) -> str:
         return line
     from unicodedata import category
 
-    return storable("".join(char for char in line if char in _JOINERS or category(char) != "Cf"))
+    return to_storable("".join(char for char in line if char in _JOINERS or category(char) != "Cf"))
 
 
-def neutral_lines(text: str) -> str:
+def neutralize_lines(text: str) -> str:
     """The text with its lines and tabs, and nothing else that a terminal would obey."""
-    return "\n".join("\t".join(map(neutral, line.split("\t"))) for line in text.split("\n"))
+    return "\n".join("\t".join(map(neutralize, line.split("\t"))) for line in text.split("\n"))
 
 
-def cut(text: str, limit: int) -> str:
+def truncate(text: str, limit: int) -> str:
     """At most `limit` characters; what is longer ends in an ellipsis."""
     return text if len(text) <= limit else text[: max(limit - 1, 0)].rstrip() + "…"
 
 
-def shown(value: object, limit: int = 60) -> str:
+def sanitize_for_display(value: object, limit: int = 60) -> str:
     """A value from outside as it may stand in an error message."""
     try:
         text = value if isinstance(value, str) else repr(value)
     except Exception:  # a value from outside may raise anything when it is asked how it looks
-        text = type_name(value)
-    return cut(neutral(text[: limit * 4]), limit) if len(text) > limit else neutral(text)
+        text = json_type_name(value)
+    return truncate(neutralize(text[: limit * 4]), limit) if len(text) > limit else neutralize(text)
 
 
-def some(texts: Sequence[str]) -> str:
+def join_first_few(texts: Sequence[str]) -> str:
     """The first few texts in one line, and how many more there are."""
-    first = "; ".join(shown(text) for text in texts[:5])
+    first = "; ".join(sanitize_for_display(text) for text in texts[:5])
     return first if len(texts) <= 5 else f"{first}; and {len(texts) - 5} more"
 
 
-def type_name(value: object) -> str:
+def json_type_name(value: object) -> str:
     """The JSON name of a value's type, as error texts use it."""
     if value is None:
         return "null"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from headway.core.graph import is_ready, ready
+from headway.core.graph import is_ready, list_ready
 from headway.core.model import (
     EXECUTOR,
     FINISHED,
@@ -55,7 +55,7 @@ class Policy:
 
 
 @dataclass(frozen=True, slots=True)
-class Track:
+class TodoCalls:
     """Calls on an item since it was last begun."""
 
     successes: int = 0
@@ -73,7 +73,7 @@ class Track:
     note: str | None = None
     """What the tracker wrote into the item's notes when it blocked it."""
 
-    def after(self, ok: bool, matching: bool | None) -> Track:
+    def add_call(self, ok: bool, matching: bool | None) -> TodoCalls:
         """With one more call. `matching` is None in logs from before kinds counted: there every success does."""
         return replace(
             self,
@@ -82,15 +82,15 @@ class Track:
             matching_ok=ok if matching else self.matching_ok,
         )
 
-    def shown_by(self, call: ToolFinished) -> Track:
+    def add_evidence(self, call: ToolFinished) -> TodoCalls:
         """With what a call on the item shows."""
         if call.effect == _WRITE and call.ok:
             return replace(self, command=None, files=tuple(dict.fromkeys((*self.files, *call.files))))
         if call.effect == _EXECUTE and not call.denied:
-            return self._with_command(call)
+            return self._add_command(call)
         return self
 
-    def _with_command(self, call: ToolFinished) -> Track:
+    def _add_command(self, call: ToolFinished) -> TodoCalls:
         from headway.core.command_kinds import CommandKind, classify_command
 
         kind = call.command_kind or classify_command(call.command or call.tool)
@@ -108,21 +108,21 @@ class Track:
         return Evidence(EvidenceLevel.COMMAND_OK, self.command, 0, self.files)
 
 
-NO_CALLS = Track()
+NO_CALLS = TodoCalls()
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class RunWork:
     """What all calls of a run come to, whatever item they were on."""
 
-    track: Track = NO_CALLS
+    track: TodoCalls = NO_CALLS
     failed_calls: int = 0
     broken: str = ""
     """Why its last command failed; nothing if it did not."""
     denied: str = ""
     """The first tool that was not allowed; nothing if another call has changed something since."""
 
-    def after(self, call: ToolFinished) -> Work:
+    def add_call(self, call: ToolFinished) -> RunWork:
         if call.denied:
             return replace(self, denied=self.denied or call.tool)
         failed = self.failed_calls + (not call.succeeded)
@@ -130,10 +130,10 @@ class Work:
         broken = self.broken
         if call.effect == _EXECUTE and call.exit_code is not None:
             broken = f"exit code {call.exit_code}: {call.command or call.tool}" if call.exit_code else ""
-        return Work(self.track.shown_by(call), failed, broken, "" if changes else self.denied)
+        return RunWork(self.track.add_evidence(call), failed, broken, "" if changes else self.denied)
 
 
-NO_WORK = Work()
+NO_WORK = RunWork()
 
 
 def is_ours(todo: Todo) -> bool:
@@ -141,7 +141,7 @@ def is_ours(todo: Todo) -> bool:
     return todo.owner in (None, MODEL)
 
 
-def active_item(items: Mapping[str, Todo], run: Run | None) -> Todo | None:
+def find_active_todo(items: Mapping[str, Todo], run: Run | None) -> Todo | None:
     """What is worked on: of several in progress the one this run began last; else one that the tracker blocked."""
     for todo_id in reversed(run.started) if run is not None else ():
         todo = items.get(todo_id)
@@ -162,32 +162,32 @@ def _is_blocked(todo: Todo, run: Run | None) -> bool:
     return todo.status is Status.BLOCKED and run is not None and run.tracks.get(todo.id, NO_CALLS).blocked
 
 
-def may_set(todo: Todo, run: Run) -> bool:
+def can_tracker_set(todo: Todo, run: Run) -> bool:
     """Return whether the tracker may set the state of the item now."""
     return is_ours(todo) and todo.id not in run.forced and todo.id not in run.set_by_user
 
 
-def match(items: Mapping[str, Todo], run: Run, call: ToolStarted | ToolFinished) -> Todo | None:
+def find_matching_todo(items: Mapping[str, Todo], run: Run, call: ToolStarted | ToolFinished) -> Todo | None:
     """The first item that can begin now and that the call is likely to be work on; none for one that cannot be run."""
     if call.effect in (None, TODO_EFFECT):
         return None
-    from headway.core.matching import matches
+    from headway.core.matching import is_likely_work_on
 
     for todo in items.values():
         if (
-            may_set(todo, run)
+            can_tracker_set(todo, run)
             and is_ready(todo, items)
-            and matches(call.tool, call.effect, todo.content, call.command_kind)
+            and is_likely_work_on(call.tool, call.effect, todo.content, call.command_kind)
         ):
             return todo
     return None
 
 
-def next_to_start(items: Mapping[str, Todo], run: Run, call: ToolFinished) -> Todo | None:
+def find_todo_to_start(items: Mapping[str, Todo], run: Run, call: ToolFinished) -> Todo | None:
     """The item that begins, under `manual`, because work did: only on a list that this run's model wrote or changed."""
     if not run.list_changed or call.effect not in (_WRITE, _EXECUTE) or not call.succeeded:
         return None
-    return next((todo for todo in ready(items) if may_set(todo, run)), None)
+    return next((todo for todo in list_ready(items) if can_tracker_set(todo, run)), None)
 
 
 def is_matching(todo: Todo, call: ToolFinished) -> bool:
@@ -197,14 +197,16 @@ def is_matching(todo: Todo, call: ToolFinished) -> bool:
     return is_matching_kind(call.tool, call.effect, todo.content, call.command_kind)
 
 
-def outcome(todo: Todo, track: Track, call: ToolFinished, policy: Policy, *, matching: bool) -> dict[str, object]:
+def decide_after_call(
+    todo: Todo, track: TodoCalls, call: ToolFinished, policy: Policy, *, matching: bool
+) -> dict[str, object]:
     """The fields that change by a call on the active item; `track` counts the call already."""
     if call.denied:
         return {}
     if call.succeeded:
-        freed = _without_note(todo, track)
+        freed = _clear_tracker_note(todo, track)
         if matching and track.successes >= policy.complete_after and policy.tracking == AUTO:
-            return {**freed, **completed(todo)}
+            return {**freed, **complete_by_tracker(todo)}
         return {**freed, "status": Status.IN_PROGRESS} if todo.status is Status.BLOCKED else {}
     if track.failures >= policy.block_after and todo.status is Status.IN_PROGRESS:
         why = f"{track.failures} calls in a row failed; the last one was {call.tool}."
@@ -212,12 +214,12 @@ def outcome(todo: Todo, track: Track, call: ToolFinished, policy: Policy, *, mat
     return {}
 
 
-def _without_note(todo: Todo, track: Track) -> dict[str, object]:
+def _clear_tracker_note(todo: Todo, track: TodoCalls) -> dict[str, object]:
     """The fields of an item without what the tracker wrote when it blocked it."""
     return {"notes": None} if track.note is not None and todo.notes == track.note else {}
 
 
-def completed(todo: Todo) -> dict[str, object]:
+def complete_by_tracker(todo: Todo) -> dict[str, object]:
     """Only inferred, unless its check has verified it already."""
     from headway.core.evidence import Evidence, EvidenceLevel
 
@@ -225,7 +227,7 @@ def completed(todo: Todo) -> dict[str, object]:
     return {"status": Status.COMPLETED, "evidence": todo.evidence if verified else Evidence(EvidenceLevel.INFERRED)}
 
 
-def overtaken(items: Mapping[str, Todo], run: Run) -> list[Todo]:
+def list_overtaken(items: Mapping[str, Todo], run: Run) -> list[Todo]:
     """Items that the model began, worked on with success, and left in progress when it began another one this round."""
     if not run.started or run.started[-1] not in run.forced:
         return []
@@ -234,7 +236,9 @@ def overtaken(items: Mapping[str, Todo], run: Run) -> list[Todo]:
     return [
         todo
         for todo in working[:-1]
-        if may_set(todo, run) and todo.id in run.started_by_model and run.tracks.get(todo.id, NO_CALLS).matching_ok
+        if can_tracker_set(todo, run)
+        and todo.id in run.started_by_model
+        and run.tracks.get(todo.id, NO_CALLS).matching_ok
     ]
 
 
@@ -254,19 +258,19 @@ def is_done(todo_list: TodoList) -> bool:
     return bool(todo_list.items) and all(todo.status in FINISHED for todo in todo_list.items.values())
 
 
-def with_evidence(delta: ListDelta, run: Run, actor: str) -> ListDelta:
+def add_evidence(delta: ListDelta, run: Run, actor: str) -> ListDelta:
     """The delta with what shows that items are done which the run's model, or its judge, calls completed."""
     if actor not in (MODEL, JUDGE):
         return delta
     changed = dict(delta.changed)
-    for todo_id in completed_by(delta):
+    for todo_id in list_completed(delta):
         if "evidence" not in changed[todo_id] or changed[todo_id]["evidence"][1] is None:
             before = changed[todo_id].get("evidence", (None, None))[0]
             changed[todo_id] = {**changed[todo_id], "evidence": (before, run.tracks.get(todo_id, NO_CALLS).evidence)}
     return replace(delta, changed=changed)
 
 
-def with_checks(delta: ListDelta, items: Mapping[str, Todo], results: Mapping[str, Evidence | str]) -> ListDelta:
+def add_check_results(delta: ListDelta, items: Mapping[str, Todo], results: Mapping[str, Evidence | str]) -> ListDelta:
     """The delta with what the checks show of the items that it completes.
 
     Raises `ChecksNeeded` if some have not run.
@@ -274,7 +278,7 @@ def with_checks(delta: ListDelta, items: Mapping[str, Todo], results: Mapping[st
     from headway.core.errors import ChecksNeeded
     from headway.core.evidence import Evidence
 
-    checked = [todo_id for todo_id in completed_by(delta) if _check_after(delta, items[todo_id])]
+    checked = [todo_id for todo_id in list_completed(delta) if _check_after(delta, items[todo_id])]
     if missing := [todo_id for todo_id in checked if todo_id not in results]:
         raise ChecksNeeded(missing)
     changed = dict(delta.changed)
@@ -296,7 +300,7 @@ def _check_after(delta: ListDelta, todo: Todo) -> object:
     return delta.changed[todo.id].get("verify", (None, todo.verify))[1]
 
 
-def completed_by(delta: ListDelta) -> list[str]:
+def list_completed(delta: ListDelta) -> list[str]:
     """Ids of items that were there before and that the delta completes, or of which it confirms the completion."""
     return [
         todo_id
@@ -306,7 +310,7 @@ def completed_by(delta: ListDelta) -> list[str]:
     ]
 
 
-def unshown(delta: ListDelta, run: Run, actor: str) -> list[str]:
+def list_without_evidence(delta: ListDelta, run: Run, actor: str) -> list[str]:
     """Items that the model calls completed though nothing shows it, and about which it was not told yet."""
     if not run.require_evidence or actor != MODEL:
         return []
@@ -318,13 +322,13 @@ def unshown(delta: ListDelta, run: Run, actor: str) -> list[str]:
         evidence = delta.changed[todo_id].get("evidence", (None, None))[1]
         return isinstance(evidence, Evidence) and evidence.level >= required
 
-    return [todo_id for todo_id in completed_by(delta) if todo_id not in run.asked and not is_shown(todo_id)]
+    return [todo_id for todo_id in list_completed(delta) if todo_id not in run.asked and not is_shown(todo_id)]
 
 
-def with_rounds(delta: ListDelta, items: Mapping[str, Todo], round: int) -> ListDelta:
+def add_rounds(delta: ListDelta, items: Mapping[str, Todo], round: int) -> ListDelta:
     """The delta with the rounds in which items begin and end."""
     from headway.core.events import ListDelta
-    from headway.core.model import with_fields
+    from headway.core.model import replace_fields
 
     changed = dict(delta.changed)
     for todo_id, fields in delta.changed.items():
@@ -335,7 +339,7 @@ def with_rounds(delta: ListDelta, items: Mapping[str, Todo], round: int) -> List
         if name and name not in fields and (before is None or name == "completed_at_round"):
             changed[todo_id] = {**fields, name: (before, round)}
     added = tuple(
-        with_fields(todo, {name: round})
+        replace_fields(todo, {name: round})
         if (name := _ROUND_OF.get(todo.status)) and getattr(todo, name) is None
         else todo
         for todo in delta.added
@@ -346,7 +350,7 @@ def with_rounds(delta: ListDelta, items: Mapping[str, Todo], round: int) -> List
 _ROUND_OF: dict[object, str] = {Status.IN_PROGRESS: "started_at_round", Status.COMPLETED: "completed_at_round"}
 
 
-def without_tracker_notes(delta: ListDelta, items: Mapping[str, Todo], run: Run, actor: str) -> ListDelta:
+def clear_tracker_notes(delta: ListDelta, items: Mapping[str, Todo], run: Run, actor: str) -> ListDelta:
     """The delta, in which a note that the tracker wrote to block an item goes when someone sets another state."""
     if actor == TRACKER:
         return delta
@@ -354,12 +358,12 @@ def without_tracker_notes(delta: ListDelta, items: Mapping[str, Todo], run: Run,
     for todo_id, fields in delta.changed.items():
         if "status" in fields and "notes" not in fields:
             todo = items[todo_id]
-            for name, value in _without_note(todo, run.tracks.get(todo_id, NO_CALLS)).items():
+            for name, value in _clear_tracker_note(todo, run.tracks.get(todo_id, NO_CALLS)).items():
                 changed[todo_id] = {**fields, name: (getattr(todo, name), value)}
     return replace(delta, changed=changed)
 
 
-def keeps_state(run: Run, todo: Todo, status: object) -> bool:
+def repeats_older_state(run: Run, todo: Todo, status: object) -> bool:
     """Return whether a rewrite with this status repeats a state from before a person set the present one."""
     before = run.set_by_user.get(todo.id)
     if before is None or status is todo.status:
@@ -372,7 +376,7 @@ def shown_as_pending(run: Run) -> frozenset[str]:
     return frozenset(todo_id for todo_id, status in run.shown_statuses.items() if status == Status.PENDING)
 
 
-def listed(run: Run, delta: ListDelta, actor: str) -> Run:
+def track_list_change(run: Run, delta: ListDelta, actor: str) -> Run:
     """The run after a change of its list, whoever made it."""
     now = {todo_id: fields["status"][1] for todo_id, fields in delta.changed.items() if "status" in fields}
     now |= {todo.id: todo.status for todo in delta.added}
@@ -400,9 +404,9 @@ def listed(run: Run, delta: ListDelta, actor: str) -> Run:
     by_model = {todo_id for todo_id in run.started_by_model if todo_id in started}
     executed = run.executed
     if executed:
-        from headway.core.batches import changed_by_others
+        from headway.core.executions import forget_changed_todos
 
-        executed = changed_by_others(run, delta, actor)
+        executed = forget_changed_todos(run, delta, actor)
     return replace(
         run,
         executed=executed,
@@ -411,13 +415,13 @@ def listed(run: Run, delta: ListDelta, actor: str) -> Run:
         tracks=tracks,
         forced=run.forced if actor in _KEEPS_COUNTS else run.forced | (now.keys() - new),
         list_changed=list_changed,
-        set_by_user=_set_by_user(run, delta, actor, now.keys() - new),
+        set_by_user=_track_user_states(run, delta, actor, now.keys() - new),
         shown_statuses=_shown_statuses(run, delta, actor, now.keys(), gone),
         finished_shown=run.finished_shown and FINISHED.issuperset(now.values()) and not delta.added,
     )
 
 
-def _set_by_user(run: Run, delta: ListDelta, actor: str, set_now: set[str]) -> dict[str, tuple[str, ...]]:
+def _track_user_states(run: Run, delta: ListDelta, actor: str, set_now: set[str]) -> dict[str, tuple[str, ...]]:
     """The items whose state a person set, with those that they had before, after a change of some states."""
     gone = {todo.id: todo for todo in delta.removed}
     kept = {todo_id: before for todo_id, before in run.set_by_user.items() if todo_id not in gone}

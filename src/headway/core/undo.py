@@ -8,10 +8,10 @@ the step before it. Below it is the log, which is only read; `decide` makes even
 from __future__ import annotations
 
 from headway.core import delta as deltas
-from headway.core.batch_events import FilesReverted, ItemFinished, ItemRolledBack
 from headway.core.errors import NothingToUndo
 from headway.core.events import ListDelta
-from headway.core.model import MODEL, Status, with_fields
+from headway.core.execution_events import FilesReverted, ItemFinished, ItemRolledBack
+from headway.core.model import MODEL, Status, replace_fields
 from headway.core.run_events import RunFinished, RunStarted
 from headway.core.value import Value
 
@@ -84,7 +84,7 @@ def find_steps(
 
     Where the files do not change with the list, no todo becomes completed of which the work is not in them.
     """
-    return _Finder(store, name, state, agent, cause, with_files).find(n)
+    return _StepFinder(store, name, state, agent, cause, with_files).find(n)
 
 
 class _Node(Value):
@@ -99,7 +99,7 @@ class _Node(Value):
         self.previous = previous
 
 
-class _Finder:
+class _StepFinder:
     def __init__(self, store: Store, name: str, state: State, agent: str, cause: str, with_files: bool) -> None:
         self._store = store
         self._name = name
@@ -110,14 +110,14 @@ class _Finder:
         self._start = todo_list.undo if cause == "undo" else todo_list.redo
         self._open_step = todo_list.open_step if cause == "undo" else 0
         self._items: Mapping[str, Todo] = todo_list.items
-        self._about = _about(todo_list)
+        self._about = _list_fields(todo_list)
         run = state.runs.get(agent)
-        self._running = run is not None and run.goes_on
+        self._running = run is not None and run.is_active
 
     def find(self, n: int) -> list[Step]:
         steps: list[Step] = []
         version, began = self._start, self._execution_began()
-        while len(steps) < n and version > began and (step := self._next(version)):
+        while len(steps) < n and version > began and (step := self._find_step(version)):
             steps.append(step)
             version = step.previous
         if len(steps) == n:
@@ -136,10 +136,10 @@ class _Finder:
         """Return the version of the first change of the execution that is going on; 0 if none is."""
         version = began = self._open_step
         while version:
-            began, version = version, _delta(self._event(version)).previous
+            began, version = version, _get_delta(self._read_event(version)).previous
         return began
 
-    def _next(self, version: int) -> Step | None:
+    def _find_step(self, version: int) -> Step | None:
         before, about, first = self._items, dict(self._about), version
         files: list[Event] = []
         while version:
@@ -148,23 +148,23 @@ class _Finder:
             version = self._revert(node)
             if not self._with_files and not isinstance(node.event.data, RunFinished) and files_of_node:
                 self._items = _without_completions(now, self._items)
-            delta = deltas.difference(before, [*self._items.values()], self._cause)
-            delta = deltas.titled(
+            delta = deltas.to_delta(before, [*self._items.values()], self._cause)
+            delta = deltas.with_list_fields(
                 delta, {key: (old, self._about[key]) for key, old in about.items() if self._about[key] != old}
             )
             files += files_of_node
-            origin = self._origin(node)
+            origin = self._find_origin(node)
             if deltas.is_visible(delta) or self._files_of(origin):
                 return Step(first, version, origin.event, tuple(origin.changes), delta, tuple(files))
         return None
 
     # reading
 
-    def _event(self, version: int) -> Event:
+    def _read_event(self, version: int) -> Event:
         return self._store.event(self._name, version)
 
     def _read_node(self, version: int) -> _Node:
-        event = self._event(version)
+        event = self._read_event(version)
         data = event.data
         changes: list[Event] = []
         if isinstance(data, ListDelta) and data.partial:
@@ -174,14 +174,14 @@ class _Finder:
             while older is not None:
                 changes.append(older)
                 older = self._same_step(older)
-            return _Node(event, changes, _delta(changes[-1]).previous)
+            return _Node(event, changes, _get_delta(changes[-1]).previous)
         assert isinstance(data, RunFinished | ItemRolledBack | FilesReverted)
         at = data.step
         while at:
-            changes.append(self._event(at))
-            at = _delta(changes[-1]).previous
+            changes.append(self._read_event(at))
+            at = _get_delta(changes[-1]).previous
         if data.previous is None and changes:
-            return _Node(event, changes, _delta(changes[-1]).other)
+            return _Node(event, changes, _get_delta(changes[-1]).other)
         return _Node(event, changes, data.previous or 0)
 
     def _read_execution(self, event: Event, first: ListDelta) -> _Node:
@@ -200,10 +200,10 @@ class _Finder:
 
     def _same_step(self, event: Event) -> Event | None:
         """Return the change before it, if the same run made both by itself."""
-        delta = _delta(event)
+        delta = _get_delta(event)
         if delta.cause not in _OF_RUN or not delta.previous:
             return None
-        older = self._event(delta.previous)
+        older = self._read_event(delta.previous)
         if not isinstance(older.data, ListDelta) or older.data.partial or older.data.cause not in _OF_RUN:
             return None
         return None if self._run_began_between(older.version, event.version) else older
@@ -218,7 +218,7 @@ class _Finder:
             after = events[-1].version
         return False
 
-    def _origin(self, node: _Node) -> _Node:
+    def _find_origin(self, node: _Node) -> _Node:
         of = getattr(node.event.data, "of", 0)
         return self._read_node(of) if of else node
 
@@ -227,10 +227,12 @@ class _Finder:
         if isinstance(data, ItemRolledBack | FilesReverted):
             return [node.event] if data.saved is not None else []
         if self._was_redone_in_list(node):
-            return self._files_of(self._origin(node))
+            return self._files_of(self._find_origin(node))
         if not isinstance(data, RunFinished) and not (isinstance(data, ListDelta) and data.cause == "execute"):
             return []
-        ends = [self._event(change.version + 1) for change in node.changes if _delta(change).cause == "execute"]
+        ends = [
+            self._read_event(change.version + 1) for change in node.changes if _get_delta(change).cause == "execute"
+        ]
         return [end for end in ends if isinstance(end.data, ItemFinished) and end.data.before != end.data.after]
 
     def _was_redone_in_list(self, node: _Node) -> bool:
@@ -246,16 +248,16 @@ class _Finder:
             self._revert_statuses(node.changes)
             return node.previous
         if self._with_files and self._was_redone_in_list(node) and self._files_of(node):
-            self._revert_statuses(self._origin(node).changes)
+            self._revert_statuses(self._find_origin(node).changes)
             return node.previous
         for change in node.changes:
-            delta = _delta(change)
-            back = deltas.inverse(delta, self._items, self._cause)
+            delta = _get_delta(change)
+            back = deltas.invert_delta(delta, self._items, self._cause)
             abandoned = deltas.find_started(back)
             if delta.cause not in ("execute", "interrupt") and (delta.cause != "track" or self._running):
                 abandoned = {todo_id for todo_id in abandoned if self._is_abandoned(todo_id, change.version)}
-            back = deltas.not_begun(back, abandoned)
-            self._items = deltas.apply(self._items, back)
+            back = deltas.with_interrupted(back, abandoned)
+            self._items = deltas.apply_delta(self._items, back)
             self._about |= {key: after for key, (_, after) in back.about.items()}
         return node.previous
 
@@ -281,7 +283,7 @@ class _Finder:
         """Revert what an execution, or a rollback, did to todos; what others set meanwhile stays."""
         whole: dict[str, About] = {}
         for change in reversed(changes):
-            for todo_id, fields in _delta(change).changed.items():
+            for todo_id, fields in _get_delta(change).changed.items():
                 known = whole.setdefault(todo_id, {})
                 for key, (before, after) in fields.items():
                     known[key] = (known[key][0] if key in known else before, after)
@@ -300,7 +302,7 @@ class _Finder:
             }
             if back.get("status") is Status.IN_PROGRESS:
                 back["status"] = Status.PENDING
-            items[todo_id] = with_fields(todo, back)
+            items[todo_id] = replace_fields(todo, back)
         self._items = items
 
 
@@ -310,14 +312,14 @@ def _without_completions(before: Mapping[str, Todo], after: Mapping[str, Todo]) 
     for todo_id, todo in after.items():
         old = before.get(todo_id)
         if todo.status is Status.COMPLETED and old is not None and old.status is not Status.COMPLETED:
-            items[todo_id] = with_fields(todo, {name: getattr(old, name) for name in _WITH_STATUS})
+            items[todo_id] = replace_fields(todo, {name: getattr(old, name) for name in _WITH_STATUS})
     return items
 
 
-def _about(todo_list: TodoList) -> dict[str, object]:
+def _list_fields(todo_list: TodoList) -> dict[str, object]:
     return {"title": todo_list.title, "summary": todo_list.summary, "kept_by_loop": todo_list.kept_by_loop}
 
 
-def _delta(event: Event) -> ListDelta:
+def _get_delta(event: Event) -> ListDelta:
     assert isinstance(event.data, ListDelta)
     return event.data

@@ -25,6 +25,6 @@ class Value:
         return f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in self.__slots__)})"
 
 
-def fields_of(record: Any) -> dict[str, object]:
+def to_fields(record: Any) -> dict[str, object]:
     """The fields of a dataclass by name, with their values as they are."""
     return {name: getattr(record, name) for name in record.__dataclass_fields__}

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from headway.core.graph import check_dependencies
     from headway.execute.api import execute, execute_all, next_todos
-    from headway.execute.options import BatchResult, Ending
+    from headway.execute.options import ExecutionEnding, ExecutionResult
     from headway.execute.rollback import diff_todo, roll_back
     from headway.execute.undo_files import redo, undo
 
 _WHERE = {
-    "BatchResult": "headway.execute.options",
-    "Ending": "headway.execute.options",
+    "ExecutionEnding": "headway.execute.options",
+    "ExecutionResult": "headway.execute.options",
     "check_dependencies": "headway.core.graph",
     "diff_todo": "headway.execute.rollback",
     "execute": "headway.execute.api",
@@ -29,8 +29,8 @@ _WHERE = {
 }
 
 __all__ = [
-    "BatchResult",
-    "Ending",
+    "ExecutionEnding",
+    "ExecutionResult",
     "check_dependencies",
     "diff_todo",
     "execute",

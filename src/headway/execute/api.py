@@ -12,23 +12,23 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 from headway.agent.check_approvals import CheckApprovals
 from headway.agent.config import LoopConfig
 from headway.agent.models import resolve_model
-from headway.agent.questions import Questions
+from headway.agent.questions import LoggedQuestions
 from headway.agent.recorder import Recorder
-from headway.agent.run import on_this_loop
-from headway.core.batches import refuse_unready
+from headway.agent.run import to_thread_listener
 from headway.core.clock import now
 from headway.core.errors import HeadwayError, TodoNotFound
+from headway.core.executions import refuse_unready
 from headway.core.model import Status, Todo
-from headway.core.text import shown
-from headway.execute.batch import Batch, blocked_by_execution
-from headway.execute.item_checks import ItemChecks
-from headway.execute.options import BatchResult, Ending, Options, required
+from headway.core.text import sanitize_for_display
+from headway.execute.attempt_run import Means, Tools
+from headway.execute.execution_checks import ExecutionChecks
+from headway.execute.execution_run import ExecutionRun, list_blocked_by_execution
+from headway.execute.finish_despite_cancel import finish_despite_cancel
+from headway.execute.options import ExecutionEnding, ExecutionResult, Options, required_level
 from headway.execute.recover_files import recover_before_execution
-from headway.execute.thinning import thin_out_in_passing
-from headway.execute.undisturbed import undisturbed
-from headway.execute.worker import Means, Tools
+from headway.execute.thinning import thin_out_quietly
 from headway.execute.workspaces import Workspaces, open_workspaces
-from headway.project import project_of
+from headway.project import project_folder_of
 from headway.settings.model import Settings
 from headway.tools.approvals import Approvals
 from headway.tools.checks.run_check import CheckRunner
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from pydantic_ai.models import Model
 
     from headway.core.events import Event
-    from headway.core.graph import Waiting
+    from headway.core.graph import WaitingTodo
     from headway.core.session import Session
     from headway.execute.checkpoint_rules import CheckpointRules
     from headway.tools.base import Tool
@@ -51,7 +51,7 @@ _DEFAULTS = Settings()
 _TO_EXECUTE = " To execute an item, first set it to pending with headway todos update."
 
 
-def next_todos(session: Session) -> tuple[list[Todo], list[Waiting]]:
+def next_todos(session: Session) -> tuple[list[Todo], list[WaitingTodo]]:
     """What can start now, and what cannot with the reason."""
     return session.next_todos()
 
@@ -96,12 +96,12 @@ async def execute(
     retries: int = 0,
     require_evidence: bool | str = False,
     **how: Unpack[How],
-) -> BatchResult:
+) -> ExecutionResult:
     """Has a model do one item.
 
     Raises `NotRunnable` if it cannot be executed now, with the dependencies that are not completed.
     """
-    return await _executed(
+    return await _execute_with(
         session, model, Options(todo_id, 1, retries, False, require_evidence, how.get("in_place", False)), how
     )
 
@@ -115,43 +115,43 @@ async def execute_all(
     keep_going: bool = False,
     require_evidence: bool | str = False,
     **how: Unpack[How],
-) -> BatchResult:
+) -> ExecutionResult:
     """Has a model do all items that are pending, or that an execution left blocked, each when it can run.
 
     `parallel` items run at once. One that fails is tried again `retries` times; with `keep_going`, what does not depend
     on it runs on. Whatever goes wrong with an item is in the result; being cancelled ends it within moments and goes
     through.
     """
-    return await _executed(
+    return await _execute_with(
         session, model, Options(None, parallel, retries, keep_going, require_evidence, how.get("in_place", False)), how
     )
 
 
-async def _executed(session: Session, model: str | Model, options: Options, how: How) -> BatchResult:
-    folder = os.path.abspath(how.get("project") or project_of(session) or ".")
+async def _execute_with(session: Session, model: str | Model, options: Options, how: How) -> ExecutionResult:
+    folder = os.path.abspath(how.get("project") or project_folder_of(session) or ".")
     config, approvals = how.get("config") or LoopConfig(), how.get("approvals") or Approvals()
     base_url, on_event = how.get("base_url"), how.get("on_event")
     resolve_model(model, base_url=base_url)  # what is wrong with it is said before anything begins
     if session.plan_mode:
         raise HeadwayError("Plan mode is on, which changes nothing; first turn it off with headway plan off.")
-    recovered = await undisturbed(asyncio.to_thread(recover_before_execution, session, folder))
-    task = _task(session, options)
+    recovered = await finish_despite_cancel(asyncio.to_thread(recover_before_execution, session, folder))
+    task = _describe_task(session, options)
     if task is None:
-        return BatchResult(Ending.NOTHING, error=_in_progress(session))
+        return ExecutionResult(ExecutionEnding.NOTHING, error=_explain_in_progress(session))
     recorder = Recorder(session, now)
-    end_delivery = session.log.deliver_apart()
-    unsubscribe = session.subscribe(on_this_loop(on_event), to_the_end=_DELIVERY) if on_event else None
+    end_delivery = session.log.deliver_in_background()
+    unsubscribe = session.subscribe(to_thread_listener(on_event), to_the_end=_DELIVERY) if on_event else None
     try:
-        with _in_mode(approvals, how.get("mode")):
+        with _use_mode(approvals, how.get("mode")):
             # First of all the session is taken: what another execution has under way is not to be touched.
             recorder.begin(task, model if isinstance(model, str) else model.model_id, 0, mode=str(approvals.mode))
             try:
-                opened = partial(_opened, session, options, folder, how, _show_progress(recorder))
-                workspaces = await undisturbed(asyncio.to_thread(opened))
+                opened = partial(_open_workspaces, session, options, folder, how, _make_progress_listener(recorder))
+                workspaces = await finish_despite_cancel(asyncio.to_thread(opened))
                 if approvals.lacks_sandbox:
                     note = "There is no sandbox, so the mode sandboxed asks as default does."
                     workspaces.note = f"{note} {workspaces.note}".strip()
-                tools = _for_folders(how.get("tools"), config, isolated=workspaces.isolated)
+                tools = _make_tools_for_folders(how.get("tools"), config, isolated=workspaces.isolated)
             except BaseException as error:
                 recorder.end("cancelled" if isinstance(error, asyncio.CancelledError) else "error", str(error))
                 raise
@@ -162,27 +162,27 @@ async def _executed(session: Session, model: str | Model, options: Options, how:
                 config,
                 how.get("limits"),
                 base_url,
-                required(options.require_evidence),
+                required_level(options.require_evidence),
                 how.get("verify_tries", _DEFAULTS.verify_tries),
             )
-            checks = _checks(session, folder, recorder, approvals, workspaces, how)
+            checks = _make_checks(session, folder, recorder, approvals, workspaces, how)
             try:
-                batch = Batch(session, options, recorder, means, workspaces, checks, recovered)
+                batch = ExecutionRun(session, options, recorder, means, workspaces, checks, recovered)
                 return await batch.run(str(approvals.mode))
             finally:
-                await undisturbed(asyncio.to_thread(thin_out_in_passing, session, workspaces.shadow))
+                await finish_despite_cancel(asyncio.to_thread(thin_out_quietly, session, workspaces.shadow))
     finally:
-        await undisturbed(asyncio.to_thread(_delivered, end_delivery, unsubscribe))
+        await finish_despite_cancel(asyncio.to_thread(_finish_delivery, end_delivery, unsubscribe))
 
 
-def _checks(
+def _make_checks(
     session: Session, folder: str, recorder: Recorder, approvals: Approvals, workspaces: Workspaces, how: How
-) -> ItemChecks:
+) -> ExecutionChecks:
     project_check = how.get("verify")
-    ask = Questions(recorder, approvals.ask) if approvals.ask else None
+    ask = LoggedQuestions(recorder, approvals.ask) if approvals.ask else None
     linked = how.get("linked")
     check_approvals = CheckApprovals(folder, approvals, [project_check] if project_check else [], ask)
-    return ItemChecks(
+    return ExecutionChecks(
         CheckRunner(
             folder, session, how.get("limits"), how.get("env", ()), how.get("sandbox"), check_approvals.is_approved
         ),
@@ -193,19 +193,21 @@ def _checks(
     )
 
 
-def _show_progress(recorder: Recorder) -> Callable[[int], None]:
+def _make_progress_listener(recorder: Recorder) -> Callable[[int], None]:
     """Return a function that tells whoever watches how many files are saved; called in a thread."""
     loop = asyncio.get_running_loop()
 
     def show(files: int) -> None:
         line = f"Saving the project's files… {files:,} file{'' if files == 1 else 's'}"
-        loop.call_soon_threadsafe(recorder.live, line, "progress")
+        loop.call_soon_threadsafe(recorder.publish_live, line, "progress")
 
     return show
 
 
-def _opened(session: Session, options: Options, folder: str, how: How, on_saving: Callable[[int], None]) -> Workspaces:
-    in_memory = project_of(session) is None
+def _open_workspaces(
+    session: Session, options: Options, folder: str, how: How, on_saving: Callable[[int], None]
+) -> Workspaces:
+    in_memory = project_folder_of(session) is None
     return open_workspaces(
         folder,
         session.name,
@@ -218,13 +220,13 @@ def _opened(session: Session, options: Options, folder: str, how: How, on_saving
     )
 
 
-def _delivered(end_delivery: Callable[[float], None], unsubscribe: Callable[[], None] | None) -> None:
+def _finish_delivery(end_delivery: Callable[[float], None], unsubscribe: Callable[[], None] | None) -> None:
     if unsubscribe is not None:
         unsubscribe()
     end_delivery(_DELIVERY)
 
 
-def _task(session: Session, options: Options) -> str | None:
+def _describe_task(session: Session, options: Options) -> str | None:
     """What is to be done, in a line; None if there is nothing. Raises if it cannot be."""
     todo_list = session.todo_list
     if options.only is not None:
@@ -232,25 +234,30 @@ def _task(session: Session, options: Options) -> str | None:
         if todo is None:
             raise TodoNotFound(options.only, todo_list.items)
         refuse_unready(todo, todo_list)
-        return f"Execute {shown(todo.id, 40)}: {shown(todo.content, 200)}"
-    again = blocked_by_execution(session)
+        return f"Execute {sanitize_for_display(todo.id, 40)}: {sanitize_for_display(todo.content, 200)}"
+    again = list_blocked_by_execution(session)
     pending = [todo for todo in todo_list.items.values() if todo.status is Status.PENDING or todo.id in again]
     return f"Execute all: {len(pending)} todo{'' if len(pending) == 1 else 's'}" if pending else None
 
 
-def _in_progress(session: Session) -> str | None:
+def _explain_in_progress(session: Session) -> str | None:
     """Return which items are not executed because they are in progress, and what to do; None if none is."""
     items = [todo for todo in session.todos if todo.status is Status.IN_PROGRESS]
     if not items:
         return None
-    names = "; ".join(f"{shown(todo.id, 40)}{f' by {shown(todo.owner)}' if todo.owner else ''}" for todo in items[:10])
+    names = "; ".join(
+        f"{sanitize_for_display(todo.id, 40)}{f' by {sanitize_for_display(todo.owner)}' if todo.owner else ''}"
+        for todo in items[:10]
+    )
     more = f"; and {len(items) - 10} more" if len(items) > 10 else ""
     run = session.run
-    advice = "" if run is not None and run.goes_on else _TO_EXECUTE
+    advice = "" if run is not None and run.is_active else _TO_EXECUTE
     return f"In progress: {names}{more}.{advice}"
 
 
-def _for_folders(tools: Tools | Iterable[Tool[Any] | Function] | None, config: LoopConfig, *, isolated: bool) -> Tools:
+def _make_tools_for_folders(
+    tools: Tools | Iterable[Tool[Any] | Function] | None, config: LoopConfig, *, isolated: bool
+) -> Tools:
     if tools is None:
         from headway.tools.builtin import builtin_tools
 
@@ -267,7 +274,7 @@ def _for_folders(tools: Tools | Iterable[Tool[Any] | Function] | None, config: L
 
 
 @contextmanager
-def _in_mode(approvals: Approvals, mode: Mode | ModeName | None) -> Generator[None]:
+def _use_mode(approvals: Approvals, mode: Mode | ModeName | None) -> Generator[None]:
     """As it was before, however it ends."""
     if mode is None:
         yield

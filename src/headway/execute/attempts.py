@@ -12,21 +12,21 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from headway.agent.models import resolve_model
-from headway.core.batch_changes import FinishItem, StartItem
-from headway.core.batch_events import ItemFinished, ItemMerging, ItemStarted
 from headway.core.clock import now
 from headway.core.errors import HeadwayError, NotRunnable, TodoNotFound
 from headway.core.evidence import EvidenceLevel
+from headway.core.execution_commands import FinishAttempt, StartAttempt
+from headway.core.execution_events import ItemFinished, ItemMerging, ItemStarted
 from headway.core.model import EXECUTOR, Status, Todo
 from headway.core.run_events import ToolFinished, Usage
-from headway.core.text import shown
-from headway.execute.prompt import Result, item_prompt
-from headway.execute.worker import Means, Outcome, attempt
-from headway.execute.workspaces import FileChanges
+from headway.core.text import sanitize_for_display
+from headway.execute.attempt_run import AttemptOutcome, Means, run_attempt
+from headway.execute.prompt import DependencyResult, build_prompt
+from headway.execute.workspaces import AttemptChanges
 from headway.project import FOLDER
-from headway.tools.checks.judge_check import name_files
-from headway.tools.files.writing import WRITES
-from headway.tools.threads import quiet
+from headway.tools.checks.judge_check import join_file_names
+from headway.tools.files.atomic_write import WRITES
+from headway.tools.threads import wait_until_idle
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from headway.agent.config import LoopConfig
     from headway.agent.recorder import Recorder
     from headway.core.session import Session
-    from headway.execute.item_checks import ItemCheck, ItemChecks
-    from headway.execute.recover_files import Settled
+    from headway.execute.execution_checks import AttemptCheck, ExecutionChecks
+    from headway.execute.recover_files import SettledChange
     from headway.execute.workspaces import Workspace, Workspaces
 
 MAX_WORDS = 2_000
@@ -45,7 +45,7 @@ MAX_WORDS = 2_000
 _MOST_FILES = 5
 _QUIET = 2.0
 """Seconds that tools get to end what cannot be stopped."""
-STOPPED = Outcome(Status.PENDING, "The run was stopped.")
+STOPPED = AttemptOutcome(Status.PENDING, "The run was stopped.")
 
 
 @dataclass(slots=True)
@@ -56,19 +56,19 @@ class Attempt:
     number: int
     agent: str
     workspace: Workspace
-    task: asyncio.Task[Outcome]
+    task: asyncio.Task[AttemptOutcome]
     began: float
     version: int
     """Of the event with which it began."""
     alone: bool
     unwanted: bool = False
     """Whether someone set the item to something else meanwhile."""
-    collected: tuple[Outcome, FileChanges] | None = None
+    collected: tuple[AttemptOutcome, AttemptChanges] | None = None
     """What came of it, once its changes are where they belong."""
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class AttemptEnd:
     """What came of an attempt."""
 
     outcome: str
@@ -86,10 +86,10 @@ class Attempts:
         recorder: Recorder,
         workspaces: Workspaces,
         means: Means,
-        checks: ItemChecks,
+        checks: ExecutionChecks,
         *,
         retries: int,
-        recovered: Mapping[str, Settled],
+        recovered: Mapping[str, SettledChange],
     ) -> None:
         self._session = session
         self._recorder = recorder
@@ -117,25 +117,25 @@ class Attempts:
     async def start(self, todo: Todo, config: LoopConfig, *, left: int, alone: bool) -> Attempt | None:
         """Begin work on an item; None if it turns out that it cannot run. `left`: items that have not begun."""
         workspace = await self._workspaces.reserve(todo.id)
-        run = self._recorder.now
+        run = self._recorder.current_run
         number = self._numbers.get(todo.id, 0) + 1
         index = self._places.get(todo.id) or (run.batch.index if run.batch else 0) + 1
         started = ItemStarted(
             todo.id,
-            shown(todo.content, 300),
-            f"{shown(todo.id, 60)} #{run.begun + 1}",
+            sanitize_for_display(todo.content, 300),
+            f"{sanitize_for_display(todo.id, 60)} #{run.begun + 1}",
             number,
             index,
             max(run.batch.index if run.batch else 0, index) + left,
             workspace.checkpoint,
             not self._workspaces.isolated,
             alone,
-            todo.estimated_time and shown(todo.estimated_time, 60),
+            todo.estimated_time and sanitize_for_display(todo.estimated_time, 60),
             worktree=os.path.join(FOLDER, "worktrees", workspace.name) if workspace.name else None,
         )
         try:
-            events, state = self._session.log.change(
-                lambda state: StartItem(self._session.agent_id, EXECUTOR, now(), self._recorder.run_id, started)
+            events, state = self._session.log.execute(
+                lambda state: StartAttempt(self._session.agent_id, EXECUTOR, now(), self._recorder.run_id, started)
             )
         except (NotRunnable, TodoNotFound):
             self._workspaces.release(workspace, keep=False)
@@ -143,24 +143,26 @@ class Attempts:
         self._numbers[todo.id], self._places[todo.id] = number, index
         todo = state.list_of(self._session.agent_id).items[todo.id]
         work = self._work(todo, started.agent, workspace, config, events[-1].version)
-        task = asyncio.create_task(work, name=f"headway item {shown(todo.id, 40)}")
+        task = asyncio.create_task(work, name=f"headway item {sanitize_for_display(todo.id, 40)}")
         began = time.monotonic() - workspace.saving_seconds
         return Attempt(todo, number, started.agent, workspace, task, began, events[-1].version, alone)
 
-    async def _work(self, todo: Todo, agent: str, workspace: Workspace, config: LoopConfig, version: int) -> Outcome:
-        prompt = self._prompt(todo)
+    async def _work(
+        self, todo: Todo, agent: str, workspace: Workspace, config: LoopConfig, version: int
+    ) -> AttemptOutcome:
+        prompt = self._build_prompt(todo)
         if not workspace.name:
-            WRITES.set(workspace.written.take)  # for this task and what comes of it
+            WRITES.set(workspace.written.note_write)  # for this task and what comes of it
         folder = await self._workspaces.prepare(workspace)
         means = replace(self._means, model=self._model_for(workspace.todo_id))
 
         async def changed() -> Sequence[str]:
             if workspace.name:
-                return await self._workspaces.changed_files(workspace)
-            return sorted(await asyncio.to_thread(self._written_files, agent, version))
+                return await self._workspaces.list_changed_files(workspace)
+            return sorted(await asyncio.to_thread(self._list_written_files, agent, version))
 
         check = await self._checks.begin(todo, workspace, changed)
-        return await attempt(self._session.agent(agent), prompt, folder, means, config, check)
+        return await run_attempt(self._session.agent(agent), prompt, folder, means, config, check)
 
     def _model_for(self, todo_id: str) -> str | Model:
         """Return the model for the runs of an item: a script begins anew with each item, and lasts for its attempts.
@@ -174,62 +176,62 @@ class Attempts:
             self._scripts[todo_id] = resolve_model(model)
         return self._scripts[todo_id]
 
-    def _event(self, version: int) -> object:
+    def _read_event(self, version: int) -> object:
         return self._session.store.event(self._session.name, version).data
 
-    def _prompt(self, todo: Todo) -> str:
+    def _build_prompt(self, todo: Todo) -> str:
         state = self._session.state
         items = state.list_of(self._session.agent_id).items
-        results = [self._result_of(items[node]) for node in todo.depends_on if node in items]
-        before = self._failed.get(todo.id) or self._failed_before(todo)
+        results = [self._find_result(items[node]) for node in todo.depends_on if node in items]
+        before = self._failed.get(todo.id) or self._explain_earlier_failure(todo)
         if todo.id in self._dirty:
             before = f"{before or 'It was interrupted.'} Its changes may still be in the files."
         elif before and self._workspaces.isolated:
             before = f"{before} The files are unchanged by that attempt."
         plan = state.plan if todo.created_from == "plan" else None
-        return item_prompt(todo, plan, results, before=before, project_check=self._checks.project_check)
+        return build_prompt(todo, plan, results, before=before, project_check=self._checks.project_check)
 
-    def _failed_before(self, todo: Todo) -> str:
+    def _explain_earlier_failure(self, todo: Todo) -> str:
         """Why an earlier execution could not do the item."""
         version = self._ended_in.get(todo.id, 0)
-        ended = self._event(version) if version else None
+        ended = self._read_event(version) if version else None
         return ended.reason if isinstance(ended, ItemFinished) and ended.outcome == "blocked" else ""
 
-    def _result_of(self, todo: Todo) -> Result:
-        last = self._recorder.now.executed.get(todo.id)
+    def _find_result(self, todo: Todo) -> DependencyResult:
+        last = self._recorder.current_run.executed.get(todo.id)
         if last is not None and last.version:
-            data = self._event(last.version)
+            data = self._read_event(last.version)
             if isinstance(data, ItemFinished):
-                return Result(todo, data.text, data.files)
-        return Result(todo, todo.notes or "", ())
+                return DependencyResult(todo, data.text, data.files)
+        return DependencyResult(todo, todo.notes or "", ())
 
     # ending
 
-    async def end(self, one: Attempt) -> Ended:
+    async def end(self, one: Attempt) -> AttemptEnd:
         """Says what came of an attempt that is over, with what it changed in the project's files."""
         if one.collected is None:  # once: the second time, there would be nothing to collect
-            one.collected = await self._check_in_project(one, *await self._collect(one, await self._outcome(one)))
+            one.collected = await self._check_in_project(one, *await self._collect(one, await self._find_outcome(one)))
         outcome, changes = one.collected
-        name, reason, again = self._settled(one, outcome, changes)
-        keep = one.workspace.ready and (one.workspace.name != "" and (name != "completed" or changes.has_only_copy))
+        name, reason, again = self._settle(one, outcome, changes)
+        keep = one.workspace.ready and (one.workspace.name != "" and (name != "completed" or changes.holds_only_copy))
         became = self._record(one, outcome, changes, name, reason, again, keep=keep)
         self._workspaces.forget_merge(changes)
         self._workspaces.release(one.workspace, keep=keep)
         if name == "completed" and became is not Status.COMPLETED:
             name = "interrupted"  # someone had the last word
             one.unwanted = True
-        return Ended(name, reason, again, outcome.input_tokens + outcome.output_tokens, outcome.cost or 0.0)
+        return AttemptEnd(name, reason, again, outcome.input_tokens + outcome.output_tokens, outcome.cost or 0.0)
 
-    async def _outcome(self, one: Attempt) -> Outcome:
+    async def _find_outcome(self, one: Attempt) -> AttemptOutcome:
         try:
             return one.task.result()
         except asyncio.CancelledError:
-            await quiet(_QUIET)  # what a tool still writes belongs to the item
-            return await asyncio.to_thread(self._so_far, one)
+            await wait_until_idle(_QUIET)  # what a tool still writes belongs to the item
+            return await asyncio.to_thread(self._outcome_so_far, one)
         except Exception as failure:  # a tool that cannot be made, a folder that is gone
-            return Outcome(Status.BLOCKED, shown(f"{type(failure).__name__}: {failure}", 500))
+            return AttemptOutcome(Status.BLOCKED, sanitize_for_display(f"{type(failure).__name__}: {failure}", 500))
 
-    def _so_far(self, one: Attempt) -> Outcome:
+    def _outcome_so_far(self, one: Attempt) -> AttemptOutcome:
         """What an attempt that was stopped took until then."""
         used = [
             event.data
@@ -248,19 +250,19 @@ class Attempts:
             cost=used[-1].total_cost if used else 0.0,
         )
 
-    async def _collect(self, one: Attempt, outcome: Outcome) -> tuple[Outcome, FileChanges]:
-        merged = FileChanges()
+    async def _collect(self, one: Attempt, outcome: AttemptOutcome) -> tuple[AttemptOutcome, AttemptChanges]:
+        merged = AttemptChanges()
 
         def merging(before: str, after: str) -> None:
             nonlocal merged
             self._recorder.record(ItemMerging(one.todo.id, before, after))
             # Until it is done, nothing is in the project: a merge that fails restores what it found.
-            merged = FileChanges(before, before, kept=after)
+            merged = AttemptChanges(before, before, kept=after)
 
         try:
             wanted = outcome.status is Status.COMPLETED and not one.unwanted
             name, agent, version = one.workspace.name, one.agent, one.version
-            written = () if name else await asyncio.to_thread(self._written_files, agent, version)
+            written = () if name else await asyncio.to_thread(self._list_written_files, agent, version)
             return outcome, await self._workspaces.collect(
                 one.workspace, wanted=wanted, written=written, merging=merging
             )
@@ -271,15 +273,15 @@ class Attempts:
             return outcome, merged
 
     async def _check_in_project(
-        self, one: Attempt, outcome: Outcome, changes: FileChanges
-    ) -> tuple[Outcome, FileChanges]:
+        self, one: Attempt, outcome: AttemptOutcome, changes: AttemptChanges
+    ) -> tuple[AttemptOutcome, AttemptChanges]:
         """Run a check that says nothing in a worktree, now that the changes are in the project.
 
         Where it fails, they are reversed.
         """
         if outcome.check is None or outcome.status is not Status.COMPLETED or one.unwanted or changes.conflicts:
             return outcome, changes
-        if not outcome.check.in_project:
+        if not outcome.check.reason_to_run_in_project:
             return await self._check_without_copies(outcome, outcome.check, changes), changes
         try:
             verdict = await outcome.check.run_in_project()
@@ -301,24 +303,26 @@ class Attempts:
         nothing = replace(changes, after=changes.before, files=(), removed=(), kept=changes.kept)
         return replace(outcome, status=Status.BLOCKED, reason=reason, evidence=None), nothing
 
-    async def _check_without_copies(self, outcome: Outcome, check: ItemCheck, changes: FileChanges) -> Outcome:
+    async def _check_without_copies(
+        self, outcome: AttemptOutcome, check: AttemptCheck, changes: AttemptChanges
+    ) -> AttemptOutcome:
         """Have a check that passed in a worktree pass in the project too if not all of the work came there."""
         evidence, project = outcome.evidence, self._workspaces.project
         if evidence is None or evidence.level is not EvidenceLevel.VERIFIED:
             return outcome
         links = [path for path in changes.files if os.path.islink(os.path.join(project, path))]
-        if not changes.has_only_copy and not links:
+        if not changes.holds_only_copy and not links:
             return outcome
         try:
             if (await check.run_in_project()).passed:
                 return outcome
-            files = name_files([*(path for path in changes.not_merged if not os.path.isabs(path)), *links])
+            files = join_file_names([*(path for path in changes.not_merged if not os.path.isabs(path)), *links])
             note = f"the check fails in the project, where this is missing or different: {files}"
         except (HeadwayError, OSError) as error:
             note = f"the check could not be run in the project: {error}"
         return replace(outcome, evidence=replace(evidence, level=EvidenceLevel.COMMAND_OK, note=note))
 
-    def _written_files(self, agent: str, version: int) -> frozenset[str]:
+    def _list_written_files(self, agent: str, version: int) -> frozenset[str]:
         """Return the files that an attempt's own file tools wrote."""
         calls = [
             event.data
@@ -327,21 +331,21 @@ class Attempts:
         ]
         return frozenset(path for call in calls for path in call.files)
 
-    def _taken_away(self, todo_id: str) -> str:
+    def _explain_taken_away(self, todo_id: str) -> str:
         """Return what someone did to an item that is not to be worked on any more."""
         todo = self._session.todo_list.items.get(todo_id)
         if todo is None:
             return "dropped"
         return str(todo.status) if todo.status in (Status.COMPLETED, Status.CANCELLED) else ""
 
-    def _settled(self, one: Attempt, outcome: Outcome, changes: FileChanges) -> tuple[str, str, bool]:
+    def _settle(self, one: Attempt, outcome: AttemptOutcome, changes: AttemptChanges) -> tuple[str, str, bool]:
         """(what came of it, why, whether it is tried again)."""
         todo_id = one.todo.id
         if outcome.status is Status.PENDING or one.unwanted:
-            taken_away = self._taken_away(todo_id)
+            taken_away = self._explain_taken_away(todo_id)
             return "interrupted", f"It was {taken_away} while it ran." if taken_away else outcome.reason, False
         if changes.conflicts:
-            files = ", ".join(shown(file, 100) for file in changes.conflicts[:_MOST_FILES])
+            files = ", ".join(sanitize_for_display(file, 100) for file in changes.conflicts[:_MOST_FILES])
             more = len(changes.conflicts) - _MOST_FILES
             reason = f"Conflict with changes made in the meantime in {files}{f' and {more} more' if more > 0 else ''}."
             if not one.alone:
@@ -354,11 +358,19 @@ class Attempts:
         self._failed[todo_id] = outcome.reason
         if not self._workspaces.isolated:
             self._dirty.add(todo_id)
-        again = not outcome.is_reported and one.number <= self._retries and not self._recorder.now.stopping
+        again = not outcome.is_reported and one.number <= self._retries and not self._recorder.current_run.stopping
         return "blocked", outcome.reason, again
 
     def _record(
-        self, one: Attempt, outcome: Outcome, changes: FileChanges, name: str, reason: str, again: bool, *, keep: bool
+        self,
+        one: Attempt,
+        outcome: AttemptOutcome,
+        changes: AttemptChanges,
+        name: str,
+        reason: str,
+        again: bool,
+        *,
+        keep: bool,
     ) -> Status | None:
         """Says it in the log; what the item then is."""
         evidence = outcome.evidence
@@ -370,9 +382,9 @@ class Attempts:
             one.agent,
             one.number,
             name,
-            self._recorder.redacted(reason),
+            self._recorder.redact(reason),
             again,
-            shown(self._recorder.redacted(outcome.text), MAX_WORDS),
+            sanitize_for_display(self._recorder.redact(outcome.text), MAX_WORDS),
             outcome.rounds,
             outcome.tool_calls,
             outcome.failed_calls,
@@ -391,10 +403,12 @@ class Attempts:
             changes.committed,
             os.path.relpath(one.workspace.folder, self._workspaces.project) if keep else None,
             round(one.workspace.saving_seconds, 3),
-            self._taken_away(one.todo.id) if name == "interrupted" else "",
+            self._explain_taken_away(one.todo.id) if name == "interrupted" else "",
         )
-        _, state = self._session.log.change(
-            lambda state: FinishItem(self._session.agent_id, EXECUTOR, now(), self._recorder.run_id, finished, evidence)
+        _, state = self._session.log.execute(
+            lambda state: FinishAttempt(
+                self._session.agent_id, EXECUTOR, now(), self._recorder.run_id, finished, evidence
+            )
         )
         todo = state.list_of(self._session.agent_id).items.get(one.todo.id)
         return todo.status if todo is not None else None

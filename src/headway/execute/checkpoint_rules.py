@@ -6,7 +6,7 @@ import json
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
 
-from headway.tools.files.ignored import Ignored
+from headway.tools.files.gitignore import IgnoreRules
 
 CACHES = (
     *("__pycache__/", ".tox/", ".nox/", ".mypy_cache/", ".pytest_cache/", ".ruff_cache/", ".pytype/"),
@@ -50,7 +50,7 @@ class CheckpointRules:
     def patterns(self) -> str:
         return "\n".join([*CACHES, *_DEPENDENCIES, *_SECRETS, *self.exclude, ""])
 
-    def as_text(self) -> str:
+    def to_text(self) -> str:
         """Return them as they are noted in the repository of checkpoints; also what differs between versions."""
         return json.dumps({**asdict(self), "patterns": self.patterns})
 
@@ -68,10 +68,10 @@ class CheckpointRules:
         return self.max_file_mb * _MEGABYTE
 
     @staticmethod
-    def list_remade() -> Ignored:
+    def rules_for_remade() -> IgnoreRules:
         """Return the rules for ignored files that nobody misses when they are gone."""
-        return Ignored("\n".join([*CACHES, *_REMADE]))
+        return IgnoreRules("\n".join([*CACHES, *_REMADE]))
 
-    def worth_naming(self) -> Ignored:
+    def rules_worth_naming(self) -> IgnoreRules:
         """Return the rules for what is left out though nothing in the project ignores it: all but caches."""
-        return Ignored("\n".join([*_DEPENDENCIES, *_SECRETS, *self.exclude, *(f"!{name}" for name in CACHES)]))
+        return IgnoreRules("\n".join([*_DEPENDENCIES, *_SECRETS, *self.exclude, *(f"!{name}" for name in CACHES)]))

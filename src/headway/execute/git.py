@@ -1,4 +1,4 @@
-"""Running git: on the repository of checkpoints, deaf to all settings of the user; and on the user's own, only to ask.
+"""Run git on the repository of checkpoints, deaf to all settings of the user.
 
 The repository of checkpoints is made file by file, as git documents it, so that what is missing after a `kill -9` is
 made again, and what someone changed in its settings is put right before git reads them.
@@ -21,10 +21,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from headway.core.errors import HeadwayError
-from headway.core.text import shown
+from headway.core.text import sanitize_for_display
 from headway.execute import on_disk
-from headway.execute.on_disk import Change
-from headway.project import FOLDER, refuse_link
+from headway.execute.on_disk import PathChange
+from headway.project import refuse_link
 
 PATIENCE = 120.0
 """Seconds to wait for another process that uses the same index; the first snapshot of a large project takes long."""
@@ -109,7 +109,7 @@ class GitFailed(Exception):
         super().__init__(f"git {' '.join(arguments)}: {code}: {self.said}")
 
     @property
-    def damage(self) -> bool:
+    def is_damage(self) -> bool:
         """Whether it says that something in the repository is broken, and not that a disk is full or a file gone."""
         return re.search(_DAMAGE, self.said) is not None and re.search(_NO_DAMAGE, self.said) is None
 
@@ -118,13 +118,13 @@ class GitFailed(Exception):
         return re.search(r"(loose|packed|read|bad) object|object file|packfile|unable to read", self.said) is not None
 
     @property
-    def unreadable(self) -> bool:
+    def is_unreadable_file(self) -> bool:
         """Whether a file that was to be saved could not be read: it is protected, or gone by now."""
         return re.search(r"error: (open|lstat|stat|readlink)\(", self.said) is not None
 
 
 @dataclass(frozen=True)
-class Tree:
+class IndexedTree:
     """A folder of files with the index that is its own while the lock is held."""
 
     root: str
@@ -140,7 +140,9 @@ class Git:
         self.folder = folder
         self.head = os.path.join(folder, "HEAD")
 
-    def run(self, *arguments: str, tree: Tree | None = None, stdin: bytes = b"", fine: tuple[int, ...] = (0,)) -> bytes:
+    def run(
+        self, *arguments: str, tree: IndexedTree | None = None, stdin: bytes = b"", fine: tuple[int, ...] = (0,)
+    ) -> bytes:
         """What git printed. Raises `GitFailed` if it ends in a way that is not fine."""
         self.make()
         done = subprocess.run(
@@ -159,7 +161,7 @@ class Git:
             raise GitFailed(arguments, done.returncode, done.stderr, done.stdout)
         return done.stdout
 
-    def environment(self, tree: Tree | None) -> dict[str, str]:
+    def environment(self, tree: IndexedTree | None) -> dict[str, str]:
         return {
             **{name: value for name, value in os.environ.items() if not name.startswith("GIT_")},
             **_IDENTITY,
@@ -178,27 +180,28 @@ class Git:
     def make(self) -> None:
         """Makes what is missing of the repository, and puts its settings right."""
         self.refuse_links()
-        self._mark()
+        self._mark_as_headways()
         for part in ("objects/info", "objects/pack", "refs/heads", _KEPT, "info", "indexes", "worktrees"):
             os.makedirs(os.path.join(self.folder, part), exist_ok=True)
-        self.put("config", _CONFIG)
-        self.put("info/attributes", _ATTRIBUTES)
+        self.write_file("config", _CONFIG)
+        self.write_file("info/attributes", _ATTRIBUTES)
         if not os.path.lexists(self.head):
-            new = self._new(UNBORN.encode())
+            new = self._write_temporary(UNBORN.encode())
             with suppress(FileExistsError):
                 os.link(new, self.head)  # never over one that came in between
             os.unlink(new)
 
-    def _mark(self) -> None:
+    def _mark_as_headways(self) -> None:
         """Mark the folder as Headway's own; a repository that someone else made there is not written into."""
         if os.path.lexists(os.path.join(self.folder, _MARK)):
             return
         if any(os.path.lexists(os.path.join(self.folder, part)) for part in ("HEAD", "objects", "refs")):
             raise NoCheckpoints(
-                f"'{shown(self.folder, 300)}' is a git repository that Headway did not make; move it out of the way."
+                f"'{sanitize_for_display(self.folder, 300)}' is a git repository that "
+                "Headway did not make; move it out of the way."
             )
         os.makedirs(self.folder, exist_ok=True)
-        self.put(_MARK, _MARK_TEXT)
+        self.write_file(_MARK, _MARK_TEXT)
 
     def refuse_links(self) -> None:
         """Refuse links within the repository, which git would write through; it makes none itself."""
@@ -211,26 +214,27 @@ class Git:
                         refuse_link(project, entry.path, "folder or file")
                     if not (entry.is_file() or entry.is_dir()):
                         raise NoCheckpoints(
-                            f"'{shown(entry.path, 300)}' is neither a file nor a folder; move it out of the way."
+                            f"'{sanitize_for_display(entry.path, 300)}' is neither a file "
+                            "nor a folder; move it out of the way."
                         )
 
-    def put(self, part: str, text: str | bytes) -> None:
+    def write_file(self, part: str, text: str | bytes) -> None:
         """Gives a file of the repository this content, whole or not at all."""
         path, content = os.path.join(self.folder, part), os.fsencode(text)
-        if os.path.islink(path) or on_disk.read(path) != content:
+        if os.path.islink(path) or on_disk.read_file(path) != content:
             os.makedirs(os.path.dirname(path), exist_ok=True)
-            os.replace(self._new(content), path)
+            os.replace(self._write_temporary(content), path)
 
-    def _new(self, content: bytes) -> str:
+    def _write_temporary(self, content: bytes) -> str:
         """A file that takes its place when it is complete; not in a folder where git would take it for something."""
         path = os.path.join(self.folder, f"new-{secrets.token_hex(8)}")
         with open(path, "xb") as file:
             file.write(content)
         return path
 
-    def last(self) -> str | None:
+    def head_commit(self) -> str | None:
         """The commit of HEAD; None if there is none yet."""
-        text = os.fsdecode(on_disk.read(self.head) or b"")
+        text = os.fsdecode(on_disk.read_file(self.head) or b"")
         return text.strip() if _COMMIT.fullmatch(text) else None
 
     def commit(self, tree: str, parents: Iterable[str]) -> str:
@@ -240,17 +244,17 @@ class Git:
         content = f"tree {tree}\n{above}author {who}\ncommitter {who}\n\ncheckpoint\n".encode()
         whole = b"commit %d\0%b" % (len(content), content)
         name = hashlib.sha1(whole, usedforsecurity=False).hexdigest()
-        self.put(f"objects/{name[:2]}/{name[2:]}", zlib.compress(whole, 1))
+        self.write_file(f"objects/{name[:2]}/{name[2:]}", zlib.compress(whole, 1))
         return name
 
-    def borrow(self, objects: str | None) -> None:
+    def borrow_objects(self, objects: str | None) -> None:
         """Use the objects of another repository, which need not be written again; None: of none.
 
         They are copied by `copy_borrowed` before anyone else can have cleared them away.
         """
         lines = "" if objects is None or self.refuses_to_borrow else f"{quote_path(objects)}\n"
         if lines or os.path.lexists(os.path.join(self.folder, _BORROWED_FROM)):
-            self.put(_BORROWED_FROM, os.fsencode(lines))
+            self.write_file(_BORROWED_FROM, os.fsencode(lines))
 
     @property
     def refuses_to_borrow(self) -> bool:
@@ -258,36 +262,36 @@ class Git:
 
     def stop_borrowing(self) -> None:
         """For good: something that was borrowed is broken or gone."""
-        self.put(_NOT_BORROWING, "")
+        self.write_file(_NOT_BORROWING, "")
         on_disk.remove(os.path.join(self.folder, _BORROWED_FROM))
 
     def copy_borrowed(self) -> None:
         """Copy what the commits need of another repository's objects, as far as that was not done yet."""
         done = set((self.read(_COPIED) or b"").decode().split())
-        kept = (ref.rpartition("/")[2] for ref in self.kept_refs())
-        commits = {name for name in (*kept, self.last() or "") if name}
+        kept = (ref.rpartition("/")[2] for ref in self.list_kept_refs())
+        commits = {name for name in (*kept, self.head_commit() or "") if name}
         if not commits - done or not self.read(_BORROWED_FROM):
             return
         lines = [*sorted(commits - done), *(f"^{name}" for name in sorted(commits & done))]
         packs = os.path.join(self.folder, "objects", "pack", "pack")
         options = ("--revs", "--quiet", "--window=0", "--compression=1", packs)
         self.run("pack-objects", *options, stdin="".join(f"{line}\n" for line in lines).encode())
-        self.put(_COPIED, "".join(f"{name}\n" for name in sorted(commits)))
+        self.write_file(_COPIED, "".join(f"{name}\n" for name in sorted(commits)))
 
-    def kept_refs(self) -> list[str]:
+    def list_kept_refs(self) -> list[str]:
         """Return the names of what keeps commits that no snapshot follows: each ends with its commit."""
         return self.run("for-each-ref", "--format=%(refname)", _KEPT).decode().split()
 
-    def missing(self, commits: Iterable[str]) -> set[str]:
+    def find_missing(self, commits: Iterable[str]) -> set[str]:
         """Return those of the commits that are not there."""
         asked = set(commits)
         printed = self.run("cat-file", "--batch-check", stdin="".join(f"{name}\n" for name in asked).encode())
         return {line.split()[0] for line in printed.decode().splitlines() if line.endswith(" missing")}
 
     def read(self, part: str) -> bytes | None:
-        return on_disk.read(os.path.join(self.folder, part))
+        return on_disk.read_file(os.path.join(self.folder, part))
 
-    def contents(self, blobs: Iterable[str]) -> dict[str, bytes]:
+    def read_blobs(self, blobs: Iterable[str]) -> dict[str, bytes]:
         """Return blob → its content."""
         names = sorted(blobs)
         if not names:
@@ -305,17 +309,17 @@ class Git:
             at = end + 2 + size
         return found
 
-    def keep(self, commit: str) -> str:
+    def keep_commit(self, commit: str) -> str:
         """Makes sure that a commit which no snapshot follows is not cleared away."""
-        self.put(f"{_KEPT}/{commit}", f"{commit}\n")
+        self.write_file(f"{_KEPT}/{commit}", f"{commit}\n")
         return commit
 
-    def weed(self) -> None:
+    def drop_damaged_objects(self) -> None:
         """Takes out objects that are not what their name says: git would not write them again while they are there."""
         objects = os.path.join(glob.escape(self.folder), "objects")
         for path in glob.iglob(os.path.join(objects, "[0-9a-f][0-9a-f]", "*")):
             try:
-                content = zlib.decompress(on_disk.read(path) or b"")
+                content = zlib.decompress(on_disk.read_file(path) or b"")
             except zlib.error:
                 content = b""
             if hashlib.sha1(content, usedforsecurity=False).hexdigest() != "".join(path.split(os.sep)[-2:]):
@@ -327,10 +331,12 @@ class Git:
                 aside = os.path.join(self.folder, f"broken-{os.path.basename(pack)}")
                 os.replace(pack, aside)  # without it, its list of what is in it counts for nothing
                 with suppress(GitFailed):
-                    self.run("unpack-objects", "-r", "-q", stdin=on_disk.read(aside) or b"")  # as much as can be had
+                    self.run(
+                        "unpack-objects", "-r", "-q", stdin=on_disk.read_file(aside) or b""
+                    )  # as much as can be had
 
     @contextmanager
-    def locked(self, root: str, index: str) -> Generator[Tree]:
+    def lock_index(self, root: str, index: str) -> Generator[IndexedTree]:
         """The index for one user at a time; what one left who was killed is cleared away."""
         index = os.path.join(self.folder, index)
         self.make()
@@ -341,7 +347,7 @@ class Git:
             _wait_for(handle, self.folder)
             with suppress(FileNotFoundError):
                 os.unlink(f"{index}.lock")
-            yield Tree(root, index, handle)
+            yield IndexedTree(root, index, handle)
         finally:
             os.close(handle)
 
@@ -355,22 +361,29 @@ def _wait_for(handle: int, folder: str) -> None:
         except BlockingIOError:
             if time.monotonic() > deadline:
                 raise NoCheckpoints(
-                    f"Another process has locked '{shown(folder, 300)}'; stop it, or try again later."
+                    f"Another process has locked '{sanitize_for_display(folder, 300)}'; stop it, or try again later."
                 ) from None
             time.sleep(0.002)
 
 
-def paths_in(said: bytes) -> list[str]:
+def parse_paths(said: bytes) -> list[str]:
     """What git printed with `-z`; bytes that are no text are kept as `os.fsdecode` does."""
     return [os.fsdecode(part) for part in said.split(b"\0")[:-1]]
 
 
-def parse_changes(said: bytes) -> list[Change]:
+def parse_changes(said: bytes) -> list[PathChange]:
     """Return what `diff-tree --raw -z` printed."""
-    parts = paths_in(said)
+    parts = parse_paths(said)
     return [
-        Change._make((*facts[1:].split(" ")[:4], path)) for facts, path in zip(parts[::2], parts[1::2], strict=True)
+        PathChange._make((*facts[1:].split(" ")[:4], path)) for facts, path in zip(parts[::2], parts[1::2], strict=True)
     ]
+
+
+class StagedPaths(NamedTuple):
+    anything: bool
+    complete: bool
+    """Whether the index now has all files as they are."""
+    too_large: tuple[str, ...]
 
 
 class Status(NamedTuple):
@@ -383,7 +396,7 @@ class Status(NamedTuple):
 def parse_status(said: bytes) -> Status:
     """Return what `status --porcelain -z` printed."""
     changed, repositories, ignored = list[tuple[str, str]](), list[str](), list[str]()
-    for entry in paths_in(said):
+    for entry in parse_paths(said):
         letters, path = entry[:2], entry[3:]
         if letters == "!!":
             ignored.append(path)
@@ -394,7 +407,7 @@ def parse_status(said: bytes) -> Status:
     return Status(changed, tuple(repositories), ignored)
 
 
-def as_lines(paths: Iterable[str]) -> bytes:
+def to_stdin(paths: Iterable[str]) -> bytes:
     """The same for what git reads with `-z`."""
     return b"".join(os.fsencode(path) + b"\0" for path in paths)
 
@@ -405,192 +418,3 @@ def quote_path(path: str) -> str:
         return path
     escaped = path.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped}"'
-
-
-class UsersGit:
-    """What the user's own git says of the project's files. It is only ever asked, and nothing of it is changed.
-
-    The project may be the top folder of the user's repository, a folder in it, or in none.
-    """
-
-    def __init__(self, program: str, project: str) -> None:
-        self._program = program
-        self.project = project
-        self._asked: tuple[object, list[str]] | None = None
-        self._file: list[str] | None = None
-        self._left_out: dict[str, bool] = {}
-        self._refuse_headways_own()
-
-    def _refuse_headways_own(self) -> None:
-        """Refuse a `.git` that names a folder in `.headway`, such as the one of checkpoints."""
-        ours = os.path.realpath(os.path.join(self.project, FOLDER))
-        for folder in (found[1], _common(found[1])) if (found := self._find()) is not None else ():
-            if os.path.commonpath([ours, os.path.realpath(folder)]) == ours:
-                raise NoCheckpoints(f"The project's git repository is in '{FOLDER}'; move it to another folder.")
-
-    def excludes(self) -> str:
-        """Patterns of the repository's `info/exclude`, and of the `.gitignore` files above the project."""
-        found = self._find()
-        if found is None:
-            return ""
-        top, folder = found
-        if self._is_left_out(top):
-            return ""  # as in a home folder whose repository ignores all: that is not meant for the project
-        lines: list[str] = []
-        for base, file in [(top, os.path.join(_common(folder), "info", "exclude")), *self._above(top)]:
-            below = os.path.relpath(self.project, base)
-            for line in os.fsdecode(on_disk.read(file) or b"").split("\n"):
-                lines.append(line if below == "." else _moved_down(line, below))
-        return "\n".join([*lines, ""])
-
-    def _is_left_out(self, top: str) -> bool:
-        """Whether the repository above the project ignores the project as a whole; asked for once."""
-        if top == self.project:
-            return False
-        if top not in self._left_out:
-            self._left_out[top] = self.ask("check-ignore", "-q", "--", self.project) is not None
-        return self._left_out[top]
-
-    def _above(self, top: str) -> list[tuple[str, str]]:
-        folder, found = self.project, list[tuple[str, str]]()
-        while folder != top:
-            folder = os.path.dirname(folder)
-            found.insert(0, (folder, os.path.join(folder, ".gitignore")))
-        return found
-
-    def excludes_file(self) -> str | None:
-        """`core.excludesFile`, asked for once; None: git's default place."""
-        if self._file is None:
-            said = self.ask("config", "--type=path", "-z", "--get", "core.excludesFile")
-            said = (said or "").rstrip("\0")
-            self._file = [os.path.join(self.project, said)] if said else []
-        return self._file[0] if self._file else None
-
-    def excludes_option(self) -> tuple[str, ...]:
-        """Return what has another git follow that file."""
-        file = self.excludes_file()
-        return () if file is None else ("-c", f"core.excludesFile={file}")
-
-    def kept_though_ignored(self, patterns: str) -> list[str]:
-        """Paths that the user's repository tracks although they match an ignore pattern, or one in the given file."""
-        found = self._find()
-        if found is None:
-            return []
-        try:
-            status = os.stat(os.path.join(found[1], "index"))
-        except OSError:
-            return []
-        stamp = (found, status.st_ino, status.st_mtime_ns, status.st_size, _changed_at(patterns))
-        if self._asked is None or self._asked[0] != stamp:
-            options = ("--cached", "--ignored", "--exclude-standard", f"--exclude-from={patterns}")
-            said = self.ask("ls-files", "-z", *options)
-            self._asked = (stamp, [path for path in (said or "").split("\0") if path])
-        return self._asked[1]
-
-    def repository(self) -> tuple[str, str, str] | None:
-        """Return the top folder, the git folder and the common folder of the user's repository.
-
-        None where there is none, or one that ignores the project as a whole.
-        """
-        found = self._find()
-        if found is None or self._is_left_out(found[0]):
-            return None
-        return *found, _common(found[1])
-
-    def tracked(self) -> frozenset[str]:
-        """Return the project's files that are in the index of the user's repository."""
-        return frozenset((self.ask("ls-files", "-z", "--cached") or "").split("\0"))
-
-    def objects(self) -> str | None:
-        """Return where the objects of the user's repository are, if they can be used for others."""
-        found = self._find()
-        if found is None:
-            return None
-        folder = os.path.join(_common(found[1]), "objects")
-        if not os.path.isdir(folder) or os.lstat(folder).st_uid != os.geteuid():
-            return None
-        config = on_disk.read(os.path.join(_common(found[1]), "config")) or b""
-        return None if b"extensions" in config.lower() else folder  # of another format, or not all there
-
-    def last_tree(self, max_bytes: int) -> str | None:
-        """Return the project's folder in the last commit.
-
-        None if there is none, or if the project has other files: without the larger ones, repositories, left-out parts.
-        """
-        found = self.repository()
-        if found is None or os.path.lexists(os.path.join(found[1], "info", "sparse-checkout")):
-            return None
-        prefix = "" if found[0] == self.project else os.path.relpath(self.project, found[0])
-        tree = (self.ask("rev-parse", "--verify", "-q", f"HEAD:{prefix}") or "").strip()
-        listed = self.ask("ls-tree", "-r", "-l", "--full-tree", tree) if tree else None
-        sizes = re.findall(r"^\S+ \S+ \S+ +(\d+|-)\t", listed or "", re.MULTILINE)
-        return tree if sizes and "-" not in sizes and max(map(int, sizes)) <= max_bytes else None
-
-    def stamp(self) -> object:
-        """Return what differs once something was committed, checked out or staged."""
-        found = self._find()
-        if found is None:
-            return None
-        names = ("HEAD", "logs/HEAD", "index")
-        common = _common(found[1])
-        files = [*(os.path.join(found[1], name) for name in names), os.path.join(common, "packed-refs")]
-        return (found, *map(_changed_at, (*files, os.path.join(common, "config"))))
-
-    def _find(self) -> tuple[str, str] | None:
-        """The top folder of the repository that the project is in, and its git directory."""
-        top = self.project
-        while not os.path.lexists(git := os.path.join(top, ".git")):
-            if (parent := os.path.dirname(top)) == top:
-                return None
-            top = parent
-        if os.path.isfile(git):
-            named = os.fsdecode(on_disk.read(git) or b"").removeprefix("gitdir:").strip()
-            git = os.path.join(top, named)
-        return top, git
-
-    def ask(self, *arguments: str) -> str | None:
-        """What git says; None if it says no or cannot say."""
-        # Git finds the repository itself: one that it does not trust, since it is someone else's, is none for us.
-        quiet = ("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}", "-c", "protocol.allow=never")
-        quiet += ("-c", "safe.bareRepository=explicit")  # the project's own files are no repository
-        done = subprocess.run(
-            [self._program, *quiet, *arguments],
-            cwd=self.project,
-            env=self._environment(),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            check=False,
-        )
-        return os.fsdecode(done.stdout) if done.returncode == 0 else None
-
-    def _environment(self) -> dict[str, str]:
-        return {
-            **{k: v for k, v in os.environ.items() if not k.startswith("GIT_") or k.startswith("GIT_CONFIG_")},
-            "GIT_OPTIONAL_LOCKS": "0",
-            "GIT_NO_LAZY_FETCH": "1",
-            "GIT_ALLOW_PROTOCOL": "",
-            "LC_ALL": "C",
-        }
-
-
-def _common(folder: str) -> str:
-    """The folder that a git folder shares with others: itself, unless it is that of a worktree."""
-    named = os.fsdecode(on_disk.read(os.path.join(folder, "commondir")) or b".").strip()
-    return os.path.normpath(os.path.join(folder, named))
-
-
-def _changed_at(path: str) -> tuple[int, int, int] | None:
-    try:
-        status = os.stat(path)
-    except OSError:
-        return None
-    return status.st_ino, status.st_mtime_ns, status.st_size
-
-
-def _moved_down(line: str, below: str) -> str:
-    """An ignore pattern of a folder as it applies in one of its subfolders; empty if it does not."""
-    mark, pattern = ("!", line[1:]) if line.startswith("!") else ("", line)
-    if "/" not in pattern.rstrip("/ ") or pattern.startswith("**/"):
-        return line
-    rest = pattern.lstrip("/").removeprefix(f"{below}/")
-    return f"{mark}/{rest}" if rest != pattern.lstrip("/") and rest.strip("/ ") else ""

@@ -23,7 +23,7 @@ class KeptWorktrees:
         if session is None:
             on_disk.remove(path)
         else:
-            self._git.put(path, json.dumps([session, todo_id]))
+            self._git.write_file(path, json.dumps([session, todo_id]))
 
     def is_kept(self, name: str) -> bool:
         return os.path.lexists(os.path.join(self._git.folder, "indexes", name, _ATTEMPT))

@@ -17,7 +17,7 @@ LINK, PROGRAM, NOTHING = "120000", "100755", "000000"
 """Modes of files as git writes them."""
 
 
-class Change(NamedTuple):
+class PathChange(NamedTuple):
     """What becomes of a file, as git tells it."""
 
     old_mode: str
@@ -35,20 +35,20 @@ class Change(NamedTuple):
         return self.new_mode == NOTHING
 
 
-def not_as_before(root: str, changes: Sequence[Change]) -> list[str]:
+def list_not_as_before(root: str, changes: Sequence[PathChange]) -> list[str]:
     """Files that are not as they were before the changes, and what is in the way of new ones."""
     leaving = {change.path for change in changes if change.leaves}
     wrong: list[str] = []
     for change in changes:
         if not change.comes:
-            if not is_as(root, change):
+            if not is_as_before(root, change):
                 wrong.append(change.path)
-        elif (found := in_the_way(root, change.path, leaving)) is not None:
+        elif (found := find_obstacle(root, change.path, leaving)) is not None:
             wrong.append(found)
     return wrong
 
 
-def parents(path: str) -> Iterator[str]:
+def list_parents(path: str) -> Iterator[str]:
     """The folders a path is in, from the top."""
     at = path.find("/")
     while at != -1:
@@ -56,12 +56,12 @@ def parents(path: str) -> Iterator[str]:
         at = path.find("/", at + 1)
 
 
-def kind(root: str, path: str) -> str:
+def file_kind(root: str, path: str) -> str:
     """`file` (or link), `folder`, `missing`, `unreadable` or `special`."""
-    return kind_and_size(root, path)[0]
+    return file_kind_and_size(root, path)[0]
 
 
-def kind_and_size(root: str, path: str) -> tuple[str, int]:
+def file_kind_and_size(root: str, path: str) -> tuple[str, int]:
     full = os.path.join(root, path)
     try:
         found = os.lstat(full)
@@ -76,19 +76,19 @@ def kind_and_size(root: str, path: str) -> tuple[str, int]:
     return "folder" if stat.S_ISDIR(mode) else "file" if stat.S_ISLNK(mode) else "special", 0
 
 
-def beyond_link(root: str, path: str) -> bool:
-    return any(os.path.islink(os.path.join(root, folder)) for folder in parents(path))
+def is_beyond_link(root: str, path: str) -> bool:
+    return any(os.path.islink(os.path.join(root, folder)) for folder in list_parents(path))
 
 
 def is_file(root: str, path: str) -> bool:
     """Whether a file or link is there itself, and not only by way of a link."""
-    return kind(root, path) == "file" and not beyond_link(root, path)
+    return file_kind(root, path) == "file" and not is_beyond_link(root, path)
 
 
-def is_as(root: str, change: Change) -> bool:
+def is_as_before(root: str, change: PathChange) -> bool:
     """Whether the file is what it is before the change."""
     full, mode, blob = os.path.join(root, change.path), change.old_mode, change.old
-    if beyond_link(root, change.path):
+    if is_beyond_link(root, change.path):
         return False
     try:
         there = os.lstat(full).st_mode
@@ -102,7 +102,7 @@ def is_as(root: str, change: Change) -> bool:
         return False
 
 
-def read(path: str) -> bytes | None:
+def read_file(path: str) -> bytes | None:
     """Return the content of a file; None if there is none. Waits for no pipe."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -117,7 +117,7 @@ def read(path: str) -> bytes | None:
         os.close(descriptor)
 
 
-def blob_of(full: str) -> str | None:
+def find_blob(full: str) -> str | None:
     """The name that git gives to the content of a file or link; None for what is neither."""
     try:
         if os.path.islink(full):
@@ -132,9 +132,9 @@ def _blob(content: bytes) -> str:
     return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
 
 
-def in_the_way(root: str, path: str, leaving: Collection[str]) -> str | None:
+def find_obstacle(root: str, path: str, leaving: Collection[str]) -> str | None:
     """What keeps a new file from its place, apart from files that leave before it comes."""
-    for folder in parents(path):
+    for folder in list_parents(path):
         full = os.path.join(root, folder)
         if os.path.islink(full) or (os.path.lexists(full) and not os.path.isdir(full)):
             return None if folder in leaving else folder
@@ -142,13 +142,13 @@ def in_the_way(root: str, path: str, leaving: Collection[str]) -> str | None:
             return folder  # a repository of its own: nothing is put into it
     full = os.path.join(root, path)
     if os.path.isdir(full) and not os.path.islink(full):
-        return next((file for file in files_below(root, path) if file not in leaving and not is_cache(file)), None)
+        return next((file for file in list_files_below(root, path) if file not in leaving and not is_cache(file)), None)
     return path if os.path.lexists(full) else None
 
 
 def remove_caches(root: str, folder: str) -> None:
     """Remove a folder in which nothing is but caches and empty folders; of another one, only those."""
-    for file in list(files_below(root, folder)):
+    for file in list(list_files_below(root, folder)):
         if is_cache(file):
             os.unlink(os.path.join(root, file))
     for at, _, _ in os.walk(os.path.join(root, folder), topdown=False):
@@ -156,17 +156,17 @@ def remove_caches(root: str, folder: str) -> None:
             os.rmdir(at)
 
 
-def files_below(root: str, folder: str) -> Iterator[str]:
+def list_files_below(root: str, folder: str) -> Iterator[str]:
     with os.scandir(os.path.join(root, folder)) as entries:
         for entry in entries:
             path = f"{folder}/{entry.name}"
             if entry.is_dir(follow_symlinks=False):
-                yield from files_below(root, path)
+                yield from list_files_below(root, path)
             else:
                 yield path
 
 
-def write_protected(root: str, paths: Iterable[str]) -> str | None:
+def find_write_protected(root: str, paths: Iterable[str]) -> str | None:
     """A folder that must be written to for a change of these files, and may not be."""
     seen: set[str] = set()
     for path in paths:

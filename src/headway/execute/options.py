@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from headway.core.errors import HeadwayError
 from headway.core.evidence import EvidenceLevel
-from headway.core.text import shown
+from headway.core.text import sanitize_for_display
 
 MOST_AT_ONCE = 64
 
@@ -30,24 +30,26 @@ class Options:
         for name, least, most in (("parallel", 1, MOST_AT_ONCE), ("retries", 0, 100)):
             value: object = getattr(self, name)
             if type(value) is not int or not least <= value <= most:
-                raise HeadwayError(f"`{name}` must be a whole number from {least} to {most}, not {shown(value)}.")
-        required(self.require_evidence)
+                raise HeadwayError(
+                    f"`{name}` must be a whole number from {least} to {most}, not {sanitize_for_display(value)}."
+                )
+        required_level(self.require_evidence)
         if self.in_place and self.parallel > 1:
             raise HeadwayError("Items that work in the project's own files run one at a time; omit `parallel`.")
 
 
-def required(evidence: bool | str) -> EvidenceLevel | None:
+def required_level(evidence: bool | str) -> EvidenceLevel | None:
     """Return the level that `require_evidence` asks for; None if it asks for nothing."""
     if evidence is False:
         return None
     levels = (EvidenceLevel.COMMAND_OK, EvidenceLevel.VERIFIED)
     found = levels[0] if evidence is True else next((level for level in levels if level.value == evidence), None)
     if found is None:
-        raise HeadwayError(f"`require_evidence` can be {' or '.join(levels)}, not {shown(evidence)}.")
+        raise HeadwayError(f"`require_evidence` can be {' or '.join(levels)}, not {sanitize_for_display(evidence)}.")
     return found
 
 
-class Ending(StrEnum):
+class ExecutionEnding(StrEnum):
     COMPLETE = "complete"
     FAILED = "failed"
     WAITING = "waiting"
@@ -58,10 +60,10 @@ class Ending(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class BatchResult:
+class ExecutionResult:
     """What executing items came to."""
 
-    outcome: Ending
+    outcome: ExecutionEnding
     completed: tuple[str, ...] = ()
     """Ids, in the order in which they were completed."""
     failed: tuple[str, ...] = ()
@@ -72,4 +74,4 @@ class BatchResult:
 
     @property
     def ok(self) -> bool:
-        return self.outcome in (Ending.COMPLETE, Ending.NOTHING)
+        return self.outcome in (ExecutionEnding.COMPLETE, ExecutionEnding.NOTHING)

@@ -12,16 +12,16 @@ from dataclasses import dataclass
 from secrets import token_hex
 from typing import TYPE_CHECKING
 
-from headway.core.batch_changes import MergeFiles
-from headway.core.batch_events import ItemFinished, ItemMerging
-from headway.core.batches import BUSY
 from headway.core.clock import now
 from headway.core.errors import NotRunnable
-from headway.core.log import run_lease
+from headway.core.execution_commands import MergeFiles
+from headway.core.execution_events import ItemFinished, ItemMerging
+from headway.core.executions import BUSY
+from headway.core.log import run_lease_key
 from headway.core.model import EXECUTOR, Status
-from headway.core.text import some
-from headway.execute.shadow import FilesChanged, NoCheckpoints, Shadow
-from headway.project import project_of
+from headway.core.text import join_first_few
+from headway.execute.shadow_repository import NoCheckpoints, ProjectFilesChanged, ShadowRepository
+from headway.project import project_folder_of
 from headway.store.leases import this_process
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class FilesBusy(NotRunnable):
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class SettledChange:
     """What became of a change that was cut off."""
 
     files: tuple[str, ...] = ()
@@ -50,44 +50,44 @@ class Settled:
     """Whether it could be told how much of it had come about."""
 
 
-def open_shadow(session: Session, project: str | os.PathLike[str] | None) -> Shadow:
+def open_shadow(session: Session, project: str | os.PathLike[str] | None) -> ShadowRepository:
     """Open the checkpoints of a session's project."""
     try:
-        return Shadow(os.path.abspath(project or project_of(session) or "."))
+        return ShadowRepository(os.path.abspath(project or project_folder_of(session) or "."))
     except NoCheckpoints as error:
         raise NotRunnable(f"Rollback is unavailable: {error}") from None
 
 
 def record_change(session: Session, change: ItemMerging | ItemFinished) -> None:
     """Say in the log what the project's files are to become, or what they became, outside of an execution."""
-    session.log.change(lambda state: MergeFiles(session.agent_id, EXECUTOR, now(), change))
+    session.log.execute(lambda state: MergeFiles(session.agent_id, EXECUTOR, now(), change))
 
 
 @contextmanager
 def reserve_files(session: Session) -> Generator[None]:
     """Keep runs of this session away while files are changed."""
-    key, holder = run_lease(session.agent_id), this_process(f"rollback {token_hex(4)}")
-    if session.store.hold(session.name, key, holder, _LEASE) is not None:
+    key, holder = run_lease_key(session.agent_id), this_process(f"rollback {token_hex(4)}")
+    if session.store.hold_lease(session.name, key, holder, _LEASE) is not None:
         raise FilesBusy(BUSY)
     try:
         run = session.run
-        if run is not None and run.goes_on:
+        if run is not None and run.is_active:
             if run.id in session.log.own_runs:
                 raise FilesBusy(BUSY)
             # Its process does not hold the lease any more.
-            session.log.cut_off(session.agent_id, run)
+            session.log.end_dead_run(session.agent_id, run)
         yield
     finally:
-        session.store.let_go(session.name, key, holder)
+        session.store.release_lease(session.name, key, holder)
 
 
-def settle_change(shadow: Shadow, before: str, after: str, *, forward: bool = False) -> Settled:
+def settle_change(shadow: ShadowRepository, before: str, after: str, *, forward: bool = False) -> SettledChange:
     """Reverse a change of the project's files, however much of it came about; or finish it.
 
     Raise `FilesChanged` if others change the same files again and again.
     """
-    if not shadow.was_begun(before, after):
-        return Settled()
+    if not shadow.was_started(before, after):
+        return SettledChange()
     base, theirs = (before, after) if forward else (after, before)
     left = shadow.recover_staged(before, after)
     tries = _TRIES
@@ -95,19 +95,19 @@ def settle_change(shadow: Shadow, before: str, after: str, *, forward: bool = Fa
         saved = shadow.snapshot()
         target, conflicts = shadow.merge(base, saved, theirs)
         if target is None:
-            untouched = set(shadow.changed(base, theirs)) - set(shadow.changed(base, saved))
-            target = shadow.with_paths(saved, theirs, sorted(untouched))
+            untouched = set(shadow.list_changed(base, theirs)) - set(shadow.list_changed(base, saved))
+            target = shadow.commit_with_paths(saved, theirs, sorted(untouched))
         try:
-            files = shadow.apply(saved, target, settles=(before, after))
-        except FilesChanged:
+            files = shadow.apply_change(saved, target, settles=(before, after))
+        except ProjectFilesChanged:
             tries -= 1
             if not tries:
                 raise
             continue
-        return Settled(tuple(files), tuple(sorted({*left, *conflicts})))
+        return SettledChange(tuple(files), tuple(sorted({*left, *conflicts})))
 
 
-def recover(session: Session, project: str | os.PathLike[str] | None) -> dict[str, Settled]:
+def recover(session: Session, project: str | os.PathLike[str] | None) -> dict[str, SettledChange]:
     """Settle changes that a process began and, since it was killed, did not finish; return them by item.
 
     The caller keeps others away from the session's files.
@@ -121,7 +121,7 @@ def recover(session: Session, project: str | os.PathLike[str] | None) -> dict[st
     return {todo_id: _settle_item(session, shadow, todo_id, version) for version, todo_id in pending}
 
 
-def recover_before_execution(session: Session, project: str | os.PathLike[str]) -> dict[str, Settled]:
+def recover_before_execution(session: Session, project: str | os.PathLike[str]) -> dict[str, SettledChange]:
     """Do the same, unless something is under way in the session: then that has its files."""
     run = session.run
     if run is None or not any(last.merging for last in run.executed.values()):
@@ -133,27 +133,29 @@ def recover_before_execution(session: Session, project: str | os.PathLike[str]) 
         return {}
 
 
-def describe_recovery(recovered: Mapping[str, Settled]) -> str:
+def describe_recovery(recovered: Mapping[str, SettledChange]) -> str:
     """Say which files changed because changes that were cut off were settled; empty if none did."""
     files = sorted({path for settled in recovered.values() for path in settled.files})
     left = sorted({path for settled in recovered.values() for path in settled.left})
-    told = [f"Interrupted changes were repaired first, in {some(files)}."] if files else []
-    told += [f"Others have changed {some(left)} since, so this was left unchanged."] if left else []
+    told = [f"Interrupted changes were repaired first, in {join_first_few(files)}."] if files else []
+    told += [f"Others have changed {join_first_few(left)} since, so this was left unchanged."] if left else []
     return " ".join(told)
 
 
-def _settle_item(session: Session, shadow: Shadow, todo_id: str, version: int) -> Settled:
+def _settle_item(session: Session, shadow: ShadowRepository, todo_id: str, version: int) -> SettledChange:
     merging = session.store.event(session.name, version).data
     assert isinstance(merging, ItemMerging)
     before, after = merging.before, merging.after
     todo = session.todo_list.items.get(todo_id)
     forward = todo is not None and todo.status is Status.COMPLETED and not merging.reverses
-    if shadow.repository.missing((before, after)):  # someone removed the checkpoints: the files stay as they are
-        settled, forward = Settled(is_known=False), False
+    if shadow.repository.find_missing((before, after)):  # someone removed the checkpoints: the files stay as they are
+        settled, forward = SettledChange(is_known=False), False
     else:
         settled = settle_change(shadow, before, after, forward=forward)
-    if forward and shadow.was_begun(before, after):
-        end = _finished(session, shadow, todo_id, before, shadow.with_paths(after, before, settled.left))
+    if forward and shadow.was_started(before, after):
+        end = _to_finished_event(
+            session, shadow, todo_id, before, shadow.commit_with_paths(after, before, settled.left)
+        )
         record_change(session, end)
     else:
         record_change(session, ItemMerging(todo_id, before, before, files=settled.files))
@@ -161,11 +163,13 @@ def _settle_item(session: Session, shadow: Shadow, todo_id: str, version: int) -
     return settled
 
 
-def _finished(session: Session, shadow: Shadow, todo_id: str, before: str, after: str) -> ItemFinished:
+def _to_finished_event(
+    session: Session, shadow: ShadowRepository, todo_id: str, before: str, after: str
+) -> ItemFinished:
     """Return the end of an attempt whose changes are in the project's files, though its process was killed."""
     run = session.run
     agent = run.batch.executing.get(todo_id, "") if run is not None and run.batch is not None else ""
-    files, removed = shadow.changed(before, after), shadow.removed(before, after)
+    files, removed = shadow.list_changed(before, after), shadow.list_removed(before, after)
     return ItemFinished(
         todo_id, agent, 1, "completed", before=before, after=after, files=tuple(files), removed=tuple(removed)
     )

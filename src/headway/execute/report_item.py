@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Literal
 
 from headway.core.model import Status
-from headway.core.text import shown
-from headway.tools.base import Context, Tool, ToolFault, ToolInput, ToolResult, description_beside
+from headway.core.text import sanitize_for_display
+from headway.tools.base import Context, Tool, ToolFault, ToolInput, ToolResult, read_description
 from headway.tools.effects import Effect
 
 NOTHING_SHOWS = (
@@ -29,7 +29,7 @@ class ReportItem(Tool[ReportItemInput]):
     """One per attempt: it remembers what was reported."""
 
     name = "report_item"
-    description = description_beside(__file__)
+    description = read_description(__file__)
     input = ReportItemInput
     effect = Effect.TODO
 
@@ -43,7 +43,7 @@ class ReportItem(Tool[ReportItemInput]):
         self.was_refused = False
         """Whether a completion was refused because too little showed it."""
 
-    def asks(self, *, shown: bool) -> bool:
+    def takes_evidence_question(self, *, shown: bool) -> bool:
         """Return whether to ask for evidence, which happens once."""
         asked, self._asks = self._asks, self._asks and shown
         return asked and not shown
@@ -54,10 +54,11 @@ class ReportItem(Tool[ReportItemInput]):
             raise ToolFault(f"report_item changed nothing: say in `reason` why the item is {call.status}.")
         run = context.session.run if context.session is not None else None
         asks = call.status == "completed" and run is not None and self._asks_at_once
-        if asks and self.asks(shown=run is not None and run.work.track.command is not None):
+        if asks and self.takes_evidence_question(shown=run is not None and run.work.track.command is not None):
             self.was_refused = True
             raise ToolFault(NOTHING_SHOWS)
         self.status, self.reason = Status(call.status), reason
         return ToolResult(
-            f"Recorded: {call.status}{f' ({shown(reason, 200)})' if reason else ''}. Finish with a short answer."
+            f"Recorded: {call.status}{f' ({sanitize_for_display(reason, 200)})' if reason else ''}. "
+            "Finish with a short answer."
         )

@@ -10,20 +10,20 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from headway.core.batch_changes import RollBack
-from headway.core.batch_events import ItemFinished, ItemMerging, ItemRolledBack, ItemStarted
 from headway.core.clock import now
 from headway.core.errors import FilesChanged, NotRunnable, TodoNotFound
+from headway.core.execution_commands import RollBackTodos
+from headway.core.execution_events import ItemFinished, ItemMerging, ItemRolledBack, ItemStarted
 from headway.core.file_history import FileChange, read_file_history
 from headway.core.model import PERSON, Status
-from headway.core.text import shown, some
+from headway.core.text import join_first_few, sanitize_for_display
 from headway.execute.recover_files import describe_recovery, open_shadow, record_change, recover, reserve_files
-from headway.execute.shadow import FilesChanged as NotAsExpected
-from headway.project import project_of
+from headway.execute.shadow_repository import ProjectFilesChanged as NotAsExpected
+from headway.project import project_folder_of
 
 if TYPE_CHECKING:
     from headway.core.session import Session
-    from headway.execute.shadow import Shadow
+    from headway.execute.shadow_repository import ShadowRepository
 
 THINNED = (
     "{}: its checkpoint has been removed. To keep more in future, raise the settings keep_executions or keep_days."
@@ -35,7 +35,7 @@ _MOST_WEIGHED = 20
 
 
 @dataclass(frozen=True, slots=True)
-class RolledBack:
+class RollbackResult:
     files: tuple[str, ...]
     """The project's files that changed."""
     removed: tuple[str, ...]
@@ -54,7 +54,7 @@ class RolledBack:
 
 def roll_back(
     session: Session, todo_id: str, *, with_later: bool = False, project: str | os.PathLike[str] | None = None
-) -> RolledBack:
+) -> RollbackResult:
     """Reverse what an item changed in the project's files when it was executed, and set it to pending.
 
     Raise `FilesChanged`, and change nothing, if later changes are in the way; `with_later` rolls back the items that
@@ -65,14 +65,14 @@ def roll_back(
         if todo_id not in items:
             raise TodoNotFound(todo_id, items)
         recovered = recover(session, project)
-        changes = read_file_history(session.events(), session.agent_id).list_live()
+        changes = read_file_history(session.events(), session.agent_id).list_unreversed()
         own = [change for change in changes if change.todo_id == todo_id]
         if own or todo_id not in recovered:
             _refuse_unknown(session, todo_id, own)
             chosen, rolled = _reverse(session, todo_id, changes, project, with_later=with_later)
         else:
             chosen, rolled = (), ItemRolledBack(todo_id, recovered.pop(todo_id).files)
-        session.log.change(lambda state: RollBack(session.agent_id, PERSON, now(), rolled))
+        session.log.execute(lambda state: RollBackTodos(session.agent_id, PERSON, now(), rolled))
         if rolled.saved is not None and rolled.after is not None:
             open_shadow(session, project).forget_change(rolled.saved, rolled.after)
     gone = {todo_id, *chosen}
@@ -83,7 +83,9 @@ def roll_back(
     ]
     left = tuple(dict.fromkeys(path for change in own for path in change.by_others))
     recovery = describe_recovery(recovered)
-    return RolledBack(rolled.files, rolled.removed, rolled.with_later, left, rolled.saved, tuple(dependents), recovery)
+    return RollbackResult(
+        rolled.files, rolled.removed, rolled.with_later, left, rolled.saved, tuple(dependents), recovery
+    )
 
 
 def diff_todo(session: Session, todo_id: str, *, project: str | os.PathLike[str] | None = None) -> str:
@@ -96,20 +98,20 @@ def diff_todo(session: Session, todo_id: str, *, project: str | os.PathLike[str]
         raise TodoNotFound(todo_id, items)
     changes = [
         change
-        for change in read_file_history(session.events(), session.agent_id).list_live()
+        for change in read_file_history(session.events(), session.agent_id).list_unreversed()
         if change.todo_id == todo_id
     ]
-    pairs = [(change.before, change.after) for change in changes] or _read_kept(session, todo_id, project)
+    pairs = [(change.before, change.after) for change in changes] or _read_kept_attempt(session, todo_id, project)
     if not pairs:
         return ""
     shadow = open_shadow(session, project)
-    if shadow.repository.missing(name for pair in pairs for name in pair):
-        raise NotRunnable(THINNED.format(f"The changes of '{shown(todo_id, 40)}' cannot be shown"))
+    if shadow.repository.find_missing(name for pair in pairs for name in pair):
+        raise NotRunnable(THINNED.format(f"The changes of '{sanitize_for_display(todo_id, 40)}' cannot be shown"))
     return "".join(shadow.diff(before, after) for before, after in pairs)
 
 
 def reverse_changes(
-    shadow: Shadow, saved: str, changes: Sequence[FileChange]
+    shadow: ShadowRepository, saved: str, changes: Sequence[FileChange]
 ) -> tuple[str, list[str], FileChange | None]:
     """Reverse changes on top of the commit `saved`, latest first.
 
@@ -136,10 +138,10 @@ def _reverse(
     if not any(change.todo_id == todo_id for change in changes):
         return (), ItemRolledBack(todo_id, ())
     shadow = open_shadow(session, project)
-    missing = shadow.repository.missing(name for change in changes for name in (change.before, change.after))
+    missing = shadow.repository.find_missing(name for change in changes for name in (change.before, change.after))
     thinned = [change for change in changes if not missing.isdisjoint((change.before, change.after))]
     if any(change.todo_id == todo_id for change in thinned):
-        raise NotRunnable(THINNED.format(f"'{shown(todo_id, 40)}' cannot be rolled back"))
+        raise NotRunnable(THINNED.format(f"'{sanitize_for_display(todo_id, 40)}' cannot be rolled back"))
     changes = [change for change in changes if change not in thinned]
     tries = _TRIES
     while True:
@@ -147,14 +149,14 @@ def _reverse(
         later, target = _find_reversal(shadow, todo_id, changes, saved, with_later=with_later)
         record_change(session, ItemMerging(todo_id, saved, target, reverses=True))
         try:
-            files = shadow.apply(saved, target)
+            files = shadow.apply_change(saved, target)
         except NotAsExpected:
             record_change(session, ItemMerging(todo_id, saved, saved))
             tries -= 1
             if not tries:
                 raise
             continue
-        removed = tuple(shadow.removed(saved, target))
+        removed = tuple(shadow.list_removed(saved, target))
         rolled = ItemRolledBack(
             todo_id, tuple(files), saved=saved, after=target, removed=removed, with_later=tuple(later)
         )
@@ -162,7 +164,7 @@ def _reverse(
 
 
 def _find_reversal(
-    shadow: Shadow, todo_id: str, changes: Sequence[FileChange], saved: str, *, with_later: bool
+    shadow: ShadowRepository, todo_id: str, changes: Sequence[FileChange], saved: str, *, with_later: bool
 ) -> tuple[list[str], str]:
     """Return the items to roll back besides, latest first, and what the files become."""
 
@@ -177,10 +179,10 @@ def _find_reversal(
             change.todo_id
             for change in changes
             if change.version > blocked.version
-            and not set(conflicts).isdisjoint(shadow.changed(change.before, change.after))
+            and not set(conflicts).isdisjoint(shadow.list_changed(change.before, change.after))
         }
         if in_the_way <= chosen:
-            raise _conflict(todo_id, first, [])
+            raise _conflict_error(todo_id, first, [])
         chosen |= in_the_way
         target, conflicts, blocked = reverse(chosen)
     if len(chosen) <= _MOST_WEIGHED:  # a change of the same file need not be in the way
@@ -192,14 +194,15 @@ def _find_reversal(
         change.todo_id for change in reversed(changes) if change.todo_id in chosen and change.todo_id != todo_id
     )
     if later and not with_later:
-        raise _conflict(todo_id, first, [*later])
+        raise _conflict_error(todo_id, first, [*later])
     return [*later], target
 
 
-def _conflict(todo_id: str, files: Sequence[str], items: list[str]) -> FilesChanged:
-    by = f"by {some(items)}" if items else "by someone else"
+def _conflict_error(todo_id: str, files: Sequence[str], items: list[str]) -> FilesChanged:
+    by = f"by {join_first_few(items)}" if items else "by someone else"
     return FilesChanged(
-        f"'{shown(todo_id, 40)}' was not rolled back: conflicting changes were made to {some(files)} later, {by}.",
+        f"'{sanitize_for_display(todo_id, 40)}' was not rolled back: conflicting changes "
+        f"were made to {join_first_few(files)} later, {by}.",
         files,
         items,
     )
@@ -209,47 +212,49 @@ def _refuse_unknown(session: Session, todo_id: str, own: Sequence[FileChange]) -
     """Raise `NotRunnable` where it is not known what an item changed."""
     run = session.run
     last = run.executed.get(todo_id) if run is not None else None
-    if last is None or not last.newest:
+    if last is None or not last.newest_version:
         raise NotRunnable(
-            f"'{shown(todo_id, 40)}' has nothing to roll back: it was not executed in this session, was "
+            f"'{sanitize_for_display(todo_id, 40)}' has nothing to roll back: it was not executed in this session, was "
             "interrupted, or has already been rolled back."
         )
-    data = session.store.event(session.name, last.newest).data
+    data = session.store.event(session.name, last.newest_version).data
     if isinstance(data, ItemFinished) and data.before is None and data.tool_calls and not own:
-        changed = f" It changed: {some(data.files)}." if data.files else ""
+        changed = f" It changed: {join_first_few(data.files)}." if data.files else ""
         raise NotRunnable(
-            f"'{shown(todo_id, 40)}' cannot be rolled back: no files were saved when it was executed.{changed}"
+            f"'{sanitize_for_display(todo_id, 40)}' cannot be rolled back: no files "
+            f"were saved when it was executed.{changed}"
         )
     if isinstance(data, ItemStarted) and data.in_place and not own:
         raise NotRunnable(
-            f"'{shown(todo_id, 40)}' cannot be rolled back: it was interrupted while it worked in the project's "
+            f"'{sanitize_for_display(todo_id, 40)}' cannot be rolled back: it was "
+            "interrupted while it worked in the project's "
             "own files, so its changes there are not known."
         )
 
 
-def _read_kept(session: Session, todo_id: str, project: str | os.PathLike[str] | None) -> list[tuple[str, str]]:
+def _read_kept_attempt(session: Session, todo_id: str, project: str | os.PathLike[str] | None) -> list[tuple[str, str]]:
     """Return the checkpoint and the files of the last attempt, if its changes did not come into the project.
 
     Raise `NotRunnable` where it is not known what it changed.
     """
-    name = f"'{shown(todo_id, 40)}'"
+    name = f"'{sanitize_for_display(todo_id, 40)}'"
     events = [event.data for event in session.events() if event.agent == session.agent_id]
     attempts = [data for data in events if isinstance(data, ItemStarted | ItemFinished) and data.item_id == todo_id]
     last = attempts[-1] if attempts else None
     if isinstance(last, ItemStarted) and last.worktree is not None:
-        folder = os.path.join(project or project_of(session) or ".", last.worktree)
+        folder = os.path.join(project or project_folder_of(session) or ".", last.worktree)
         if os.path.isdir(folder):
             is_under_way = session.todo_list.items[todo_id].status is Status.IN_PROGRESS
             state = "is in progress" if is_under_way else "was interrupted; its files are"
             raise NotRunnable(f"{name} {state} in {last.worktree}, where git status and git diff show what it changed.")
     executed = session.run.executed.get(todo_id) if session.run is not None else None
-    if executed is None or not executed.newest:
+    if executed is None or not executed.newest_version:
         raise NotRunnable(f"{name} was not executed in this session, was interrupted, or was rolled back.")
     if isinstance(last, ItemStarted) and last.in_place and session.todo_list.items[todo_id].status is Status.PENDING:
         raise NotRunnable(f"The changes of {name} are not known: it was interrupted in the project's own files.")
     if not isinstance(last, ItemFinished):
         return []
     if last.before is None and last.tool_calls and last.worktree is None:
-        changed = f" It changed: {some(last.files)}." if last.files else ""
+        changed = f" It changed: {join_first_few(last.files)}." if last.files else ""
         raise NotRunnable(f"The changes of {name} cannot be shown: no files were saved when it was executed.{changed}")
     return [(last.before, last.kept)] if last.before is not None and last.kept is not None else []

@@ -11,9 +11,9 @@ from heapq import heappop, heappush
 from itertools import compress
 from operator import is_not
 
-from headway.core.graph import PRIORITY_ORDER, remaining
+from headway.core.graph import PRIORITY_ORDER, weigh_remaining_chains
 from headway.core.model import Status, Todo
-from headway.views.plan import minutes_of
+from headway.views.plan import parse_minutes
 
 _SHAPE = ("id", "depends_on", "priority", "estimated_time")
 """What the order depends on, besides the statuses."""
@@ -39,16 +39,16 @@ class Schedule:
         """Those of `_left` that have begun before."""
 
     @property
-    def left(self) -> int:
+    def count_left(self) -> int:
         """How many items are still to be run, whether or not they can be."""
         return len(self._left)
 
     @property
-    def unbegun(self) -> int:
+    def count_not_started(self) -> int:
         """How many of them have not begun yet; the others are run again."""
         return len(self._left) - len(self._repeats)
 
-    def mark_begun(self, todo_id: str) -> None:
+    def mark_started(self, todo_id: str) -> None:
         self._begun.add(todo_id)
 
     def update(self, items: Mapping[str, Todo]) -> None:
@@ -66,7 +66,7 @@ class Schedule:
             self._build()
             return
         for old, new in changed:
-            self._changed(old, new)
+            self._apply_change(old, new)
 
     def _build(self) -> None:
         self._needed_by, self._unmet, self._ready, self._parked = {}, {}, [], {}
@@ -74,22 +74,22 @@ class Schedule:
             for node in todo.depends_on:
                 self._needed_by.setdefault(node, []).append(todo.id)
             self._unmet[todo.id] = sum(not self._is_completed(node) for node in todo.depends_on)
-        self._rank = _in_order(self._items) if self._in_order else _urgency(self._items)
+        self._rank = _sort_keys(self._items) if self._in_order else _urgency_keys(self._items)
         self._left = {todo.id for todo in self._items.values() if self._takes(todo)}
         self._repeats = self._left & self._begun
         for todo_id in self._left:
-            self._offer(todo_id)
+            self._queue_if_ready(todo_id)
 
     def _is_completed(self, todo_id: str) -> bool:
         todo = self._items.get(todo_id)
         return todo is not None and todo.status is Status.COMPLETED
 
-    def _changed(self, old: Todo, new: Todo) -> None:
+    def _apply_change(self, old: Todo, new: Todo) -> None:
         if self._takes(new):
             self._left.add(new.id)
             if new.id in self._begun:
                 self._repeats.add(new.id)
-            self._offer(new.id)
+            self._queue_if_ready(new.id)
         else:
             self._discard(new.id)
         step = (old.status is Status.COMPLETED) - (new.status is Status.COMPLETED)
@@ -97,17 +97,17 @@ class Schedule:
             for todo_id in self._needed_by.get(new.id, ()):
                 self._unmet[todo_id] += step
                 if todo_id in self._left:
-                    self._offer(todo_id)
+                    self._queue_if_ready(todo_id)
 
     def _discard(self, todo_id: str) -> None:
         self._left.discard(todo_id)
         self._repeats.discard(todo_id)
 
-    def _offer(self, todo_id: str) -> None:
+    def _queue_if_ready(self, todo_id: str) -> None:
         if not self._unmet[todo_id]:
             heappush(self._ready, (self._rank[todo_id], todo_id))
 
-    def next(self, busy: Collection[str] = ()) -> Todo | None:
+    def take_next(self, busy: Collection[str] = ()) -> Todo | None:
         """The item to run now, which is then no longer to be run; None if there is none.
 
         One of a module that is busy waits until `freed`.
@@ -131,28 +131,28 @@ class Schedule:
         self._discard(todo_id)
         return todo
 
-    def freed(self, module: str) -> None:
+    def release_module(self, module: str) -> None:
         """Items of this module can run again."""
         for entry in self._parked.pop(module, ()):
             heappush(self._ready, entry)
 
 
-def _in_order(items: Mapping[str, Todo]) -> dict[str, tuple[float, ...]]:
+def _sort_keys(items: Mapping[str, Todo]) -> dict[str, tuple[float, ...]]:
     return {todo_id: (place,) for place, todo_id in enumerate(items)}
 
 
-def _urgency(items: Mapping[str, Todo]) -> dict[str, tuple[float, ...]]:
-    ways = remaining({todo.id: todo.depends_on for todo in items.values()}, _weights(items))
+def _urgency_keys(items: Mapping[str, Todo]) -> dict[str, tuple[float, ...]]:
+    ways = weigh_remaining_chains({todo.id: todo.depends_on for todo in items.values()}, _estimate_weights(items))
     return {
         todo.id: (PRIORITY_ORDER[todo.priority], -ways[todo.id], place) for place, todo in enumerate(items.values())
     }
 
 
-def _weights(items: Mapping[str, Todo]) -> dict[str, float]:
+def _estimate_weights(items: Mapping[str, Todo]) -> dict[str, float]:
     """By time where every item says one, else all the same."""
     weights: dict[str, float] = {}
     for todo in items.values():
-        minutes = minutes_of(todo.estimated_time)
+        minutes = parse_minutes(todo.estimated_time)
         if minutes is None:
             return dict.fromkeys(items, 1.0)
         weights[todo.id] = minutes

@@ -11,18 +11,18 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from headway.core.batch_events import BatchStarted, ItemFinished, ItemMerging, ItemRolledBack, ItemStarted
 from headway.core.errors import HeadwayError
+from headway.core.execution_events import BatchStarted, ItemFinished, ItemMerging, ItemRolledBack, ItemStarted
 from headway.core.log import Log
 from headway.core.session import Session
 from headway.execute.git import GitFailed
-from headway.project import project_of
+from headway.project import project_folder_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from headway.core.store import Store
-    from headway.execute.shadow import Shadow
+    from headway.execute.shadow_repository import ShadowRepository
 
 _DAY = 86_400.0
 _FIELDS = ("checkpoint", "before", "after", "kept", "saved")
@@ -56,7 +56,7 @@ def list_executions(store: Store) -> list[ExecutionCheckpoints]:
     return sorted(found, key=lambda execution: execution.at, reverse=True)
 
 
-def thin_out(store: Store, shadow: Shadow, *, older_than: float | None = None, at_once: bool = False) -> int:
+def thin_out(store: Store, shadow: ShadowRepository, *, older_than: float | None = None, at_once: bool = False) -> int:
     """Drop the checkpoints that are not to be kept; return how many went.
 
     `older_than`: seconds, instead of what the rules say.
@@ -68,20 +68,20 @@ def thin_out(store: Store, shadow: Shadow, *, older_than: float | None = None, a
         for execution in list_executions(store)[: shadow.rules.keep_executions]:
             old -= execution.commits
     if old:
-        _keep_only(shadow, commits.keys() - old, at_once=at_once)
+        _thin_to(shadow, commits.keys() - old, at_once=at_once)
     return len(old)
 
 
-def thin_out_in_passing(session: Session, shadow: Shadow | None) -> None:
+def thin_out_quietly(session: Session, shadow: ShadowRepository | None) -> None:
     """The same after an execution; whatever goes wrong is no reason to fail."""
-    project = project_of(session)
+    project = project_folder_of(session)
     if shadow is None or project is None or os.path.realpath(project) != os.path.realpath(shadow.project):
         return  # the logs of others may name commits that this store knows nothing of
     with suppress(GitFailed, OSError, HeadwayError):
         thin_out(session.store, shadow)
 
 
-def forget_session(store: Store, shadow: Shadow, session: str) -> None:
+def forget_session(store: Store, shadow: ShadowRepository, session: str) -> None:
     """Remove the worktrees of a session that is about to be deleted, and the checkpoints that nobody else needs."""
     shadow.remove_worktrees(lambda name: shadow.kept.session_of(name) == session)
     executions = list_executions(store)
@@ -89,13 +89,13 @@ def forget_session(store: Store, shadow: Shadow, session: str) -> None:
     own = {name for each in executions if each.session == session for name in each.commits} - of_others
     commits, last = _list_commits(shadow)
     if gone := (own & commits.keys()) - {last}:
-        _keep_only(shadow, commits.keys() - gone, at_once=False)
+        _thin_to(shadow, commits.keys() - gone, at_once=False)
 
 
-def _list_commits(shadow: Shadow) -> tuple[dict[str, int], str | None]:
+def _list_commits(shadow: ShadowRepository) -> tuple[dict[str, int], str | None]:
     """Return commit → when it was made, and which is the project's last."""
     git = shadow.repository
-    last = git.last()
+    last = git.head_commit()
     if last is None:
         return {}, None
     printed = git.run("rev-list", "--format=%ct", "--all", last).decode().split("\n")
@@ -103,16 +103,16 @@ def _list_commits(shadow: Shadow) -> tuple[dict[str, int], str | None]:
     return {name.removeprefix("commit "): int(made) for name, made in zip(names, times, strict=True)}, last
 
 
-def _keep_only(shadow: Shadow, keep: Collection[str], *, at_once: bool) -> None:
+def _thin_to(shadow: ShadowRepository, keep: Collection[str], *, at_once: bool) -> None:
     git = shadow.repository
-    with git.locked(shadow.project, "index"):
-        lines = [f"delete {ref}" for ref in git.kept_refs() if ref.rpartition("/")[2] not in keep]
+    with git.lock_index(shadow.project, "index"):
+        lines = [f"delete {ref}" for ref in git.list_kept_refs() if ref.rpartition("/")[2] not in keep]
         lines += [f"update refs/kept/{name} {name}" for name in sorted(keep)]
         parents = git.run("rev-list", "--parents", "--no-walk", "--stdin", stdin=_as_stdin(keep)).decode().split("\n")
         git.run("update-ref", "--stdin", stdin=_as_stdin(lines))
         roots = [words[0] for line in parents if (words := line.split()) and not set(words[1:]) <= set(keep)]
         before = (git.read("shallow") or b"").decode().split()
-        git.put("shallow", "".join(f"{name}\n" for name in sorted({*roots, *before} & set(keep))))
+        git.write_file("shallow", "".join(f"{name}\n" for name in sorted({*roots, *before} & set(keep))))
         git.run("gc", "--quiet", f"--prune={'now' if at_once else _SAFE}")
 
 

@@ -12,52 +12,54 @@ from collections.abc import Iterable, Sequence
 
 from headway.execute import on_disk
 from headway.execute.git import Git, GitFailed
-from headway.execute.on_disk import Change
+from headway.execute.on_disk import PathChange
 
 _MOST_CONFLICTS = 127
 """What `git merge-file` ends with when there are that many or more; what is above says that it could not merge."""
 
 
-def merge_changes(git: Git, ours: Sequence[Change], theirs: Sequence[Change]) -> tuple[list[Change], list[str]]:
+def merge_changes(
+    git: Git, ours: Sequence[PathChange], theirs: Sequence[PathChange]
+) -> tuple[list[PathChange], list[str]]:
     """Return what `theirs` changes on top of `ours`, and the paths that both changed in the same places."""
     there = {change.path: change for change in ours}
-    wanted: list[Change] = []
-    both: list[tuple[Change, Change]] = []
-    conflicts = set(_list_in_each_others_way(ours, theirs))
+    wanted: list[PathChange] = []
+    both: list[tuple[PathChange, PathChange]] = []
+    conflicts = set(_list_file_folder_conflicts(ours, theirs))
     for change in theirs:
         other = there.get(change.path)
         if other is None:
             wanted.append(change)
-        elif _result(change) != _result(other):
+        elif _merge_result(change) != _merge_result(other):
             both.append((other, change))
-    blobs = {name for pair in both if _both_edit(pair) for name in (pair[0].old, pair[0].new, pair[1].new)}
-    contents = git.contents(blobs)
+    blobs = {name for pair in both if _is_edited_by_both(pair) for name in (pair[0].old, pair[0].new, pair[1].new)}
+    contents = git.read_blobs(blobs)
     for other, change in both:
         mode = _merge_value(change.old_mode, other.new_mode, change.new_mode)
         blob = _merge_value(change.old, other.new, change.new)
-        if blob is None and _both_edit((other, change)):
+        if blob is None and _is_edited_by_both((other, change)):
             blob = _merge_contents(git, *(contents[name] for name in (other.new, change.old, change.new)))
         if mode is None or blob is None:
             conflicts.add(change.path)
         else:
-            wanted.append(Change(other.new_mode, mode, other.new, blob, change.path))
+            wanted.append(PathChange(other.new_mode, mode, other.new, blob, change.path))
     return wanted, sorted(conflicts)
 
 
-def _list_in_each_others_way(ours: Sequence[Change], theirs: Sequence[Change]) -> Iterable[str]:
+def _list_file_folder_conflicts(ours: Sequence[PathChange], theirs: Sequence[PathChange]) -> Iterable[str]:
     """What is a file on one side and a folder on the other can only come on both."""
     for some, others in ((ours, theirs), (theirs, ours)):
         files = {change.path for change in some if not change.leaves}
         for change in others:
             if change.comes:
-                yield from (folder for folder in on_disk.parents(change.path) if folder in files)
+                yield from (folder for folder in on_disk.list_parents(change.path) if folder in files)
 
 
-def _result(change: Change) -> tuple[str, str]:
+def _merge_result(change: PathChange) -> tuple[str, str]:
     return change.new_mode, change.new
 
 
-def _both_edit(pair: tuple[Change, Change]) -> bool:
+def _is_edited_by_both(pair: tuple[PathChange, PathChange]) -> bool:
     """Whether both have changed a file that was there and still is, none of them a link."""
     return not any(change.comes or change.leaves for change in pair) and not any(
         on_disk.LINK in (change.old_mode, change.new_mode) for change in pair

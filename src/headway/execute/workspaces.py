@@ -17,10 +17,10 @@ from secrets import token_hex
 from typing import TYPE_CHECKING
 
 from headway.core.errors import HeadwayError
-from headway.core.text import some
+from headway.core.text import join_first_few
 from headway.execute.included_files import IncludedFiles
 from headway.execute.recover_files import settle_change
-from headway.execute.shadow import FilesChanged, NoCheckpoints, Shadow
+from headway.execute.shadow_repository import NoCheckpoints, ProjectFilesChanged, ShadowRepository
 from headway.execute.written_files import WrittenFiles
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ _TRIES = 5
 
 
 @dataclass(frozen=True, slots=True)
-class FileChanges:
+class AttemptChanges:
     """What an attempt changed."""
 
     before: str | None = None
@@ -56,7 +56,7 @@ class FileChanges:
     """In the project's own files: what changed meanwhile, and not by its file tools."""
 
     @property
-    def has_only_copy(self) -> bool:
+    def holds_only_copy(self) -> bool:
         """Whether its worktree has work that is nowhere else."""
         return any(not os.path.isabs(path) for path in self.not_merged)
 
@@ -83,7 +83,7 @@ class Workspace:
 class Workspaces:
     project: str
     session: str
-    shadow: Shadow | None
+    shadow: ShadowRepository | None
     isolated: bool
     """Whether each attempt has a worktree."""
     note: str = ""
@@ -110,14 +110,14 @@ class Workspaces:
             return Workspace(todo_id, self.project)
         workspace = Workspace(todo_id, self.project)
         async with self._merging:
-            with self._counted(workspace):
+            with self._count_time(workspace):
                 workspace.checkpoint = await self._save(self.shadow)
         if self.isolated:
-            workspace.folder, workspace.name = "", self._kept.pop(todo_id, "") or self._free_name()
+            workspace.folder, workspace.name = "", self._kept.pop(todo_id, "") or self._find_free_name()
         return workspace
 
     @contextmanager
-    def _counted(self, workspace: Workspace) -> Generator[None]:
+    def _count_time(self, workspace: Workspace) -> Generator[None]:
         began = time.monotonic()
         try:
             yield
@@ -126,13 +126,13 @@ class Workspaces:
             workspace.saving_seconds += took
             self.saving_seconds += took
 
-    def _free_name(self) -> str:
+    def _find_free_name(self) -> str:
         if not self._free:
             self._made += 1
             self._free.append(f"{self._key}-{self._made}")
         return self._free.pop()
 
-    async def _save(self, shadow: Shadow) -> str:
+    async def _save(self, shadow: ShadowRepository) -> str:
         if not self.isolated or self._last is None or time.monotonic() - self._last[1] > _MOMENT:
             self._last = (await asyncio.to_thread(shadow.snapshot), time.monotonic())
         return self._last[0]
@@ -140,12 +140,12 @@ class Workspaces:
     async def prepare(self, workspace: Workspace) -> str:
         """Fill the folder with the files as they were when they were saved; return it."""
         if workspace.name and self.shadow is not None and workspace.checkpoint is not None:
-            with self._counted(workspace):
+            with self._count_time(workspace):
                 workspace.folder = await asyncio.to_thread(self._fill, self.shadow, workspace, workspace.checkpoint)
         workspace.ready = True
         return workspace.folder
 
-    def _fill(self, shadow: Shadow, workspace: Workspace, checkpoint: str) -> str:
+    def _fill(self, shadow: ShadowRepository, workspace: Workspace, checkpoint: str) -> str:
         """In a thread, which goes on when whoever waits for it is cancelled: `close` waits for it before it removes."""
         filled = threading.Event()
         self._filling.add(filled)
@@ -157,7 +157,7 @@ class Workspaces:
                 return name != workspace.name and shadow.kept.is_kept_for(name, self.session, workspace.todo_id)
 
             shadow.remove_worktrees(is_older, in_use=True)
-            folder = shadow.worktree(workspace.name, checkpoint)
+            folder = shadow.make_worktree(workspace.name, checkpoint)
             shadow.kept.keep_for(workspace.name, self.session, workspace.todo_id)
             workspace.included = shadow.include_files(workspace.name)
             return folder
@@ -166,9 +166,9 @@ class Workspaces:
             filled.set()
 
     @asynccontextmanager
-    async def copy_of(self, checkpoint: str) -> AsyncGenerator[Workspace]:
+    async def copy_checkpoint(self, checkpoint: str) -> AsyncGenerator[Workspace]:
         """Fill a folder with the files of a checkpoint, for as long as it is needed."""
-        name = self._free_name()
+        name = self._find_free_name()
         copy = Workspace(f"(copy {name})", "", checkpoint, name)
         try:
             await self.prepare(copy)
@@ -183,26 +183,26 @@ class Workspaces:
             self._last = None
             return not (await asyncio.to_thread(settle_change, self.shadow, before, after)).left
 
-    def forget_merge(self, changes: FileChanges) -> None:
+    def forget_merge(self, changes: AttemptChanges) -> None:
         """Say that what came into the project's files is in the log."""
         if self.shadow is not None and changes.before is not None and changes.after is not None:
             self.shadow.forget_change(changes.before, changes.after)
 
-    async def changed_files(self, workspace: Workspace) -> Sequence[str]:
+    async def list_changed_files(self, workspace: Workspace) -> Sequence[str]:
         """Return what an attempt has changed so far."""
         shadow, checkpoint = self.shadow, workspace.checkpoint
         if shadow is None or checkpoint is None or not workspace.ready:
             return ()
 
         def look() -> list[str]:
-            now = shadow.snapshot_of(workspace.name, checkpoint) if workspace.name else shadow.snapshot()
-            return shadow.changed(checkpoint, now)
+            now = shadow.snapshot_worktree(workspace.name, checkpoint) if workspace.name else shadow.snapshot()
+            return shadow.list_changed(checkpoint, now)
 
         return await asyncio.to_thread(look)
 
     async def collect(
         self, workspace: Workspace, *, wanted: bool, written: Collection[str], merging: Callable[[str, str], None]
-    ) -> FileChanges:
+    ) -> AttemptChanges:
         """Return what the attempt changed, which is in the project's files from now on if it is wanted.
 
         `written`: the files that its own file tools wrote. `merging` is told what the project's files are to become
@@ -210,50 +210,51 @@ class Workspaces:
         """
         shadow, checkpoint = self.shadow, workspace.checkpoint
         if shadow is None or checkpoint is None:
-            return FileChanges()
+            return AttemptChanges()
         if not workspace.ready:
-            return FileChanges(checkpoint, checkpoint)
+            return AttemptChanges(checkpoint, checkpoint)
         collect = self._merge if workspace.name else self._compare
         async with self._merging:
-            with self._counted(workspace):
+            with self._count_time(workspace):
                 return await asyncio.to_thread(collect, shadow, workspace, checkpoint, wanted, written, merging)
 
     def _compare(
         self,
-        shadow: Shadow,
+        shadow: ShadowRepository,
         workspace: Workspace,
         checkpoint: str,
         wanted: bool,
         written: Collection[str],
         merging: Callable[[str, str], None],
-    ) -> FileChanges:
+    ) -> AttemptChanges:
         """In the project's own files, only what its file tools wrote is known to be the attempt's."""
         now = shadow.snapshot()
-        changed = [path for path in shadow.changed(checkpoint, now) if path in written]
+        changed = [path for path in shadow.list_changed(checkpoint, now) if path in written]
         after = workspace.written.commit(shadow, checkpoint, changed)
-        files, others = shadow.changed(checkpoint, after), tuple(shadow.changed(after, now))
-        removed = shadow.removed(checkpoint, after)
-        return FileChanges(checkpoint, after, tuple(files), tuple(removed), by_others=others)
+        files, others = shadow.list_changed(checkpoint, after), tuple(shadow.list_changed(after, now))
+        removed = shadow.list_removed(checkpoint, after)
+        return AttemptChanges(checkpoint, after, tuple(files), tuple(removed), by_others=others)
 
     def _merge(
         self,
-        shadow: Shadow,
+        shadow: ShadowRepository,
         workspace: Workspace,
         checkpoint: str,
         wanted: bool,
         written: Collection[str],
         merging: Callable[[str, str], None],
-    ) -> FileChanges:
+    ) -> AttemptChanges:
         with ThreadPoolExecutor(1) as pool:  # both look at all files: a third less time together
             saving = pool.submit(shadow.snapshot) if wanted else None
-            theirs = shadow.snapshot_of(workspace.name, checkpoint)
+            theirs = shadow.snapshot_worktree(workspace.name, checkpoint)
         not_merged = _list_not_merged(shadow, workspace)
         committed = shadow.has_commits(workspace.name)
         if wanted and (stray := shadow.list_stray(workspace.name, theirs)):
             raise HeadwayError(
-                f"work is in {some(stray)} and not in the files; check it out or merge it in '{workspace.folder}'"
+                f"work is in {join_first_few(stray)} and not in the files; check "
+                f"it out or merge it in '{workspace.folder}'"
             )
-        unchanged = FileChanges(checkpoint, checkpoint, not_merged=not_merged, committed=committed)
+        unchanged = AttemptChanges(checkpoint, checkpoint, not_merged=not_merged, committed=committed)
         if theirs == checkpoint:
             return unchanged
         conflicts: Sequence[str] = ()
@@ -269,18 +270,19 @@ class Workspaces:
             self._last = None
             merging(now, merged)
             try:
-                files = shadow.apply(now, merged)
-            except FilesChanged as error:
+                files = shadow.apply_change(now, merged)
+            except ProjectFilesChanged as error:
                 if in_the_way and (unsaved := shadow.list_unsaved(now, error.paths)):
                     raise HeadwayError(
-                        f"files that are in no checkpoint are in the way: {some(unsaved)}; move them out of the way"
+                        "files that are in no checkpoint are in the way: "
+                        f"{join_first_few(unsaved)}; move them out of the way"
                     ) from None
                 conflicts = in_the_way = error.paths
                 continue
             self._last = (merged, time.monotonic())
-            removed = shadow.removed(now, merged)
-            return FileChanges(now, merged, tuple(files), tuple(removed), not_merged=not_merged, committed=committed)
-        return FileChanges(
+            removed = shadow.list_removed(now, merged)
+            return AttemptChanges(now, merged, tuple(files), tuple(removed), not_merged=not_merged, committed=committed)
+        return AttemptChanges(
             checkpoint,
             checkpoint,
             conflicts=tuple(conflicts),
@@ -308,13 +310,13 @@ class Workspaces:
         if self.isolated:
             kept = set(self._kept.values())
             self.shadow.remove_worktrees(lambda name: name.startswith(f"{self._key}-") and name not in kept)
-        self.shadow.tidy()
+        self.shadow.pack_objects()
 
 
-def _list_not_merged(shadow: Shadow, workspace: Workspace) -> tuple[str, ...]:
+def _list_not_merged(shadow: ShadowRepository, workspace: Workspace) -> tuple[str, ...]:
     """Return what an attempt changed or made that no checkpoint has, and that therefore stays in its worktree."""
-    included, left = workspace.included, shadow.left_behind(workspace.name)
-    return left if included is None else (*included.changed(), *included.without_these(left))
+    included, left = workspace.included, shadow.list_left_out(workspace.name)
+    return left if included is None else (*included.list_changed(), *included.drop_included(left))
 
 
 def open_workspaces(
@@ -337,35 +339,42 @@ def open_workspaces(
         why = "The session is kept in memory, so no files are saved and rollback is unavailable."
         return Workspaces(project, session, None, False, why)
     try:
-        shadow = Shadow(project, rules=rules) if linked is None else Shadow(project, linked=linked, rules=rules)
+        shadow = (
+            ShadowRepository(project, rules=rules)
+            if linked is None
+            else ShadowRepository(project, linked=linked, rules=rules)
+        )
         shadow.on_saving = on_saving
         shadow.remove_worktrees(lambda name: _is_left_behind(name) and not shadow.kept.is_kept(name))
         isolated = not in_place and shadow.has_worktrees
         with ThreadPoolExecutor(1) as pool:
             if isolated:
-                pool.submit(shadow.fill_early, f"{key}-1")
+                pool.submit(shadow.fill_worktree_early, f"{key}-1")
             last = (shadow.snapshot(), time.monotonic())
     except NoCheckpoints as error:
-        return Workspaces(project, session, None, False, _explain(str(error), parallel), most_at_once=1)
+        return Workspaces(project, session, None, False, _explain_in_place(str(error), parallel), most_at_once=1)
     except (HeadwayError, OSError) as error:
-        why = _explain(f"The files cannot be saved: {error}", parallel)
+        why = _explain_in_place(f"The files cannot be saved: {error}", parallel)
         return Workspaces(project, session, None, False, why, most_at_once=1)
-    note, took = _name_too_large(shadow), time.monotonic() - began
+    note, took = _format_too_large(shadow), time.monotonic() - began
     if isolated:
         return Workspaces(project, session, shadow, True, note, took, _key=key, _last=last)
     if not in_place:
         why = "This version of git is too old for worktrees; install 2.38 or newer"
-        note = f"{_explain(why, parallel, rollback=True)} {note}".strip()
+        note = f"{_explain_in_place(why, parallel, rollback=True)} {note}".strip()
     return Workspaces(project, session, shadow, False, note, took, most_at_once=1)
 
 
-def _name_too_large(shadow: Shadow) -> str:
+def _format_too_large(shadow: ShadowRepository) -> str:
     if not shadow.too_large:
         return ""
-    return f"Files over {shadow.rules.max_file_mb} MB are not saved, merged or rolled back: {some(shadow.too_large)}."
+    return (
+        f"Files over {shadow.rules.max_file_mb} MB are not saved, merged or "
+        f"rolled back: {join_first_few(shadow.too_large)}."
+    )
 
 
-def _explain(why: str, parallel: int, *, rollback: bool = False) -> str:
+def _explain_in_place(why: str, parallel: int, *, rollback: bool = False) -> str:
     parts = ["Items work in the project's own files"]
     parts += ["one at a time"] if parallel > 1 else []
     parts += [] if rollback else ["and cannot be rolled back"]

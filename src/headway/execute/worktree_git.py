@@ -14,8 +14,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from headway.execute import on_disk
-from headway.execute.git import Git, GitFailed, UsersGit, as_lines, parse_changes, paths_in, quote_path
-from headway.execute.on_disk import Change
+from headway.execute.git import Git, GitFailed, parse_changes, parse_paths, quote_path, to_stdin
+from headway.execute.on_disk import PathChange
+from headway.execute.user_git import UserGit
 
 _SETTINGS = frozenset(
     {f"core.{name}" for name in ("autocrlf", "eol", "filemode", "ignorecase", "symlinks", "quotepath")}
@@ -36,7 +37,7 @@ _LAID = "laid"
 
 
 @dataclass(frozen=True, slots=True)
-class History:
+class UserHistory:
     """What a worktree takes over from the user's repository."""
 
     prefix: str
@@ -53,19 +54,19 @@ class History:
 class WorktreeGit:
     """Makes the repositories of worktrees."""
 
-    def __init__(self, git: Git, users: UsersGit) -> None:
+    def __init__(self, git: Git, users: UserGit) -> None:
         self._git = git
         self._users = users
-        self._known: tuple[object, History | None] | None = None
+        self._known: tuple[object, UserHistory | None] | None = None
 
-    def history(self) -> History | None:
+    def find_history(self) -> UserHistory | None:
         """Return what there is of the user's repository; None if there is none with a commit."""
-        stamp = self._users.stamp()
+        stamp = self._users.state_stamp()
         if self._known is None or self._known[0] != stamp:
-            self._known = (stamp, self._look())
+            self._known = (stamp, self._read_history())
         return self._known[1]
 
-    def _look(self) -> History | None:
+    def _read_history(self) -> UserHistory | None:
         found = self._users.repository()
         if found is None or self._users.ask("rev-parse", "--verify", "-q", "HEAD^{commit}") is None:
             return None
@@ -76,7 +77,7 @@ class WorktreeGit:
         prefix = os.path.relpath(self._users.project, top)
         with open(os.path.join(folder, "HEAD"), encoding="utf-8", errors="surrogateescape") as file:
             head = file.read()
-        return History(
+        return UserHistory(
             "" if prefix == "." else prefix,
             common,
             head,
@@ -85,8 +86,15 @@ class WorktreeGit:
             tuple((name, value) for name, value in pairs if name.lower() in _SETTINGS),
         )
 
-    def lay(
-        self, folder: str, root: str, history: History | None, *, files: str, index: str, left_out: Collection[str] = ()
+    def make_repository(
+        self,
+        folder: str,
+        root: str,
+        history: UserHistory | None,
+        *,
+        files: str,
+        index: str,
+        left_out: Collection[str] = (),
     ) -> None:
         """Make the worktree at `root` a repository whose git folder is `folder`.
 
@@ -121,22 +129,22 @@ class WorktreeGit:
         with open(mark, "wb") as file:
             file.write(os.fsencode(f"gitdir: {folder}\n"))
         if history is not None:
-            self._lay_history(folder, root, history, files, index, left_out)
+            self._write_history(folder, root, history, files, index, left_out)
             return
         shutil.copyfile(index, os.path.join(folder, "index"))
         for part in ("HEAD", _LAID):
             _write(folder, part, f"{files}\n")
 
-    def _lay_history(
-        self, folder: str, root: str, history: History, files: str, index: str, left_out: Collection[str]
+    def _write_history(
+        self, folder: str, root: str, history: UserHistory, files: str, index: str, left_out: Collection[str]
     ) -> None:
         _write(folder, "HEAD", history.head)
         _write(folder, "packed-refs", history.refs)
         if history.prefix or history.object_format != _SHA1:
             _run(self._git, folder, root, "read-tree", "HEAD")
         if history.prefix:
-            paths = paths_in(_run(self._git, folder, root, "ls-files", "-z"))
-            others = as_lines(path for path in paths if not path.startswith(f"{history.prefix}/"))
+            paths = parse_paths(_run(self._git, folder, root, "ls-files", "-z"))
+            others = to_stdin(path for path in paths if not path.startswith(f"{history.prefix}/"))
             _run(self._git, folder, root, "update-index", "-z", "--skip-worktree", "--stdin", stdin=others)
         commit = self._commit_on_top(folder, root, history, files, index, left_out)
         branch = history.head.removeprefix("ref: ").strip()
@@ -150,24 +158,24 @@ class WorktreeGit:
         _write(folder, _LAID, "".join(f"{name}\n" for name in known))
 
     def _commit_on_top(
-        self, folder: str, root: str, history: History, files: str, index: str, left_out: Collection[str]
+        self, folder: str, root: str, history: UserHistory, files: str, index: str, left_out: Collection[str]
     ) -> str:
         """Write the index of a worktree and return its commit: the user's last, or one on top of it with the files."""
         if history.object_format != _SHA1:  # the files' own commit is of another format
             _run(self._git, folder, root, "add", "--all", "--force", "--sparse", "--", history.prefix or ".")
             return self._commit_index(folder, root)
         inside = f"{history.prefix}/" if history.prefix else ""
-        before = self._folder_in(folder, root, "HEAD", inside)
+        before = self._find_folder_tree(folder, root, "HEAD", inside)
         said = _run(self._git, folder, root, "diff-tree", "-r", "-z", "--raw", "--no-renames", before, files)
         changes = parse_changes(said)
         same = {change.path for change in changes if change.leaves and change.path in left_out}
         same |= {change.path for change in changes if _REPOSITORY in (change.old_mode, change.new_mode)}
         edited = [change for change in changes if change.old_mode == change.new_mode != on_disk.LINK]
-        same |= self._converted(folder, root, inside, [change for change in edited if change.path not in same])
+        same |= self._list_converted(folder, root, inside, [change for change in edited if change.path not in same])
         if not inside and not same:
             shutil.copyfile(index, os.path.join(folder, "index"))  # it knows already what the files look like
             tree = f"{files}^{{tree}}"
-            return self._commit_tree(folder, root, tree) if changes else self._head(folder, root)
+            return self._commit_tree(folder, root, tree) if changes else self._read_head(folder, root)
         if inside:
             entries = [(change.new_mode, change.new, change.path) for change in changes if change.path not in same]
         else:
@@ -175,12 +183,12 @@ class WorktreeGit:
             entries = [(change.old_mode, change.old, change.path) for change in changes if change.path in same]
         if entries:
             lines = [f"{mode.lstrip('0') or '0'} {blob}\t{inside}{path}" for mode, blob, path in entries]
-            _run(self._git, folder, root, "update-index", "-z", "--replace", "--index-info", stdin=as_lines(lines))
+            _run(self._git, folder, root, "update-index", "-z", "--replace", "--index-info", stdin=to_stdin(lines))
         if len(same) == len(changes):
-            return self._head(folder, root)
+            return self._read_head(folder, root)
         return self._commit_index(folder, root)
 
-    def _converted(self, folder: str, root: str, inside: str, edited: Sequence[Change]) -> set[str]:
+    def _list_converted(self, folder: str, root: str, inside: str, edited: Sequence[PathChange]) -> set[str]:
         """Return the files that differ only in how git converts them: their line ends, say."""
         files = [change for change in edited if "\n" not in change.path]
         if not files:
@@ -203,13 +211,13 @@ class WorktreeGit:
         """Commit a tree on top of the user's last commit."""
         return _run(self._git, folder, root, "commit-tree", tree, "-p", "HEAD", "-m", _MESSAGE).decode().strip()
 
-    def _head(self, folder: str, root: str) -> str:
+    def _read_head(self, folder: str, root: str) -> str:
         return _run(self._git, folder, root, "rev-parse", "HEAD").decode().strip()
 
-    def overlook(self, folder: str, root: str, history: History | None, paths: Iterable[str]) -> None:
+    def ignore_changes_to(self, folder: str, root: str, history: UserHistory | None, paths: Iterable[str]) -> None:
         """Have git in the worktree leave these files as they are."""
         inside = f"{history.prefix}/" if history is not None and history.prefix else ""
-        if lines := as_lines(inside + path for path in paths):
+        if lines := to_stdin(inside + path for path in paths):
             _run(self._git, folder, root, "update-index", "-z", "--skip-worktree", "--stdin", stdin=lines)
 
     def has_commits(self, folder: str, root: str) -> bool:
@@ -237,14 +245,14 @@ class WorktreeGit:
             parts.append((_NOTHING, f"{tip}^3"))  # the untracked files of a stash
         compare = ("diff-tree", "-r", "-z", "--name-only", "--no-renames")
         for before, after in parts:
-            made = set(paths_in(_run(self._git, folder, root, *compare, before, after)))
-            there = self._folder_in(folder, root, after, inside)
-            differs = {inside + path for path in paths_in(_run(self._git, folder, root, *compare, there, theirs))}
+            made = set(parse_paths(_run(self._git, folder, root, *compare, before, after)))
+            there = self._find_folder_tree(folder, root, after, inside)
+            differs = {inside + path for path in parse_paths(_run(self._git, folder, root, *compare, there, theirs))}
             if made & differs or any(not path.startswith(inside) for path in made):
                 return False
         return True
 
-    def _folder_in(self, folder: str, root: str, commit: str, inside: str) -> str:
+    def _find_folder_tree(self, folder: str, root: str, commit: str, inside: str) -> str:
         """Return the tree of the project's folder in a commit; the empty one if it is not there."""
         asked = f"{commit}:{inside.rstrip('/')}"
         return (
@@ -254,7 +262,7 @@ class WorktreeGit:
 
     def _list_new(self, folder: str, root: str, *what: str) -> list[str]:
         """Return the commits that were made in a worktree, the latest first."""
-        known = on_disk.read(os.path.join(folder, _LAID)) or b""
+        known = on_disk.read_file(os.path.join(folder, _LAID)) or b""
         lines = b"".join(b"^" + line + b"\n" for line in known.split())
         return (
             _run(self._git, folder, root, "rev-list", "--ignore-missing", *what, "--stdin", stdin=lines)

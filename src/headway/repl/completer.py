@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 
     from prompt_toolkit.document import Document
 
-    from headway.cli.options import Chosen
+    from headway.cli.options import CommandContext
 
 
 class SlashCompleter(Completer):
-    def __init__(self, chosen: Chosen) -> None:
+    def __init__(self, chosen: CommandContext) -> None:
         self._chosen = chosen
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:

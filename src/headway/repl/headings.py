@@ -11,7 +11,7 @@ from markdown_it import MarkdownIt
 from rich.markdown import Heading, Markdown, MarkdownElement
 from rich.text import Text
 
-from headway.core.text import neutral_lines
+from headway.core.text import neutralize_lines
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
@@ -22,7 +22,7 @@ class _Heading(Heading):
         yield Text(self.text.plain, "bold underline" if self.tag == "h1" else "bold")
 
 
-class Answer(Markdown):
+class AnswerMarkdown(Markdown):
     """What a model said. It is neutralised after Markdown has read it, since `&#8238;` becomes a character."""
 
     def __init__(self, text: str) -> None:
@@ -33,7 +33,7 @@ class Answer(Markdown):
         self.parsed = parser.parse(text)
         for token in self.parsed:
             for part in token.children or ():
-                part.content = neutral_lines(part.content)
-                part.attrs = {name: neutral_lines(str(value)) for name, value in part.attrs.items()}
+                part.content = neutralize_lines(part.content)
+                part.attrs = {name: neutralize_lines(str(value)) for name, value in part.attrs.items()}
 
     elements: ClassVar[dict[str, type[MarkdownElement]]] = {**Markdown.elements, "heading_open": _Heading}

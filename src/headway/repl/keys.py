@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from headway.repl.screen import TerminalScreen
 
 
-def bindings(screen: TerminalScreen) -> KeyBindings:
+def make_key_bindings(screen: TerminalScreen) -> KeyBindings:
     keys, do = KeyBindings(), _Keys(screen)
     typing = Condition(lambda: screen.question is None)
     keys.add("enter")(do.enter)
@@ -51,7 +51,7 @@ class _Keys:
         if screen.question is None and text.strip():
             screen.remember(text)
         buffer.reset()
-        screen.entered(text)
+        screen.submit(text)
 
     def newline(self, event: KeyPressEvent) -> None:
         self._screen.input.insert_text("\n")
@@ -96,7 +96,7 @@ class _Keys:
             screen.input.reset()
         else:
             saved = "" if screen.work.is_in_memory else "; the session is saved"
-            screen.tell(f"Press Ctrl+D or type /quit to leave{saved}.", " ")
+            screen.show_notice(f"Press Ctrl+D or type /quit to leave{saved}.", " ")
 
     def leave(self, event: KeyPressEvent) -> None:
         screen = self._screen

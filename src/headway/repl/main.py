@@ -9,26 +9,26 @@ import sys
 from typing import TYPE_CHECKING
 
 from headway.cli.logs import keep_logs_off_the_screen
-from headway.cli.session_choice import choose_session, left_behind
-from headway.core.text import shown
-from headway.project import chosen_session, open_store
-from headway.repl.work import Work
+from headway.cli.session_choice import choose_session, explain_left_behind
+from headway.core.text import sanitize_for_display
+from headway.project import choose_session_name, open_store
+from headway.repl.conversation import Conversation
 
 if TYPE_CHECKING:
-    from headway.cli.options import Chosen
+    from headway.cli.options import CommandContext
 
 
-def start(chosen: Chosen, *, go_on: bool, new: str | None, plan: bool, mode: str | None, memory: bool) -> int:
+def start(chosen: CommandContext, *, go_on: bool, new: str | None, plan: bool, mode: str | None, memory: bool) -> int:
     """Run the terminal session to its end; return the exit code."""
     keep_logs_off_the_screen(debug=chosen.debug)
     store = open_store(chosen.folder(), memory=memory)
     name = choose_session(chosen, store, go_on=go_on, new=new)
-    work = Work(chosen, store, name, go_on=go_on, mode=mode, memory=memory)
+    work = Conversation(chosen, store, name, go_on=go_on, mode=mode, memory=memory)
 
     def enter() -> None:
         """Do what the flags say, as soon as it is certain that somebody is there."""
         if new is not None:
-            if left := left_behind(store, chosen_session(store, os.environ)):
+            if left := explain_left_behind(store, choose_session_name(store, os.environ)):
                 sys.stderr.write(f"Note: {left}\n")
             work.make_current()
         if plan:
@@ -37,10 +37,10 @@ def start(chosen: Chosen, *, go_on: bool, new: str | None, plan: bool, mode: str
     try:
         if _has_screen():
             enter()
-            return asyncio.run(_on_screen(work, resumes=go_on, memory=memory))
-        from headway.repl.plain import converse
+            return asyncio.run(_run_on_screen(work, resumes=go_on, memory=memory))
+        from headway.repl.plain_screen import run_conversation
 
-        return asyncio.run(converse(work, enter))
+        return asyncio.run(run_conversation(work, enter))
     except KeyboardInterrupt:
         return 130
 
@@ -52,12 +52,12 @@ def _has_screen() -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "dumb") not in ("dumb", "unknown", "")
 
 
-async def _on_screen(work: Work, *, resumes: bool, memory: bool) -> int:
+async def _run_on_screen(work: Conversation, *, resumes: bool, memory: bool) -> int:
     from headway.cli.live import has_unicode
-    from headway.repl.drawing import Pen
+    from headway.repl.renderer import Renderer
     from headway.repl.screen import TerminalScreen
 
-    screen = TerminalScreen(work, Pen(ascii=not has_unicode(sys.stdout)), None if memory else _history())
+    screen = TerminalScreen(work, Renderer(ascii=not has_unicode(sys.stdout)), None if memory else _find_history_file())
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGINT, screen.interrupt)
     for number in (signal.SIGTERM, signal.SIGHUP):
@@ -65,11 +65,11 @@ async def _on_screen(work: Work, *, resumes: bool, memory: bool) -> int:
     screen.greet(resumes=resumes)
     await screen.run()
     if work.session.version and not memory:
-        sys.stdout.write(f"Resume with: {work.how_to_continue}   (session {shown(work.session.name)})\n")
+        sys.stdout.write(f"Resume with: {work.how_to_continue}   (session {sanitize_for_display(work.session.name)})\n")
     return 0
 
 
-def _history() -> str | None:
+def _find_history_file() -> str | None:
     """The file in which what was typed is kept for the next time; None where there can be none."""
     from platformdirs import user_state_dir
 

@@ -14,7 +14,7 @@ _LONGEST = 12_000
 """Characters after which a block is given out although it has not ended."""
 
 
-class Lines:
+class LineStream:
     """The same for text that is printed as it is: whole lines, empty ones too."""
 
     def __init__(self) -> None:
@@ -29,7 +29,7 @@ class Lines:
         return [rest] if rest else []
 
 
-class Stream:
+class MarkdownStream:
     """`feed` gives the blocks that are complete; `rest` is what is not, `end` gives it out."""
 
     def __init__(self) -> None:

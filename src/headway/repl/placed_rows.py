@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from prompt_toolkit.utils import get_cwidth
 
-from headway.views.terminal import ERASE, styled, to_column
+from headway.views.terminal import ERASE, apply_style, move_to_column
 
 if TYPE_CHECKING:
     from prompt_toolkit.formatted_text import StyleAndTextTuples
@@ -32,14 +32,14 @@ class PlacedRows:
         self._colour = colour
         self._numbers: OrderedDict[str, int] = OrderedDict()
 
-    def row(self, style: str, text: str, columns: int) -> StyleAndTextTuples:
+    def place_row(self, style: str, text: str, columns: int) -> StyleAndTextTuples:
         """One row of text with its line break."""
         if text.translate(_NARROW).isascii():
             return [(style, text + "\n")]
         codes = CODES[style] if self._colour or style in _WITHOUT_COLOUR else ""
-        return self.drawn_row(styled(text, codes) + ERASE, columns, (style, text))
+        return self.place_drawn_row(apply_style(text, codes) + ERASE, columns, (style, text))
 
-    def drawn_row(self, row: str, columns: int, before: tuple[str, str] = ("", "")) -> StyleAndTextTuples:
+    def place_drawn_row(self, row: str, columns: int, before: tuple[str, str] = ("", "")) -> StyleAndTextTuples:
         """One row as it is sent to the terminal, with its line break; `before`: what prompt_toolkit takes it for."""
         last = max(columns - 1, 0)
         style, text = before
@@ -47,15 +47,15 @@ class PlacedRows:
             text = text[:-1]
         cells = text + " " * (last - get_cwidth(text))
         # A colour, though of nothing: prompt_toolkit leaves out blanks that have none at the end of a row.
-        mark = f"fg:ansidefault class:row{self._number(row)}"
+        mark = f"fg:ansidefault class:row{self._next_number(row)}"
         return [
             (f"{style} class:placed", cells),
-            ("[ZeroWidthEscape]", f"\r{row}{to_column(last + 1)}"),
+            ("[ZeroWidthEscape]", f"\r{row}{move_to_column(last + 1)}"),
             (mark, " "),
             ("", "\n"),
         ]
 
-    def _number(self, row: str) -> int:
+    def _next_number(self, row: str) -> int:
         """A number that no other row has of those that were drawn lately."""
         if row in self._numbers:
             self._numbers.move_to_end(row)

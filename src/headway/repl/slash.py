@@ -18,9 +18,9 @@ from typing import NamedTuple, TextIO
 import click
 
 from headway.cli.app import COMMANDS, app
-from headway.cli.options import Chosen, as_typed
+from headway.cli.options import CommandContext, format_as_typed
 from headway.core.errors import HeadwayError
-from headway.core.text import neutral_lines
+from headway.core.text import neutralize_lines
 
 SLASHES = ("/", "／")
 """What a command begins with: as typed, and as an input method for Chinese may write it."""
@@ -32,35 +32,35 @@ _VERBATIM = ("cost", "diff", "report", "todos diff", "todos export", "todos hist
 """Commands that show text which is not Headway's own, and must stay as it is."""
 
 
-def run(line: str, chosen: Chosen) -> str:
+def run_slash_command(line: str, chosen: CommandContext) -> str:
     """Runs a line that begins with a slash. Returns all that it printed; whatever was wrong with it is in there too."""
-    return ran(line, chosen)[0]
+    return run_with_exit_code(line, chosen)[0]
 
 
-def ran(line: str, chosen: Chosen) -> tuple[str, int]:
+def run_with_exit_code(line: str, chosen: CommandContext) -> tuple[str, int]:
     """The same, with the exit code."""
-    command = without_slash(line)
-    found = split(command)
+    command = drop_slash(line)
+    found = split_words(command)
     if any(_is_unclosed(command, word) for word in found):
         return 'Error: A " is not closed; put one at the end of the text as well.', 1
     words = [word.text for word in found] or ["help"]
     chosen = replace(chosen, session=None, agent=None, json=False)  # the session is the one that is open now
-    with _captured() as printed:
-        code = _invoked(words, chosen)
-    text = neutral_lines("".join(printed).rstrip("\n"))
+    with _capture_output() as printed:
+        code = _invoke(words, chosen)
+    text = neutralize_lines("".join(printed).rstrip("\n"))
     if words[0] == "help" or not {"--help", "-h"}.isdisjoint(words):
         return _ANYWHERE.sub("/", text), code
     if "--json" in words or (" ".join(words[:2]).startswith(_VERBATIM) and not code):
         return text, code
-    return _with_slashes(text, chosen), code
+    return _insert_slashes(text, chosen), code
 
 
-def without_slash(line: str) -> str:
+def drop_slash(line: str) -> str:
     text = line.lstrip()
     return text[1:] if text.startswith(SLASHES) else text
 
 
-def _invoked(words: list[str], chosen: Chosen) -> int:
+def _invoke(words: list[str], chosen: CommandContext) -> int:
     """Runs the command and prints what kept it from running."""
     debug = chosen.debug or "--debug" in words
     try:
@@ -70,7 +70,7 @@ def _invoked(words: list[str], chosen: Chosen) -> int:
         click.echo(_ANYWHERE.sub("/", error.format_message()))
         return 0
     except click.ClickException as error:
-        click.echo(f"Error: {_sentence(error)}")
+        click.echo(f"Error: {_format_usage_error(error)}")
     except click.Abort:
         click.echo("Stopped.")
     except SystemExit as error:  # said by the command itself
@@ -83,13 +83,13 @@ def _invoked(words: list[str], chosen: Chosen) -> int:
     return 1
 
 
-def _sentence(error: click.ClickException) -> str:
+def _format_usage_error(error: click.ClickException) -> str:
     """A mistake in how a command was written, in one sentence that says what to do."""
     message = error.format_message().strip()
     ctx = error.ctx if isinstance(error, click.UsageError) else None
     if ctx is None or ctx.parent is None:
         return message
-    more = f"see /help {as_typed(ctx)[1:]}"
+    more = f"see /help {format_as_typed(ctx)[1:]}"
     if isinstance(error, click.MissingParameter):
         return f"{message.rstrip('.')}; {more}."
     if message.startswith("Got unexpected extra argument"):
@@ -108,7 +108,7 @@ class Word(NamedTuple):
     end: int
 
 
-def split(line: str, *, unfinished: bool = False) -> list[Word]:
+def split_words(line: str, *, unfinished: bool = False) -> list[Word]:
     """The words of a line, as a shell has them, but a quote inside a word or one that is never closed is just itself.
     (`ran` refuses a command with a double quote that is never closed.)
 
@@ -121,18 +121,18 @@ def split(line: str, *, unfinished: bool = False) -> list[Word]:
         if line[at] in _SPACES:
             at += 1
             continue
-        text, end = _word(line, at, unfinished)
+        text, end = _read_word(line, at, unfinished)
         found.append(Word(text, at, end))
         at = end
     return found
 
 
-def _word(line: str, start: int, unfinished: bool) -> tuple[str, int]:
+def _read_word(line: str, start: int, unfinished: bool) -> tuple[str, int]:
     text, at = "", start
     while at < len(line) and line[at] not in _SPACES:
         char = line[at]
         opens = at == start or (line[start] == "-" and line[at - 1] == "=")
-        if char in _QUOTES and opens and (end := _closing(line, at) or unfinished * len(line)):
+        if char in _QUOTES and opens and (end := _find_closing_quote(line, at) or unfinished * len(line)):
             inner = line[at + 1 : end]
             text += _ESCAPED.sub(r"\1", inner) if char == '"' else inner
             at = end + 1
@@ -146,10 +146,10 @@ def _word(line: str, start: int, unfinished: bool) -> tuple[str, int]:
 
 def _is_unclosed(line: str, word: Word) -> bool:
     """Whether a word begins with a double quote that nothing after it could close."""
-    return line[word.start] == '"' and _closing(line, word.start) == 0 and '"' not in line[word.start + 1 :]
+    return line[word.start] == '"' and _find_closing_quote(line, word.start) == 0 and '"' not in line[word.start + 1 :]
 
 
-def _closing(line: str, at: int) -> int:
+def _find_closing_quote(line: str, at: int) -> int:
     """Where the quote that opens here is closed, which only the end of a word does; 0 if it is not."""
     quote, end = line[at], at + 1
     while end < len(line):
@@ -161,7 +161,7 @@ def _closing(line: str, at: int) -> int:
     return 0
 
 
-def quoted(text: str) -> str:
+def quote_word(text: str) -> str:
     """The word as it is written in a line, so that `split` gives it back."""
     if not _SPECIAL.search(text):
         return text
@@ -171,7 +171,7 @@ def quoted(text: str) -> str:
 # what is printed
 
 
-class _Stream(io.StringIO):
+class _ThreadStream(io.StringIO):
     """Takes what one thread prints. For all others it is the stream that was there before."""
 
     def __init__(self, printed: list[str], before: TextIO) -> None:
@@ -206,13 +206,13 @@ _one_at_a_time = threading.Lock()
 
 
 @contextmanager
-def _captured() -> Generator[list[str]]:
+def _capture_output() -> Generator[list[str]]:
     """Nothing is printed, and nobody can be asked."""
     with _one_at_a_time:
         before = sys.stdin, sys.stdout, sys.stderr
         printed: list[str] = []
         sys.stdin = io.TextIOWrapper(io.BytesIO(), "utf-8")
-        sys.stdout, sys.stderr = _Stream(printed, sys.stdout), _Stream(printed, sys.stderr)
+        sys.stdout, sys.stderr = _ThreadStream(printed, sys.stdout), _ThreadStream(printed, sys.stderr)
         try:
             yield printed
         finally:
@@ -225,7 +225,7 @@ _ANYWHERE = re.compile(rf"\bheadway (?=(?:{_HERE})\b)")
 _HINT = re.compile(rf"(?:(?<=: )|(?<=')|(?<=run )|(?<=with ))headway (?=(?:{_HERE})\b)(?=(\S+(?: \S+)?))")
 
 
-def _with_slashes(text: str, chosen: Chosen) -> str:
+def _insert_slashes(text: str, chosen: CommandContext) -> str:
     """Commands that Headway's own words name, as they are typed here; those that an item or the plan names stay."""
     if chosen.live is None or not _HINT.search(text):
         return text

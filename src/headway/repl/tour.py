@@ -9,6 +9,6 @@ _NAMED = "import sys; sys.argv[0] = 'headway'; from headway.cli.app import main;
 """Under its own name, which the demo gives to what can be typed next."""
 
 
-def show() -> None:
+def run_tour() -> None:
     """In a process of its own, which has the terminal as long as it takes, and imports nothing from this folder."""
     subprocess.run([sys.executable, "-P", "-c", _NAMED, "demo"], check=False)

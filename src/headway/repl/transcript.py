@@ -10,8 +10,8 @@ from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from headway.core.batch_events import ItemStarted
 from headway.core.events import Event, PlanChange
+from headway.core.execution_events import ItemStarted
 from headway.core.model import PERSON
 from headway.core.run_events import (
     ApprovalAnswered,
@@ -26,11 +26,11 @@ from headway.core.run_events import (
     ToolFinished,
     ToolStarted,
 )
-from headway.core.text import shown
-from headway.repl.markdown import Lines, Stream
-from headway.views.calls import outcome, retry_line
-from headway.views.executing import Executing
-from headway.views.messages import answer_text
+from headway.core.text import sanitize_for_display
+from headway.repl.markdown import LineStream, MarkdownStream
+from headway.views.call_lines import format_call_outcome, format_retry
+from headway.views.execution_lines import ExecutionLines
+from headway.views.spoken_words import answer_text
 
 if TYPE_CHECKING:
     from headway.core.plans import Plan
@@ -54,9 +54,9 @@ class Piece:
 class Transcript:
     """`heard` gives what is to be printed; the rest is what goes on."""
 
-    def __init__(self, stream: Stream | Lines | None = None) -> None:
+    def __init__(self, stream: MarkdownStream | LineStream | None = None) -> None:
         """`stream` says in which parts an answer that comes in is printed; without one, in blocks of Markdown."""
-        self._stream = stream or Stream()
+        self._stream = stream or MarkdownStream()
         self._said: list[str] = []
         """What was shown of the answer that comes in."""
         self.running: dict[str, tuple[str, float]] = {}
@@ -69,11 +69,11 @@ class Transcript:
         self.calls: deque[tuple[str, ToolFinished]] = deque(maxlen=_KEPT)
         """What they were, and what came of them."""
         self._plan: Plan | None = None
-        self.executing = Executing()
+        self.executing = ExecutionLines()
         self._looked = 0
         """At how many of the last calls a person has looked."""
 
-    def earlier_call(self) -> tuple[str, ToolFinished]:
+    def find_earlier_call(self) -> tuple[str, ToolFinished]:
         """The last call; asked again, the one before, and so on."""
         self._looked = self._looked % len(self.calls) + 1
         return self.calls[-self._looked]
@@ -83,108 +83,108 @@ class Transcript:
         """What the model is saying and has not ended."""
         return self._stream.rest
 
-    def heard(self, event: Event) -> list[Piece]:
-        lines = [Piece("line", what, mark, why) for mark, what, why in self.executing.heard(event)]
+    def handle(self, event: Event) -> list[Piece]:
+        lines = [Piece("line", what, mark, why) for mark, what, why in self.executing.handle(event)]
         if isinstance(event.data, ItemStarted):
-            self._doing("")
+            self._note_activity("")
         if self.executing.is_hidden(event):
             if isinstance(event.data, ApprovalAsked):
-                lines.append(Piece("line", self.executing.whose(event), "?"))
+                lines.append(Piece("line", self.executing.describe_todo(event), "?"))
             return lines
-        return [*lines, *self._heard(event)]
+        return [*lines, *self._handle(event)]
 
-    def _heard(self, event: Event) -> list[Piece]:
+    def _handle(self, event: Event) -> list[Piece]:
         data: Any = event.data
         match data:
             case TextDelta():
-                return self._delta(data)
+                return self._handle_delta(data)
             case MessageAdded():
-                return self._message(data)
+                return self._handle_message(data)
             case ToolStarted():
                 self.running[data.call_id] = (data.summary, time.monotonic())
-                self._doing("")
-                return self._ended()
+                self._note_activity("")
+                return self._end_text()
             case ToolFinished():
-                return self._finished(data)
+                return self._handle_call_end(data)
             case RunStarted() if not data.max_rounds:
-                self._doing("Saving the project's files")
-                return self._ended()
+                self._note_activity("Saving the project's files")
+                return self._end_text()
             case RoundStarted():
                 self._said = []
-                self._doing(f"Round {data.round}/{data.max_rounds}: waiting for the model")
-                return self._ended()
+                self._note_activity(f"Round {data.round}/{data.max_rounds}: waiting for the model")
+                return self._end_text()
             case RunError() if data.retry_in is not None:  # the last one is told at the end
                 self._said = []
-                return [*self._ended(), Piece("line", retry_line(data), "!")]
+                return [*self._end_text(), Piece("line", format_retry(data), "!")]
             case RunRequested() if data.request != "stop" or event.actor != PERSON:  # that is told at the end
-                return [Piece("line", f"{_REQUESTED[data.request]} by {shown(event.actor)}", "!")]
+                return [Piece("line", f"{_REQUESTED[data.request]} by {sanitize_for_display(event.actor)}", "!")]
             case ApprovalAnswered() if data.reply == "no":
-                return [Piece("line", "no", "⊘", shown(data.reason, 200))]
+                return [Piece("line", "no", "⊘", sanitize_for_display(data.reason, 200))]
             case RunFinished():
                 self.running.clear()
-                self._doing("")
-                return self._ended()
+                self._note_activity("")
+                return self._end_text()
             case PlanChange():
                 self._plan = data.plan
                 return []
             case _:
                 return []
 
-    def _doing(self, what: str) -> None:
+    def _note_activity(self, what: str) -> None:
         self.doing, self.since = what, time.monotonic()
 
-    def _delta(self, data: TextDelta) -> list[Piece]:
+    def _handle_delta(self, data: TextDelta) -> list[Piece]:
         if data.kind == "output":
             self.output = data.text.rstrip().rpartition("\n")[2] or self.output
             return []
         if data.kind == "progress":
-            self._doing(data.text)
+            self._note_activity(data.text)
             return []
         if data.kind != "text":
             if self.doing != "Thinking":
-                self._doing("Thinking")
+                self._note_activity("Thinking")
             return []
         self.doing = ""
         self._said.append(data.text)
         return [Piece("markdown", block) for block in self._stream.feed(data.text)]
 
-    def _ended(self) -> list[Piece]:
+    def _end_text(self) -> list[Piece]:
         return [Piece("markdown", block) for block in self._stream.end()]
 
-    def _message(self, data: MessageAdded) -> list[Piece]:
+    def _handle_message(self, data: MessageAdded) -> list[Piece]:
         """Shows also what a terminal that was too slow has missed of an answer."""
         said, self._said = "".join(self._said).strip(), []
         text = answer_text(data.message)
-        pieces = self._ended()
+        pieces = self._end_text()
         if text and len(said) < len(text) and not text.startswith("(no answer)"):
             if said:
                 pieces.append(Piece("line", "Some of the answer came too fast to show. In full:", "!"))
             pieces.append(Piece("markdown", text))
         return pieces
 
-    def _finished(self, data: ToolFinished) -> list[Piece]:
+    def _handle_call_end(self, data: ToolFinished) -> list[Piece]:
         what, _ = self.running.pop(data.call_id, (data.tool, 0.0))
         self.output = ""
         self.calls.append((what, data))
         self._looked = 0
-        mark, line, why = outcome(data, what)
-        pieces = [*self._ended(), Piece("line", line, mark, why)]
+        mark, line, why = format_call_outcome(data, what)
+        pieces = [*self._end_text(), Piece("line", line, mark, why)]
         if data.tool == "create_plan" and data.ok and self._plan is not None:
-            pieces += _planned(self._plan)
+            pieces += _plan_pieces(self._plan)
         for note in data.text.splitlines() if data.effect == "todo" else ():
             if note.startswith("Note: "):  # what a new list dropped
                 pieces.append(Piece("line", note.removeprefix("Note: "), "!"))
         return pieces
 
 
-def _planned(plan: Plan) -> list[Piece]:
+def _plan_pieces(plan: Plan) -> list[Piece]:
     from headway.views.plan import plan_lines
 
     how = "/plan to-todos turns it into todos, /plan edit changes it, /plan off leaves plan mode."
     return [Piece("text", "\n".join(plan_lines(plan))), Piece("line", how, " ")]
 
 
-def last_words(session: Session) -> tuple[str, str]:
+def find_last_words(session: Session) -> tuple[str, str]:
     """(what the person asked last, what the model said last) in a session that goes on."""
     asked = answered = ""
     for event in session.events():

@@ -17,7 +17,7 @@ _MOST = 1_000
 """Checks that are remembered for a project; older ones give way."""
 
 
-def approved_checks(project: str | os.PathLike[str]) -> frozenset[str]:
+def read_approved_checks(project: str | os.PathLike[str]) -> frozenset[str]:
     """Return the checks that may run unasked; none where they cannot be read."""
     return frozenset(_read(project_record_file(_FOLDER, project)))
 

@@ -11,7 +11,7 @@ from contextlib import suppress
 
 from headway.core.errors import SettingsError
 from headway.core.rules import is_object
-from headway.core.text import shown
+from headway.core.text import sanitize_for_display
 from headway.project import FOLDER, headway_folder, refuse_link
 from headway.settings.keys import GROUP
 from headway.user_records import record_file
@@ -47,7 +47,7 @@ def headway_folders() -> list[str]:
         return []
 
 
-def own_file() -> str:
+def require_user_file() -> str:
     """As `user_config_file`, for those who cannot do without."""
     file = user_config_file()
     if file is None:
@@ -55,8 +55,8 @@ def own_file() -> str:
     return file
 
 
-def place(file: str) -> str:
-    return f"'{shown(file, 300)}'"
+def describe_place(file: str) -> str:
+    return f"'{sanitize_for_display(file, 300)}'"
 
 
 def read_file(file: str) -> str | None:
@@ -66,27 +66,27 @@ def read_file(file: str) -> str | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        raise SettingsError(f"{place(file)} could not be read: {error.strerror}; make it readable.") from error
+        raise SettingsError(f"{describe_place(file)} could not be read: {error.strerror}; make it readable.") from error
     try:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise SettingsError(f"{place(file)} is not a file; move it out of the way.")
+            raise SettingsError(f"{describe_place(file)} is not a file; move it out of the way.")
         with os.fdopen(handle, "rb", closefd=False) as opened:
             data = opened.read(MAX_BYTES + 1)
     except OSError as error:
-        raise SettingsError(f"{place(file)} could not be read: {error.strerror}; make it readable.") from error
+        raise SettingsError(f"{describe_place(file)} could not be read: {error.strerror}; make it readable.") from error
     finally:
         os.close(handle)
     if len(data) > MAX_BYTES:
-        raise SettingsError(f"{place(file)} is larger than 1 MB; keep only settings in it.")
+        raise SettingsError(f"{describe_place(file)} is larger than 1 MB; keep only settings in it.")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise SettingsError(f"{place(file)} is not UTF-8 text; save it as UTF-8 and try again.") from error
+        raise SettingsError(f"{describe_place(file)} is not UTF-8 text; save it as UTF-8 and try again.") from error
 
 
-def read_toml(text: str, file: str) -> dict[str, object]:
+def parse_toml(text: str, file: str) -> dict[str, object]:
     """The values of the file by dotted key. Unknown ones are among them, for the check to name."""
-    too_deep = SettingsError(f"{place(file)} is nested too deeply; keep only settings in it.")
+    too_deep = SettingsError(f"{describe_place(file)} is nested too deeply; keep only settings in it.")
     if _DEEP.search(text):
         raise too_deep
     try:
@@ -94,10 +94,14 @@ def read_toml(text: str, file: str) -> dict[str, object]:
     except RecursionError:
         raise too_deep from None
     except ValueError as error:  # also for a number of more digits than Python reads
-        raise SettingsError(f"{place(file)} is not valid TOML: {shown(str(error), 200)}; correct the file.") from None
+        raise SettingsError(
+            f"{describe_place(file)} is not valid TOML: {sanitize_for_display(str(error), 200)}; correct the file."
+        ) from None
     group = found.pop(GROUP, {})
     if not is_object(group):
-        raise SettingsError(f"{place(file)} has errors; correct them:", [f"{GROUP}: Expected a table [{GROUP}]"])
+        raise SettingsError(
+            f"{describe_place(file)} has errors; correct them:", [f"{GROUP}: Expected a table [{GROUP}]"]
+        )
     return {**found, **{f"{GROUP}.{name}": value for name, value in group.items()}}
 
 

@@ -15,11 +15,11 @@ from pydantic import ValidationError
 from headway.core.errors import SettingsError
 from headway.core.redaction import KEY_BEGINNINGS
 from headway.core.rules import Fault, check_choice, check_text, check_texts, is_array
-from headway.core.secrets import redacted
-from headway.core.text import clean, shown, type_name
+from headway.core.secrets import redact
+from headway.core.text import json_type_name, sanitize_for_display, trim_text
 from headway.settings.model import Settings
 from headway.tools.limits import Limits
-from headway.tools.violations import violations
+from headway.tools.violations import list_violations
 
 GROUP = "limits"
 _SEPARATOR = re.compile(r"[;\n]")
@@ -54,7 +54,7 @@ class Key:
         return f"--{self.name.replace('.', '-').replace('_', '-')}"
 
 
-def _key(name: str, annotation: object) -> Key:
+def _make_key(name: str, annotation: object) -> Key:
     types = (annotation, *get_args(annotation))
     if get_origin(annotation) is tuple:
         return Key(name, Kind.TEXTS)
@@ -67,7 +67,7 @@ def _key(name: str, annotation: object) -> Key:
 
 
 KEYS: dict[str, Key] = {
-    name: _key(name, field.annotation)
+    name: _make_key(name, field.annotation)
     for name, field in (
         *((name, field) for name, field in Settings.model_fields.items() if name != GROUP),
         *((f"{GROUP}.{name}", field) for name, field in Limits.model_fields.items()),
@@ -75,30 +75,30 @@ KEYS: dict[str, Key] = {
 }
 
 
-def nearest(name: str) -> str:
+def suggest_key(name: str) -> str:
     """`; did you mean 'x'?` if a setting is near, else nothing."""
     found = get_close_matches(name, KEYS, n=1, cutoff=0.5)
     return f"; did you mean '{found[0]}'?" if found else ""
 
 
-def looks_secret(text: str) -> bool:
+def is_likely_secret(text: str) -> bool:
     # Addresses, paths and patterns may look like anything; logins in addresses are looked for where those are checked.
     plain = not any(char in text for char in "@/ ")
-    return _SECRET.match(text.strip()) is not None or (plain and redacted(text, {}) != text)
+    return _SECRET.match(text.strip()) is not None or (plain and redact(text, {}) != text)
 
 
-def nested(values: Mapping[str, object]) -> dict[str, object]:
+def to_nested(values: Mapping[str, object]) -> dict[str, object]:
     """Values by dotted key as the model takes them."""
     group = {name.partition(".")[2]: value for name, value in values.items() if "." in name}
     return {**{name: value for name, value in values.items() if "." not in name}, **({GROUP: group} if group else {})}
 
 
-def value_of(settings: Settings, name: str) -> object:
+def get_value(settings: Settings, name: str) -> object:
     outer, _, inner = name.partition(".")
     return getattr(getattr(settings, outer), inner) if inner else getattr(settings, outer)
 
 
-def read_text(key: Key, text: str) -> object:
+def parse_text(key: Key, text: str) -> object:
     """The value that a text stands for, as in a variable; what is no number stays text, for the check to name."""
     if key.kind is Kind.TEXTS:
         return [part for part in _SEPARATOR.split(text) if part.strip()]
@@ -111,48 +111,49 @@ def read_text(key: Key, text: str) -> object:
     return text
 
 
-def check(name: str, value: object) -> object:
+def check_value(name: str, value: object) -> object:
     """The value as the settings hold it. Raises `SettingsError` with all that is wrong with it."""
     key = KEYS.get(name)
     if key is None:
-        secret = isinstance(value, str) and looks_secret(value)
+        secret = isinstance(value, str) and is_likely_secret(value)
         raise SettingsError(
-            _UNUSABLE, [f"{shown(name)}: {LOOKS_SECRET if secret else f'Unknown setting{nearest(name)}'}"]
+            _UNUSABLE,
+            [f"{sanitize_for_display(name)}: {LOOKS_SECRET if secret else f'Unknown setting{suggest_key(name)}'}"],
         )
     try:
-        typed = _typed(key, value)
-        return value_of(Settings.model_validate(nested({name: typed})), name)
+        typed = _check_type(key, value)
+        return get_value(Settings.model_validate(to_nested({name: typed})), name)
     except Fault as fault:
         raise SettingsError(_UNUSABLE, [f"{name}: {fault}"]) from None
     except ValidationError as error:
-        raise SettingsError(_UNUSABLE, violations(error)) from None
+        raise SettingsError(_UNUSABLE, list_violations(error)) from None
 
 
-def check_all(values: Mapping[str, object]) -> tuple[dict[str, object], list[str]]:
+def check_values(values: Mapping[str, object]) -> tuple[dict[str, object], list[str]]:
     """The values as the settings hold them, and everything that is wrong with the others, in the order given."""
     found: dict[str, object] = {}
     wrong: list[str] = []
     for name, value in values.items():
         try:
-            found[name] = check(name, value)
+            found[name] = check_value(name, value)
         except SettingsError as error:
             wrong += error.violations
     return found, wrong
 
 
-def _typed(key: Key, value: object) -> object:
+def _check_type(key: Key, value: object) -> object:
     """The value, if it is of the kind that the key takes; bounds and shapes are the model's matter."""
-    if any(isinstance(text, str) and looks_secret(text) for text in (value if is_array(value) else [value])):
+    if any(isinstance(text, str) and is_likely_secret(text) for text in (value if is_array(value) else [value])):
         raise Fault(LOOKS_SECRET)
     match key.kind:
         case Kind.CHOICE:
             return check_choice(value, {choice: choice for choice in key.choices}, key.choices)
         case Kind.TEXTS:
-            return _texts(value)
+            return _check_texts(value)
         case Kind.WHOLE:
-            return _whole(value)
+            return _check_whole(value)
         case Kind.NUMBER:
-            return _number(value)
+            return _check_number(value)
         case Kind.TEXT:
             text = check_text(value)
             if text is None:
@@ -160,36 +161,36 @@ def _typed(key: Key, value: object) -> object:
             return text
 
 
-def _texts(value: object) -> tuple[str, ...]:
-    if is_array(value) and any(isinstance(entry, str) and not clean(entry) for entry in value):
+def _check_texts(value: object) -> tuple[str, ...]:
+    if is_array(value) and any(isinstance(entry, str) and not trim_text(entry) for entry in value):
         raise Fault("Must not have blank entries")
     return check_texts(value)
 
 
-def _whole(value: object) -> int:
+def _check_whole(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
-        raise Fault(f"Expected whole number, received {_received(value)}")
+        raise Fault(f"Expected whole number, received {_format_received(value)}")
     return value
 
 
-def _number(value: object) -> float:
+def _check_number(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise Fault(f"Expected number, received {_received(value)}")
+        raise Fault(f"Expected number, received {_format_received(value)}")
     try:
         number = float(value)
     except OverflowError:
         number = math.inf
     if not math.isfinite(number):
-        raise Fault(f"Expected a finite number, received {shown(number)}")
+        raise Fault(f"Expected a finite number, received {sanitize_for_display(number)}")
     return number
 
 
-def _received(value: object) -> str:
+def _format_received(value: object) -> str:
     if isinstance(value, str):
-        return f"'{shown(value)}'"
-    return shown(value) if isinstance(value, float) else type_name(value)
+        return f"'{sanitize_for_display(value)}'"
+    return sanitize_for_display(value) if isinstance(value, float) else json_type_name(value)
 
 
-def read_texts(key: Key, texts: Sequence[str]) -> object:
+def parse_texts(key: Key, texts: Sequence[str]) -> object:
     """The value that the words of a command stand for: of a list each is an entry, else there is just one."""
-    return list(texts) if key.kind is Kind.TEXTS else read_text(key, texts[0])
+    return list(texts) if key.kind is Kind.TEXTS else parse_text(key, texts[0])

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from functools import partial
 
 from headway.core.errors import SettingsError
-from headway.core.text import shown, storable
-from headway.settings.files import IN_PROJECT, place, project_file, read_file, read_toml, user_config_file
-from headway.settings.keys import KEYS, check_all, nested, read_text
+from headway.core.text import sanitize_for_display, to_storable
+from headway.settings.files import IN_PROJECT, describe_place, parse_toml, project_file, read_file, user_config_file
+from headway.settings.keys import KEYS, check_values, parse_text, to_nested
 from headway.settings.model import Settings
 from headway.settings.trust import read_with_trust, rights_in
 from headway.tools.effects import Mode
@@ -27,7 +27,7 @@ _Layer = dict[str, tuple[object, str]]
 
 
 @dataclass(frozen=True)
-class Loaded:
+class LoadedSettings:
     settings: Settings
     sources: Mapping[str, str]
     """Dotted key → where its value comes from."""
@@ -40,16 +40,16 @@ def load_settings(
     flags: Mapping[str, object] | None = None,
     environ: Mapping[str, str] | None = None,
     user_file: str | os.PathLike[str] | None = None,
-) -> Loaded:
+) -> LoadedSettings:
     """The settings of the project. A flag that is None counts as not given. Raises `SettingsError` with every fault."""
     environ = os.environ if environ is None else environ
     own = user_config_file() if user_file is None else os.fspath(user_file)
     notices: list[str] = []
     layers = (
-        partial(_of_user, own),
-        partial(_of_project, project_file(project), notices),
-        partial(_of_environment, environ),
-        partial(_of_flags, flags or {}),
+        partial(_load_user_layer, own),
+        partial(_load_project_layer, project_file(project), notices),
+        partial(_load_environment_layer, environ),
+        partial(_load_flags_layer, flags or {}),
     )
     values: _Values = {}
     sources = dict.fromkeys(KEYS, DEFAULT)
@@ -63,11 +63,11 @@ def load_settings(
         values |= {name: value for name, (value, _) in found.items()}
         sources |= {name: source for name, (_, source) in found.items()}
     if errors:
-        raise _joined(errors)
-    settings = Settings.model_validate(nested(values))
+        raise _join_errors(errors)
+    settings = Settings.model_validate(to_nested(values))
     if kept := explain_kept_yolo(settings, sources):
         notices.append(kept)
-    return Loaded(settings, sources, tuple(notices))
+    return LoadedSettings(settings, sources, tuple(notices))
 
 
 def explain_kept_yolo(settings: Settings, sources: Mapping[str, str]) -> str | None:
@@ -76,14 +76,14 @@ def explain_kept_yolo(settings: Settings, sources: Mapping[str, str]) -> str | N
     if settings.mode != Mode.YOLO or source == _flag_source("mode"):
         return None
     how = "" if source.startswith("environment ") else "; 'headway mode default --user' ends that"
-    return f"The mode is yolo, so nothing is asked: it is set by {shown(source, 300)}{how}."
+    return f"The mode is yolo, so nothing is asked: it is set by {sanitize_for_display(source, 300)}{how}."
 
 
 def _flag_source(name: str) -> str:
     return f"flag {KEYS[name].flag}"
 
 
-def _joined(errors: list[SettingsError]) -> SettingsError:
+def _join_errors(errors: list[SettingsError]) -> SettingsError:
     if len(errors) == 1:
         return errors[0]
     joined = SettingsError("\n".join(map(str, errors)))
@@ -99,21 +99,21 @@ def _file_values(file: str | None) -> _Values:
 
 def text_values(text: str, file: str) -> _Values:
     """What the text of a file sets, by dotted key."""
-    return checked_file(read_toml(text, file), file)
+    return check_file_values(parse_toml(text, file), file)
 
 
-def checked_file(values: _Values, file: str) -> _Values:
-    found, wrong = check_all(values)
+def check_file_values(values: _Values, file: str) -> _Values:
+    found, wrong = check_values(values)
     if wrong:
-        raise SettingsError(f"{place(file)} has invalid settings; correct the file:", wrong)
+        raise SettingsError(f"{describe_place(file)} has invalid settings; correct the file:", wrong)
     return found
 
 
-def _of_user(file: str | None) -> _Layer:
+def _load_user_layer(file: str | None) -> _Layer:
     return {name: (value, file or "") for name, value in _file_values(file).items()}
 
 
-def _of_project(file: str, notices: list[str]) -> _Layer:
+def _load_project_layer(file: str, notices: list[str]) -> _Layer:
     """What the project's file sets; no rights, unless this very text is the user's word."""
     text, is_ours = read_with_trust(file)
     values = text_values(text, file)
@@ -130,18 +130,18 @@ def _of_project(file: str, notices: list[str]) -> _Layer:
     return {name: (value, IN_PROJECT) for name, value in values.items()}
 
 
-def _of_environment(environ: Mapping[str, str]) -> _Layer:
+def _load_environment_layer(environ: Mapping[str, str]) -> _Layer:
     texts = {name: environ.get(key.variable, "").strip() for name, key in KEYS.items()}
-    values = {name: read_text(KEYS[name], storable(text)) for name, text in texts.items() if text}
-    found, wrong = check_all(values)
+    values = {name: parse_text(KEYS[name], to_storable(text)) for name, text in texts.items() if text}
+    found, wrong = check_values(values)
     if wrong:
         bad = ", ".join(KEYS[name].variable for name in values if name not in found)
         raise SettingsError(f"The environment has invalid settings; correct or unset {bad}:", wrong)
     return {name: (value, f"environment {KEYS[name].variable}") for name, value in found.items()}
 
 
-def _of_flags(flags: Mapping[str, object]) -> _Layer:
-    found, wrong = check_all({name: value for name, value in flags.items() if value is not None})
+def _load_flags_layer(flags: Mapping[str, object]) -> _Layer:
+    found, wrong = check_values({name: value for name, value in flags.items() if value is not None})
     if wrong:
         raise SettingsError("The command has invalid settings; correct its flags:", wrong)
     return {name: (value, _flag_source(name)) for name, value in found.items()}

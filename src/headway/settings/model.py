@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from headway.core.text import shown
+from headway.core.text import sanitize_for_display
 from headway.tools.effects import Mode
 from headway.tools.limits import Limits
 from headway.tools.sandbox.use import SandboxUse
@@ -73,13 +73,15 @@ _LABEL = r"[^\W_](?:[\w-]{0,61}[^\W_])?"
 _HOST = re.compile(rf"{_LABEL}(?:\.{_LABEL})*")
 
 
-def _model(text: str) -> str:
+def _check_model(text: str) -> str:
     if not _MODEL.fullmatch(text) or not text.isprintable():
-        raise ValueError(f"Expected 'provider:name', such as 'openai:NAME' or 'ollama:NAME', received '{shown(text)}'")
+        raise ValueError(
+            f"Expected 'provider:name', such as 'openai:NAME' or 'ollama:NAME', received '{sanitize_for_display(text)}'"
+        )
     return text
 
 
-def _url(text: str) -> str:
+def _check_url(text: str) -> str:
     try:
         parts = urlsplit(text)
         usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
@@ -88,97 +90,104 @@ def _url(text: str) -> str:
     if parts is not None and "@" in parts.netloc:
         raise ValueError("Must not contain a user name or password; those belong in the environment")
     if not usable or not text.isprintable() or " " in text:
-        raise ValueError(f"Expected an http or https URL, received '{shown(text)}'")
+        raise ValueError(f"Expected an http or https URL, received '{sanitize_for_display(text)}'")
     return text
 
 
-def _search(text: str) -> str:
+def _check_search(text: str) -> str:
     name, _, url = text.partition(":")
     if name == "searxng" and url:
-        return f"searxng:{_url(url.strip())}"
+        return f"searxng:{_check_url(url.strip())}"
     if text not in SEARCHES:
-        raise ValueError(f"Expected 'brave' | 'tavily' | 'searxng:URL', received '{shown(text)}'")
+        raise ValueError(f"Expected 'brave' | 'tavily' | 'searxng:URL', received '{sanitize_for_display(text)}'")
     return text
 
 
-def _allowed(text: str) -> str:
+def _check_allowed(text: str) -> str:
     if not _ALLOWED.fullmatch(text):
-        raise ValueError(f"Expected 'tool' or 'tool: pattern', received '{shown(text)}'")
+        raise ValueError(f"Expected 'tool' or 'tool: pattern', received '{sanitize_for_display(text)}'")
     return text
 
 
-def _host(text: str) -> str:
+def _check_host(text: str) -> str:
     """A name or an address, in the one way of writing it that is compared."""
     name = text.lower()
     try:
         return str(ip_address(name.removeprefix("[").removesuffix("]")))
     except ValueError:
         if len(name) > 253 or not _HOST.fullmatch(name):
-            raise ValueError(f"Expected a host or an IP address without a port, received '{shown(text)}'") from None
+            raise ValueError(
+                f"Expected a host or an IP address without a port, received '{sanitize_for_display(text)}'"
+            ) from None
     return name
 
 
-def _hosts(text: str) -> str:
-    return f"*.{_host(text[2:])}" if text.startswith("*.") else _host(text)
+def _check_hosts(text: str) -> str:
+    return f"*.{_check_host(text[2:])}" if text.startswith("*.") else _check_host(text)
 
 
-def _linked(text: str) -> str:
+def _check_linked(text: str) -> str:
     parts = text.split("/")
     if not text.isprintable() or any(part in ("", ".", "..") for part in parts) or parts[0] in (".git", ".headway"):
-        raise ValueError(f"Expected a folder inside the project, such as 'node_modules', received '{shown(text)}'")
+        raise ValueError(
+            f"Expected a folder inside the project, such as 'node_modules', received '{sanitize_for_display(text)}'"
+        )
     return text
 
 
-def _pattern(text: str) -> str:
+def _check_pattern(text: str) -> str:
     if not text.strip() or not text.isprintable() or text.startswith("#"):
         raise ValueError(
-            f"Expected a pattern as in .gitignore, such as '*.sqlite' or 'data/', received '{shown(text)}'"
+            "Expected a pattern as in .gitignore, such as '*.sqlite' or 'data/', "
+            f"received '{sanitize_for_display(text)}'"
         )
     return text
 
 
 def _path(text: str) -> str:
     if not text.startswith(("/", "~/")) or not text.isprintable():
-        raise ValueError(f"Expected a full path, such as '~/lib' or '/srv/data', received '{shown(text)}'")
+        raise ValueError(
+            f"Expected a full path, such as '~/lib' or '/srv/data', received '{sanitize_for_display(text)}'"
+        )
     return text
 
 
-def _command(text: str) -> str:
+def _check_command(text: str) -> str:
     if len(text) > MAX_COMMAND or not text.isprintable():
         raise ValueError(f"Expected one line of at most {MAX_COMMAND:,} characters")
     return text
 
 
-def _variable(text: str) -> str:
+def _check_variable(text: str) -> str:
     if not _VARIABLE.fullmatch(text):
-        raise ValueError(f"Expected the name of an environment variable, received '{shown(text)}'")
+        raise ValueError(f"Expected the name of an environment variable, received '{sanitize_for_display(text)}'")
     return text
 
 
 class Settings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    model: Annotated[str, AfterValidator(_model)] | None = None
+    model: Annotated[str, AfterValidator(_check_model)] | None = None
     """The model, as `provider:name`."""
-    base_url: Annotated[str, AfterValidator(_url)] | None = None
+    base_url: Annotated[str, AfterValidator(_check_url)] | None = None
     """An OpenAI-compatible server to use instead of the provider's own."""
     mode: Mode = Mode.DEFAULT
     """Which calls need approval."""
-    allow: tuple[Annotated[str, AfterValidator(_allowed)], ...] = ()
+    allow: tuple[Annotated[str, AfterValidator(_check_allowed)], ...] = ()
     """Calls that need no approval: a tool, or `tool: pattern`, such as `bash: pytest *`."""
-    hosts: tuple[Annotated[str, AfterValidator(_hosts)], ...] = ()
+    hosts: tuple[Annotated[str, AfterValidator(_check_hosts)], ...] = ()
     """Hosts that need no approval; `*.python.org` includes all subdomains."""
-    private_hosts: tuple[Annotated[str, AfterValidator(_host)], ...] = ()
+    private_hosts: tuple[Annotated[str, AfterValidator(_check_host)], ...] = ()
     """Private hosts or addresses that may be reached, such as localhost."""
-    ask_before_editing: tuple[Annotated[str, AfterValidator(_pattern)], ...] = ()
+    ask_before_editing: tuple[Annotated[str, AfterValidator(_check_pattern)], ...] = ()
     """Additional files to ask about in `auto_edit`, in `.gitignore` syntax; `!` takes a file out."""
     sandbox: SandboxUse = SandboxUse.AUTO
     """Whether commands run in a sandbox: where there is one, always, or not."""
     sandbox_read: tuple[Annotated[str, AfterValidator(_path)], ...] = ()
     """Additional files and folders that commands can read in the sandbox."""
-    env: tuple[Annotated[str, AfterValidator(_variable)], ...] = ()
+    env: tuple[Annotated[str, AfterValidator(_check_variable)], ...] = ()
     """Additional environment variables to pass to commands."""
-    web_search: Annotated[str, AfterValidator(_search)] | None = None
+    web_search: Annotated[str, AfterValidator(_check_search)] | None = None
     """The search provider: `brave`, `tavily` or `searxng:URL`."""
     tracking: Tracking | None = None
     """Who decides that an item is done; if not set: manual where the model has a todo tool, else auto."""
@@ -186,9 +195,9 @@ class Settings(BaseModel):
     """Which todo tools the model has."""
     parallel: int = Field(default=1, ge=1, le=64)
     """Maximum number of items executed in parallel."""
-    linked: tuple[Annotated[str, AfterValidator(_linked)], ...] = (".venv", "venv", "node_modules")
+    linked: tuple[Annotated[str, AfterValidator(_check_linked)], ...] = (".venv", "venv", "node_modules")
     """Ignored folders to link into each worktree."""
-    checkpoint_exclude: tuple[Annotated[str, AfterValidator(_pattern)], ...] = ()
+    checkpoint_exclude: tuple[Annotated[str, AfterValidator(_check_pattern)], ...] = ()
     """Additional files to leave out of checkpoints, in `.gitignore` syntax; `!` includes a file again."""
     checkpoint_max_file_mb: int = Field(default=20, ge=1, le=10_000)
     """Files larger than this are left out of checkpoints."""
@@ -196,7 +205,7 @@ class Settings(BaseModel):
     """Number of latest executions whose checkpoints are kept, however old."""
     keep_days: int = Field(default=30, ge=0)
     """Number of days for which checkpoints are kept, however many there are."""
-    verify: Annotated[str, AfterValidator(_command)] | None = None
+    verify: Annotated[str, AfterValidator(_check_command)] | None = None
     """The project's check: a command that shows whether work is done; `{files}` stands for the changed files."""
     verify_tries: int = Field(default=2, ge=0, le=20)
     """How often the output of a failed check goes back to the model before the todo counts as failed."""
@@ -225,7 +234,7 @@ class Settings(BaseModel):
     limits: Limits = Limits()
     """Limits on the input, duration and output of tools."""
 
-    def tools(self, project: str, environ: Mapping[str, str] | None = None) -> list[Tool[Any]]:
+    def make_tools(self, project: str, environ: Mapping[str, str] | None = None) -> list[Tool[Any]]:
         """The built-in tools as they are set, for one folder."""
         from headway.tools.builtin import builtin_tools
 
@@ -240,7 +249,7 @@ class Settings(BaseModel):
             environ=environ,
         )
 
-    def approvals(self, ask: Ask | None = None, **hooks: Any) -> Approvals:
+    def make_approvals(self, ask: Ask | None = None, **hooks: Any) -> Approvals:
         """What a run may do as it is set; `ask` puts questions to a person, `hooks` are those of `Approvals`."""
         from headway.tools.approvals import Approvals
 

@@ -11,7 +11,7 @@ from hashlib import sha256
 from typing import cast
 
 from headway.core.errors import SettingsError
-from headway.core.text import shown
+from headway.core.text import sanitize_for_display
 from headway.settings.files import read_file
 from headway.settings.model import HARMLESS
 from headway.user_records import project_record_file, read_record, write_record
@@ -45,7 +45,7 @@ def trust_texts(file: str, *texts: str) -> None:
     try:
         write_record(_record_file(file), record)
     except OSError as error:
-        why = shown(error.strerror or str(error), 300)
+        why = sanitize_for_display(error.strerror or str(error), 300)
         raise SettingsError(f"What you trust could not be remembered: {why}; use --user instead.") from error
 
 

@@ -9,7 +9,7 @@ import time
 from contextlib import contextmanager, suppress
 
 from headway.core.errors import StoreError
-from headway.core.text import neutral
+from headway.core.text import neutralize
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def make_closed_folder(folder: str) -> None:
     try:
         os.makedirs(folder, mode=PRIVATE, exist_ok=True)
     except (FileExistsError, NotADirectoryError) as error:
-        raise StoreError(f"'{neutral(folder)}' is not a folder; move it out of the way and try again.") from error
+        raise StoreError(f"'{neutralize(folder)}' is not a folder; move it out of the way and try again.") from error
     close_to_others(folder)
 
 
@@ -54,7 +54,7 @@ def close_to_others(folder: str) -> None:
 
 
 @contextmanager
-def one_writer(folder: str, *, dir_fd: int | None = None) -> Generator[None]:
+def lock_folder(folder: str, *, dir_fd: int | None = None) -> Generator[None]:
     """Holds a lock on the folder, where the system has one. Raises `BlockingIOError` if another process keeps it."""
     try:
         import fcntl

@@ -60,7 +60,7 @@ def _repositories(file: str) -> Iterator[tuple[str, str]]:
 
 
 def _is_in_index(git: str, path: str) -> bool:
-    wanted = _folded(os.fsencode(path.replace(os.sep, "/")))
+    wanted = _fold_name(os.fsencode(path.replace(os.sep, "/")))
     for index in (os.path.join(git, "index"), *glob(os.path.join(escape(git), "sharedindex.*"))):
         try:
             content = _read(index)
@@ -68,7 +68,7 @@ def _is_in_index(git: str, path: str) -> bool:
             continue
         if _cannot_have(content, path):
             continue
-        if any(_folded(name) == wanted for name in _names(content)):
+        if any(_fold_name(name) == wanted for name in _read_paths(content)):
             return True
     return False
 
@@ -93,22 +93,22 @@ def _cannot_have(index: bytes, path: str) -> bool:
     return not any(letter.encode() in index for letter, folded in FOLDED_TO_ASCII.items() if folded in name)
 
 
-def _folded(name: bytes) -> str:
+def _fold_name(name: bytes) -> str:
     """As file systems compare names that ignore case or ways of writing an accent."""
     return normalize("NFC", name.decode("utf-8", "surrogateescape")).casefold()
 
 
-def _names(index: bytes) -> list[bytes]:
+def _read_paths(index: bytes) -> list[bytes]:
     """The paths in an index of git, of version 2 to 4 and either digest. Raises ValueError if it is something else."""
     for digest in _DIGESTS:
         try:
-            return list(_entries(index, digest))
+            return list(_read_entries(index, digest))
         except (ValueError, IndexError, struct.error):
             continue
     raise ValueError("not a git index")
 
 
-def _entries(index: bytes, digest: int) -> Iterator[bytes]:
+def _read_entries(index: bytes, digest: int) -> Iterator[bytes]:
     signature, version, count = struct.unpack_from(">4sLL", index)
     if signature != b"DIRC" or version not in (2, 3, 4):
         raise ValueError("not a git index")
@@ -118,7 +118,7 @@ def _entries(index: bytes, digest: int) -> Iterator[bytes]:
         start = at + _STATS + digest + (4 if flags & _EXTENDED else 2)
         kept = b""
         if version == 4:  # only what differs from the name before is written
-            dropped, start = _number(index, start)
+            dropped, start = _read_number(index, start)
             kept = name[: len(name) - dropped]
         end = index.index(0, start)
         name = kept + index[start:end]
@@ -128,7 +128,7 @@ def _entries(index: bytes, digest: int) -> Iterator[bytes]:
         at = end + 1 if version == 4 else at + (end - at + 8) // 8 * 8
 
 
-def _number(index: bytes, at: int) -> tuple[int, int]:
+def _read_number(index: bytes, at: int) -> tuple[int, int]:
     """A number of as many bytes as it needs, and where it ends."""
     value = index[at] & 0x7F
     while index[at] & 0x80:

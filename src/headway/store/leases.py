@@ -18,12 +18,12 @@ FIND = "SELECT holder, until FROM leases WHERE session = ? AND key = ?"
 
 def this_process(name: str) -> str:
     """A holder for something in this process."""
-    return f"process {os.getpid()} on {_place()}/{_started(str(os.getpid())) or ''} {name}"
+    return f"process {os.getpid()} on {_machine_id()}/{_read_start_time(str(os.getpid())) or ''} {name}"
 
 
-def hold(db: Connection, session: str, key: str, holder: str, seconds: float) -> str | None:
+def hold_lease(db: Connection, session: str, key: str, holder: str, seconds: float) -> str | None:
     """Takes or renews it within the caller's transaction; who else has it, if someone does."""
-    other = live(db.execute(FIND, (session, key)).fetchall())
+    other = find_live_holder(db.execute(FIND, (session, key)).fetchall())
     if other not in (None, holder):
         return other
     until = time.time() + seconds
@@ -31,26 +31,26 @@ def hold(db: Connection, session: str, key: str, holder: str, seconds: float) ->
     return None
 
 
-def let_go(db: Connection, session: str, key: str, holder: str) -> None:
+def release_lease(db: Connection, session: str, key: str, holder: str) -> None:
     db.execute("DELETE FROM leases WHERE session = ? AND key = ? AND holder = ?", (session, key, holder))
 
 
-def live(rows: list[tuple[str, float]]) -> str | None:
+def find_live_holder(rows: list[tuple[str, float]]) -> str | None:
     return rows[0][0] if rows and is_live(*rows[0]) else None
 
 
 def is_live(holder: str, until: float) -> bool:
     """A process of this place as long as it is there, also if it was stopped for a while; others until it runs out."""
     words = holder.split(" ", 4)
-    if len(words) == 5 and words[0] == "process" and f"{words[3]}/".startswith(f"{_place()}/"):
-        started = words[3][len(_place()) + 1 :]
-        now = _started(words[1])
+    if len(words) == 5 and words[0] == "process" and f"{words[3]}/".startswith(f"{_machine_id()}/"):
+        started = words[3][len(_machine_id()) + 1 :]
+        now = _read_start_time(words[1])
         if now is not None:
             return bool(now) and started in ("", now)
     return until > time.time()
 
 
-def _started(pid: str) -> str | None:
+def _read_start_time(pid: str) -> str | None:
     """When a process was started, as the system counts it: tells it from a later one of the same number.
 
     Nothing for one that is gone; None where that cannot be told.
@@ -66,7 +66,7 @@ def _started(pid: str) -> str | None:
     return "" if fields[0] in ("Z", "X") else fields[19]
 
 
-def _place() -> str:
+def _machine_id() -> str:
     """Where process ids mean the same: the machine, and the container in it."""
     from platform import node
 

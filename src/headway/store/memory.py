@@ -62,32 +62,32 @@ class MemoryStore:
     def snapshot(self, session: str) -> Snapshot | None:
         return None
 
-    def turn(self, session: str) -> AbstractContextManager[object]:
+    def exclusive(self, session: str) -> AbstractContextManager[object]:
         return self._lock
 
-    def hold(self, session: str, key: str, holder: str, seconds: float) -> str | None:
+    def hold_lease(self, session: str, key: str, holder: str, seconds: float) -> str | None:
         with self._lock:
-            other = self.holder(session, key)
+            other = self.lease_holder(session, key)
             if other not in (None, holder):
                 return other
             self._leases[session, key] = (holder, time.time() + seconds)
             return None
 
-    def let_go(self, session: str, key: str, holder: str) -> None:
+    def release_lease(self, session: str, key: str, holder: str) -> None:
         with self._lock:
-            if self.holder(session, key) == holder:
+            if self.lease_holder(session, key) == holder:
                 del self._leases[session, key]
 
-    def holder(self, session: str, key: str) -> str | None:
+    def lease_holder(self, session: str, key: str) -> str | None:
         held = self._leases.get((session, key))
         return held[0] if held and leases.is_live(*held) else None
 
     def keep_question(self, session: str, question_id: str, lease: str, text: str) -> None:
-        self._questions[session, question_id] = (lease, self.holder(session, lease), text)
+        self._questions[session, question_id] = (lease, self.lease_holder(session, lease), text)
 
     def question(self, session: str, question_id: str) -> str | None:
         lease, holder, text = self._questions.get((session, question_id), ("", None, ""))
-        return text if holder is not None and self.holder(session, lease) == holder else None
+        return text if holder is not None and self.lease_holder(session, lease) == holder else None
 
     def drop_question(self, session: str, question_id: str) -> None:
         self._questions.pop((session, question_id), None)

@@ -34,30 +34,30 @@ def refuse_foreign(path: str, is_adopted: Callable[[str], bool]) -> None:
     for file in (path, *(path + suffix for suffix in SIDE_FILES)):
         why = explain_foreign(file) if os.path.exists(file) else None
         if why is not None and not is_adopted(path):
-            raise sqlite_errors.foreign(path, why)
+            raise sqlite_errors.foreign_error(path, why)
 
 
-def connected(path: str) -> sqlite3.Connection:
+def connect(path: str) -> sqlite3.Connection:
     db = sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False)
-    return _prepared(db, path)
+    return _prepare_or_close(db, path)
 
 
-def connected_read_only(path: str, error: sqlite3.Error) -> sqlite3.Connection:
+def connect_read_only(path: str, error: sqlite3.Error) -> sqlite3.Connection:
     """For a folder that may not be written or has no room, where SQLite cannot keep its side files."""
     wal = path + "-wal"
     if os.path.exists(wal) and os.path.getsize(wal):
         if sqlite_errors.is_full(error):
             raise error
-        raise sqlite_errors.read_only(path, "changes in its -wal file have not been applied yet") from error
+        raise sqlite_errors.read_only_error(path, "changes in its -wal file have not been applied yet") from error
     from urllib.parse import quote
 
     db = sqlite3.connect(
         f"file:{quote(path)}?immutable=1", uri=True, timeout=0, isolation_level=None, check_same_thread=False
     )
-    return _prepared(db, path, read_only=True)
+    return _prepare_or_close(db, path, read_only=True)
 
 
-def _prepared(db: sqlite3.Connection, path: str, *, read_only: bool = False) -> sqlite3.Connection:
+def _prepare_or_close(db: sqlite3.Connection, path: str, *, read_only: bool = False) -> sqlite3.Connection:
     try:
         _prepare(db, path, read_only=read_only)
     except BaseException:
@@ -75,11 +75,11 @@ def _prepare(db: sqlite3.Connection, path: str, *, read_only: bool) -> None:
     (application,) = db.execute("PRAGMA application_id").fetchone()
     foreign = application or schema or db.execute("SELECT 1 FROM sqlite_master").fetchone()
     if application != APPLICATION_ID and foreign:
-        raise sqlite_errors.damaged(path, "it belongs to another program")
+        raise sqlite_errors.damaged_error(path, "it belongs to another program")
     if schema > NEWEST:
-        raise sqlite_errors.too_new(path, f"schema {schema}, this one knows {NEWEST}")
+        raise sqlite_errors.too_new_error(path, f"schema {schema}, this one knows {NEWEST}")
     if (name := find_foreign_object(db, schema)) is not None:
-        raise sqlite_errors.altered(path, name)
+        raise sqlite_errors.altered_error(path, name)
     db.execute("COMMIT")
     db.execute("PRAGMA synchronous = FULL")
     db.execute("PRAGMA foreign_keys = ON")

@@ -6,7 +6,7 @@ import os
 import stat
 
 from headway.core.errors import StoreError
-from headway.core.text import neutral
+from headway.core.text import neutralize
 
 _FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 
@@ -38,7 +38,7 @@ def open_ordinary(path: str, flags: int, mode: int = 0o600) -> int:
         if why is None:
             return descriptor
         os.close(descriptor)
-    raise StoreError(f"'{neutral(path)}' {why}.")
+    raise StoreError(f"'{neutralize(path)}' {why}.")
 
 
 def read_ordinary(path: str) -> bytes:

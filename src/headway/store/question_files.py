@@ -11,8 +11,8 @@ from contextlib import suppress
 from hashlib import sha256
 
 from headway.core.errors import StoreError
-from headway.core.text import neutral
-from headway.store.folder import make_closed_folder, one_writer
+from headway.core.text import neutralize
+from headway.store.folder import lock_folder, make_closed_folder
 from headway.store.opening import QUESTIONS
 
 TYPE_CHECKING = False
@@ -27,14 +27,14 @@ def keep(database: str, session: str, question_id: str, lease: str, holder: str,
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
     try:
         if os.path.islink(folder):
-            raise StoreError(f"'{neutral(folder)}' is a link; remove it, so that questions can be shown elsewhere.")
+            raise StoreError(f"'{neutralize(folder)}' is a link; remove it, so that questions can be shown elsewhere.")
         make_closed_folder(folder)
-        with one_writer(folder), open(os.open(_file(folder, session, question_id), flags, 0o600), "w") as file:
+        with lock_folder(folder), open(os.open(_file(folder, session, question_id), flags, 0o600), "w") as file:
             json.dump(record, file)
     except OSError as error:
         if isinstance(error, StoreError):
             raise
-        raise StoreError(f"A question cannot be kept in '{neutral(folder)}' ({error.strerror}).") from error
+        raise StoreError(f"A question cannot be kept in '{neutralize(folder)}' ({error.strerror}).") from error
 
 
 def read(database: str, session: str, question_id: str) -> dict[str, Any] | None:
@@ -55,7 +55,7 @@ def drop_ended(database: str, holder_of: Callable[[str, str], str | None]) -> No
     with suppress(OSError):
         if os.path.islink(folder) or not os.listdir(folder):
             return
-        with one_writer(folder):
+        with lock_folder(folder):
             for name in os.listdir(folder):
                 if not _is_open(file := os.path.join(folder, name), holder_of):
                     with suppress(OSError):

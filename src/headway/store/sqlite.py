@@ -12,7 +12,7 @@ import time
 from _thread import RLock
 from contextlib import contextmanager
 
-from headway.core.codec import NewerRecord, event_data, read_event
+from headway.core.codec import NewerRecord, read_event, to_event_json
 from headway.core.errors import StoreConflict, StoreError
 from headway.core.events import is_progress
 from headway.core.forks import pause_for_forks, renew_in_children
@@ -52,7 +52,7 @@ class SqliteStore:
         self.timeout = timeout
         self._is_adopted = is_adopted
         """Whether the user adopted a file that someone else may have written."""
-        self._translating = sqlite_errors.Translating(path)
+        self._translating = sqlite_errors.translate_errors(path)
         self._lock = RLock()
         renew_in_children(self)
         self._db: sqlite3.Connection | None = None
@@ -74,9 +74,9 @@ class SqliteStore:
     def append(
         self, session: str, expected: int, events: list[Event], snapshot: str | None, *, identity: object = None
     ) -> object:
-        rows = [(e.version, e.at, e.agent, e.actor, e.type, event_data(e)) for e in events]
+        rows = [(e.version, e.at, e.agent, e.actor, e.type, to_event_json(e)) for e in events]
         with self._lock, self._translating:
-            db = self._writable()
+            db = self._get_writer()
             held = db.in_transaction
             if not held:
                 self._synchronise(db, full=not all(map(is_progress, events)))
@@ -95,7 +95,7 @@ class SqliteStore:
     ) -> int | None:
         try:
             if not held:
-                self._patiently(lambda: db.execute("BEGIN IMMEDIATE"))
+                self._retry_while_busy(lambda: db.execute("BEGIN IMMEDIATE"))
             session_id, version = self._position(db, session)
             self._compare(expected, identity, session_id, version)
             if session_id is None:
@@ -104,7 +104,7 @@ class SqliteStore:
             before = db.total_changes
             db.executemany(f"{_INSERT} VALUES ({session_id}, ?, ?, ?, ?, ?, ?)", rows)
             if db.total_changes - before != len(rows):
-                raise sqlite_errors.tampered(self.path)
+                raise sqlite_errors.tampered_error(self.path)
             if snapshot is not None:
                 db.execute("INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?)", (session_id, last, snapshot))
             token = self._seen.pop(session)[0]  # an interrupt may come when the commit is done
@@ -121,17 +121,17 @@ class SqliteStore:
             raise StoreConflict(f"Expected version {expected}, but the log is at {version}.")
 
     def events(self, session: str, after: int, limit: int | None = None) -> list[Event]:
-        rows = self._rows(
+        rows = self._fetch_rows(
             f"SELECT {_COLUMNS} FROM events WHERE session_id = (SELECT id FROM sessions WHERE name = ?)"
             " AND version > ? ORDER BY version LIMIT ?",
             (session, after, -1 if limit is None else limit),
         )
         if rows and rows[-1][0] != after + len(rows):
-            raise sqlite_errors.damaged(self.path, f"events are missing after version {after}")
+            raise sqlite_errors.damaged_error(self.path, f"events are missing after version {after}")
         return [self._event(row) for row in rows]
 
     def event(self, session: str, version: int) -> Event:
-        rows = self._rows(
+        rows = self._fetch_rows(
             f"SELECT {_COLUMNS} FROM events WHERE session_id = (SELECT id FROM sessions WHERE name = ?)"
             " AND version = ?",
             (session, version),
@@ -139,7 +139,7 @@ class SqliteStore:
         if not rows:
             if version > self.version(session):
                 raise StoreConflict(f"Event {version} no longer exists.")
-            raise sqlite_errors.damaged(self.path, f"event {version} is missing")
+            raise sqlite_errors.damaged_error(self.path, f"event {version} is missing")
         return self._event(rows[0])
 
     def version(self, session: str) -> int:
@@ -147,14 +147,14 @@ class SqliteStore:
 
     def position(self, session: str) -> tuple[object, int]:
         with self._lock, self._translating:
-            db = self._readable()
+            db = self._get_reader()
             if db is None:
                 return None, 0
-            row, version = self._patiently(lambda: self._position(db, session))
+            row, version = self._retry_while_busy(lambda: self._position(db, session))
             return self._identity(row), version
 
     def snapshot(self, session: str) -> Snapshot | None:
-        rows = self._rows(
+        rows = self._fetch_rows(
             "SELECT version, state FROM snapshots WHERE session_id = (SELECT id FROM sessions WHERE name = ?)",
             (session,),
         )
@@ -165,25 +165,25 @@ class SqliteStore:
         return Snapshot(*rows[0])
 
     @contextmanager
-    def turn(self, session: str) -> Generator[None]:
-        with self._held():
+    def exclusive(self, session: str) -> Generator[None]:
+        with self._begin_write():
             yield
 
-    def hold(self, session: str, key: str, holder: str, seconds: float) -> str | None:
+    def hold_lease(self, session: str, key: str, holder: str, seconds: float) -> str | None:
         with self._writing(full=False) as db:
-            return leases.hold(db, session, key, holder, seconds)
+            return leases.hold_lease(db, session, key, holder, seconds)
 
-    def let_go(self, session: str, key: str, holder: str) -> None:
+    def release_lease(self, session: str, key: str, holder: str) -> None:
         with self._writing(full=False) as db:
-            leases.let_go(db, session, key, holder)
+            leases.release_lease(db, session, key, holder)
 
-    def holder(self, session: str, key: str) -> str | None:
-        return leases.live(self._rows(leases.FIND, (session, key)))
+    def lease_holder(self, session: str, key: str) -> str | None:
+        return leases.find_live_holder(self._fetch_rows(leases.FIND, (session, key)))
 
     def keep_question(self, session: str, question_id: str, lease: str, text: str) -> None:
         from headway.store import question_files
 
-        holder = self.holder(session, lease)
+        holder = self.lease_holder(session, lease)
         if holder is not None:
             question_files.keep(self.path, session, question_id, lease, holder, text)
 
@@ -191,7 +191,7 @@ class SqliteStore:
         from headway.store import question_files
 
         kept = question_files.read(self.path, session, question_id)
-        is_open = kept is not None and self.holder(session, kept["lease"]) == kept["holder"]
+        is_open = kept is not None and self.lease_holder(session, kept["lease"]) == kept["holder"]
         return kept["text"] if kept is not None and is_open else None
 
     def drop_question(self, session: str, question_id: str) -> None:
@@ -203,12 +203,12 @@ class SqliteStore:
         if os.path.isdir(self.path + opening.QUESTIONS):
             from headway.store import question_files
 
-            question_files.drop_ended(self.path, self.holder)
+            question_files.drop_ended(self.path, self.lease_holder)
 
     def sessions(self) -> list[SessionInfo]:
         from headway.core.store import SessionInfo
 
-        rows = self._rows(
+        rows = self._fetch_rows(
             """SELECT name, last.version, first.at, last.at FROM sessions
                JOIN events AS first ON first.session_id = id AND first.version = 1
                JOIN events AS last ON last.session_id = id
@@ -220,7 +220,7 @@ class SqliteStore:
 
     def delete(self, session: str) -> bool:
         with self._lock, self._translating:
-            if self._readable() is None:
+            if self._get_reader() is None:
                 return False
         with self._writing() as db:
             self._seen.pop(session, None)
@@ -228,7 +228,7 @@ class SqliteStore:
             return db.execute("DELETE FROM sessions WHERE name = ?", (session,)).rowcount > 0
 
     def current(self) -> str | None:
-        rows = self._rows("SELECT value FROM settings WHERE key = 'current'", ())
+        rows = self._fetch_rows("SELECT value FROM settings WHERE key = 'current'", ())
         return rows[0][0] if rows else None
 
     def set_current(self, session: str) -> None:
@@ -241,9 +241,9 @@ class SqliteStore:
 
     # connections
 
-    def _readable(self) -> sqlite3.Connection | None:
+    def _get_reader(self) -> sqlite3.Connection | None:
         """A connection to the file, or None while there is nothing in it."""
-        if self._db is not None and self._still_the_file():
+        if self._db is not None and self._is_same_file():
             return self._db
         self._forget()
         try:
@@ -251,22 +251,22 @@ class SqliteStore:
                 return None
         except (FileNotFoundError, NotADirectoryError):
             return None
-        self._db = self._patiently(self._connected)
+        self._db = self._retry_while_busy(self._connect)
         if self._unwritable is None:
             self.drop_ended_questions()
         return self._db
 
-    def _writable(self) -> sqlite3.Connection:
-        db = self._readable()
+    def _get_writer(self) -> sqlite3.Connection:
+        db = self._get_reader()
         if db is None:
             self._create()
-            db = self._readable()
+            db = self._get_reader()
             assert db is not None
         if self._unwritable is not None and self._opened == _read_only():
             raise self._unwritable
         return db
 
-    def _still_the_file(self) -> bool:
+    def _is_same_file(self) -> bool:
         """Same process, and the file was neither deleted nor replaced."""
         try:
             now = os.stat(self.path)
@@ -284,19 +284,19 @@ class SqliteStore:
         self._db = None
         self._seen.clear()
 
-    def _connected(self) -> sqlite3.Connection:
+    def _connect(self) -> sqlite3.Connection:
         self._full = True
         opening.refuse_foreign(self.path, self._is_adopted)
         if os.path.basename(folder := os.path.dirname(self.path)) == FOLDER:
             close_to_others(folder)
         try:
-            db = opening.connected(self.path)
+            db = opening.connect(self.path)
         except sqlite3.Error as error:
             if not sqlite_errors.is_unwritable(error) or not os.path.exists(self.path):
                 raise
             self._opened = _read_only()
-            self._unwritable = sqlite_errors.translated(error, self.path)
-            return opening.connected_read_only(self.path, error)
+            self._unwritable = sqlite_errors.translate_error(error, self.path)
+            return opening.connect_read_only(self.path, error)
         found = os.stat(self.path)
         self._opened = (os.getpid(), found.st_dev, found.st_ino)
         return db
@@ -304,23 +304,23 @@ class SqliteStore:
     def _create(self) -> None:
         """Makes the folder, which git ignores as a whole, and the file in it."""
         make_private_folder(os.path.dirname(self.path))
-        self._db = self._patiently(self._connected)
+        self._db = self._retry_while_busy(self._connect)
 
     # statements
 
-    def _rows(self, sql: str, values: tuple[object, ...]) -> list[tuple[Any, ...]]:
+    def _fetch_rows(self, sql: str, values: tuple[object, ...]) -> list[tuple[Any, ...]]:
         with self._lock, self._translating:
-            db = self._readable()
-            return [] if db is None else self._patiently(lambda: db.execute(sql, values).fetchall())
+            db = self._get_reader()
+            return [] if db is None else self._retry_while_busy(lambda: db.execute(sql, values).fetchall())
 
     @contextmanager
-    def _held(self, *, full: bool = True) -> Generator[sqlite3.Connection]:
+    def _begin_write(self, *, full: bool = True) -> Generator[sqlite3.Connection]:
         """A write transaction; what is not committed in it is taken back."""
         with self._lock, self._translating:
-            db = self._writable()
+            db = self._get_writer()
             self._synchronise(db, full=full)
             try:
-                self._patiently(lambda: db.execute("BEGIN IMMEDIATE"))
+                self._retry_while_busy(lambda: db.execute("BEGIN IMMEDIATE"))
                 yield db
             finally:
                 if db.in_transaction:
@@ -328,7 +328,7 @@ class SqliteStore:
 
     @contextmanager
     def _writing(self, *, full: bool = True) -> Generator[sqlite3.Connection]:
-        with self._held(full=full) as db:
+        with self._begin_write(full=full) as db:
             yield db
             db.execute("COMMIT")
 
@@ -351,9 +351,9 @@ class SqliteStore:
         try:
             return read_event(*row)
         except NewerRecord as error:
-            raise sqlite_errors.too_new(self.path, error) from error
+            raise sqlite_errors.too_new_error(self.path, error) from error
         except (ValueError, LookupError, TypeError, AttributeError) as error:
-            raise sqlite_errors.damaged(self.path, f"event {row[0]} cannot be read") from error
+            raise sqlite_errors.damaged_error(self.path, f"event {row[0]} cannot be read") from error
 
     def _synchronise(self, db: sqlite3.Connection, *, full: bool) -> None:
         """Waits for the disk only where it is worth it: a run makes several small steps a second."""
@@ -361,7 +361,7 @@ class SqliteStore:
             db.execute(f"PRAGMA synchronous = {'FULL' if full else 'NORMAL'}")
             self._full = full
 
-    def _patiently(self, attempt: Callable[[], T]) -> T:
+    def _retry_while_busy(self, attempt: Callable[[], T]) -> T:
         """Tries until the file is free, at most for `timeout` seconds."""
         deadline: float | None = None
         while True:
@@ -372,7 +372,7 @@ class SqliteStore:
                     raise
                 deadline = deadline or time.monotonic() + self.timeout
                 if time.monotonic() > deadline:
-                    raise sqlite_errors.busy(self.path, self.timeout) from error
+                    raise sqlite_errors.busy_error(self.path, self.timeout) from error
             time.sleep(_SHORTEST_WAIT + time.perf_counter_ns() % 3_500_000 / 1e9)
 
     def pause(self) -> None:

@@ -6,7 +6,7 @@ import errno
 import sqlite3
 
 from headway.core.errors import StoreBusy, StoreCorrupt, StoreError, StoreForeign, StoreFull, StoreReadOnly, StoreTooNew
-from headway.core.text import cut, neutral
+from headway.core.text import neutralize, truncate
 
 _BUSY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 _READ_ONLY = frozenset({sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_AUTH})
@@ -39,75 +39,79 @@ def is_unwritable(error: sqlite3.Error) -> bool:
     return _code(error) in _READ_ONLY or is_full(error)
 
 
-def busy(path: str, seconds: float) -> StoreBusy:
+def busy_error(path: str, seconds: float) -> StoreBusy:
     return StoreBusy(
-        f"Another process has had '{neutral(path)}' locked for over {seconds:g} seconds; nothing was changed. Try "
+        f"Another process has had '{neutralize(path)}' locked for over {seconds:g} seconds; nothing was changed. Try "
         "again, or stop the process that holds it."
     )
 
 
-def damaged(path: str, detail: object) -> StoreCorrupt:
+def damaged_error(path: str, detail: object) -> StoreCorrupt:
     return StoreCorrupt(
-        f"'{neutral(path)}' is damaged or is not a Headway file ({detail}); it was left as it is. Restore it from "
+        f"'{neutralize(path)}' is damaged or is not a Headway file ({detail}); it was left as it is. Restore it from "
         "a backup, or move it out of the way to start afresh."
     )
 
 
-def foreign(path: str, why: str) -> StoreForeign:
+def foreign_error(path: str, why: str) -> StoreForeign:
     return StoreForeign(
-        f"'{neutral(path)}' is not used, since {why}: someone else may have written its sessions and the answers in"
+        f"'{neutralize(path)}' is not used, since {why}: someone else may have written its sessions and the answers in"
         " them. Adopt it with 'headway sessions adopt', or move it away to start anew."
     )
 
 
 def unusual(path: str, why: str) -> StoreForeign:
-    return StoreForeign(f"'{neutral(path)}' {why}.")
+    return StoreForeign(f"'{neutralize(path)}' {why}.")
 
 
-def altered(path: str, name: str) -> StoreCorrupt:
+def altered_error(path: str, name: str) -> StoreCorrupt:
     return StoreCorrupt(
-        f"'{neutral(path)}' is not used, since its schema has '{cut(neutral(name), 60)}', which Headway did not make"
+        f"'{neutralize(path)}' is not used, since its schema has "
+        f"'{truncate(neutralize(name), 60)}', which Headway did not make"
         " like that; it was left as it is. Restore it from a copy, or move it away to start anew."
     )
 
 
-def tampered(path: str) -> StoreCorrupt:
+def tampered_error(path: str) -> StoreCorrupt:
     return StoreCorrupt(
-        f"'{neutral(path)}' changed by itself when it was written: something in it is not Headway's. Restore it from a"
+        f"'{neutralize(path)}' changed by itself when it was written: something "
+        "in it is not Headway's. Restore it from a"
         " copy, or move it away to start anew."
     )
 
 
-def read_only(path: str, detail: object) -> StoreReadOnly:
+def read_only_error(path: str, detail: object) -> StoreReadOnly:
     return StoreReadOnly(
-        f"'{neutral(path)}' is not writable ({detail}); nothing was changed. Make the file and its folder writable."
+        f"'{neutralize(path)}' is not writable ({detail}); nothing was changed. Make the file and its folder writable."
     )
 
 
-def too_new(path: str, detail: object) -> StoreTooNew:
+def too_new_error(path: str, detail: object) -> StoreTooNew:
     return StoreTooNew(
-        f"'{neutral(path)}' was written by a newer Headway ({detail}); it was left as it is. Upgrade Headway to use it."
+        f"'{neutralize(path)}' was written by a newer Headway ({detail}); it "
+        "was left as it is. Upgrade Headway to use it."
     )
 
 
-def translated(error: sqlite3.Error | OSError, path: str) -> StoreError:
+def translate_error(error: sqlite3.Error | OSError, path: str) -> StoreError:
     """The error as one that says what to do."""
     code = _FROM_SYSTEM.get(error.errno or 0, 0) if isinstance(error, OSError) else _code(error)
     if code in _READ_ONLY:
-        return read_only(path, error)
+        return read_only_error(path, error)
     if code == sqlite3.SQLITE_FULL:
         return StoreFull(
-            f"There is no space left on the disk to write '{neutral(path)}'; nothing was changed. Free some space "
+            f"There is no space left on the disk to write '{neutralize(path)}'; nothing was changed. Free some space "
             "and try again."
         )
     if code in _DAMAGED:
-        return damaged(path, error)
+        return damaged_error(path, error)
     return StoreError(
-        f"'{neutral(path)}' could not be read or written ({error}); nothing was changed. Check the disk and try again."
+        f"'{neutralize(path)}' could not be read or written ({error}); nothing "
+        "was changed. Check the disk and try again."
     )
 
 
-class Translating:
+class translate_errors:
     """Says in words of the store what goes wrong with its file."""
 
     __slots__ = ("_path",)
@@ -120,4 +124,4 @@ class Translating:
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, sqlite3.Error | OSError) and not isinstance(error, StoreError):
-            raise translated(error, self._path) from error
+            raise translate_error(error, self._path) from error

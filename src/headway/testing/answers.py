@@ -65,7 +65,7 @@ class Piece:
     """Which of the turn's calls it belongs to."""
 
 
-def pieces(turn: Turn) -> Iterator[Piece]:
+def split_into_pieces(turn: Turn) -> Iterator[Piece]:
     """The turn as it is streamed: thinking, text, then each call. A turn that fails has only what came before."""
     if turn.error:
         yield from (Piece("text", word) for word in _WORD.findall(turn.error.after))
@@ -75,12 +75,12 @@ def pieces(turn: Turn) -> Iterator[Piece]:
     if turn.text:
         yield from (Piece("text", word) for word in _WORD.findall(turn.text))
     for index, call in enumerate(turn.calls):
-        first, *others = _parted(call.args_text)
+        first, *others = _split_arguments(call.args_text)
         yield Piece("call", first, call, index)
         yield from (Piece("call", part, None, index) for part in others)
 
 
-def _parted(arguments: str) -> list[str]:
+def _split_arguments(arguments: str) -> list[str]:
     """Short ones come at once, as some providers send all of them; very long ones not in thousands of pieces."""
     if len(arguments) <= _SHORT:
         return [arguments]
@@ -88,7 +88,7 @@ def _parted(arguments: str) -> list[str]:
     return [arguments[at : at + size] for at in range(0, len(arguments), size)]
 
 
-def parts(turn: Turn) -> list[ModelResponsePart]:
+def to_parts(turn: Turn) -> list[ModelResponsePart]:
     """The turn as it is without streaming."""
     found: list[ModelResponsePart] = []
     if turn.thinking:
@@ -99,7 +99,7 @@ def parts(turn: Turn) -> list[ModelResponsePart]:
     return found
 
 
-def failed(failure: Failure, *, in_stream: bool) -> exceptions.ModelAPIError:
+def to_error(failure: Failure, *, in_stream: bool) -> exceptions.ModelAPIError:
     """The error that pydantic-ai raises for such a failure of a real provider."""
     match failure.kind:
         case "connection":
@@ -122,7 +122,7 @@ def failed(failure: Failure, *, in_stream: bool) -> exceptions.ModelAPIError:
     )
 
 
-class Counter:
+class TokenCounter:
     """Estimates tokens. Each message is counted once while it stays in the conversation: long ones take many rounds."""
 
     def __init__(self) -> None:
@@ -132,13 +132,13 @@ class Counter:
         # By identity, which holds while the message itself is kept beside its count.
         before = self._counted
         self._counted = {
-            id(message): before.get(id(message)) or (message, _PER_MESSAGE + _tokens(_texts(message)))
+            id(message): before.get(id(message)) or (message, _PER_MESSAGE + _count_tokens(_list_texts(message)))
             for message in messages
         }
         return sum(count for _, count in self._counted.values())
 
 
-def usage_of(turn: Turn, request: Request, counter: Counter) -> RequestUsage:
+def estimate_usage(turn: Turn, request: Request, counter: TokenCounter) -> RequestUsage:
     """The tokens that the script gives, else an estimate from the texts."""
     if turn.usage is not None:
         return RequestUsage(**turn.usage)
@@ -146,10 +146,10 @@ def usage_of(turn: Turn, request: Request, counter: Counter) -> RequestUsage:
     tools = request.parameters.function_tools
     told = [request.instructions, *(f"{tool.name}{tool.description}{tool.parameters_json_schema}" for tool in tools)]
     asked = counter.tokens(request.messages)
-    return RequestUsage(input_tokens=_tokens(told) + asked, output_tokens=1 + _tokens(said))
+    return RequestUsage(input_tokens=_count_tokens(told) + asked, output_tokens=1 + _count_tokens(said))
 
 
-def user_texts(messages: Iterable[ModelMessage]) -> Iterator[str]:
+def list_user_texts(messages: Iterable[ModelMessage]) -> Iterator[str]:
     """The texts of the user's prompts, first one first."""
     for message in messages:
         if isinstance(message, ModelRequest):
@@ -164,7 +164,7 @@ def _prompt_texts(part: UserPromptPart) -> Iterator[str]:
             yield content if isinstance(content, str) else content.content
 
 
-def _texts(message: ModelMessage) -> Iterator[str]:
+def _list_texts(message: ModelMessage) -> Iterator[str]:
     for part in message.parts:
         if isinstance(part, UserPromptPart):
             yield from _prompt_texts(part)
@@ -176,5 +176,5 @@ def _texts(message: ModelMessage) -> Iterator[str]:
             yield content
 
 
-def _tokens(texts: Iterable[str]) -> int:
+def _count_tokens(texts: Iterable[str]) -> int:
     return sum(len(text.encode(errors="replace")) for text in texts) // _PER_TOKEN

@@ -17,10 +17,10 @@ from pydantic_ai.models import ModelRequestParameters
 from pydantic_ai.settings import ModelSettings
 
 from headway.core.errors import ModelNotReady
-from headway.core.json_text import BadJson, read_json
+from headway.core.json_text import BadJson, parse_json
 from headway.core.rules import DuplicateKeys
-from headway.core.text import shown
-from headway.tools.violations import violations
+from headway.core.text import sanitize_for_display
+from headway.tools.violations import list_violations
 
 _EXACT = ConfigDict(extra="forbid")
 _Tokens = Annotated[int, Field(ge=0)]
@@ -102,11 +102,11 @@ TurnMaker = Callable[[list[ModelMessage], Request], TurnForm]
 """Decides on the turn when the request is there."""
 
 
-def _spelled_out(turn: object) -> object:
+def _expand_short_form(turn: object) -> object:
     return {"text": turn} if isinstance(turn, str) else turn
 
 
-_Turn = Annotated[Turn, BeforeValidator(_spelled_out)]
+_Turn = Annotated[Turn, BeforeValidator(_expand_short_form)]
 _TURN: TypeAdapter[Turn] = TypeAdapter(_Turn)
 
 
@@ -129,17 +129,17 @@ class _File:
 _FILE: TypeAdapter[_File] = TypeAdapter(_File)
 
 
-def turn_from(form: TurnForm) -> Turn:
+def to_turn(form: TurnForm) -> Turn:
     """The turn that was written as a string, as a dict or as itself."""
     if isinstance(form, Turn):
         return form
     try:
         return _TURN.validate_python(form)
     except ValidationError as error:
-        raise _faulty("The turn", violations(error, form)) from None
+        raise _script_error("The turn", list_violations(error, form)) from None
 
 
-def script_from(forms: Iterable[TurnForm | TurnMaker]) -> list[Turn | TurnMaker]:
+def to_script(forms: Iterable[TurnForm | TurnMaker]) -> list[Turn | TurnMaker]:
     """The turns as written in Python; what decides later is left as it is."""
     if isinstance(forms, str):
         raise TypeError("A script is a list of turns; put the text in a list: ['…'].")
@@ -149,51 +149,51 @@ def script_from(forms: Iterable[TurnForm | TurnMaker]) -> list[Turn | TurnMaker]
         try:
             turns.append(form if isinstance(form, Turn) or callable(form) else _TURN.validate_python(form))
         except ValidationError as error:
-            faults += (f"turns[{at}].{fault}".replace(".(root)", "") for fault in violations(error, form))
+            faults += (f"turns[{at}].{fault}".replace(".(root)", "") for fault in list_violations(error, form))
     if faults:
-        raise _faulty("The script", faults)
+        raise _script_error("The script", faults)
     return turns
 
 
 def read_script(path: str | Path) -> list[Turn] | dict[str, list[Turn]]:
     """The turns of a JSON file, or its conversations by the text that picks them."""
-    where = f"The script '{shown(str(path), 200)}'"
+    where = f"The script '{sanitize_for_display(str(path), 200)}'"
     try:
-        data = read_json(Path(path).read_text(encoding="utf-8"))
+        data = parse_json(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise ModelNotReady(f"{where} cannot be read ({error.strerror}); name a readable JSON file.") from None
     except (BadJson, UnicodeDecodeError) as error:
-        raise _faulty(where, [f"(root): Not valid JSON: {shown(str(error), 200)}"]) from None
+        raise _script_error(where, [f"(root): Not valid JSON: {sanitize_for_display(str(error), 200)}"]) from None
     if isinstance(data, list):
         data = {"turns": cast("object", data)}
-    faults = _repeated(data)
+    faults = _list_repeated_keys(data)
     try:
         script = _FILE.validate_python(data)
     except ValidationError as error:
-        raise _faulty(where, [*faults, *violations(error, data)]) from None
+        raise _script_error(where, [*faults, *list_violations(error, data)]) from None
     if (script.turns is None) == (script.conversations is None):
         faults.append("(root): Expected either turns or conversations")
     matches = [one.match for one in script.conversations or []]
     faults += [f"conversations[{at}].match: Duplicate match" for at, text in enumerate(matches) if text in matches[:at]]
     if faults:
-        raise _faulty(where, faults)
+        raise _script_error(where, faults)
     return {one.match: one.turns for one in script.conversations or []} if script.turns is None else script.turns
 
 
-def _faulty(where: str, faults: Iterable[str]) -> ModelNotReady:
+def _script_error(where: str, faults: Iterable[str]) -> ModelNotReady:
     lines = "\n".join(f"- {fault}" for fault in faults)
     return ModelNotReady(f"{where} is not valid; correct this and try again:\n{lines}")
 
 
-def _repeated(value: object, path: str = "") -> list[str]:
+def _list_repeated_keys(value: object, path: str = "") -> list[str]:
     """Keys that stand twice in one object, of which all but the last would be lost."""
     if isinstance(value, list):
         items = enumerate(cast("list[object]", value))
-        return [fault for at, item in items for fault in _repeated(item, f"{path}[{at}]")]
+        return [fault for at, item in items for fault in _list_repeated_keys(item, f"{path}[{at}]")]
     if not isinstance(value, dict):
         return []
     twice = value.repeated if isinstance(value, DuplicateKeys) else ()
-    faults = [f"{path}.{shown(key)}: Duplicate field".lstrip(".") for key in twice]
+    faults = [f"{path}.{sanitize_for_display(key)}: Duplicate field".lstrip(".") for key in twice]
     for key, item in cast("dict[str, object]", value).items():
-        faults += _repeated(item, f"{path}.{shown(key)}".lstrip("."))
+        faults += _list_repeated_keys(item, f"{path}.{sanitize_for_display(key)}".lstrip("."))
     return faults

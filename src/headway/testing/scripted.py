@@ -23,9 +23,17 @@ from pydantic_ai.settings import ModelSettings
 from pydantic_ai.usage import RequestUsage
 
 from headway.core.errors import ModelError
-from headway.core.text import shown
-from headway.testing.answers import MODEL_NAME, Counter, failed, parts, pieces, usage_of, user_texts
-from headway.testing.script import Request, Turn, TurnForm, TurnMaker, read_script, script_from, turn_from
+from headway.core.text import sanitize_for_display
+from headway.testing.answers import (
+    MODEL_NAME,
+    TokenCounter,
+    estimate_usage,
+    list_user_texts,
+    split_into_pieces,
+    to_error,
+    to_parts,
+)
+from headway.testing.script import Request, Turn, TurnForm, TurnMaker, read_script, to_script, to_turn
 
 
 class ScriptedModel(Model):
@@ -59,7 +67,7 @@ class ScriptedModel(Model):
             raise TypeError("Pass either a script or conversations, not both.")
         super().__init__(profile=None if context_window is None else ModelProfile(context_window=context_window))
         every = {None: script} if script is not None else conversations or {}
-        self._conversations = {key: _Conversation(script_from(turns)) for key, turns in every.items()}
+        self._conversations = {key: _Conversation(to_script(turns)) for key, turns in every.items()}
         self._delay = delay
         self._requests = deque[Request](maxlen=keep_requests)
         self._calls = 0
@@ -96,10 +104,10 @@ class ScriptedModel(Model):
         turn, counter = self._next_turn(request)
         await asyncio.sleep(turn.delay)
         if turn.error:
-            raise failed(turn.error, in_stream=False)
+            raise to_error(turn.error, in_stream=False)
         return ModelResponse(
-            parts=parts(turn),
-            usage=usage_of(turn, request, counter),
+            parts=to_parts(turn),
+            usage=estimate_usage(turn, request, counter),
             model_name=MODEL_NAME,
             provider_name=MODEL_NAME,
             finish_reason=_finish_reason(turn),
@@ -117,17 +125,17 @@ class ScriptedModel(Model):
         turn, counter = self._next_turn(request)
         if turn.error and not turn.error.after:
             await asyncio.sleep(turn.delay)
-            raise failed(turn.error, in_stream=False)
-        yield _Stream(model_request_parameters, turn, usage_of(turn, request, counter))
+            raise to_error(turn.error, in_stream=False)
+        yield _Stream(model_request_parameters, turn, estimate_usage(turn, request, counter))
 
-    def _next_turn(self, request: Request) -> tuple[Turn, Counter]:
+    def _next_turn(self, request: Request) -> tuple[Turn, TokenCounter]:
         """The turn for this request, its calls with ids. Each turn is given out once, also to requests side by side."""
         with self._lock:
             self._requests.append(request)
             conversation = self._conversation(request)
             turn = conversation.take()
         if not isinstance(turn, Turn):
-            turn = turn_from(turn(request.messages, request))
+            turn = to_turn(turn(request.messages, request))
         with self._lock:
             calls = [call if call.id is not None else replace(call, id=self._new_id()) for call in turn.calls]
         return replace(turn, calls=calls, delay=turn.delay or self._delay), conversation.counter
@@ -135,12 +143,12 @@ class ScriptedModel(Model):
     def _conversation(self, request: Request) -> _Conversation:
         if None in self._conversations:
             return self._conversations[None]
-        for text in user_texts(request.messages):
+        for text in list_user_texts(request.messages):
             keys = [key for key in self._conversations if key is not None and key in text]
             if places := [(text.index(key), -len(key), key) for key in keys]:
                 return self._conversations[min(places)[2]]
         # Without the keys: the message may become part of a later prompt, which must not match because of it.
-        prompt = shown(next(user_texts(request.messages), ""), 100)
+        prompt = sanitize_for_display(next(list_user_texts(request.messages), ""), 100)
         raise ModelError(f"No conversation of the script has a `match` that is in the prompt “{prompt}”.")
 
     def _new_id(self) -> str:
@@ -152,7 +160,7 @@ class ScriptedModel(Model):
 class _Conversation:
     turns: list[Turn | TurnMaker]
     taken: int = 0
-    counter: Counter = field(default_factory=Counter)
+    counter: TokenCounter = field(default_factory=TokenCounter)
 
     def take(self) -> Turn | TurnMaker:
         if self.taken == len(self.turns):
@@ -174,7 +182,7 @@ class _Stream(StreamedResponse):
     _timestamp: datetime = field(default_factory=lambda: datetime.now(UTC))
 
     async def _get_event_iterator(self) -> AsyncIterator[ModelResponseStreamEvent]:
-        arriving = list(pieces(self._turn))
+        arriving = list(split_into_pieces(self._turn))
         for number, piece in enumerate(arriving):
             if self._turn.delay or number % _AT_ONCE == 0:
                 await self._pause(self._turn.delay / len(arriving))
@@ -197,7 +205,7 @@ class _Stream(StreamedResponse):
         if not arriving:
             await self._pause(self._turn.delay)
         if self._turn.error:
-            raise failed(self._turn.error, in_stream=True)
+            raise to_error(self._turn.error, in_stream=True)
         self._usage = self._in_the_end
         self.finish_reason = _finish_reason(self._turn)
 

@@ -18,11 +18,11 @@ from uuid import uuid4
 
 from headway.core.errors import HeadwayError
 from headway.core.logs import logger
-from headway.core.secrets import redacted
-from headway.core.text import shown
+from headway.core.secrets import redact
+from headway.core.text import sanitize_for_display
 from headway.tools.base import Context, Preview, Tool, ToolFault
 from headway.tools.effects import UNASKED, Effect, Mode, ModeName
-from headway.tools.web.addresses import ascii_pattern
+from headway.tools.web.addresses import to_ascii_pattern
 
 _WITH_PORT = re.compile(r"(\[[^\]]*\]|[^:]*):[0-9]+")
 """`localhost:8000`, `[::1]:8000`; not `::1`, in which colons are part of the address."""
@@ -86,11 +86,11 @@ class Approvals:
         on_asked: Callable[[Question], None] = lambda question: None,
         on_answered: Callable[[Question, Answer], None] = lambda question, answer: None,
     ) -> None:
-        self._mode = _mode(mode)
+        self._mode = _check_mode(mode)
         self.ask = ask
         """Puts a question to a person; None if nobody is there."""
-        self._allow = [read_pattern(text) for text in several(allow, "allow")]
-        self._hosts = [ascii_pattern(host) for host in several(hosts, "hosts")]
+        self._allow = [parse_pattern(text) for text in check_texts(allow, "allow")]
+        self._hosts = [to_ascii_pattern(host) for host in check_texts(hosts, "hosts")]
         self._has_sandbox = has_sandbox
         """Whether commands run in one, which the mode `sandboxed` needs."""
         self._on_asked = on_asked
@@ -108,7 +108,7 @@ class Approvals:
 
     @mode.setter
     def mode(self, mode: Mode | ModeName) -> None:
-        self._mode = _mode(mode)
+        self._mode = _check_mode(mode)
 
     @property
     def lacks_sandbox(self) -> bool:
@@ -138,20 +138,20 @@ class Approvals:
             await tool.preview(call, context)
             raise Denied(
                 f"{tool.name} was not run: it needs approval, and nobody is there to give it. Continue without it, "
-                f"or tell the user to allow it ({_how_to_allow(tool, call, effect)})."
+                f"or tell the user to allow it ({_explain_how_to_allow(tool, call, effect)})."
             )
-        host = _host(tool, call, effect)
+        host = _find_host(tool, call, effect)
         async with self._one_at_a_time:
             # What was answered while this call waited may cover it.
             if self._may(tool, call, effect):
                 return tool.name in self._always
             if host in self._refused:
-                raise _refusal(tool, self._refused[host])
+                raise _to_denied(tool, self._refused[host])
             # Only now, so that the question shows the files as the calls before this one left them.
             preview = await tool.preview(call, context)
             in_sandbox = tool.runs_in_sandbox(call)
             question = Question(uuid4().hex, tool.name, effect, preview, call_id, in_sandbox=in_sandbox)
-            answer, is_from_person = await self._answer(question, ask)
+            answer, is_from_person = await self._ask(question, ask)
             self._settle(tool, host, answer, is_from_person)
         if await tool.preview(call, context) != preview:
             raise Denied(
@@ -166,13 +166,13 @@ class Approvals:
             return True
         return any(name == tool and (pattern in (None, "*") or covers(pattern or "")) for name, pattern in self._allow)
 
-    async def put(self, question: Question, ask: Ask | None = None) -> Answer:
+    async def ask_outside_call(self, question: Question, ask: Ask | None = None) -> Answer:
         """Put a question that belongs to no call; the answer is no if nobody is there."""
         ask = ask or self.ask
         if ask is None:
             return Answer(Reply.NO, "there was nobody to answer")
         async with self._one_at_a_time:
-            return (await self._answer(question, ask))[0]
+            return (await self._ask(question, ask))[0]
 
     def _may(self, tool: Tool[Any], call: Any, effect: Effect) -> bool:
         if effect in UNASKED or self.mode is Mode.YOLO:
@@ -181,7 +181,7 @@ class Approvals:
             return True
         if effect is Effect.EXECUTE and self._is_sandboxed() and tool.runs_in_sandbox(call):
             return True
-        host = _host(tool, call, effect)
+        host = _find_host(tool, call, effect)
         # Always counts for the host where there is one: a tool that reaches any host would reach them all.
         if tool.name in self._always if host is None else self._may_reach(host):
             return True
@@ -208,36 +208,36 @@ class Approvals:
             for pattern in self._hosts
         )
 
-    async def _answer(self, question: Question, ask: Ask) -> tuple[Answer, bool]:
+    async def _ask(self, question: Question, ask: Ask) -> tuple[Answer, bool]:
         """The answer, and whether a person gave it."""
         said, answer = False, Answer(Reply.NO, "the run was stopped")
-        _tell(self._on_asked, question)
+        _call_hook(self._on_asked, question)
         try:
-            said, answer = _understood(question, await ask(question))
+            said, answer = _parse_answer(question, await ask(question))
         except Exception:
-            logger().error("Asking for approval failed:\n%s", redacted(format_exc()))
+            logger().error("Asking for approval failed:\n%s", redact(format_exc()))
             answer = Answer(Reply.NO, "the question could not be asked")
         finally:
-            _tell(self._on_answered, question, answer)
+            _call_hook(self._on_answered, question, answer)
         return answer, said
 
     def _settle(self, tool: Tool[Any], host: str | None, answer: Answer, said: bool) -> None:
         if answer.reply is Reply.NO:
             if host is not None and said:
                 self._refused[host] = answer
-            raise _refusal(tool, answer)
+            raise _to_denied(tool, answer)
         if host is not None:
             self._reached.add(host)
         elif answer.reply is Reply.ALWAYS:
             self._always.add(tool.name)
 
 
-def _host(tool: Tool[Any], call: Any, effect: Effect) -> str | None:
+def _find_host(tool: Tool[Any], call: Any, effect: Effect) -> str | None:
     host = tool.host(call) if effect is Effect.NETWORK else None
     return None if host is None else host.lower()
 
 
-def _understood(question: Question, answer: object) -> tuple[bool, Answer]:
+def _parse_answer(question: Question, answer: object) -> tuple[bool, Answer]:
     """Whether it is an answer, and the answer. Whatever else a front end gives back is a no."""
     if isinstance(answer, Answer):
         try:
@@ -251,44 +251,48 @@ def _understood(question: Question, answer: object) -> tuple[bool, Answer]:
     return False, Answer(Reply.NO, "the answer was not valid")
 
 
-def _refusal(tool: Tool[Any], answer: Answer) -> Denied:
-    why = f": {shown(answer.reason.strip(), 500)}" if answer.reason.strip() else "."
+def _to_denied(tool: Tool[Any], answer: Answer) -> Denied:
+    why = f": {sanitize_for_display(answer.reason.strip(), 500)}" if answer.reason.strip() else "."
     return Denied(f"The user declined {tool.name}{why}\nDo not try to do the same thing another way.")
 
 
-def _tell(hook: Callable[..., None], *about: object) -> None:
+def _call_hook(hook: Callable[..., None], *about: object) -> None:
     try:
         hook(*about)
     except Exception:  # whoever keeps a record must not decide the call
-        logger().error("Reporting a question failed:\n%s", redacted(format_exc()))
+        logger().error("Reporting a question failed:\n%s", redact(format_exc()))
 
 
-def _how_to_allow(tool: Tool[Any], call: Any, effect: Effect) -> str:
+def _explain_how_to_allow(tool: Tool[Any], call: Any, effect: Effect) -> str:
     if effect is Effect.NETWORK and tool.host(call) is not None:
         return "the setting `hosts`"
     example = tool.name if tool.subject(call) is None else f"{tool.name}: {tool.subject(call)}"
-    return f"the setting `allow`, for example '{shown(example, 200)}', or another `mode`"
+    return f"the setting `allow`, for example '{sanitize_for_display(example, 200)}', or another `mode`"
 
 
-def read_pattern(text: str) -> tuple[str, str | None]:
+def parse_pattern(text: str) -> tuple[str, str | None]:
     """`bash: pytest *` as the tool's name and the pattern; a name alone covers every call of that tool."""
     name, colon, pattern = text.partition(":")
     name, pattern = name.strip(), pattern.strip()
     if not _NAME.fullmatch(name) or (colon and not pattern):
-        raise HeadwayError(f"'{shown(text)}' is not a valid allow pattern; write it like 'bash: pytest *'.")
+        raise HeadwayError(
+            f"'{sanitize_for_display(text)}' is not a valid allow pattern; write it like 'bash: pytest *'."
+        )
     return name, pattern or None
 
 
-def several(texts: Iterable[str], name: str) -> list[str]:
+def check_texts(texts: Iterable[str], name: str) -> list[str]:
     """The texts of a setting; a single text is a mistake that would be read letter by letter."""
     found: list[object] = [texts] if isinstance(texts, str) else [*texts]
     if isinstance(texts, str) or not all(isinstance(text, str) for text in found):
-        raise HeadwayError(f"`{name}` must be a list of strings, not '{shown(texts)}'.")
+        raise HeadwayError(f"`{name}` must be a list of strings, not '{sanitize_for_display(texts)}'.")
     return [*texts]
 
 
-def _mode(mode: Mode | str) -> Mode:
+def _check_mode(mode: Mode | str) -> Mode:
     try:
         return Mode(mode)
     except ValueError:
-        raise HeadwayError(f"'{shown(mode)}' is not a valid mode; choose from: {', '.join(Mode)}.") from None
+        raise HeadwayError(
+            f"'{sanitize_for_display(mode)}' is not a valid mode; choose from: {', '.join(Mode)}."
+        ) from None

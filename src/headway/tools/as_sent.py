@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from headway.core.json_text import BadJson, read_json
+from headway.core.json_text import BadJson, parse_json
 from headway.tools.base import ToolFault
 
 
@@ -14,11 +14,11 @@ class AsSent(BaseModel):
     sent: Any
 
 
-def read_as_sent(name: str, arguments: object) -> AsSent:
+def parse_as_sent(name: str, arguments: object) -> AsSent:
     """The arguments of a call; only what is no JSON at all is refused here."""
     if isinstance(arguments, str) and arguments.strip():
         try:
-            return AsSent(sent=read_json(arguments))
+            return AsSent(sent=parse_json(arguments))
         except BadJson as error:
             raise ToolFault(
                 f"{name} was not run: its arguments are not valid JSON ({error}); send one JSON object."

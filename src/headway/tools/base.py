@@ -23,18 +23,18 @@ from pydantic.json_schema import GenerateJsonSchema
 from headway.core.errors import HeadwayError
 from headway.core.exact_text import exact_line
 from headway.core.json_text import BadJson
-from headway.core.text import shown
-from headway.tools.arguments import read_arguments
+from headway.core.text import sanitize_for_display
+from headway.tools.arguments import parse_arguments
 from headway.tools.effects import Effect
 from headway.tools.limits import Limits
-from headway.tools.violations import violations
+from headway.tools.violations import list_violations
 
 if TYPE_CHECKING:
     from pydantic_core import CoreSchema
 
     from headway.core.session import Session
-    from headway.tools.files.seen import Seen
-    from headway.tools.outputs import Outputs
+    from headway.tools.files.known_files import KnownFiles
+    from headway.tools.outputs import OutputFiles
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 _MOST_FIELDS = 1_000
@@ -74,7 +74,7 @@ class ToolResult:
     kept: str | None = None
     """Where the whole text is, if `text` was cut."""
 
-    def of(self, effect: Effect | None) -> ToolResult:
+    def with_effect(self, effect: Effect | None) -> ToolResult:
         """The result of a call with this effect."""
         return ToolResult(self.text, self.ok, self.denied, effect, self.exit_code, self.files, self.diff, self.kept)
 
@@ -116,9 +116,9 @@ class Context:
     """Folder whose `.headway` the run belongs to."""
     session: Session | None
     limits: Limits
-    seen: Seen
+    seen: KnownFiles
     """Files as this run last read or wrote them."""
-    outputs: Outputs
+    outputs: OutputFiles
     report: Callable[[str], None] = field(default=lambda text: None)
     """Takes output while it is produced, for whoever watches."""
     variables: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -152,7 +152,7 @@ class Tool(ABC, Generic[Input]):
     async def preview(self, call: Input, context: Context) -> Preview:
         """What a person is asked about. Raises `ToolFault` where the call cannot work anyway."""
         values = call.model_dump(mode="json", by_alias=True, exclude_unset=True, warnings=False, fallback=repr)
-        arguments = ", ".join(f"{name}={_previewed(value)}" for name, value in values.items())
+        arguments = ", ".join(f"{name}={_format_preview(value)}" for name, value in values.items())
         return Preview(f"{self.name}({arguments})")
 
     def edits_project(self, call: Input) -> bool:
@@ -178,12 +178,12 @@ class Tool(ABC, Generic[Input]):
 
     def parameters(self) -> dict[str, Any]:
         """The input's JSON schema, as a model is told of it."""
-        return schema_of(self.input)
+        return build_schema(self.input)
 
-    def read(self, arguments: object) -> Input:
+    def parse_input(self, arguments: object) -> Input:
         """The input, checked. Raises `ToolFault` with every violation."""
         try:
-            values, faults = read_arguments(arguments)
+            values, faults = parse_arguments(arguments)
         except BadJson as error:
             raise ToolFault(
                 f"{self.name} was not run: its arguments are not valid JSON ({error}); send one JSON object."
@@ -194,7 +194,7 @@ class Tool(ABC, Generic[Input]):
         try:
             call = self.input.model_validate(values)
         except ValidationError as error:
-            call, faults = None, [*violations(error, values), *faults]
+            call, faults = None, [*list_violations(error, values), *faults]
         if call is None or faults:
             lines = [f"- {line}" for line in faults]
             if any(line.endswith(": Unknown field") and "." not in line for line in faults):
@@ -203,7 +203,7 @@ class Tool(ABC, Generic[Input]):
         return call
 
 
-def _previewed(value: object) -> str:
+def _format_preview(value: object) -> str:
     """As JSON, so that one argument cannot look like several; all of it, since it is what a person approves."""
     return exact_line(json.dumps(value, ensure_ascii=False))
 
@@ -220,14 +220,14 @@ class _Untitled(GenerateJsonSchema):
 _schemas: WeakKeyDictionary[type[BaseModel], dict[str, Any]] = WeakKeyDictionary()
 
 
-def schema_of(model: type[BaseModel]) -> dict[str, Any]:
+def build_schema(model: type[BaseModel]) -> dict[str, Any]:
     """Made once for each kind of input: a run's tools are new, their inputs are not."""
     if model not in _schemas:
-        _schemas[model] = _schema_of(model)
+        _schemas[model] = _build_schema(model)
     return deepcopy(_schemas[model])  # nobody can spoil it for others
 
 
-def _schema_of(model: type[BaseModel]) -> dict[str, Any]:
+def _build_schema(model: type[BaseModel]) -> dict[str, Any]:
     schema = model.model_json_schema(schema_generator=_Untitled)
     if reference := schema.pop("$ref", None):  # a model that contains itself; a tool's schema must be an object
         schema = {**schema["$defs"][reference.rpartition("/")[2]], **schema}
@@ -235,11 +235,11 @@ def _schema_of(model: type[BaseModel]) -> dict[str, Any]:
         part.pop("title", None)
         part.pop("description", None)
         for described in part.get("properties", {}).values():
-            _say_only_what_is_sent(described)
+            _drop_null_choices(described)
     return schema
 
 
-def _say_only_what_is_sent(described: dict[str, Any]) -> None:
+def _drop_null_choices(described: dict[str, Any]) -> None:
     """Of what may be left out, says only what it is when it is sent: every word goes along with every request."""
     choices = [choice for choice in described.get("anyOf", ()) if choice.get("type") != "null"]
     if described.get("default", ...) is None:
@@ -251,15 +251,16 @@ def _say_only_what_is_sent(described: dict[str, Any]) -> None:
             described["anyOf"] = choices
 
 
-def checked_name(name: str) -> str:
+def check_tool_name(name: str) -> str:
     if not _NAME.fullmatch(name):
         raise HeadwayError(
-            f"A tool cannot be named '{shown(name)}'; use 1 to 64 of the characters A-Z, a-z, 0-9, _ and -, "
+            f"A tool cannot be named '{sanitize_for_display(name)}'; use 1 to 64 "
+            "of the characters A-Z, a-z, 0-9, _ and -, "
             "starting with a letter or _."
         )
     return name
 
 
-def description_beside(module_file: str) -> str:
+def read_description(module_file: str) -> str:
     """The description in the Markdown file of the same name."""
     return Path(module_file).with_suffix(".md").read_text(encoding="utf-8").strip()

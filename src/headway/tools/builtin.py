@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from headway.core.errors import HeadwayError
-from headway.core.text import shown
+from headway.core.text import sanitize_for_display
 from headway.tools.base import Tool
 from headway.tools.todo_kinds import TodoTools, TodoToolsName
 
@@ -36,8 +36,10 @@ def builtin_tools(
     if os.name != "posix":
         raise HeadwayError("The built-in tools need Linux or macOS; on Windows, run Headway inside WSL.")
     if not os.path.isdir(project):
-        raise HeadwayError(f"There is no folder '{shown(os.fspath(project), 300)}'; create it, or name another one.")
-    from headway.tools.approvals import several
+        raise HeadwayError(
+            f"There is no folder '{sanitize_for_display(os.fspath(project), 300)}'; create it, or name another one."
+        )
+    from headway.tools.approvals import check_texts
     from headway.tools.files.edit import Edit
     from headway.tools.files.glob import Glob
     from headway.tools.files.grep import Grep
@@ -48,10 +50,10 @@ def builtin_tools(
     from headway.tools.files.write_file import WriteFile
     from headway.tools.plan import CreatePlan
     from headway.tools.shell.bash import Bash
-    from headway.tools.todos import todo_tools as todos
+    from headway.tools.todos import make_todo_tools as todos
     from headway.tools.web.web_fetch import WebFetch
 
-    workspace = Workspace(project, ask_before_editing=several(ask_before_editing, "ask_before_editing"))
+    workspace = Workspace(project, ask_before_editing=check_texts(ask_before_editing, "ask_before_editing"))
     tools: list[Tool[Any]] = [
         ReadFile(workspace),
         ReadManyFiles(workspace),
@@ -60,11 +62,11 @@ def builtin_tools(
         Grep(workspace),
         WriteFile(workspace),
         Edit(workspace),
-        Bash(workspace, several(env, "env"), todo_write=todo_tools == TodoTools.FULL, sandbox=sandbox),
-        WebFetch(several(private_hosts, "private_hosts")),
+        Bash(workspace, check_texts(env, "env"), todo_write=todo_tools == TodoTools.FULL, sandbox=sandbox),
+        WebFetch(check_texts(private_hosts, "private_hosts")),
     ]
     if web_search is not None:
-        from headway.tools.web.web_search import WebSearch, search_provider
+        from headway.tools.web.web_search import WebSearch, find_search_provider
 
-        tools.append(WebSearch(search_provider(web_search, os.environ if environ is None else environ)))
+        tools.append(WebSearch(find_search_provider(web_search, os.environ if environ is None else environ)))
     return [*tools, CreatePlan(), *todos(todo_tools)]

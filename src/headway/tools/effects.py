@@ -18,7 +18,7 @@ class Effect(StrEnum):
 ModeName: TypeAlias = Literal["default", "auto_edit", "sandboxed", "yolo"]
 
 
-def declared(effect: object) -> Effect:
+def check_effect(effect: object) -> Effect:
     """The effect that a tool declares; whatever is none counts as execute."""
     if isinstance(effect, Effect):
         return effect

@@ -16,16 +16,16 @@ from typing import TYPE_CHECKING, Any
 
 from headway.core.errors import HeadwayError
 from headway.core.logs import logger
-from headway.core.secrets import redacted
-from headway.core.text import shown, storable
+from headway.core.secrets import redact
+from headway.core.text import sanitize_for_display, to_storable
 from headway.tools.approvals import Approvals, Ask, Denied
 from headway.tools.base import Context, Tool, ToolResult
-from headway.tools.effects import IN_PLAN_MODE, Effect, declared
-from headway.tools.files.seen import Seen
-from headway.tools.functions import Function, as_tools
+from headway.tools.call_deadline import error_text, explain_unexpected, run_with_deadline
+from headway.tools.effects import IN_PLAN_MODE, Effect, check_effect
+from headway.tools.files.known_files import KnownFiles
+from headway.tools.functions import Function, to_tools
 from headway.tools.limits import Limits
-from headway.tools.outputs import Outputs
-from headway.tools.running import failure, run_in_time, said
+from headway.tools.outputs import OutputFiles
 
 if TYPE_CHECKING:
     from headway.core.session import Session
@@ -57,7 +57,7 @@ class Executor:
 
         `variables` are set in the environment of commands.
         """
-        self.tools = as_tools(tools)
+        self.tools = to_tools(tools)
         if callable(approvals):
             raise HeadwayError(
                 "`approvals` must be an Approvals object; wrap the function that asks in one: Approvals(ask)."
@@ -68,22 +68,22 @@ class Executor:
         folders = (tool.folder for tool in self.tools if tool.folder is not None)
         self._project = os.path.abspath(next(folders, ".") if project is None else project)
         self._limits = limits or Limits()
-        self._seen = Seen()
-        self._outputs = Outputs(
+        self._seen = KnownFiles()
+        self._outputs = OutputFiles(
             self._project, kept_bytes=self._limits.kept_bytes, total_bytes=self._limits.outputs_bytes
         )
         self._on_output = on_output
         self._ask = ask
         self._variables = dict(variables or {})
 
-    def offered(self, *, planning: bool | None = None) -> list[Tool[Any]]:
+    def list_offered(self, *, planning: bool | None = None) -> list[Tool[Any]]:
         """The tools a model is told of, always in the same order: now, or in plan mode or not.
 
         In plan mode those that may run then; else all but those that make plans, since each costs tokens.
         """
-        if self._planning() if planning is None else planning:
-            return [tool for tool in self.tools if declared(tool.effect) in IN_PLAN_MODE]
-        return [tool for tool in self.tools if declared(tool.effect) is not Effect.PLAN]
+        if self._is_planning() if planning is None else planning:
+            return [tool for tool in self.tools if check_effect(tool.effect) in IN_PLAN_MODE]
+        return [tool for tool in self.tools if check_effect(tool.effect) is not Effect.PLAN]
 
     def is_read_only(self, name: str) -> bool:
         """Whether calls of this tool may run side by side: not if what they do differs from call to call."""
@@ -98,7 +98,7 @@ class Executor:
         if tool is None:
             return None
         try:
-            return declared(tool.effect_of(tool.read(arguments)))
+            return check_effect(tool.effect_of(tool.parse_input(arguments)))
         except Exception:  # whatever is wrong with it, `call` says it to the model
             return None
 
@@ -106,41 +106,41 @@ class Executor:
         """Runs one call. `arguments`: an object, or its JSON."""
         tool = self._names.get(str(name))
         if tool is None:
-            return ToolResult(self._unknown(str(name)), ok=False)
+            return ToolResult(self._explain_unknown(str(name)), ok=False)
         ran: Effect | None = None
         try:
-            call = tool.read(arguments)
-            effect = declared(tool.effect_of(call))
+            call = tool.parse_input(arguments)
+            effect = check_effect(tool.effect_of(call))
             await self._await_plan_mode(tool, effect)
-            context = self._context(call_id)
+            context = self._make_context(call_id)
             has_network = await self.approvals.require(tool, call, effect, context, call_id, ask=self._ask)
             await self._await_plan_mode(tool, effect)
             ran = effect
-            result = await run_in_time(tool, call, replace(context, network=has_network))
+            result = await run_with_deadline(tool, call, replace(context, network=has_network))
         except HeadwayError as error:
-            result = ToolResult(said(error), ok=False, denied=isinstance(error, Denied))
+            result = ToolResult(error_text(error), ok=False, denied=isinstance(error, Denied))
         except (Exception, SystemExit) as error:
-            result = ToolResult(failure(tool, error), ok=False)
-        return await self._fitted(tool, result.of(ran))
+            result = ToolResult(explain_unexpected(tool, error), ok=False)
+        return await self._shorten_result(tool, result.with_effect(ran))
 
-    def _context(self, call_id: str | None) -> Context:
+    def _make_context(self, call_id: str | None) -> Context:
         return Context(
             project=self._project,
             session=self._session,
             limits=self._limits,
             seen=self._seen,
             outputs=self._outputs,
-            report=lambda text: self._report(call_id, text),
+            report=lambda text: self._publish_output(call_id, text),
             variables=self._variables,
         )
 
-    def _report(self, call_id: str | None, text: str) -> None:
+    def _publish_output(self, call_id: str | None, text: str) -> None:
         try:
             self._on_output(call_id, text)
         except Exception:  # whoever watches must not make the tool fail
-            logger().error("Showing output failed:\n%s", redacted(format_exc()))
+            logger().error("Showing output failed:\n%s", redact(format_exc()))
 
-    def _planning(self) -> bool:
+    def _is_planning(self) -> bool:
         return self._session is not None and self._session.is_planning
 
     async def _await_plan_mode(self, tool: Tool[Any], effect: Effect) -> None:
@@ -149,24 +149,24 @@ class Executor:
             return
         while (session := self._session) is not None and session.plan_mode and not session.is_planning:
             await asyncio.sleep(_LOOK_EVERY)
-        if self._planning():
+        if self._is_planning():
             raise Denied(
                 f"{tool.name} was not run: plan mode changes nothing and runs no commands. Explore with the "
-                f"read-only tools, then {self._end_of_planning()}."
+                f"read-only tools, then {self._explain_end_of_planning()}."
             )
 
-    def _end_of_planning(self) -> str:
+    def _explain_end_of_planning(self) -> str:
         return "finish the plan with create_plan" if "create_plan" in self._names else "describe what you would do"
 
-    async def _fitted(self, tool: Tool[Any], result: ToolResult) -> ToolResult:
-        text = storable(result.text)
+    async def _shorten_result(self, tool: Tool[Any], result: ToolResult) -> ToolResult:
+        text = to_storable(result.text)
         limit = tool.limits.output_chars or self._limits.output_chars
         if len(text) <= limit:
             return result if text == result.text else replace(result, text=text)
-        text, kept = await asyncio.to_thread(self._outputs.fitted, tool.name, text, limit)
+        text, kept = await asyncio.to_thread(self._outputs.shorten, tool.name, text, limit)
         return replace(result, text=text, kept=kept or result.kept)
 
-    def _unknown(self, name: str) -> str:
+    def _explain_unknown(self, name: str) -> str:
         near = difflib.get_close_matches(name[:100], self._names, n=1, cutoff=0.75)
         hint = f"did you mean {near[0]}?" if near else f"available tools: {', '.join(self._names) or 'none'}."
-        return f"There is no tool named '{shown(name)}'; {hint}"
+        return f"There is no tool named '{sanitize_for_display(name)}'; {hint}"

@@ -17,11 +17,11 @@ from pydantic import BaseModel
 from pydantic_core import to_jsonable_python
 
 from headway.core.errors import HeadwayError
-from headway.core.text import shown
-from headway.tools.base import Context, Tool, ToolLimits, ToolResult, checked_name
+from headway.core.text import sanitize_for_display
+from headway.tools.base import Context, Tool, ToolLimits, ToolResult, check_tool_name
 from headway.tools.effects import Effect, EffectName
-from headway.tools.signatures import described, input_of, named
-from headway.tools.threads import in_thread
+from headway.tools.signatures import build_input_model, describe_function, name_of_function
+from headway.tools.threads import run_in_thread
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -42,17 +42,19 @@ class FunctionTool(Tool[BaseModel], Generic[P, R]):
         if isinstance(function, FunctionTool):
             function = cast("Callable[P, R]", function.function)
         if not callable(function):
-            raise HeadwayError(f"'{shown(function)}' is not a function; write @tool(effect=\"read\") above one.")
+            raise HeadwayError(
+                f"'{sanitize_for_display(function)}' is not a function; write @tool(effect=\"read\") above one."
+            )
         if isinstance(function, type):
             raise HeadwayError(f"'{function.__name__}' is a class; pass an instance of it, or a function.")
         functools.update_wrapper(self, function, updated=())
         self.function: Callable[P, R] = function
-        self.name = checked_name(name or named(function))
-        self.description = described(function)
-        self.effect = _effect(effect)
+        self.name = check_tool_name(name or name_of_function(function))
+        self.description = describe_function(function)
+        self.effect = _check_effect(effect)
         self.limits = limits
         self.can_be_stopped = inspect.iscoroutinefunction(function)
-        self.input, self._names, self._contexts = input_of(function, self.name)
+        self.input, self._names, self._contexts = build_input_model(function, self.name)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         return self.function(*args, **kwargs)
@@ -64,10 +66,10 @@ class FunctionTool(Tool[BaseModel], Generic[P, R]):
         if self.can_be_stopped:
             answer = await function(**arguments)
         else:
-            answer = await _in_thread(functools.partial(function, **arguments))
+            answer = await _run_in_thread(functools.partial(function, **arguments))
             if inspect.isawaitable(answer):
                 answer = await cast("Awaitable[object]", answer)
-        return answer if isinstance(answer, ToolResult) else ToolResult(_text(answer))
+        return answer if isinstance(answer, ToolResult) else ToolResult(_to_text(answer))
 
 
 @overload
@@ -95,7 +97,7 @@ def tool(
     """
 
     if seconds is not None and not seconds > 0:
-        raise HeadwayError(f"`seconds` must be more than 0, not {shown(seconds)}.")
+        raise HeadwayError(f"`seconds` must be more than 0, not {sanitize_for_display(seconds)}.")
 
     def made(function: Callable[P, R]) -> FunctionTool[P, R]:
         return FunctionTool(function, name=name, effect=effect, limits=ToolLimits(seconds, output_chars))
@@ -103,30 +105,34 @@ def tool(
     return made if function is None else made(function)
 
 
-def as_tools(tools: Iterable[Tool[Any] | Function]) -> list[Tool[Any]]:
+def to_tools(tools: Iterable[Tool[Any] | Function]) -> list[Tool[Any]]:
     """Tools and functions as tools, in their order. Two of the same name are refused."""
     result: list[Tool[Any]] = []
     names: set[str] = set()
     for one in tools:
         made = cast("Tool[Any]", one) if isinstance(one, Tool) else FunctionTool(one, limits=ToolLimits())
         for name in (made.name, *made.aliases):
-            if checked_name(name) in names:
-                raise HeadwayError(f"Two tools are named '{shown(name)}'; give one of them another name.")
+            if check_tool_name(name) in names:
+                raise HeadwayError(
+                    f"Two tools are named '{sanitize_for_display(name)}'; give one of them another name."
+                )
             names.add(name)
         result.append(made)
     return result
 
 
-def _effect(effect: Effect | EffectName) -> Effect:
+def _check_effect(effect: Effect | EffectName) -> Effect:
     try:
         return Effect(effect)
     except ValueError:
-        raise HeadwayError(f"'{shown(effect)}' is not a valid effect; choose from: {', '.join(Effect)}.") from None
+        raise HeadwayError(
+            f"'{sanitize_for_display(effect)}' is not a valid effect; choose from: {', '.join(Effect)}."
+        ) from None
 
 
-async def _in_thread(function: Callable[[], object]) -> object:
+async def _run_in_thread(function: Callable[[], object]) -> object:
     """Runs it in a thread that nothing waits for at the end."""
-    answer, error = await in_thread(function)
+    answer, error = await run_in_thread(function)
     if isinstance(error, StopIteration | asyncio.CancelledError):  # each would mean something else in a coroutine
         raise RuntimeError(f"{type(error).__name__} {error}".strip()) from error
     if error is not None:
@@ -134,7 +140,7 @@ async def _in_thread(function: Callable[[], object]) -> object:
     return answer
 
 
-def _text(answer: object) -> str:
+def _to_text(answer: object) -> str:
     if isinstance(answer, str):
         return answer
     if answer is None:

@@ -12,7 +12,7 @@ from contextlib import suppress
 from types import TracebackType
 
 from headway.core.errors import HeadwayError, StoreError
-from headway.core.secrets import redacted
+from headway.core.secrets import redact
 from headway.project import headway_folder
 from headway.store.folder import make_closed_folder, make_private_folder
 
@@ -28,7 +28,7 @@ _STEPS = (0, 500, 5_000, 21_000, 42_000)
 _CUT = b"\n[cut here: too long to be kept]\n"
 
 
-class Outputs:
+class OutputFiles:
     """Where one run keeps its long answers."""
 
     def __init__(self, project: str, *, kept_bytes: int, total_bytes: int = 1_000_000_000) -> None:
@@ -37,14 +37,14 @@ class Outputs:
         self.kept_bytes = min(kept_bytes, total_bytes)
         self._total_bytes = total_bytes
 
-    def spool(self, tool: str, output_chars: int) -> Spool:
-        return Spool(self, tool, output_chars)
+    def make_spool(self, tool: str, output_chars: int) -> OutputSpool:
+        return OutputSpool(self, tool, output_chars)
 
-    def fitted(self, tool: str, text: str, output_chars: int) -> tuple[str, str | None]:
+    def shorten(self, tool: str, text: str, output_chars: int) -> tuple[str, str | None]:
         """The text, cut to size if it must be, and the path of the whole."""
         if len(text) <= output_chars:
             return text, None
-        with self.spool(tool, output_chars) as spool:
+        with self.make_spool(tool, output_chars) as spool:
             spool.add(text)
         return spool.text(), spool.kept
 
@@ -64,10 +64,10 @@ class Outputs:
         return os.open(os.path.join(folder, name), flags, 0o600), f".headway/{FOLDER}/{name}"
 
 
-class Spool:
+class OutputSpool:
     """Takes text in pieces; has its beginning and end, and a file with all of it once it is too long."""
 
-    def __init__(self, outputs: Outputs, tool: str, output_chars: int) -> None:
+    def __init__(self, outputs: OutputFiles, tool: str, output_chars: int) -> None:
         self._outputs = outputs
         self._tool = tool
         self._most = max(output_chars, 2)
@@ -84,7 +84,7 @@ class Spool:
         self.length = 0
         self.kept: str | None = None
 
-    def __enter__(self) -> Spool:
+    def __enter__(self) -> OutputSpool:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
@@ -148,7 +148,7 @@ class Spool:
         done = 0
         while len(text) - done >= _WINDOW and not self._cut_short:
             window = text[done : done + _WINDOW]
-            at, head = _parted(window)
+            at, head = _find_safe_split(window)
             self._write_redacted(head)
             done += at
         self._pending = [text[done:]] if not self._cut_short else []
@@ -156,7 +156,7 @@ class Spool:
 
     def _write(self, text: str) -> None:
         if text and not self._cut_short:
-            self._write_redacted(redacted(text))
+            self._write_redacted(redact(text))
 
     def _write_redacted(self, text: str) -> None:
         assert self._descriptor is not None
@@ -173,9 +173,9 @@ class Spool:
             self._cut_short = True
 
 
-def _parted(window: str) -> tuple[int, str]:
+def _find_safe_split(window: str) -> tuple[int, str]:
     """Where a window can be parted without parting a secret, if possible after a line; and what is before, redacted."""
-    whole = redacted(window)
+    whole = redact(window)
     head_end = len(window) - _MARGIN
     if whole == window and (end := window.rfind("\n", 0, head_end) + 1):
         return end, window[:end]
@@ -185,10 +185,10 @@ def _parted(window: str) -> tuple[int, str]:
         for at in (line, block, head_end - back):
             if at < head_end // 2:
                 continue
-            head = redacted(window[:at])
-            if head + redacted(window[at:]) == whole:
+            head = redact(window[:at])
+            if head + redact(window[at:]) == whole:
                 return at, head
-    return head_end, redacted(window[:head_end])
+    return head_end, redact(window[:head_end])
 
 
 def _prune(folder: str, room: int) -> None:

@@ -13,23 +13,23 @@ from pydantic.errors import PydanticUndefinedAnnotation, PydanticUserError
 from pydantic.fields import FieldInfo
 
 from headway.core.errors import HeadwayError
-from headway.core.text import shown
-from headway.tools.base import Context, schema_of
+from headway.core.text import sanitize_for_display
+from headway.tools.base import Context, build_schema
 
 
-def named(function: Callable[..., object]) -> str:
+def name_of_function(function: Callable[..., object]) -> str:
     """The function's own name; that of the class for an object that can be called."""
-    function = _bare(function)
+    function = _unwrap(function)
     return getattr(function, "__name__", type(function).__name__)
 
 
-def described(function: Callable[..., object]) -> str:
-    return inspect.getdoc(_bare(function)) or ""
+def describe_function(function: Callable[..., object]) -> str:
+    return inspect.getdoc(_unwrap(function)) or ""
 
 
-def input_of(function: Callable[..., object], name: str) -> tuple[type[BaseModel], dict[str, str], list[str]]:
+def build_input_model(function: Callable[..., object], name: str) -> tuple[type[BaseModel], dict[str, str], list[str]]:
     """The input's model, the field of each parameter, and the parameters that take the context."""
-    signature, hints = _read(function, name)
+    signature, hints = _read_signature(function, name)
     fields: dict[str, Any] = {}
     names: dict[str, str] = {}
     contexts: list[str] = []
@@ -37,19 +37,19 @@ def input_of(function: Callable[..., object], name: str) -> tuple[type[BaseModel
         hint = hints.get(parameter.name)
         if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
             bare = parameter.replace(annotation=parameter.empty)
-            raise _unfit(name, f"a model cannot fill '{bare}'; use parameters that can be passed by name")
+            raise _unfit_error(name, f"a model cannot fill '{bare}'; use parameters that can be passed by name")
         if hint is None:
-            raise _unfit(name, f"its parameter '{parameter.name}' needs a type annotation")
+            raise _unfit_error(name, f"its parameter '{parameter.name}' needs a type annotation")
         if hint is Context or Context in get_args(hint):
             contexts.append(parameter.name)
             continue
         # A field may not be called like a method of the model, so each goes by a name of its own.
         names[parameter.name] = f"argument_{parameter.name}"
-        fields[names[parameter.name]] = _field(parameter, hint)
-    return _model(name, fields), names, contexts
+        fields[names[parameter.name]] = _to_field(parameter, hint)
+    return _make_model(name, fields), names, contexts
 
 
-def _field(parameter: inspect.Parameter, hint: Any) -> tuple[Any, Any]:
+def _to_field(parameter: inspect.Parameter, hint: Any) -> tuple[Any, Any]:
     if isinstance(parameter.default, FieldInfo):
         return Annotated[hint, parameter.default], Field(alias=parameter.name)
     if parameter.default is parameter.empty:
@@ -57,18 +57,19 @@ def _field(parameter: inspect.Parameter, hint: Any) -> tuple[Any, Any]:
     return hint, Field(parameter.default, alias=parameter.name)
 
 
-def _model(name: str, fields: dict[str, Any]) -> type[BaseModel]:
+def _make_model(name: str, fields: dict[str, Any]) -> type[BaseModel]:
     try:
         made = create_model(f"{name}_input", __config__=ConfigDict(extra="forbid"), **fields)
-        schema_of(made)
+        build_schema(made)
     except (PydanticUserError, PydanticUndefinedAnnotation, TypeError, ValueError) as error:
-        raise _unfit(
-            name, f"the type of '{_guilty(fields)}' is not one that a model can send ({_first(error)})"
+        raise _unfit_error(
+            name,
+            f"the type of '{_find_faulty_parameter(fields)}' is not one that a model can send ({_first_line(error)})",
         ) from None
     return made
 
 
-def _guilty(fields: dict[str, Any]) -> str:
+def _find_faulty_parameter(fields: dict[str, Any]) -> str:
     """The first parameter whose type is at fault."""
     for hint, field in fields.values():
         try:
@@ -78,24 +79,27 @@ def _guilty(fields: dict[str, Any]) -> str:
     return "one parameter"
 
 
-def _read(function: Callable[..., object], name: str) -> tuple[inspect.Signature, dict[str, Any]]:
-    bare = _bare(function)
+def _read_signature(function: Callable[..., object], name: str) -> tuple[inspect.Signature, dict[str, Any]]:
+    bare = _unwrap(function)
     target = bare if inspect.isroutine(bare) else type(bare).__call__
     if inspect.isgeneratorfunction(target) or inspect.isasyncgenfunction(target):
-        raise _unfit(name, "it is a generator; let it return its answer instead")
+        raise _unfit_error(name, "it is a generator; let it return its answer instead")
     if inspect.isbuiltin(bare):
-        raise _unfit(name, "it is built in and does not describe its parameters; wrap it in a typed function")
+        raise _unfit_error(name, "it is built in and does not describe its parameters; wrap it in a typed function")
     try:
         signature = inspect.signature(function)
-        known = _around(inspect.unwrap(target))
+        known = _find_enclosing_names(inspect.unwrap(target))
         hints = get_type_hints(_Parameters(target), localns=known, include_extras=True)
     except NameError as error:
-        raise _unfit(
+        raise _unfit_error(
             name,
-            (f"{_first(error)}; import or define the types of its parameters in the module where it becomes a tool"),
+            (
+                f"{_first_line(error)}; import or define the types of its parameters "
+                "in the module where it becomes a tool"
+            ),
         ) from None
     except (TypeError, ValueError, SyntaxError, AttributeError) as error:
-        raise _unfit(name, f"its signature is unreadable ({_first(error)})") from None
+        raise _unfit_error(name, f"its signature is unreadable ({_first_line(error)})") from None
     return signature, hints
 
 
@@ -108,7 +112,7 @@ class _Parameters:
         self.__globals__ = getattr(function, "__globals__", {})
 
 
-def _around(function: Any) -> dict[str, Any]:
+def _find_enclosing_names(function: Any) -> dict[str, Any]:
     """Names of the function in which this one is defined, where that is still running: its types may be there."""
     outer, inside, _ = getattr(function, "__qualname__", "").rpartition(".<locals>.")
     found: dict[str, Any] = {}
@@ -122,15 +126,15 @@ def _around(function: Any) -> dict[str, Any]:
     return found
 
 
-def _bare(function: Callable[..., object]) -> Callable[..., object]:
+def _unwrap(function: Callable[..., object]) -> Callable[..., object]:
     while isinstance(function, functools.partial):
         function = function.func
     return function
 
 
-def _unfit(name: str, why: str) -> HeadwayError:
+def _unfit_error(name: str, why: str) -> HeadwayError:
     return HeadwayError(f"'{name}' cannot be a tool: {why}.")
 
 
-def _first(error: Exception) -> str:
-    return shown(str(error).strip().partition("\n")[0].rstrip("."), 200)
+def _first_line(error: Exception) -> str:
+    return sanitize_for_display(str(error).strip().partition("\n")[0].rstrip("."), 200)

@@ -16,7 +16,7 @@ T = TypeVar("T")
 _NAME = "headway tool"
 
 
-async def in_thread(work: Callable[[], object]) -> tuple[object, BaseException | None]:
+async def run_in_thread(work: Callable[[], object]) -> tuple[object, BaseException | None]:
     """Return what the work returns, or what it raises, in a thread of its own."""
     loop = asyncio.get_running_loop()
     outcome: asyncio.Future[tuple[object, BaseException | None]] = loop.create_future()
@@ -38,15 +38,15 @@ async def in_thread(work: Callable[[], object]) -> tuple[object, BaseException |
     return await outcome
 
 
-async def done_in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+async def call_in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """As `asyncio.to_thread`, in one of these threads: whoever has to know whether it is still at it can ask."""
-    result, error = await in_thread(functools.partial(function, *args, **kwargs))
+    result, error = await run_in_thread(functools.partial(function, *args, **kwargs))
     if error is not None:
         raise error
     return cast("T", result)
 
 
-async def quiet(seconds: float) -> None:
+async def wait_until_idle(seconds: float) -> None:
     """Wait, at most so long, until no thread is at work: one cannot be stopped, and may still write something."""
     deadline = time.monotonic() + seconds
     while any(thread.name == _NAME for thread in threading.enumerate()) and time.monotonic() < deadline:

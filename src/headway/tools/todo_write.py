@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from headway.contracts import envelope
-from headway.contracts.calls import NAME
+from headway.contracts.shared_rules import NAME
 from headway.core.session import Session
 from headway.project import open_session
 

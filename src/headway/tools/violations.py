@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from headway.core.rules import is_object
-from headway.core.text import shown, type_name
+from headway.core.text import json_type_name, sanitize_for_display
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
@@ -82,39 +82,41 @@ class _Fault:
     text: str
 
 
-def violations(error: ValidationError, given: object = _UNKNOWN) -> list[str]:
+def list_violations(error: ValidationError, given: object = _UNKNOWN) -> list[str]:
     """Every fault, in the order of the input's fields. With what was given, unions are told in one line."""
-    faults = [_fault(details, given) for details in error.errors(include_url=False)]
-    return [f"{path_text(fault.path)}: {fault.text}" for fault in _merged(faults)]
+    faults = [_to_fault(details, given) for details in error.errors(include_url=False)]
+    return [f"{format_path(fault.path)}: {fault.text}" for fault in _merge_faults(faults)]
 
 
-def path_text(parts: Iterable[int | str]) -> str:
+def format_path(parts: Iterable[int | str]) -> str:
     text = ""
     for part in parts:
         if isinstance(part, int):
             text += f"[{part}]"
         else:
-            text += f".{shown(part)}" if text else shown(part)
+            text += f".{sanitize_for_display(part)}" if text else sanitize_for_display(part)
     return text or "(root)"
 
 
-def _fault(details: ErrorDetails, given: object) -> _Fault:
+def _to_fault(details: ErrorDetails, given: object) -> _Fault:
     kind, value, parts = details["type"], details["input"], details["loc"]
     context: dict[str, Any] = details.get("ctx", {})
     if kind in _FIELD_FAULTS[1:]:
         parts = (*parts, str(context["discriminator"]).strip("'"))
     is_key = bool(parts) and parts[-1] == "[key]"
-    path, members = _places(parts[:-1] if is_key else parts, kind, given)
+    path, members = _find_places(parts[:-1] if is_key else parts, kind, given)
     if kind in _EXPECTED or kind in ("literal_error", "enum", "union_tag_invalid"):
-        expected = _EXPECTED.get(kind) or _choices(str(context.get("expected", context.get("expected_tags", ""))))
+        expected = _EXPECTED.get(kind) or _format_choices(
+            str(context.get("expected", context.get("expected_tags", "")))
+        )
         received = context.get("tag", value)
-        text = f"Expected {expected}, received {type_name(value) if kind.endswith('_type') else _quoted(received)}"
+        text = f"Expected {expected}, received {json_type_name(value) if kind.endswith('_type') else _quote(received)}"
     else:
-        expected, text = None, _what(kind, value, context) or shown(details["msg"], 300)
+        expected, text = None, _describe_fault(kind, value, context) or sanitize_for_display(details["msg"], 300)
     return _Fault(path, members, None if is_key else expected, f"As a key: {text}" if is_key else text)
 
 
-def _places(
+def _find_places(
     parts: tuple[int | str, ...], kind: str, given: object
 ) -> tuple[tuple[int | str, ...], tuple[tuple[int, str], ...]]:
     """The path of a fault, apart from the names of members of unions, which are no part of what was given."""
@@ -124,7 +126,7 @@ def _places(
     members: list[tuple[int, str]] = []
     here = given
     for at, part in enumerate(parts):
-        inside, value = _within(here, part)
+        inside, value = _look_up(here, part)
         if inside or isinstance(part, int) or (at == len(parts) - 1 and kind in _FIELD_FAULTS):
             here = value
             path.append(part)
@@ -133,14 +135,14 @@ def _places(
     return tuple(path), tuple(members)
 
 
-def _within(value: object, part: int | str) -> tuple[bool, object]:
+def _look_up(value: object, part: int | str) -> tuple[bool, object]:
     if isinstance(part, int):
         items = cast("list[object]", value) if isinstance(value, list) else []
         return (True, items[part]) if part < len(items) else (False, None)
     return (True, value[part]) if is_object(value) and part in value else (False, None)
 
 
-def _merged(faults: list[_Fault], depth: int = 0) -> list[_Fault]:
+def _merge_faults(faults: list[_Fault], depth: int = 0) -> list[_Fault]:
     """One fault per place: a union's members are weighed against each other, outermost unions first."""
     places: dict[object, dict[str, list[_Fault]]] = {}
     for number, fault in enumerate(faults):
@@ -151,13 +153,15 @@ def _merged(faults: list[_Fault], depth: int = 0) -> list[_Fault]:
             places[number] = {"": [fault]}
     merged: list[_Fault] = []
     for place, members in places.items():
-        merged += next(iter(members.values())) if isinstance(place, int) else _nearest(place, members, depth)
+        merged += (
+            next(iter(members.values())) if isinstance(place, int) else _find_nearest_member(place, members, depth)
+        )
     return merged
 
 
-def _nearest(place: object, members: dict[str, list[_Fault]], depth: int) -> list[_Fault]:
+def _find_nearest_member(place: object, members: dict[str, list[_Fault]], depth: int) -> list[_Fault]:
     """What is wrong with the member of a union that was probably meant; where none was, what all of them expect."""
-    each = [_merged(faults, depth + 1) for faults in members.values()]
+    each = [_merge_faults(faults, depth + 1) for faults in members.values()]
     if begun := [faults for faults in each if all(fault.path != place for fault in faults)]:
         return min(begun, key=len)
     whole = [fault for faults in each for fault in faults if fault.path == place]
@@ -169,27 +173,32 @@ def _nearest(place: object, members: dict[str, list[_Fault]], depth: int) -> lis
     return [next(fault for fault in whole if not fault.expected)]
 
 
-def _what(kind: str, value: object, context: dict[str, Any]) -> str | None:
+def _describe_fault(kind: str, value: object, context: dict[str, Any]) -> str | None:
     if kind in _PLAIN:
         return _PLAIN[kind]
     if kind == "union_tag_not_found":
         return "Required"
     if kind in _BOUNDS:
         word, bound = _BOUNDS[kind]
-        return f"Must be {word} {_plain_number(context[bound])}, received {shown(value)}"
+        return f"Must be {word} {_plain_number(context[bound])}, received {sanitize_for_display(value)}"
     if kind in _SIZES:
         word, bound, unit = _SIZES[kind]
-        return f"Must have {word} {context[bound]} {unit}{'' if context[bound] == 1 else 's'}, received {_size(value)}"
+        return (
+            f"Must have {word} {context[bound]} {unit}{'' if context[bound] == 1 else 's'}, received {_measure(value)}"
+        )
     if kind == "string_pattern_mismatch":
-        return f"Must match the pattern {shown(context['pattern'], 200)}, received {_quoted(value)}"
+        return f"Must match the pattern {sanitize_for_display(context['pattern'], 200)}, received {_quote(value)}"
     if kind == "url_scheme":
-        return f"Must be a URL that begins with {_choices(str(context['expected_schemes']))}, received {_quoted(value)}"
+        return (
+            f"Must be a URL that begins with {_format_choices(str(context['expected_schemes']))}, "
+            f"received {_quote(value)}"
+        )
     if kind in ("value_error", "assertion_error") and "error" in context:
-        return shown(str(context["error"]), 500) or "Not accepted"
+        return sanitize_for_display(str(context["error"]), 500) or "Not accepted"
     return None
 
 
-def _choices(text: str) -> str:
+def _format_choices(text: str) -> str:
     """Pydantic's `'a', 'b' or 'c'` in the way that schemas are written."""
     words: list[str] = _CHOICE.findall(text)
     found = [_JSON_WORDS.get(word, word) for word in words if word != "or"]
@@ -197,14 +206,14 @@ def _choices(text: str) -> str:
     return " | ".join(found[:_MOST_CHOICES]) + more
 
 
-def _quoted(value: object) -> str:
+def _quote(value: object) -> str:
     if value is None or isinstance(value, bool):
         return _JSON_WORDS[str(value)]
-    return f"'{shown(value)}'" if isinstance(value, str) else shown(value)
+    return f"'{sanitize_for_display(value)}'" if isinstance(value, str) else sanitize_for_display(value)
 
 
-def _size(value: object) -> object:
-    return len(value) if isinstance(value, Sized) else type_name(value)
+def _measure(value: object) -> object:
+    return len(value) if isinstance(value, Sized) else json_type_name(value)
 
 
 def _plain_number(bound: object) -> object:

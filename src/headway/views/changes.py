@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from headway.core.batch_events import ItemFinished, ItemStarted
+from headway.core.execution_events import ItemFinished, ItemStarted
 from headway.core.file_history import FileHistory
 from headway.core.model import MAIN_AGENT
 from headway.core.run_events import RunStarted, ToolFinished
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class Changed:
+class RunChanges:
     """What one run changed."""
 
     run_id: str
@@ -49,12 +49,12 @@ class _Attempt:
         return self.end in self.history.live or not saved
 
 
-def changed_by_run(events: Iterable[Event], agent: str | None = None) -> list[Changed]:
+def list_changes_by_run(events: Iterable[Event], agent: str | None = None) -> list[RunChanges]:
     """Return what each run changed, in the order in which they began; what sub-agents did meanwhile is part of it.
 
     With an agent, only what that one did.
     """
-    found: list[tuple[Changed, list[tuple[str, ToolFinished]]]] = []
+    found: list[tuple[RunChanges, list[tuple[str, ToolFinished]]]] = []
     attempts: dict[str, _Attempt] = {}
     histories: dict[str, FileHistory] = {}
     for event in events:
@@ -68,7 +68,7 @@ def changed_by_run(events: Iterable[Event], agent: str | None = None) -> list[Ch
         if agent not in (None, event.agent):
             continue
         if isinstance(data, RunStarted) and (event.agent == (agent or MAIN_AGENT) or not found):
-            found.append((Changed(data.run_id, data.task), []))
+            found.append((RunChanges(data.run_id, data.task), []))
         elif isinstance(data, ToolFinished) and data.effect is not None and found:
             found[-1][1].append((event.agent, data))
     for run, calls in found:
@@ -83,7 +83,7 @@ def changed_by_run(events: Iterable[Event], agent: str | None = None) -> list[Ch
     return [run for run, _ in found]
 
 
-def _add(run: Changed, call: ToolFinished) -> None:
+def _add(run: RunChanges, call: ToolFinished) -> None:
     if call.effect == "execute":
         run.commands += 1
     if call.diff is not None:

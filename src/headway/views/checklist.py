@@ -14,7 +14,7 @@ from headway.core.errors import HeadwayError
 from headway.core.fields import FIELD
 from headway.core.model import Status, Todo
 from headway.core.rules import Fault, check_field
-from headway.views.markup import escape, unescape
+from headway.views.markup import escape_markdown, unescape_markdown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -69,47 +69,47 @@ _EXPECTED = "There are no checklist lines; expected lines such as `- [ ] Fix the
 
 def to_markdown(todo_list_title: str, todos: Sequence[Todo]) -> str:
     """The checklist: one item a line, its other fields as indented bullets below it."""
-    lines = [f"# {escape(todo_list_title)}", "", MARKER, ""]
+    lines = [f"# {escape_markdown(todo_list_title)}", "", MARKER, ""]
     for todo in todos:
-        lines.extend(_written(todo))
+        lines.extend(_format_todo(todo))
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
-def _written(todo: Todo) -> Iterator[str]:
+def _format_todo(todo: Todo) -> Iterator[str]:
     simple = _SIMPLE_ID.fullmatch(todo.id)
     named = f"`{todo.id}` " if simple else ""
-    yield f"- [{_BOXES[todo.status]}] {named}{escape(todo.content)}"
+    yield f"- [{_BOXES[todo.status]}] {named}{escape_markdown(todo.content)}"
     if not simple:
-        yield f"  - id: {escape(todo.id)}"
+        yield f"  - id: {escape_markdown(todo.id)}"
     for name, label in _LABELS.items():
         value = getattr(todo, name)
         if name == "depends_on" and value:
-            yield f"  - {label}: {', '.join(_reference(node) for node in value)}"
+            yield f"  - {label}: {', '.join(_format_reference(node) for node in value)}"
         elif isinstance(value, tuple):
             for part in value:  # pyright: ignore[reportUnknownVariableType]
-                yield f"  - {label}: {escape(str(part))}"  # pyright: ignore[reportUnknownArgumentType]
+                yield f"  - {label}: {escape_markdown(str(part))}"  # pyright: ignore[reportUnknownArgumentType]
         elif value:
-            yield f"  - {label}: {escape(str(value))}"
+            yield f"  - {label}: {escape_markdown(str(value))}"
 
 
-def _reference(todo_id: str) -> str:
-    return f"`{todo_id}`" if _SIMPLE_ID.fullmatch(todo_id) else escape(todo_id).replace(",", "&#44;")
+def _format_reference(todo_id: str) -> str:
+    return f"`{todo_id}`" if _SIMPLE_ID.fullmatch(todo_id) else escape_markdown(todo_id).replace(",", "&#44;")
 
 
 def from_markdown(text: str) -> list[dict[str, object]]:
     """The items of a checklist, for `session.write(items, replace=True)`."""
     lines = _LINE_END.split(text.removeprefix("\ufeff"))
     exported = any(line.strip() == MARKER for line in lines)
-    found: list[_Found] = []
-    for line in _without_code(lines):
+    found: list[_FoundTodo] = []
+    for line in _drop_code(lines):
         if item := _ITEM.match(line):
-            found.append(_Found(len(item["indent"]), [item["text"] or ""], _STATUSES[item["box"]]))
+            found.append(_FoundTodo(len(item["indent"]), [item["text"] or ""], _STATUSES[item["box"]]))
         elif found:
             _read_below(found[-1], line)
-    items = [item for each in found if (item := _item(each, exported))["content"]]
+    items = [item for each in found if (item := _to_todo_fields(each, exported))["content"]]
     if not items and not exported:
         raise HeadwayError(_EXPECTED)
-    return items if exported else _with_known_dependencies(items)
+    return items if exported else _drop_unknown_dependencies(items)
 
 
 def has_items(text: str) -> bool:
@@ -118,7 +118,7 @@ def has_items(text: str) -> bool:
 
 
 @dataclass(slots=True)
-class _Found:
+class _FoundTodo:
     """An item as it was found, with the lines below it that belong to it."""
 
     depth: int
@@ -131,7 +131,7 @@ class _Found:
     """Something came that is not part of the item: what follows is not about it."""
 
 
-def _without_code(lines: Sequence[str]) -> Iterator[str]:
+def _drop_code(lines: Sequence[str]) -> Iterator[str]:
     """The lines outside fenced code, where a checklist is only an example of one."""
     fence = ""
     for line in lines:
@@ -145,7 +145,7 @@ def _without_code(lines: Sequence[str]) -> Iterator[str]:
             yield line
 
 
-def _read_below(item: _Found, line: str) -> None:
+def _read_below(item: _FoundTodo, line: str) -> None:
     """Takes a line under an item: a fact about it, more of its text, or the end of what belongs to it."""
     if item.closed:
         return
@@ -163,7 +163,7 @@ def _read_below(item: _Found, line: str) -> None:
         item.more = False
 
 
-def _item(found: _Found, exported: bool) -> dict[str, object]:
+def _to_todo_fields(found: _FoundTodo, exported: bool) -> dict[str, object]:
     item: dict[str, object] = {}
     if exported:
         item.update(dict.fromkeys(_LABELS))
@@ -171,31 +171,31 @@ def _item(found: _Found, exported: bool) -> dict[str, object]:
     inline = _INLINE_ID.match(text)
     if inline and (exported or _GIVEN_ID.fullmatch(inline["id"])):
         item["id"], text = inline["id"], inline["text"]
-    item["content"], item["status"] = unescape(text).strip(), found.status.value
-    for name, value in _values(found.facts).items():
+    item["content"], item["status"] = unescape_markdown(text).strip(), found.status.value
+    for name, value in _parse_facts(found.facts).items():
         # In a person's checklist "Check: …" is prose, and nothing of it is to be run.
         if exported or (name != "verify" and _is_valid(name, value)):
             item[name] = value
     return item
 
 
-def _values(facts: Sequence[tuple[str, str]]) -> dict[str, object]:
+def _parse_facts(facts: Sequence[tuple[str, str]]) -> dict[str, object]:
     """field → value as it was written; of a field given twice the first counts, lists grow."""
     values: dict[str, object] = {}
     many: dict[str, list[str]] = {}
     for name, raw in facts:
         if name == "depends_on":
-            many.setdefault(name, []).extend(_references(raw))
+            many.setdefault(name, []).extend(_parse_references(raw))
         elif name == "risks":
-            many.setdefault(name, []).append(unescape(raw))
+            many.setdefault(name, []).append(unescape_markdown(raw))
         else:
-            values.setdefault(name, unescape(raw))
+            values.setdefault(name, unescape_markdown(raw))
     return {**values, **many}
 
 
-def _references(raw: str) -> list[str]:
+def _parse_references(raw: str) -> list[str]:
     parts = [part.strip() for part in raw.split(",")]
-    return [part[1:-1] if _CODE.fullmatch(part) else unescape(part) for part in parts if part]
+    return [part[1:-1] if _CODE.fullmatch(part) else unescape_markdown(part) for part in parts if part]
 
 
 def _is_valid(name: str, value: object) -> bool:
@@ -205,7 +205,7 @@ def _is_valid(name: str, value: object) -> bool:
         return False
 
 
-def _with_known_dependencies(items: list[dict[str, object]]) -> list[dict[str, object]]:
+def _drop_unknown_dependencies(items: list[dict[str, object]]) -> list[dict[str, object]]:
     """A person's items, without dependencies on what no line names: there the word was prose."""
     known = {item.get("id") for item in items}
     for item in items:

@@ -13,16 +13,16 @@ VERIFIED = "✓"
 NOT_VERIFIED = "✓?"
 
 
-def level_mark(level: str | None) -> str:
+def evidence_mark(level: str | None) -> str:
     return VERIFIED if level == EvidenceLevel.VERIFIED else NOT_VERIFIED
 
 
-def level_word(level: str | None) -> str:
+def evidence_word(level: str | None) -> str:
     """`command ok`; of what carries no evidence, `reported`."""
     return str(level or EvidenceLevel.REPORTED).replace("_", " ")
 
 
-def note_words(note: str) -> str:
+def explain_note(note: str) -> str:
     """A note of evidence, with what it means where that is not plain."""
     if note.startswith("check changed: "):
         return f"{note} (the item changed a file that its check depends on)"
@@ -32,4 +32,4 @@ def note_words(note: str) -> str:
 def count_levels(counts: Mapping[str, int]) -> str:
     """`1 verified, 2 reported`: how many of each level, verified also where there is none."""
     levels = [level for level in reversed(EvidenceLevel) if counts.get(level) or level is EvidenceLevel.VERIFIED]
-    return ", ".join(f"{counts.get(level, 0):,} {level_word(level)}" for level in levels)
+    return ", ".join(f"{counts.get(level, 0):,} {evidence_word(level)}" for level in levels)

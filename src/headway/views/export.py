@@ -8,11 +8,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headway.core.errors import HeadwayError, InvalidTodos
-from headway.core.json_text import BadJson, read_json
-from headway.core.model import Status, Todo, counts
-from headway.core.plans import Plan, plan_record
-from headway.core.rules import FULL, DuplicateKeys, check_item, is_array, is_object
-from headway.core.text import neutral, shown, type_name
+from headway.core.json_text import BadJson, parse_json
+from headway.core.model import Status, Todo, count_by_status
+from headway.core.plans import Plan, to_plan_record
+from headway.core.rules import FULL, DuplicateKeys, check_todo, is_array, is_object
+from headway.core.text import json_type_name, neutralize, sanitize_for_display
 from headway.views.checklist import from_markdown, has_items
 
 if TYPE_CHECKING:
@@ -45,18 +45,18 @@ _FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
 
 def to_json_export(todos: Sequence[Todo], plan: Plan | None, generated_at: str) -> dict[str, object]:
     """The list and its plan as one JSON object; importing it gives the same list."""
-    number = counts(list(todos))
+    number = count_by_status(list(todos))
     statistics = {"total": len(todos), **{status.value: number[status] for status in _STATISTICS}}
     return {
         "version": VERSION,
         "generatedAt": generated_at,
-        "sourcePlan": plan_record(plan) if plan else None,
-        "todos": [todo_record(todo) for todo in todos],
+        "sourcePlan": to_plan_record(plan) if plan else None,
+        "todos": [to_export_record(todo) for todo in todos],
         "statistics": statistics,
     }
 
 
-def todo_record(todo: Todo) -> dict[str, object]:
+def to_export_record(todo: Todo) -> dict[str, object]:
     """The item under the names of the export."""
     record: dict[str, object] = {}
     for wire, name in COLUMNS.items():
@@ -74,14 +74,14 @@ def to_csv(todos: Sequence[Todo]) -> str:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
     for todo in todos:
-        writer.writerow([_cell(value) for value in todo_record(todo).values()])
+        writer.writerow([_to_cell(value) for value in to_export_record(todo).values()])
     return out.getvalue()
 
 
-def _cell(value: object) -> str:
+def _to_cell(value: object) -> str:
     if is_array(value):
         value = "; ".join(str(part) for part in value)
-    text = neutral(str(value or ""))
+    text = neutralize(str(value or ""))
     return f"'{text}" if text.lstrip().startswith(_FORMULA) else text
 
 
@@ -93,7 +93,7 @@ def import_items(text: str, name: str = "The file") -> list[dict[str, object]]:
         raise HeadwayError(f"{_source_name(name)} is empty; expected a JSON export or a Markdown checklist.")
     if start in "{[" or (name.lower().endswith(".json") and not has_items(body)):
         try:
-            data = read_json(body)
+            data = parse_json(body)
         except BadJson as problem:
             if not has_items(body):
                 raise HeadwayError(f"{_source_name(name)} is not valid JSON: {problem}.") from None
@@ -109,13 +109,13 @@ def from_json_export(data: object) -> list[dict[str, object]]:
     """The items of an export, for `session.write(items, replace=True)`: what is absent there is unset here."""
     faults: list[str] = []
     if isinstance(data, DuplicateKeys):
-        faults.extend(f"{shown(key)}: Duplicate field" for key in data.repeated)
-    raw = _raw_items(data)
+        faults.extend(f"{sanitize_for_display(key)}: Duplicate field" for key in data.repeated)
+    raw = _find_items(data)
     items: list[dict[str, object]] = []
-    for index, entry in enumerate(map(_with_names_once, raw)):
+    for index, entry in enumerate(map(_drop_duplicate_names, raw)):
         path = f"todos[{index}]"
         found = len(faults)
-        item = {**dict.fromkeys(_IMPORTED), "status": "pending", **check_item(entry, FULL, path, faults)}
+        item = {**dict.fromkeys(_IMPORTED), "status": "pending", **check_todo(entry, FULL, path, faults)}
         if is_object(entry) and not entry.keys() & {"content", "description"}:
             faults.insert(found, f"{path}.description: Required")
         items.append(item)
@@ -124,7 +124,7 @@ def from_json_export(data: object) -> list[dict[str, object]]:
     return items
 
 
-def _with_names_once(entry: object) -> object:
+def _drop_duplicate_names(entry: object) -> object:
     """The item without the fields that `todos list --json` has under another name as well."""
     if not is_object(entry) or isinstance(entry, DuplicateKeys):
         return entry
@@ -134,21 +134,22 @@ def _with_names_once(entry: object) -> object:
     return {name: value for name, value in entry.items() if name not in twice}
 
 
-def _raw_items(data: object) -> Sequence[object]:
+def _find_items(data: object) -> Sequence[object]:
     if is_object(data):
         version = data.get("version", VERSION)
         known = isinstance(version, str) and version.partition(".")[0] == "1"
         if not known and "session" not in data:  # a session's list as printed has the version of the session
             raise HeadwayError(
-                f"This export has version {shown(version)}, but this version of Headway reads only version {VERSION}."
+                f"This export has version {sanitize_for_display(version)}, but this "
+                f"version of Headway reads only version {VERSION}."
             )
         if "todos" not in data:
             raise InvalidTodos(["todos: Required"])
         data = data["todos"]
     if not is_array(data):
-        raise InvalidTodos([f"todos: Expected array, received {type_name(data)}"])
+        raise InvalidTodos([f"todos: Expected array, received {json_type_name(data)}"])
     return data
 
 
 def _source_name(name: str) -> str:
-    return shown(name, 100)
+    return sanitize_for_display(name, 100)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headway.core.clock import local_time
+from headway.core.clock import format_local_time
 from headway.core.events import LeaseRenewal, ListDelta, PlanChange, PlanModeChange
 from headway.core.evidence import Evidence
 from headway.core.model import CompletionLog
-from headway.core.text import shown
-from headway.views.evidence_words import level_word
-from headway.views.terminal import visible
+from headway.core.text import sanitize_for_display
+from headway.views.evidence_words import evidence_word
+from headway.views.terminal import to_visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -31,44 +31,47 @@ def history_lines(events: Iterable[Event]) -> list[str]:
     """For each change a line with version, time, actor and what was asked for, then indented ones with what changed."""
     lines: list[str] = []
     for event in events:
-        lines.append(f"{event.version}  {local_time(event.at)}  {_text(event.actor)}  {_asked(event.data)}")
-        details = list(_details(event.data))
+        lines.append(
+            f"{event.version}  {format_local_time(event.at)}  {_format_text(event.actor)} "
+            f" {_describe_cause(event.data)}"
+        )
+        details = list(_list_details(event.data))
         lines.extend(f"    {detail}" for detail in details[:MAX_DETAILS])
         if len(details) > MAX_DETAILS:
             lines.append(f"    … {len(details) - MAX_DETAILS} more")
     return lines
 
 
-def _asked(data: EventData) -> str:
+def _describe_cause(data: EventData) -> str:
     match data:
         case ListDelta():
-            return _text(data.cause)
+            return _format_text(data.cause)
         case LeaseRenewal():
-            return f"renewed {_text(data.todo_id)}"
+            return f"renewed {_format_text(data.todo_id)}"
         case PlanChange():
-            return f"plan {_quoted(data.plan.title)}" if data.plan else "plan cleared"
+            return f"plan {_quote(data.plan.title)}" if data.plan else "plan cleared"
         case PlanModeChange():
             return f"plan mode {'on' if data.on else 'off'}"
         case CompletionLog():
-            return f"completion logged in {_text(data.path)}"
+            return f"completion logged in {_format_text(data.path)}"
         case _:
             return type(data).__name__
 
 
-def _details(data: EventData) -> Iterator[str]:
+def _list_details(data: EventData) -> Iterator[str]:
     if not isinstance(data, ListDelta):
         return
     for name, (before, after) in data.about.items():
         if name == "kept_by_loop":
             yield f"now kept by the {'agent loop' if after else 'model'}"
             continue
-        yield f"{name.replace('_', ' ')} {_value(name, before)} → {_value(name, after)}"
+        yield f"{name.replace('_', ' ')} {_format_value(name, before)} → {_format_value(name, after)}"
     for todo in data.added:
-        yield f"added {_text(todo.id)} {_quoted(todo.content)}"
+        yield f"added {_format_text(todo.id)} {_quote(todo.content)}"
     for todo in data.removed:
-        yield f"dropped {_text(todo.id)} {_quoted(todo.content)}"
+        yield f"dropped {_format_text(todo.id)} {_quote(todo.content)}"
     for todo_id, fields in data.changed.items():
-        yield f"{_text(todo_id)} {format_changes(fields)}"
+        yield f"{_format_text(todo_id)} {format_changes(fields)}"
     if data.order and (moved := format_move(data.order)):
         yield moved
 
@@ -79,19 +82,19 @@ def format_changes(fields: dict[str, tuple[object, object]]) -> str:
     parts: list[str] = []
     for name, (before, after) in told.items():
         label = "" if name in ("status", "content") else f"{name} "
-        parts.append(f"{label}{_value(name, before)} → {_value(name, after)}")
+        parts.append(f"{label}{_format_value(name, before)} → {_format_value(name, after)}")
     return ", ".join(parts)
 
 
 def format_move(order: Splice) -> str:
     """Return what a change of the order says beyond what was added and dropped."""
-    moved = moved_ids(order)
+    moved = list_moved_ids(order)
     if len(moved) == 1:
-        return f"moved {_text(moved[0])} to position {order.start + order.inserted.index(moved[0]) + 1}"
+        return f"moved {_format_text(moved[0])} to position {order.start + order.inserted.index(moved[0]) + 1}"
     return f"moved {len(moved)} items" if moved else ""
 
 
-def moved_ids(order: Splice) -> list[str]:
+def list_moved_ids(order: Splice) -> list[str]:
     """Return what has another place than before: one todo, if moving that gives the new order."""
     inserted, removed = set(order.inserted), set(order.removed)
     before = [node for node in order.removed if node in inserted]
@@ -103,26 +106,26 @@ def moved_ids(order: Splice) -> list[str]:
     return [before[-1]] if [before[-1], *before[:-1]] == after else after
 
 
-def _value(name: str, value: object) -> str:
+def _format_value(name: str, value: object) -> str:
     if value is None or value == ():
         return "none"
     if isinstance(value, Evidence):
-        return level_word(value.level)
+        return evidence_word(value.level)
     if isinstance(value, tuple):
-        return _text("; ".join(str(part)[:MAX_TEXT] for part in value[:MAX_TEXT]))  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+        return _format_text("; ".join(str(part)[:MAX_TEXT] for part in value[:MAX_TEXT]))  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return _quoted(str(value)) if name in _LONG else _text(str(value))
+    return _quote(str(value)) if name in _LONG else _format_text(str(value))
 
 
 def format_name(text: str, *, quoted: bool = False) -> str:
     """Return an id or a text as it stands within a line."""
-    return _quoted(text) if quoted else _text(text)
+    return _quote(text) if quoted else _format_text(text)
 
 
-def _quoted(text: str) -> str:
-    return f'"{_text(text)}"'
+def _quote(text: str) -> str:
+    return f'"{_format_text(text)}"'
 
 
-def _text(text: str) -> str:
-    return visible(shown(text, MAX_TEXT))
+def _format_text(text: str) -> str:
+    return to_visible(sanitize_for_display(text, MAX_TEXT))

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headway.core.evidence import level_of
-from headway.core.model import FINISHED, Priority, Status, Todo, counts
-from headway.core.text import shown
+from headway.core.evidence import evidence_level
+from headway.core.model import FINISHED, Priority, Status, Todo, count_by_status
+from headway.core.text import sanitize_for_display
 from headway.views.box import ICONS
-from headway.views.evidence_words import NOT_VERIFIED, level_mark, level_word, note_words
-from headway.views.terminal import visible
+from headway.views.evidence_words import NOT_VERIFIED, evidence_mark, evidence_word, explain_note
+from headway.views.terminal import to_visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from headway.core.graph import Waiting
+    from headway.core.graph import WaitingTodo
     from headway.core.model import State
 
 HALF_CHANGED = (
@@ -36,7 +36,7 @@ _COUNT_ORDER = (Status.COMPLETED, Status.IN_PROGRESS, Status.PENDING, Status.BLO
 def is_half_changed(state: State, agent: str) -> bool:
     """Whether a process was killed while it changed the project's files, and nothing has settled that since."""
     run = state.runs.get(agent)
-    return run is not None and not run.goes_on and any(last.merging for last in run.executed.values())
+    return run is not None and not run.is_active and any(last.merging for last in run.executed.values())
 
 
 def list_lines(todos: Sequence[Todo]) -> list[str]:
@@ -56,7 +56,7 @@ def list_lines(todos: Sequence[Todo]) -> list[str]:
     return lines
 
 
-def next_lines(ready: Sequence[Todo], waiting: Sequence[Waiting]) -> list[str]:
+def next_lines(ready: Sequence[Todo], waiting: Sequence[WaitingTodo]) -> list[str]:
     """What can run now, and for what cannot, why."""
     if not ready and not waiting:
         return ["Nothing to run: every todo is finished."]
@@ -70,58 +70,58 @@ def next_lines(ready: Sequence[Todo], waiting: Sequence[Waiting]) -> list[str]:
     if waiting:
         lines += ["", f"Cannot run yet ({len(waiting)}):"]
         for other in waiting:
-            lines += [f"  {todo_line(other.todo)}", f"      {_text(other.reason)}"]
+            lines += [f"  {todo_line(other.todo)}", f"      {_format_text(other.reason)}"]
     return lines
 
 
 def counts_line(todos: Sequence[Todo]) -> str:
     """`1 completed, 2 pending`: how many items have each status, without the zeros."""
-    number = counts(list(todos))
+    number = count_by_status(list(todos))
     return ", ".join(f"{number[status]} {status}" for status in _COUNT_ORDER if number[status]) or "0 todos"
 
 
 def todo_line(todo: Todo) -> str:
     """`✓ t1: Read the test`; where completion is not verified, `✓? t1: Read the test (reported)`."""
-    level = level_of(todo)
-    icon = ICONS[todo.status] if level is None else level_mark(level)
-    marks = [level_word(level)] if icon == NOT_VERIFIED else []
+    level = evidence_level(todo)
+    icon = ICONS[todo.status] if level is None else evidence_mark(level)
+    marks = [evidence_word(level)] if icon == NOT_VERIFIED else []
     if todo.interrupted:
         marks.append("interrupted")
     if todo.owner and todo.status is Status.IN_PROGRESS:
-        marks.append(f"owner {_text(todo.owner, 60)}")
+        marks.append(f"owner {_format_text(todo.owner, 60)}")
     tail = f" ({', '.join(marks)})" if marks else ""
-    return f"{icon} {_text(todo.id, 60)}: {_text(todo.content)}{tail}"
+    return f"{icon} {_format_text(todo.id, 60)}: {_format_text(todo.content)}{tail}"
 
 
 def _finished_lines(todo: Todo) -> list[str]:
-    note = todo.evidence.note if todo.evidence and level_of(todo) else None
-    return [f"  {todo_line(todo)}", *([f"      {_text(note_words(note))}"] if note else [])]
+    note = todo.evidence.note if todo.evidence and evidence_level(todo) else None
+    return [f"  {todo_line(todo)}", *([f"      {_format_text(explain_note(note))}"] if note else [])]
 
 
 def _active_lines(todo: Todo) -> list[str]:
     facts: list[str] = []
     if todo.module:
-        facts.append(f"module: {_text(todo.module, 60)}")
+        facts.append(f"module: {_format_text(todo.module, 60)}")
     if todo.depends_on:
-        facts.append(f"depends on: {_listed(todo.depends_on, 60)}")
+        facts.append(f"depends on: {_join_limited(todo.depends_on, 60)}")
     if todo.estimated_time:
-        facts.append(f"time: {_text(todo.estimated_time, 60)}")
+        facts.append(f"time: {_format_text(todo.estimated_time, 60)}")
     lines = [f"  {todo_line(todo)}"]
     if facts:
         lines.append(f"      {' · '.join(facts)}")
     if todo.verify:
-        lines.append(f"      check: {_text(todo.verify)}")
+        lines.append(f"      check: {_format_text(todo.verify)}")
     if todo.risks:
-        lines.append(f"      risks: {_listed(todo.risks, MAX_TEXT, '; ')}")
+        lines.append(f"      risks: {_join_limited(todo.risks, MAX_TEXT, '; ')}")
     if todo.notes:
-        lines.append(f"      notes: {_text(todo.notes)}")
+        lines.append(f"      notes: {_format_text(todo.notes)}")
     return lines
 
 
-def _listed(texts: Sequence[str], limit: int, between: str = ", ") -> str:
+def _join_limited(texts: Sequence[str], limit: int, between: str = ", ") -> str:
     more = f"{between}… {len(texts) - MAX_LISTED} more" if len(texts) > MAX_LISTED else ""
-    return between.join(_text(text, limit) for text in texts[:MAX_LISTED]) + more
+    return between.join(_format_text(text, limit) for text in texts[:MAX_LISTED]) + more
 
 
-def _text(text: str, limit: int = MAX_TEXT) -> str:
-    return visible(shown(text, limit))
+def _format_text(text: str, limit: int = MAX_TEXT) -> str:
+    return to_visible(sanitize_for_display(text, limit))

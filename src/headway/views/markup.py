@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from headway.core.text import storable
+from headway.core.text import to_storable
 
 _MARKUP = re.compile(r"[\\`*<&\[~]|(?<![^\W_])_|_(?![^\W_])")
 _KEPT = "\u200c\u200d\u3000"
@@ -19,24 +19,24 @@ _TOKEN = re.compile(
 _NAMED = {"amp": "&", "lt": "<", "gt": ">", "quot": '"'}
 
 
-def escape(text: str) -> str:
+def escape_markdown(text: str) -> str:
     """The text on one line of Markdown; `unescape` gives it back."""
-    line = _MARKUP.sub(r"\\\g<0>", storable(text))
+    line = _MARKUP.sub(r"\\\g<0>", to_storable(text))
     if line.isprintable():
         return line
-    return "".join(char if char.isprintable() or char in _KEPT else _reference(char) for char in line)
+    return "".join(char if char.isprintable() or char in _KEPT else _to_reference(char) for char in line)
 
 
-def _reference(char: str) -> str:
+def _to_reference(char: str) -> str:
     return "<br>" if char == "\n" else f"&#{ord(char)};"
 
 
-def unescape(text: str) -> str:
+def unescape_markdown(text: str) -> str:
     """The text that a line of Markdown stands for; emphasis, links and code stay as they are written."""
-    return _TOKEN.sub(_plain, text)
+    return _TOKEN.sub(_from_reference, text)
 
 
-def _plain(found: re.Match[str]) -> str:
+def _from_reference(found: re.Match[str]) -> str:
     if found["mark"]:
         return found["mark"]
     if found["line"]:

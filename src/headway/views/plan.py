@@ -9,8 +9,8 @@ import re
 from typing import TYPE_CHECKING
 
 from headway.core import graph
-from headway.core.text import shown
-from headway.views.terminal import visible
+from headway.core.text import sanitize_for_display
+from headway.views.terminal import to_visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -46,68 +46,76 @@ _LONGEST_TIME = 100
 
 def plan_lines(plan: Plan) -> list[str]:
     """Title, overview, the steps with all there is to know about them, then what holds for the whole."""
-    lines = [f"📋 Plan: {_text(plan.title)}", "", *_paragraph(plan.overview), "", f"Steps ({len(plan.steps)})"]
+    lines = [
+        f"📋 Plan: {_format_text(plan.title)}",
+        "",
+        *_wrap_paragraph(plan.overview),
+        "",
+        f"Steps ({len(plan.steps)})",
+    ]
     for number, step in enumerate(plan.steps, 1):
         lines += _step_lines(number, step)
     if plan.risks:
-        lines += ["", "Risks", *(f"  - {_text(risk)}" for risk in plan.risks)]
+        lines += ["", "Risks", *(f"  - {_format_text(risk)}" for risk in plan.risks)]
     if plan.testing_strategy:
-        lines += ["", "Testing strategy", *_paragraph(plan.testing_strategy, "  ")]
+        lines += ["", "Testing strategy", *_wrap_paragraph(plan.testing_strategy, "  ")]
     lines.append("")
     if plan.estimated_duration:
-        lines.append(f"Duration: {_text(plan.estimated_duration)}")
-    path = critical_path(plan.steps)
+        lines.append(f"Duration: {_format_text(plan.estimated_duration)}")
+    path = find_critical_steps(plan.steps)
     if path:
-        lines.append(f"Critical path: {_chain(path)} ({_size(path, plan.steps)})")
+        lines.append(f"Critical path: {_format_chain(path)} ({_format_path_length(path, plan.steps)})")
     return lines if lines[-1] else lines[:-1]
 
 
 def _step_lines(number: int, step: PlanStep) -> Iterator[str]:
-    yield f"  {number}. {_text(step.id, MAX_NAME)}: {_text(step.description)}"
+    yield f"  {number}. {_format_text(step.id, MAX_NAME)}: {_format_text(step.description)}"
     facts: list[str] = []
     if step.module:
-        facts.append(f"module: {_text(step.module, MAX_NAME)}")
+        facts.append(f"module: {_format_text(step.module, MAX_NAME)}")
     if step.dependencies:
         more = f", … {len(step.dependencies) - MAX_LISTED} more" if len(step.dependencies) > MAX_LISTED else ""
-        facts.append(f"depends on: {', '.join(_text(i, MAX_NAME) for i in step.dependencies[:MAX_LISTED])}{more}")
+        facts.append(
+            f"depends on: {', '.join(_format_text(i, MAX_NAME) for i in step.dependencies[:MAX_LISTED])}{more}"
+        )
     if step.estimated_time:
-        facts.append(f"time: {_text(step.estimated_time, MAX_NAME)}")
+        facts.append(f"time: {_format_text(step.estimated_time, MAX_NAME)}")
     if facts:
         yield f"     {' · '.join(facts)}"
     if step.verify:
-        yield f"     check: {_text(step.verify)}"
+        yield f"     check: {_format_text(step.verify)}"
     for risk in step.risks:
-        yield f"     risk: {_text(risk)}"
+        yield f"     risk: {_format_text(risk)}"
 
 
-def _paragraph(text: str, indent: str = "") -> list[str]:
-    lines = [f"{indent}{_text(line)}".rstrip() for line in text.split("\n")]
+def _wrap_paragraph(text: str, indent: str = "") -> list[str]:
+    lines = [f"{indent}{_format_text(line)}".rstrip() for line in text.split("\n")]
     return lines if len(lines) <= MAX_LINES else [*lines[:MAX_LINES], f"{indent}… {len(lines) - MAX_LINES} more lines"]
 
 
-def _text(text: str, limit: int = MAX_TEXT) -> str:
-    return visible(shown(text, limit))
+def _format_text(text: str, limit: int = MAX_TEXT) -> str:
+    return to_visible(sanitize_for_display(text, limit))
 
 
-def _chain(path: Sequence[PlanStep]) -> str:
-    names = [_text(step.id, MAX_NAME) for step in (path if len(path) <= MAX_LISTED else [*path[:5], path[-1]])]
+def _format_chain(path: Sequence[PlanStep]) -> str:
+    names = [_format_text(step.id, MAX_NAME) for step in (path if len(path) <= MAX_LISTED else [*path[:5], path[-1]])]
     if len(path) > MAX_LISTED:
         names.insert(5, f"… {len(path) - 6} more …")
     return " → ".join(names)
 
 
-def _size(path: Sequence[PlanStep], steps: Sequence[PlanStep]) -> str:
+def _format_path_length(path: Sequence[PlanStep], steps: Sequence[PlanStep]) -> str:
     size = f"{len(path)} of {len(steps)} step{'' if len(steps) == 1 else 's'}"
-    times = _times(steps)
-    return size if times is None else f"{size}, {_spent(sum(times[step.id] for step in path))}"
+    times = _list_times(steps)
+    return size if times is None else f"{size}, {_format_minutes(sum(times[step.id] for step in path))}"
 
 
-def _spent(minutes: float) -> str:
+def _format_minutes(minutes: float) -> str:
     hours, rest = divmod(round(minutes), 60)
     return " ".join(part for part in (f"{hours}h" if hours else "", f"{rest}min" if rest or not hours else "") if part)
 
 
-def minutes_of(estimate: str | None) -> float | None:
+def parse_minutes(estimate: str | None) -> float | None:
     """What `45min`, `1.5 h`, `1h 30min`, `2-3 days` or `2小时` comes to, at most; None for what is no such time."""
     text = (estimate or "").strip().lower()
     if not text or len(text) > _LONGEST_TIME or not _WHOLE.fullmatch(text):
@@ -115,26 +123,26 @@ def minutes_of(estimate: str | None) -> float | None:
     return sum(float(number.replace(",", ".")) * _UNITS[unit] for number, unit in _ONE.findall(text))
 
 
-def _times(steps: Sequence[PlanStep]) -> dict[str, float] | None:
+def _list_times(steps: Sequence[PlanStep]) -> dict[str, float] | None:
     """id → minutes, if every step says how long it takes."""
     times: dict[str, float] = {}
     for step in steps:
-        minutes = minutes_of(step.estimated_time)
+        minutes = parse_minutes(step.estimated_time)
         if minutes is None:
             return None
         times[step.id] = minutes
     return times
 
 
-def critical_path(steps: Sequence[PlanStep]) -> list[PlanStep]:
+def find_critical_steps(steps: Sequence[PlanStep]) -> list[PlanStep]:
     """The chain of steps that takes longest, by time where every step has one, else by their number."""
     by_id = {step.id: step for step in steps}
-    weights = _times(steps) or dict.fromkeys(by_id, 1.0)
-    path = graph.critical_path({step.id: step.dependencies for step in steps}, weights)
+    weights = _list_times(steps) or dict.fromkeys(by_id, 1.0)
+    path = graph.find_critical_path({step.id: step.dependencies for step in steps}, weights)
     return [by_id[step_id] for step_id in path]
 
 
-def made_of(plan: Plan, todos: Sequence[Todo]) -> list[Todo]:
+def list_todos_of_plan(plan: Plan, todos: Sequence[Todo]) -> list[Todo]:
     """The items that were made of the plan's steps; none if not all of these are in the list."""
     ids = {step.id for step in plan.steps}
     found = [todo for todo in todos if todo.id in ids and todo.created_from == "plan"]

@@ -10,8 +10,8 @@ import re
 from typing import TYPE_CHECKING
 
 from headway.core.errors import InvalidPlan
-from headway.core.plans import Plan, checked_plan
-from headway.core.text import shown
+from headway.core.plans import Plan, check_plan
+from headway.core.text import sanitize_for_display
 from headway.views import markup
 
 if TYPE_CHECKING:
@@ -93,63 +93,63 @@ _STEP_SAMPLE = "`1. **step-1** What to do`"
 
 def plan_to_markdown(plan: Plan) -> str:
     """The plan for an editor; `plan_from_markdown` gives it back."""
-    lines = [f"# {_line(plan.title)}", "", *_written(plan.overview), "", "## Steps", ""]
+    lines = [f"# {_to_one_line(plan.title)}", "", *_format_text(plan.overview), "", "## Steps", ""]
     for number, step in enumerate(plan.steps, 1):
-        lines += _step(f"{number}. ", step)
+        lines += _format_step(f"{number}. ", step)
     if plan.risks:
-        lines += ["", "## Risks", "", *(f"- {_line(risk)}" for risk in plan.risks)]
+        lines += ["", "## Risks", "", *(f"- {_to_one_line(risk)}" for risk in plan.risks)]
     if plan.testing_strategy:
-        lines += ["", "## Testing strategy", "", *_written(plan.testing_strategy)]
+        lines += ["", "## Testing strategy", "", *_format_text(plan.testing_strategy)]
     if plan.estimated_duration:
-        lines += ["", "## Duration", "", *_written(plan.estimated_duration)]
+        lines += ["", "## Duration", "", *_format_text(plan.estimated_duration)]
     return "\n".join(lines) + "\n"
 
 
-def _step(mark: str, step: PlanStep) -> Iterator[str]:
-    text = _line(step.description)
+def _format_step(mark: str, step: PlanStep) -> Iterator[str]:
+    text = _to_one_line(step.description)
     if text[0] in ":：":
         text = f"&#{ord(text[0])};{text[1:]}"
-    yield f"{mark}**{markup.escape(step.id)}** {text}"
+    yield f"{mark}**{markup.escape_markdown(step.id)}** {text}"
     indent = " " * len(mark)
     if step.module:
-        yield f"{indent}- module: {_line(step.module)}"
+        yield f"{indent}- module: {_to_one_line(step.module)}"
     if step.dependencies:
-        yield f"{indent}- depends on: {', '.join(_reference(node) for node in step.dependencies)}"
+        yield f"{indent}- depends on: {', '.join(_format_reference(node) for node in step.dependencies)}"
     if step.estimated_time:
-        yield f"{indent}- time: {_line(step.estimated_time)}"
+        yield f"{indent}- time: {_to_one_line(step.estimated_time)}"
     if step.verify:
-        yield f"{indent}- check: {_line(step.verify)}"
+        yield f"{indent}- check: {_to_one_line(step.verify)}"
     for risk in step.risks:
-        yield f"{indent}- risk: {_line(risk)}"
+        yield f"{indent}- risk: {_to_one_line(risk)}"
 
 
-def _reference(step_id: str) -> str:
-    return _BETWEEN.sub(lambda found: f"&#{ord(found[0])};", markup.escape(step_id))
+def _format_reference(step_id: str) -> str:
+    return _BETWEEN.sub(lambda found: f"&#{ord(found[0])};", markup.escape_markdown(step_id))
 
 
-def _line(text: str) -> str:
+def _to_one_line(text: str) -> str:
     """The text on one line."""
-    line = _READ_OTHERWISE.sub(_as_it_is, text)
+    line = _READ_OTHERWISE.sub(_escape_match, text)
     if line.isprintable():
         return line
-    return "".join(char if char.isprintable() or char in _KEPT else _unprintable(char) for char in line)
+    return "".join(char if char.isprintable() or char in _KEPT else _escape_unprintable(char) for char in line)
 
 
-def _as_it_is(found: re.Match[str]) -> str:
+def _escape_match(found: re.Match[str]) -> str:
     code = found["code"]
     if code is None:
         return f"\\{found[0]}"
-    return code if code.isprintable() else f"\\`{_line(code[1:-1])}\\`"
+    return code if code.isprintable() else f"\\`{_to_one_line(code[1:-1])}\\`"
 
 
-def _unprintable(char: str) -> str:
+def _escape_unprintable(char: str) -> str:
     return "<br>" if char == "\n" else f"&#{ord(char)};"
 
 
-def _written(text: str) -> Iterator[str]:
+def _format_text(text: str) -> Iterator[str]:
     """Running text, line by line."""
     for raw in text.split("\n"):
-        line = _line(raw)
+        line = _to_one_line(raw)
         bare = line.rstrip()
         line = bare + "".join(f"&#{ord(char)};" for char in line[len(bare) :])
         start = len(line) - len(line.lstrip())
@@ -158,33 +158,33 @@ def _written(text: str) -> Iterator[str]:
 
 def plan_from_markdown(text: str) -> dict[str, object]:
     """What the text says, for `checked_plan`. Raises `InvalidPlan` with every line that cannot be read."""
-    return _read(text).raw()
+    return _read_text(text).to_raw_plan()
 
 
-def edited_plan(text: str) -> Plan:
+def parse_edited_plan(text: str) -> Plan:
     """The plan that a person wrote. Raises `InvalidPlan` with every fault and its line."""
-    reader = _read(text)
+    reader = _read_text(text)
     try:
-        return checked_plan(reader.raw())
+        return check_plan(reader.to_raw_plan())
     except InvalidPlan as error:
-        raise InvalidPlan([reader.said(violation) for violation in error.violations]) from None
+        raise InvalidPlan([reader.locate_violation(violation) for violation in error.violations]) from None
 
 
 def is_blank(text: str) -> bool:
     """Whether the text has nothing in it but comments."""
-    return not any(line.strip() for _, line in _lines(text, []))
+    return not any(line.strip() for _, line in _number_lines(text, []))
 
 
-def _read(text: str) -> _Reader:
-    reader = _Reader()
-    for number, line in _lines(text, reader.faults):
+def _read_text(text: str) -> _PlanReader:
+    reader = _PlanReader()
+    for number, line in _number_lines(text, reader.faults):
         reader.take(number, line)
     if reader.faults:
         raise InvalidPlan(reader.faults)
     return reader
 
 
-def _lines(text: str, faults: list[str]) -> Iterator[tuple[int, str]]:
+def _number_lines(text: str, faults: list[str]) -> Iterator[tuple[int, str]]:
     """The numbered lines outside comments."""
     opened = 0
     for number, line in enumerate(_LINE_END.split(text.removeprefix("\ufeff")), 1):
@@ -203,7 +203,7 @@ def _lines(text: str, faults: list[str]) -> Iterator[tuple[int, str]]:
         faults.append(f"line {opened}: The comment that starts here is not closed; close it with -->")
 
 
-class _Step:
+class _FoundStep:
     """A step as it was found: the parts of each text, to be joined."""
 
     def __init__(self, number: int, step_id: str | None, text: str) -> None:
@@ -217,16 +217,18 @@ class _Step:
 
     def record(self, fresh: str) -> dict[str, object]:
         record: dict[str, object] = {"id": fresh if self.id is None else self.id}
-        record["description"] = _joined(self.description)
-        record |= {name: _joined(parts) for name, parts in self.one.items()}
-        if needed := [node for parts in self.many.get("dependencies", ()) for node in _references("".join(parts))]:
+        record["description"] = _join_parts(self.description)
+        record |= {name: _join_parts(parts) for name, parts in self.one.items()}
+        if needed := [
+            node for parts in self.many.get("dependencies", ()) for node in _parse_references("".join(parts))
+        ]:
             record["dependencies"] = needed
-        if risks := [_joined(parts) for parts in self.many.get("risks", ())]:
+        if risks := [_join_parts(parts) for parts in self.many.get("risks", ())]:
             record["risks"] = risks
         return record
 
 
-class _Reader:
+class _PlanReader:
     """Takes the lines one after the other; then has the plan, where its parts were, and what could not be read."""
 
     def __init__(self) -> None:
@@ -236,76 +238,81 @@ class _Reader:
         self._section: str | None = None
         """Where the lines belong; "" where it is not known, and they were complained of already."""
         self._texts: dict[str, list[str]] = {}
-        self._steps: list[_Step] = []
+        self._steps: list[_FoundStep] = []
         self._risks: list[list[str]] = []
         self._after_blank = False
 
     def take(self, number: int, line: str) -> None:
         if self._title is None and (title := _TITLE.match(line)):
-            self._title = markup.unescape(title["name"].strip())
+            self._title = markup.unescape_markdown(title["name"].strip())
             self._places["title"] = self._places["overview"] = number
             self._section = "overview"
             return
         heading = _HEADING.match(line)
-        if heading and self._heading(number, len(heading["level"]), (heading["name"] or "").strip()):
+        if heading and self._take_heading(number, len(heading["level"]), (heading["name"] or "").strip()):
             return
         if self._section is None and line.strip():
-            self._fault(number, "A plan starts with its title, such as `# Add a login`")
+            self._add_fault(number, "A plan starts with its title, such as `# Add a login`")
             self._section = ""
         elif self._section in _TEXTS:
-            self._texts.setdefault(self._section, []).append(markup.unescape(line))
+            self._texts.setdefault(self._section, []).append(markup.unescape_markdown(line))
         elif not line.strip():
             self._after_blank = True
             return
         elif self._section == "steps":
-            self._line_of_steps(number, line)
+            self._take_step_line(number, line)
         elif self._section == "risks":
-            self._line_of_risks(number, line)
+            self._take_risk_line(number, line)
         self._after_blank = False
 
-    def _heading(self, number: int, level: int, name: str) -> bool:
+    def _take_heading(self, number: int, level: int, name: str) -> bool:
         """Whether it is a heading, and not a line of text that looks like one."""
         section = _SECTIONS.get(name.rstrip(":：").lower())
         if section is None and level > 2 and self._section in _TEXTS:
             return False
         if section is None:
             known = "Steps, Risks, Testing strategy and Duration"
-            self._fault(number, f"'{shown(name)}' is not a heading of a plan; the headings are {known}")
+            self._add_fault(
+                number, f"'{sanitize_for_display(name)}' is not a heading of a plan; the headings are {known}"
+            )
         elif section in self._places and section != "overview":
-            self._fault(number, f"The heading '{shown(name)}' is already in line {self._places[section]}")
+            self._add_fault(
+                number, f"The heading '{sanitize_for_display(name)}' is already in line {self._places[section]}"
+            )
         else:
             self._places[section] = number
         self._section = section or ""
         return True
 
-    def _line_of_steps(self, number: int, line: str) -> None:
+    def _take_step_line(self, number: int, line: str) -> None:
         step = self._steps[-1] if self._steps else None
         if found := _STEP.match(line):
             text = found["text"] or ""
             named = _STEP_ID.match(text)
-            step_id = markup.unescape(named["id"]) if named else None
-            self._steps.append(_Step(number, step_id, named["text"] if named else text))
+            step_id = markup.unescape_markdown(named["id"]) if named else None
+            self._steps.append(_FoundStep(number, step_id, named["text"] if named else text))
         elif found := _BULLET.match(line):
-            self._fact(number, step, found["text"] or "")
+            self._take_fact(number, step, found["text"] or "")
         elif step is not None and line[0] in " \t":
             step.last.append(("\n" if self._after_blank else " ") + line.strip())
         else:
-            self._fault(
+            self._add_fault(
                 number, (f"Expected a step such as {_STEP_SAMPLE}, or a detail of a step such as `- module: …`")
             )
 
-    def _fact(self, number: int, step: _Step | None, text: str) -> None:
+    def _take_fact(self, number: int, step: _FoundStep | None, text: str) -> None:
         fact = _FACT.match(text)
         name = _LABELS.get(" ".join(fact["label"].replace("_", " ").lower().split())) if fact else None
         if fact is None or name is None:
-            self._fault(
+            self._add_fault(
                 number,
-                f"Expected `- module:`, `- depends on:`, `- time:`, `- check:` or `- risk:`, found '{shown(text)}'",
+                "Expected `- module:`, `- depends on:`, `- time:`, `- check:` or `- "
+                f"risk:`, found '{sanitize_for_display(text)}'",
             )
         elif step is None:
-            self._fault(number, f"This does not belong to a step; write a step above it, such as {_STEP_SAMPLE}")
+            self._add_fault(number, f"This does not belong to a step; write a step above it, such as {_STEP_SAMPLE}")
         elif name in step.one:
-            self._fault(number, f"'{fact['label']}' is given twice for this step; keep only one")
+            self._add_fault(number, f"'{fact['label']}' is given twice for this step; keep only one")
         else:
             step.last = [fact["text"]]
             step.places.setdefault(name, number)
@@ -314,18 +321,18 @@ class _Reader:
             else:
                 step.one[name] = step.last
 
-    def _line_of_risks(self, number: int, line: str) -> None:
+    def _take_risk_line(self, number: int, line: str) -> None:
         if found := _BULLET.match(line):
             self._risks.append([found["text"] or ""])
         elif self._risks and line[0] in " \t":
             self._risks[-1].append(("\n" if self._after_blank else " ") + line.strip())
         else:
-            self._fault(number, "Expected a risk such as `- It may be slow`")
+            self._add_fault(number, "Expected a risk such as `- It may be slow`")
 
-    def _fault(self, number: int, text: str) -> None:
+    def _add_fault(self, number: int, text: str) -> None:
         self.faults.append(f"line {number}: {text}")
 
-    def raw(self) -> dict[str, object]:
+    def to_raw_plan(self) -> dict[str, object]:
         taken = {step.id for step in self._steps}
         further = len(self._steps)
         steps: list[dict[str, object]] = []
@@ -341,10 +348,10 @@ class _Reader:
         raw |= {name: "\n".join(lines) for name, lines in self._texts.items()}
         raw["steps"] = steps
         if self._risks:
-            raw["risks"] = [_joined(parts) for parts in self._risks]
+            raw["risks"] = [_join_parts(parts) for parts in self._risks]
         return raw
 
-    def said(self, violation: str) -> str:
+    def locate_violation(self, violation: str) -> str:
         """A violation of the plan with the line it is about."""
         path, _, what = violation.partition(": ")
         if path in ("title", "overview", "steps"):
@@ -362,14 +369,14 @@ class _Reader:
         return f"line {places.get(found[2], places[''])}: {_SAID.get(found[2], found[2])}: {what}"
 
 
-def _joined(parts: Sequence[str]) -> str:
-    return markup.unescape("".join(parts))
+def _join_parts(parts: Sequence[str]) -> str:
+    return markup.unescape_markdown("".join(parts))
 
 
-def _references(raw: str) -> list[str]:
+def _parse_references(raw: str) -> list[str]:
     found = [part.strip() for part in _BETWEEN.split(raw)]
     return [
-        (marked["code"] or marked["bold"]) if (marked := _MARKED.fullmatch(part)) else markup.unescape(part)
+        (marked["code"] or marked["bold"]) if (marked := _MARKED.fullmatch(part)) else markup.unescape_markdown(part)
         for part in found
         if part
     ]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from unicodedata import category
 
-from headway.core.text import neutral
+from headway.core.text import neutralize
 
 ERASE = "\x1b[K"
 """Erases to the end of the line."""
@@ -18,17 +18,19 @@ _MOST_PER_CELL = 8
 """Characters read per cell: an emoji sequence has up to 7, a stack of combining marks has no end."""
 
 
-def visible(text: str) -> str:
+def to_visible(text: str) -> str:
     """The text on one line without characters that have no width on one terminal and some on another.
 
     Of the invisible ones only joiners inside emoji and non-joiners inside words stay: elsewhere terminals do not agree
     on what is joined.
     """
-    line = neutral(text)
+    line = neutralize(text)
     if line.isprintable():
         return line
     return "".join(
-        char for index, char in enumerate(line) if category(char) != "Cf" or (char in _JOINERS and _joins(line, index))
+        char
+        for index, char in enumerate(line)
+        if category(char) != "Cf" or (char in _JOINERS and _is_joining(line, index))
     )
 
 
@@ -37,10 +39,10 @@ def project_line(folder: str) -> str:
     path, home = os.path.abspath(folder), os.path.expanduser("~")
     if home not in ("~", os.sep) and (path == home or path.startswith(home + os.sep)):
         path = f"~{path[len(home) :]}"
-    return f"Project: {visible(path)}"
+    return f"Project: {to_visible(path)}"
 
 
-def _joins(line: str, index: int) -> bool:
+def _is_joining(line: str, index: int) -> bool:
     """Whether the joiner at `index` joins two pictures, or the non-joiner keeps two letters apart."""
     if line[index] != _JOINER:
         return line[index - 1 : index].isalpha() and line[index + 1 : index + 2].isalpha()
@@ -49,17 +51,17 @@ def _joins(line: str, index: int) -> bool:
     return category(before[-1:] or "a") in ("So", "Sk") and category(after or "a") in ("So", "Sm")
 
 
-def to_column(column: int) -> str:
+def move_to_column(column: int) -> str:
     """What places the cursor at a column of its line, counted from 1."""
     return f"\x1b[{column}G"
 
 
-def styled(text: str, codes: str) -> str:
+def apply_style(text: str, codes: str) -> str:
     """The text with these style codes of terminals, if there are any."""
     return f"\x1b[{codes}m{text}\x1b[0m" if codes else text
 
 
-def ascii_only(text: str) -> str:
+def to_ascii_only(text: str) -> str:
     """The text with `?` for every character that a terminal without Unicode cannot show."""
     return text.encode("ascii", "replace").decode("ascii")
 
@@ -67,32 +69,32 @@ def ascii_only(text: str) -> str:
 ASCII = str.maketrans("✓✗⊘●•│─━▌…→·✅❌▶⏸—“”‘’", "+x-**|--|.>-+x>=-\"\"''")
 
 
-def in_ascii(text: str) -> str:
+def to_ascii(text: str) -> str:
     """The text for a terminal without Unicode: Headway's own marks in the next best character, the rest as `?`."""
-    return ascii_only(text.translate(ASCII))
+    return to_ascii_only(text.translate(ASCII))
 
 
-def cells(text: str) -> int:
+def count_cells(text: str) -> int:
     """How many cells the text takes."""
     from rich.cells import cell_len
 
     return cell_len(text)
 
 
-def fitted(text: str, width: int, *, ascii: bool = False) -> str:
+def fit_to_width(text: str, width: int, *, ascii: bool = False) -> str:
     """The text, made visible, in at most `width` cells; what is longer ends in an ellipsis."""
     most = _MOST_PER_CELL * max(width, 1)
-    line = visible(text[:most])
+    line = to_visible(text[:most])
     if ascii:
-        line = ascii_only(line)
-    if len(text) <= most and cells(line) <= width:
+        line = to_ascii_only(line)
+    if len(text) <= most and count_cells(line) <= width:
         return line
     mark = "..." if ascii else "…"
     mark = mark[: max(width, 0)]
-    return _first_cells(line, width - len(mark)).rstrip() + mark
+    return _take_cells(line, width - len(mark)).rstrip() + mark
 
 
-def _first_cells(line: str, width: int) -> str:
+def _take_cells(line: str, width: int) -> str:
     from rich.cells import split_graphemes
 
     taken = 0

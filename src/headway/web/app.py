@@ -20,19 +20,19 @@ from headway.core.errors import HeadwayError, QuestionNotKept, SessionNotFound
 from headway.core.log import Log
 from headway.core.rules import is_object
 from headway.core.session import Session
-from headway.core.text import shown
-from headway.project import session_name
+from headway.core.text import sanitize_for_display
+from headway.project import check_session_name
 from headway.views.pictures.drawing import STYLE as PICTURE_STYLE
-from headway.web.answers import BadRequest, answered, http_error, number, read_as, read_body
-from headway.web.board import Board
-from headway.web.changes import CHANGE, made
-from headway.web.hub import Gone, Hub
+from headway.web.board import SessionBoard
+from headway.web.changes import CHANGE, apply_change
+from headway.web.hub import Hub, SessionGone
 from headway.web.item_events import item_events
-from headway.web.merging import merged
+from headway.web.merged_streams import merge_streams
 from headway.web.pictures import Timelines, TimelineView, graph_record
-from headway.web.runs import ANSWER, WANTED, GivenAnswer, Runs
+from headway.web.requests import BadRequest, answer_errors, answer_http_error, read_body, read_number, read_valid
+from headway.web.runs import ANSWER, WANTED, GivenAnswer, PageRuns
 from headway.web.security import Guard, Tickets
-from headway.web.wire import event_record, state_record, whole_question
+from headway.web.wire import to_event_record, to_state_record, whole_question
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable
@@ -49,7 +49,7 @@ LONGEST_DIFF = 1_000_000
 PING = 4
 """Seconds between signs of life in a stream; the page takes a server that gives none for hung."""
 _TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
-Told = dict[str, str]
+StreamItem = dict[str, str]
 
 
 class Site:
@@ -59,8 +59,8 @@ class Site:
         self._store = store
         self._project = project
         self._hub = Hub(store)
-        self._board = Board(store)
-        self._runs = Runs(project)
+        self._board = SessionBoard(store)
+        self._runs = PageRuns(project)
         self._tickets = tickets
         self._timelines = Timelines(store)
         self._ending = asyncio.Event()
@@ -76,34 +76,34 @@ class Site:
         return [
             Route("/", self.page),
             Route("/static/{file}", self.static),
-            Route("/api/project", answered(self.about)),
-            Route("/api/stream", answered(self.board)),
-            Route("/api/tickets", answered(self.ticket), methods=["POST"]),
-            Route("/api/sessions", answered(self.sessions)),
-            Route(session, answered(self.state)),
-            Route(f"{session}/events", answered(self.events)),
-            Route(f"{session}/stream", answered(self.stream)),
-            Route(f"{session}/changes", answered(self.change), methods=["POST"]),
-            Route(f"{session}/plan", answered(self.plan), methods=["PUT", "DELETE"]),
-            Route(f"{session}/run", answered(self.run), methods=["POST"]),
-            Route(f"{session}/answers", answered(self.answer), methods=["POST"]),
-            Route(f"{session}/questions/{{id}}", answered(self.question)),
-            Route(f"{session}/current", answered(self.make_current), methods=["POST"]),
-            Route(f"{session}/todos/{{id}}/diff", answered(self.diff)),
-            Route(f"{session}/report", answered(self.report)),
-            Route(f"{session}/graph", answered(self.graph)),
-            Route(f"{session}/timeline", answered(self.timeline)),
+            Route("/api/project", answer_errors(self.about)),
+            Route("/api/stream", answer_errors(self.board)),
+            Route("/api/tickets", answer_errors(self.ticket), methods=["POST"]),
+            Route("/api/sessions", answer_errors(self.sessions)),
+            Route(session, answer_errors(self.state)),
+            Route(f"{session}/events", answer_errors(self.events)),
+            Route(f"{session}/stream", answer_errors(self.stream)),
+            Route(f"{session}/changes", answer_errors(self.change), methods=["POST"]),
+            Route(f"{session}/plan", answer_errors(self.plan), methods=["PUT", "DELETE"]),
+            Route(f"{session}/run", answer_errors(self.run), methods=["POST"]),
+            Route(f"{session}/answers", answer_errors(self.answer), methods=["POST"]),
+            Route(f"{session}/questions/{{id}}", answer_errors(self.question)),
+            Route(f"{session}/current", answer_errors(self.make_current), methods=["POST"]),
+            Route(f"{session}/todos/{{id}}/diff", answer_errors(self.diff)),
+            Route(f"{session}/report", answer_errors(self.report)),
+            Route(f"{session}/graph", answer_errors(self.graph)),
+            Route(f"{session}/timeline", answer_errors(self.timeline)),
         ]
 
     # the page
 
     async def page(self, request: Request) -> Response:
-        return self._file("index.html")
+        return self._serve_file("index.html")
 
     async def static(self, request: Request) -> Response:
-        return self._file(request.path_params["file"])
+        return self._serve_file(request.path_params["file"])
 
-    def _file(self, name: str) -> Response:
+    def _serve_file(self, name: str) -> Response:
         """By its name among those that came with Headway: no path is ever opened."""
         content = self._files.get(name)
         kind = _TYPES.get(name.rpartition(".")[2])
@@ -115,7 +115,7 @@ class Site:
 
     async def about(self, request: Request) -> Response:
         """What is set for the project, for whoever starts a run here."""
-        settings = await asyncio.to_thread(self._runs.settings)
+        settings = await asyncio.to_thread(self._runs.settings_for)
         name = os.path.basename(os.path.abspath(self._project))
         record = {"name": name, "model": settings.model, "mode": str(settings.mode), "parallel": settings.parallel}
         with suppress(HeadwayError):  # said by the run that cannot begin
@@ -127,25 +127,25 @@ class Site:
         return JSONResponse({"ticket": self._tickets.issue()})
 
     async def sessions(self, request: Request) -> Response:
-        return JSONResponse(await asyncio.to_thread(self._board.records))
+        return JSONResponse(await asyncio.to_thread(self._board.list_records))
 
-    def _named(self, name: str) -> Session:
+    def _open_session(self, name: str) -> Session:
         return Session(Log(self._store, name))
 
-    def _session(self, request: Request) -> Session:
+    def _require_session(self, request: Request) -> Session:
         """The session that is asked for, which must be there."""
-        name = _name(request)
+        name = _session_name(request)
         if not self._store.version(name):
-            raise SessionNotFound(f"There is no session '{shown(name)}' in this project.")
-        return self._named(name)
+            raise SessionNotFound(f"There is no session '{sanitize_for_display(name)}' in this project.")
+        return self._open_session(name)
 
     async def state(self, request: Request) -> Response:
-        session = await asyncio.to_thread(self._session, request)
-        return JSONResponse(await asyncio.to_thread(state_record, session))
+        session = await asyncio.to_thread(self._require_session, request)
+        return JSONResponse(await asyncio.to_thread(to_state_record, session))
 
     async def events(self, request: Request) -> Response:
-        session = await asyncio.to_thread(self._session, request)
-        after, limit = number(request, "after", 0), min(number(request, "limit", 200), MOST_EVENTS)
+        session = await asyncio.to_thread(self._require_session, request)
+        after, limit = read_number(request, "after", 0), min(read_number(request, "limit", 200), MOST_EVENTS)
         whole = request.query_params.get("whole") == "1"
         item = request.query_params.get("item")
 
@@ -154,13 +154,13 @@ class Site:
                 events = self._store.events(session.name, after, limit)
             else:
                 events = item_events(session, item, after, limit)
-            return JSONResponse([event_record(event, session.name, whole=whole) for event in events])
+            return JSONResponse([to_event_record(event, session.name, whole=whole) for event in events])
 
         return await asyncio.to_thread(read)
 
     async def question(self, request: Request) -> Response:
         """An open question with all that would run, however long it is."""
-        session = await asyncio.to_thread(self._session, request)
+        session = await asyncio.to_thread(self._require_session, request)
         question_id = unquote(request.path_params["id"])
         record = await asyncio.to_thread(whole_question, session, question_id)
         # One that was answered a moment ago is no fault of who asks for it.
@@ -170,7 +170,7 @@ class Site:
         """What an item changed in the project's files."""
         from headway.execute import diff_todo
 
-        session = await asyncio.to_thread(self._session, request)
+        session = await asyncio.to_thread(self._require_session, request)
         todo_id = unquote(request.path_params["id"])
         text = await asyncio.to_thread(lambda: diff_todo(session, todo_id, project=self._project))
         return JSONResponse({"diff": text[:LONGEST_DIFF], "cut": len(text) > LONGEST_DIFF})
@@ -178,20 +178,20 @@ class Site:
     # telling
 
     async def board(self, request: Request) -> Response:
-        return self._streamed(self._sessions_told())
+        return self._make_stream(self._stream_sessions())
 
     async def stream(self, request: Request) -> Response:
-        session = await asyncio.to_thread(self._session, request)
+        session = await asyncio.to_thread(self._require_session, request)
         said = request.headers.get("last-event-id") or request.query_params.get("after") or "0"
         after = int(said) if said.isascii() and said.isdecimal() and len(said) < 16 else 0
         channel = await asyncio.to_thread(self._hub.channel, session.name)
-        changes = self._changes_told(channel.follow(after, request.query_params.get("log")))
-        return self._streamed(changes, self._sessions_told())
+        changes = self._stream_changes(channel.follow(after, request.query_params.get("log")))
+        return self._make_stream(changes, self._stream_sessions())
 
-    def _streamed(self, *streams: AsyncGenerator[Told]) -> Response:
-        return EventSourceResponse(merged(*streams, self._until_the_end()), ping=PING, shutdown_grace_period=2)
+    def _make_stream(self, *streams: AsyncGenerator[StreamItem]) -> Response:
+        return EventSourceResponse(merge_streams(*streams, self._wait_for_end()), ping=PING, shutdown_grace_period=2)
 
-    async def _until_the_end(self) -> AsyncGenerator[Told]:
+    async def _wait_for_end(self) -> AsyncGenerator[StreamItem]:
         """Nothing, as long as the server goes on."""
         await self._ending.wait()
         for nothing in ():
@@ -201,25 +201,25 @@ class Site:
         """Pages connect again when there is a server again."""
         self._ending.set()
 
-    async def _changes_told(self, changes: AsyncIterator[Any]) -> AsyncGenerator[Told]:
+    async def _stream_changes(self, changes: AsyncIterator[Any]) -> AsyncGenerator[StreamItem]:
         try:
             async for change in changes:
                 yield {"event": "change", "id": str(change.version), "data": change.text}
-        except Gone:
+        except SessionGone:
             yield {"event": "gone", "data": "{}"}
 
-    async def _sessions_told(self) -> AsyncGenerator[Told]:
+    async def _stream_sessions(self) -> AsyncGenerator[StreamItem]:
         async for text in self._board.follow():
             yield {"event": "sessions", "data": text}
 
     async def report(self, request: Request) -> Response:
-        session = await asyncio.to_thread(self._session, request)
+        session = await asyncio.to_thread(self._require_session, request)
         kind = request.query_params.get("format", "html")
         if kind not in ("html", "json", "md"):
             raise BadRequest("The format of a report must be html, json or md.")
-        from headway.cli.report import report_text
+        from headway.cli.report import render_report
 
-        text = await asyncio.to_thread(report_text, session, kind, now())
+        text = await asyncio.to_thread(render_report, session, kind, now())
         types = {"html": "text/html", "json": "application/json", "md": "text/markdown"}
         # The report has its style within it; it needs nothing else.
         policy = (
@@ -230,14 +230,14 @@ class Site:
         return Response(text, media_type=types[kind], headers=headers)
 
     async def graph(self, request: Request) -> Response:
-        session = await asyncio.to_thread(self._session, request)
+        session = await asyncio.to_thread(self._require_session, request)
         return JSONResponse(await asyncio.to_thread(graph_record, session, request.query_params.get("item")))
 
     async def timeline(self, request: Request) -> Response:
-        session = await asyncio.to_thread(self._session, request)
+        session = await asyncio.to_thread(self._require_session, request)
         view = TimelineView(
-            number(request, "width", 960),
-            number(request, "names", 112),
+            read_number(request, "width", 960),
+            read_number(request, "names", 112),
             request.query_params.get("zone"),
             request.query_params.get("item"),
         )
@@ -246,17 +246,17 @@ class Site:
     # changing
 
     async def change(self, request: Request) -> Response:
-        change = await read_as(request, CHANGE)
-        session = self._named(_name(request))
+        change = await read_valid(request, CHANGE)
+        session = self._open_session(_session_name(request))
         if change.kind not in ("add", "begin"):  # the first item begins a session
-            session = await asyncio.to_thread(self._session, request)
-        answer = await asyncio.to_thread(made, session, change)
+            session = await asyncio.to_thread(self._require_session, request)
+        answer = await asyncio.to_thread(apply_change, session, change)
         if change.kind == "begin":  # as every new session is, wherever it is begun
             await asyncio.to_thread(self._store.set_current, session.name)
         return JSONResponse({"version": session.version, **answer})
 
     async def plan(self, request: Request) -> Response:
-        session = await asyncio.to_thread(self._session, request)
+        session = await asyncio.to_thread(self._require_session, request)
         if request.method == "DELETE":
             await asyncio.to_thread(session.clear_plan)
         else:
@@ -268,23 +268,23 @@ class Site:
         return JSONResponse({"version": session.version})
 
     async def run(self, request: Request) -> Response:
-        wanted = await read_as(request, WANTED)
-        session = await asyncio.to_thread(self._session, request)
-        return JSONResponse(await self._runs.want(session, wanted))
+        wanted = await read_valid(request, WANTED)
+        session = await asyncio.to_thread(self._require_session, request)
+        return JSONResponse(await self._runs.handle_request(session, wanted))
 
     async def answer(self, request: Request) -> Response:
-        given: GivenAnswer = await read_as(request, ANSWER)
-        session = await asyncio.to_thread(self._session, request)
+        given: GivenAnswer = await read_valid(request, ANSWER)
+        session = await asyncio.to_thread(self._require_session, request)
         return JSONResponse(await asyncio.to_thread(_recorded, session, given))
 
     async def make_current(self, request: Request) -> Response:
-        session = await asyncio.to_thread(self._session, request)
+        session = await asyncio.to_thread(self._require_session, request)
         await asyncio.to_thread(self._store.set_current, session.name)
         return JSONResponse({})
 
     @asynccontextmanager
     async def lifespan(self, app: object) -> AsyncGenerator[None]:
-        loading = asyncio.create_task(asyncio.to_thread(self._runs.load))
+        loading = asyncio.create_task(asyncio.to_thread(self._runs.load_modules))
         yield
         await self._runs.end()
         await asyncio.wait([loading])
@@ -300,15 +300,15 @@ def _recorded(session: Session, given: GivenAnswer) -> dict[str, str]:
     return {"reply": answer.reply, "reason": answer.reason}
 
 
-def _name(request: Request) -> str:
-    return session_name(unquote(request.path_params["name"]))
+def _session_name(request: Request) -> str:
+    return check_session_name(unquote(request.path_params["name"]))
 
 
-def web_app(store: Store, project: str, token: str, port: int) -> tuple[ASGIApp, Callable[[], None]]:
+def make_web_app(store: Store, project: str, token: str, port: int) -> tuple[ASGIApp, Callable[[], None]]:
     """The server's application, and what ends its streams."""
     tickets = Tickets()
     site = Site(store, project, tickets)
-    app = Starlette(routes=site.routes(), lifespan=site.lifespan, exception_handlers={HTTPException: http_error})
+    app = Starlette(routes=site.routes(), lifespan=site.lifespan, exception_handlers={HTTPException: answer_http_error})
 
     async def as_it_came(scope: Scope, receive: Receive, send: Send) -> None:
         """A slash in a session's name is encoded in an address, and must not become one between two parts of it."""

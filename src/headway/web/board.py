@@ -11,7 +11,7 @@ from headway.core.errors import HeadwayError
 from headway.core.log import Log
 from headway.core.logs import logger
 from headway.project import DEFAULT_SESSION
-from headway.web.wire import session_record
+from headway.web.wire import to_session_record
 
 if TYPE_CHECKING:
     from headway.core.store import SessionInfo, Store
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 LOOK_EVERY = 0.5
 
 
-class Board:
+class SessionBoard:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._records: dict[SessionInfo, dict[str, Any]] = {}
@@ -28,16 +28,16 @@ class Board:
         self._watching = 0
         self._task: asyncio.Task[None] | None = None
 
-    def records(self) -> list[dict[str, Any]]:
+    def list_records(self) -> list[dict[str, Any]]:
         """All sessions, the most recently changed first. Only those are read that changed, or whose run goes on."""
         current = self._store.current() or DEFAULT_SESSION
         known = {info: record for info, record in self._records.items() if not record["running"]}
-        self._records = {info: known.get(info) or self._record(info) for info in self._store.sessions()}
+        self._records = {info: known.get(info) or self._to_record(info) for info in self._store.sessions()}
         return [{**record, "current": record["name"] == current} for record in self._records.values()]
 
-    def _record(self, info: SessionInfo) -> dict[str, Any]:
+    def _to_record(self, info: SessionInfo) -> dict[str, Any]:
         try:
-            return session_record(info, Log(self._store, info.name).state())
+            return to_session_record(info, Log(self._store, info.name).state())
         except HeadwayError as error:  # one that cannot be read hides no other
             return {
                 "name": info.name,
@@ -56,7 +56,7 @@ class Board:
         """The list as it is, and again whenever it is another one."""
         self._watching += 1
         if self._task is None:
-            self._task = asyncio.create_task(self._look())
+            self._task = asyncio.create_task(self._refresh())
         told = ""
         try:
             while True:
@@ -71,10 +71,10 @@ class Board:
                 self._task.cancel()
                 self._task, self._text = None, ""
 
-    async def _look(self) -> None:
+    async def _refresh(self) -> None:
         while True:
             try:
-                text = json.dumps(await asyncio.to_thread(self.records), ensure_ascii=False)
+                text = json.dumps(await asyncio.to_thread(self.list_records), ensure_ascii=False)
             except HeadwayError:
                 text = self._text  # the next look finds it
             except Exception:

@@ -8,8 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from headway.core.errors import HeadwayError
 from headway.core.model import PERSON
-from headway.core.text import shown
-from headway.project import project_of
+from headway.core.text import sanitize_for_display
+from headway.project import project_folder_of
 from headway.settings.approved_checks import approve_checks
 
 if TYPE_CHECKING:
@@ -23,11 +23,11 @@ class AlreadyThere(HeadwayError):
     """A session that was to be begun."""
 
 
-class _Change(BaseModel):
+class _PageChange(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
-class Add(_Change):
+class Add(_PageChange):
     kind: Literal["add"]
     content: str
     after: str | None = None
@@ -36,14 +36,14 @@ class Add(_Change):
     depends_on: list[str] = Field(default=[], max_length=MOST_IDS)
 
 
-class Begin(_Change):
+class Begin(_PageChange):
     """A session, with its first item."""
 
     kind: Literal["begin"]
     content: str
 
 
-class Edit(_Change):
+class Edit(_PageChange):
     """Any fields of an item that a person may set."""
 
     kind: Literal["edit"]
@@ -58,31 +58,31 @@ class Edit(_Change):
     depends_on: list[str] | None = Field(default=None, max_length=MOST_IDS)
 
 
-class Move(_Change):
+class Move(_PageChange):
     kind: Literal["move"]
     id: str
     position: int
 
 
-class Drop(_Change):
+class Drop(_PageChange):
     kind: Literal["drop"]
     id: str
 
 
-class Undo(_Change):
+class Undo(_PageChange):
     kind: Literal["undo", "redo"]
     n: int = Field(default=1, ge=1, le=1_000)
 
 
-class Clear(_Change):
+class Clear(_PageChange):
     kind: Literal["clear"]
 
 
-class PlanToTodos(_Change):
+class PlanToTodos(_PageChange):
     kind: Literal["plan_to_todos"]
 
 
-class PlanMode(_Change):
+class PlanMode(_PageChange):
     kind: Literal["plan_mode"]
     on: bool
 
@@ -93,14 +93,16 @@ AnyChange = Annotated[
 CHANGE: TypeAdapter[AnyChange] = TypeAdapter(AnyChange)
 
 
-def made(session: Session, change: AnyChange) -> dict[str, Any]:
+def apply_change(session: Session, change: AnyChange) -> dict[str, Any]:
     """Makes the change; what the page is told besides what everyone sees. Raises `HeadwayError`s."""
-    if isinstance(change, Add | Edit) and change.verify and (project := project_of(session)):
+    if isinstance(change, Add | Edit) and change.verify and (project := project_folder_of(session)):
         approve_checks(project, [change.verify])  # a person typed it here
     match change:
         case Begin():
             if session.version:
-                raise AlreadyThere(f"A session named '{shown(session.name)}' already exists; choose another name.")
+                raise AlreadyThere(
+                    f"A session named '{sanitize_for_display(session.name)}' already exists; choose another name."
+                )
             return {"id": session.add(change.content, actor=PERSON).id}
         case Add():
             fields: dict[str, object] = {"depends_on": change.depends_on} if change.depends_on else {}
@@ -116,19 +118,19 @@ def made(session: Session, change: AnyChange) -> dict[str, Any]:
             session.move(change.id, change.position)
             return {"id": change.id}
         case _:
-            return _made_of_all(session, change)
+            return _apply_to_session(session, change)
 
 
-def _made_of_all(session: Session, change: AnyChange) -> dict[str, Any]:
+def _apply_to_session(session: Session, change: AnyChange) -> dict[str, Any]:
     match change:
         case Drop():
             written = session.drop(change.id)
         case Undo():
             from headway.execute import redo, undo
-            from headway.views.undone import file_lines, left_lines, undone_lines
+            from headway.views.undo_lines import file_lines, left_file_lines, undone_lines
 
             undone = (undo if change.kind == "undo" else redo)(session, change.n)
-            more = [*left_lines(undone.left, is_unsaved=undone.is_unsaved), *filter(None, [undone.recovery])]
+            more = [*left_file_lines(undone.left, is_unsaved=undone.is_unsaved), *filter(None, [undone.recovery])]
             return {"did": [*undone_lines(undone.steps), *file_lines(undone.files, undone.removed), *more]}
         case Clear():
             written = session.clear()

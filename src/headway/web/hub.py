@@ -20,7 +20,7 @@ from headway.core.evolve import fold
 from headway.core.log import Log
 from headway.core.logs import logger
 from headway.core.session import Session
-from headway.web.wire import change_record, log_name, state_record
+from headway.web.wire import format_log_identity, to_change_record, to_state_record
 
 if TYPE_CHECKING:
     from headway.core.model import State
@@ -36,13 +36,13 @@ KEPT_CHARACTERS = 8_000_000
 """Changes that are kept for those who are behind, at most."""
 
 
-class Change(NamedTuple):
+class StateChange(NamedTuple):
     before: int
     version: int
     text: str
 
 
-class Gone(Exception):
+class SessionGone(Exception):
     """The session was deleted, is another one of the same name now, or can no longer be read: look again."""
 
 
@@ -56,33 +56,33 @@ class Channel:
         self._store = store
         self.identity, _ = store.position(name)
         self._state: State = self.session.state
-        self._kept: deque[Change] = deque()
+        self._kept: deque[StateChange] = deque()
         self._size = 0
         self._news = asyncio.Condition()
         self._watching = 0
         self._attended = 0.0
         self._task: asyncio.Task[None] | None = None
 
-    async def follow(self, after: int, log: str | None = None) -> AsyncIterator[Change]:
+    async def follow(self, after: int, log: str | None = None) -> AsyncIterator[StateChange]:
         """The changes after a version, each beginning where the one before ended; raises `Gone`.
 
         `log`: of which log that version is, if it is known.
         """
-        if log is not None and log != log_name(self.identity):
-            raise Gone
+        if log is not None and log != format_log_identity(self.identity):
+            raise SessionGone
         self._watching += 1
         if self._task is None:
-            self._task = asyncio.create_task(self._look())
+            self._task = asyncio.create_task(self._refresh())
         try:
             while True:
-                for change in await self._patiently_after(after):
+                for change in await self._read_after_patiently(after):
                     yield change
                     after = change.version
                 async with self._news:
                     while not self.is_over and self._state.version <= after:
                         await self._news.wait()
                 if self.is_over:
-                    raise Gone
+                    raise SessionGone
         finally:
             self._watching -= 1
             if not self._watching:
@@ -94,40 +94,40 @@ class Channel:
             self._task.cancel()
             self._task = None
 
-    async def _patiently_after(self, version: int) -> list[Change]:
+    async def _read_after_patiently(self, version: int) -> list[StateChange]:
         while True:
             try:
-                return await self._after(version)
+                return await self._changes_after(version)
             except StoreBusy:
                 await asyncio.sleep(LOOK_EVERY)
             except HeadwayError:
-                raise Gone from None
+                raise SessionGone from None
 
-    async def _after(self, version: int) -> list[Change]:
+    async def _changes_after(self, version: int) -> list[StateChange]:
         if version == self._state.version:
             return []
         kept = [change for change in self._kept if change.before >= version]
         if kept and kept[0].before == version:
             return kept
-        whole = await asyncio.to_thread(self._whole, version)
+        whole = await asyncio.to_thread(self._to_whole_state, version)
         return [whole] if whole.version != version else []
 
-    def _whole(self, version: int) -> Change:
+    def _to_whole_state(self, version: int) -> StateChange:
         """The state as it is, for those who know one from which no kept change goes on."""
-        record = {"whole": True, "from": version, **state_record(self.session)}
+        record = {"whole": True, "from": version, **to_state_record(self.session)}
         if version > record["version"]:  # more than there is: it knew another session of the same name
-            raise Gone
-        return Change(version, record["version"], json.dumps(record, ensure_ascii=False))
+            raise SessionGone
+        return StateChange(version, record["version"], json.dumps(record, ensure_ascii=False))
 
-    async def _look(self) -> None:
+    async def _refresh(self) -> None:
         while True:
-            changes: list[Change] = []
+            changes: list[StateChange] = []
             try:
                 # State and changes are taken over together, here: a look that was given up changes nothing.
-                state, changes = await asyncio.to_thread(self._new, self._state)
+                state, changes = await asyncio.to_thread(self._read_new, self._state)
             except StoreBusy:
                 state = self._state  # the next look finds it
-            except (Gone, HeadwayError):
+            except (SessionGone, HeadwayError):
                 state, self.is_over = self._state, True
             except Exception:
                 logger().exception("Following a session failed:")
@@ -142,30 +142,30 @@ class Channel:
             if not changes:
                 await asyncio.sleep(LOOK_EVERY)
 
-    def _keep(self, changes: list[Change]) -> None:
+    def _keep(self, changes: list[StateChange]) -> None:
         self._kept.extend(changes)
         self._size += sum(len(change.text) for change in changes)
         while len(self._kept) > KEPT or self._size > KEPT_CHARACTERS:
             self._size -= len(self._kept.popleft().text)
 
-    def _new(self, state: State) -> tuple[State, list[Change]]:
+    def _read_new(self, state: State) -> tuple[State, list[StateChange]]:
         """What is new since a state, and the state after it."""
         name = self.session.name
         identity, version = self._store.position(name)
         if self.identity is not None and identity != self.identity:
-            raise Gone
+            raise SessionGone
         self.identity = identity
         if time.monotonic() > self._attended + ATTEND_EVERY:
             self._attended = time.monotonic()
             version = self.session.version
-        changes: list[Change] = []
+        changes: list[StateChange] = []
         while state.version < version and len(changes) < 10:
             events = self._store.events(name, state.version, PAGE)
             if not events:
                 break
             after = fold(state, events)
-            text = json.dumps(change_record(self.session, state, after, events), ensure_ascii=False)
-            changes.append(Change(state.version, after.version, text))
+            text = json.dumps(to_change_record(self.session, state, after, events), ensure_ascii=False)
+            changes.append(StateChange(state.version, after.version, text))
             state = after
         return state, changes
 
@@ -184,10 +184,10 @@ class Hub:
             channel = self._channels.get(name)
             identity, _ = self._store.position(name)
             if channel is None or channel.is_over or channel.identity != identity:
-                channel = self._channels[name] = Channel(self._store, name, self._left)
+                channel = self._channels[name] = Channel(self._store, name, self._forget_channel)
             return channel
 
-    def _left(self, channel: Channel) -> None:
+    def _forget_channel(self, channel: Channel) -> None:
         """Nobody watches it any more."""
         if self._channels.get(channel.session.name) is channel:
             del self._channels[channel.session.name]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
-from headway.core.batch_events import ItemStarted
 from headway.core.events import ListDelta
+from headway.core.execution_events import ItemStarted
 from headway.core.model import MAIN_AGENT
 
 if TYPE_CHECKING:

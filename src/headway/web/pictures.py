@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from zoneinfo import ZoneInfo
 
 from headway.core.events import ListDelta
-from headway.core.evidence import EvidenceLevel, level_of
-from headway.core.graph import critical_path
+from headway.core.evidence import EvidenceLevel, evidence_level
+from headway.core.graph import find_critical_path
 from headway.core.model import EXECUTOR, FINISHED, MAIN_AGENT, PERSON, Status
-from headway.views.evidence_words import level_mark, level_word
+from headway.views.evidence_words import evidence_mark, evidence_word
 from headway.views.pictures.graph import Node, draw_graph
 from headway.views.pictures.timeline import Axis, Bar, Lane, Moment, assign_lanes, describe_bars, draw_timeline
 from headway.views.report.log_reader import AttemptLog, LogReader, Span, seconds_between
@@ -57,7 +57,7 @@ def graph_record(session: Session, selected: str | None) -> dict[str, Any]:
     todos = session.state.list_of(MAIN_AGENT).items
     edges = {todo.id: [other for other in todo.depends_on if other in todos] for todo in todos.values()}
     unfinished = {todo.id for todo in todos.values() if todo.status not in FINISHED}
-    path = critical_path(edges, {node: float(node in unfinished or not unfinished) for node in todos})
+    path = find_critical_path(edges, {node: float(node in unfinished or not unfinished) for node in todos})
     critical = [node for node in path if node in unfinished or not unfinished]
     active = [todo.id for todo in todos.values() if todo.status is Status.IN_PROGRESS]
     graph = draw_graph(
@@ -86,7 +86,7 @@ def graph_record(session: Session, selected: str | None) -> dict[str, Any]:
 
 
 def _node(todo: Todo) -> Node:
-    level = level_of(todo)
+    level = evidence_level(todo)
     status = status_text(todo.status, level, is_interrupted=todo.interrupted)
     needs = ", ".join(format_id(other) for other in todo.depends_on)
     label = f"{format_id(todo.id)}: {format_text(todo.content, 160)}. {status[0].upper()}{status[1:]}"
@@ -235,9 +235,9 @@ def _work(
     text += f" to {_clock(end, zone)}, {took}" if period.outcome else f", since {took}"
     mark = OUTCOME_MARKS.get(period.outcome, "●")
     if period.outcome == Status.COMPLETED:  # the evidence of a todo belongs to its last completion
-        level = (level_of(todo) if todo and is_last_completion else None) or EvidenceLevel.REPORTED
-        mark = level_mark(level)
-        text += f", {level_word(level)}"
+        level = (evidence_level(todo) if todo and is_last_completion else None) or EvidenceLevel.REPORTED
+        mark = evidence_mark(level)
+        text += f", {evidence_word(level)}"
     who = EXECUTOR if isinstance(period, AttemptLog) else period.agent
     return _Work(who, Bar(period.item_id, start, end, mark, period.outcome, text, period.place, content))
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-from headway.core.batch_events import BatchStarted
 from headway.core.errors import HeadwayError, NoRun, RunRefused
+from headway.core.execution_events import BatchStarted
 from headway.core.logs import logger
 from headway.core.model import MAIN_AGENT
 from headway.tools.effects import Mode
@@ -28,11 +28,11 @@ _EVENTS_AT_ONCE = 1_000
 _GOES_ON = "A run is already in progress in this session; wait until it ends, or stop it first."
 
 
-class _Wanted(BaseModel):
+class _RunRequest(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
-class Message(_Wanted):
+class Message(_RunRequest):
     """A message to the agent; without a text, the conversation goes on where it was, in the mode of its last run."""
 
     action: Literal["message"]
@@ -41,7 +41,7 @@ class Message(_Wanted):
     model: str | None = None
 
 
-class Execute(_Wanted):
+class Execute(_RunRequest):
     """All items that can run, or one."""
 
     action: Literal["execute"]
@@ -55,23 +55,23 @@ class Execute(_Wanted):
     require_evidence: bool = False
 
 
-class Continue(_Wanted):
+class Continue(_RunRequest):
     """The last run, where it ended: as it was wanted, in its own mode."""
 
     action: Literal["continue"]
 
 
-class Control(_Wanted):
+class Control(_RunRequest):
     action: Literal["stop", "pause", "resume"]
 
 
-class Rollback(_Wanted):
+class Rollback(_RunRequest):
     action: Literal["rollback"]
     id: str
     with_later: bool = False
 
 
-class GivenAnswer(_Wanted):
+class GivenAnswer(_RunRequest):
     """To a question of a run, by whichever agent."""
 
     question_id: str
@@ -85,7 +85,7 @@ AnyWanted = Annotated[Message | Execute | Continue | Control | Rollback, Field(d
 WANTED: TypeAdapter[AnyWanted] = TypeAdapter(AnyWanted)
 
 
-class Runs:
+class PageRuns:
     """What goes on in this server."""
 
     def __init__(self, project: str) -> None:
@@ -93,7 +93,7 @@ class Runs:
         self._tasks: dict[str, asyncio.Task[object]] = {}
         self._starting: set[str] = set()
 
-    async def want(self, session: Session, wanted: AnyWanted) -> dict[str, Any]:
+    async def handle_request(self, session: Session, wanted: AnyWanted) -> dict[str, Any]:
         """Does it, or begins it. Raises `HeadwayError`s."""
         match wanted:
             case Control():
@@ -116,33 +116,37 @@ class Runs:
             raise RunRefused(_GOES_ON)
         self._starting.add(session.name)
         try:
-            await self._wound_up(session)
-            return await self._started(session, await asyncio.to_thread(_to_begin, session, wanted))
+            await self._wait_for_end(session)
+            return await self._start_run(session, await asyncio.to_thread(_to_begin, session, wanted))
         finally:
             self._starting.discard(session.name)
 
-    async def _wound_up(self, session: Session) -> None:
+    async def _wait_for_end(self, session: Session) -> None:
         """Waits for what is left of a run that is over for everyone who watches it."""
         running = self._tasks.get(session.name)
         if running is None or running.done():
             return
         run = await asyncio.to_thread(lambda: session.run)
-        if run is not None and not run.goes_on:
+        if run is not None and not run.is_active:
             await asyncio.wait([running], timeout=10)
         if not running.done():
             raise RunRefused(_GOES_ON)
 
-    async def _started(self, session: Session, wanted: Message | Execute) -> dict[str, Any]:
-        settings = await asyncio.to_thread(self.settings, {"mode": wanted.mode, "model": wanted.model})
+    async def _start_run(self, session: Session, wanted: Message | Execute) -> dict[str, Any]:
+        settings = await asyncio.to_thread(self.settings_for, {"mode": wanted.mode, "model": wanted.model})
         if settings.model is None:
             raise HeadwayError("No model is set; set one with: headway model provider:name")
-        if wanted.model and wanted.model.startswith("scripted:") and wanted.model != (await self._set()).model:
+        if (
+            wanted.model
+            and wanted.model.startswith("scripted:")
+            and wanted.model != (await self._load_settings()).model
+        ):
             raise HeadwayError("A script is a file on this machine; name it in the settings, not in a request.")
         before = await asyncio.to_thread(lambda: session.run)
-        work = self._message(session, wanted, settings) if isinstance(wanted, Message) else None
-        task = asyncio.create_task(work or self._execute(session, wanted, settings))
+        work = self._run_message(session, wanted, settings) if isinstance(wanted, Message) else None
+        task = asyncio.create_task(work or self._run_execution(session, wanted, settings))
         self._tasks[session.name] = task
-        task.add_done_callback(partial(self._over, session.name))
+        task.add_done_callback(partial(self._on_run_done, session.name))
 
         def has_begun() -> bool:
             run = session.run
@@ -155,45 +159,45 @@ class Runs:
             task.result()  # raises what kept it from beginning
         return {"started": True}
 
-    def _over(self, name: str, task: asyncio.Task[object]) -> None:
+    def _on_run_done(self, name: str, task: asyncio.Task[object]) -> None:
         if self._tasks.get(name) is task:
             del self._tasks[name]
         if not task.cancelled() and (error := task.exception()) and not isinstance(error, HeadwayError):
             logger().error("A run started from the page failed:", exc_info=error)
 
     @staticmethod
-    def load() -> None:
+    def load_modules() -> None:
         """What the first run needs, before somebody waits for it."""
         for name in ("headway.settings", "headway.agent.run", "headway.execute", "headway.cli.execute"):
             importlib.import_module(name)
 
-    async def _set(self) -> Settings:
-        return await asyncio.to_thread(self.settings)
+    async def _load_settings(self) -> Settings:
+        return await asyncio.to_thread(self.settings_for)
 
-    def settings(self, wanted: Mapping[str, object] = {}) -> Settings:
+    def settings_for(self, wanted: Mapping[str, object] = {}) -> Settings:
         """Of the project, with what is wanted instead."""
         from headway.settings import load_settings
 
         return load_settings(self._project, wanted).settings
 
-    def _message(self, session: Session, wanted: Message, settings: Settings) -> Coroutine[Any, Any, object]:
+    def _run_message(self, session: Session, wanted: Message, settings: Settings) -> Coroutine[Any, Any, object]:
         from headway.agent import run_loop
-        from headway.agent.config import config_of
+        from headway.agent.config import to_loop_config
 
         return run_loop(
             session,
             wanted.text,
             model=settings.model or "",
             base_url=settings.base_url,
-            tools=settings.tools(self._project),
-            approvals=settings.approvals(_on_the_page),
-            config=config_of(settings),
+            tools=settings.make_tools(self._project),
+            approvals=settings.make_approvals(_wait_for_page),
+            config=to_loop_config(settings),
             limits=settings.limits,
             project=self._project,
         )
 
-    async def _execute(self, session: Session, wanted: Any, settings: Settings) -> object:
-        from headway.cli.execute import begun
+    async def _run_execution(self, session: Session, wanted: Any, settings: Settings) -> object:
+        from headway.cli.execute import execute_as_set
         from headway.cli.options import Execution
 
         mode = str(wanted.mode) if wanted.mode else None
@@ -206,8 +210,8 @@ class Runs:
             wanted.require_evidence,
             in_place=wanted.in_place,
         )
-        approvals = settings.approvals(_on_the_page)
-        return await begun(session, settings, execution, approvals, settings.model or "", self._project)
+        approvals = settings.make_approvals(_wait_for_page)
+        return await execute_as_set(session, settings, execution, approvals, settings.model or "", self._project)
 
     async def end(self) -> None:
         """Nothing goes on afterwards; what was under way can be resumed."""
@@ -263,6 +267,6 @@ def _same_execution(session: Session, run: Run) -> Execute:
     raise NoRun("The log does not say what this run executed; start it anew.")
 
 
-async def _on_the_page(question: Question) -> Answer:
+async def _wait_for_page(question: Question) -> Answer:
     """The question is in the log, where the page finds it; so is the answer."""
     return await asyncio.get_running_loop().create_future()

@@ -40,7 +40,7 @@ TICKET_LASTS = 60
 _LOST = "Open the link that 'headway web' printed; it contains the key to this page."
 
 
-def _refusal(scope: Scope, message: str, status: int) -> Response:
+def _make_refusal(scope: Scope, message: str, status: int) -> Response:
     """In words for a person, as data for a program."""
     if str(scope["path"]).startswith("/api"):
         return JSONResponse({"error": {"kind": "Refused", "message": message}}, status)
@@ -107,17 +107,17 @@ class Guard:
                     headers.setdefault(name, value)
             await send(message)
 
-        refusal = self._refused(scope, Headers(scope=scope))
+        refusal = self._refuse(scope, Headers(scope=scope))
         await (refusal or self._app)(scope, receive, guarded)
 
-    def _refused(self, scope: Scope, headers: Headers) -> Response | None:
+    def _refuse(self, scope: Scope, headers: Headers) -> Response | None:
         """The answer to a request that goes no further; None for one that may."""
         if headers.get("host") not in self._hosts:
-            return _refusal(scope, "This server accepts requests only at its own address.", 403)
-        if not self._is_own(scope["method"], headers):
-            return _refusal(scope, "Requests from other sites are refused.", 403)
+            return _make_refusal(scope, "This server accepts requests only at its own address.", 403)
+        if not self._is_same_origin(scope["method"], headers):
+            return _make_refusal(scope, "Requests from other sites are refused.", 403)
         if scope["method"] not in _SAFE and not headers.get("content-type", "").startswith("application/json"):
-            return _refusal(scope, "Send requests that change something as application/json.", 403)
+            return _make_refusal(scope, "Send requests that change something as application/json.", 403)
         path = _path(scope)
         if path == ENTRY:
             return self._enter(scope, headers)
@@ -128,9 +128,9 @@ class Guard:
         may = self._has_token(headers) or (
             self._has_cookie(headers) and (self._has_tab_key(headers) or self._is_signed(scope))
         )
-        return None if may else _refusal(scope, _LOST, 401)
+        return None if may else _make_refusal(scope, _LOST, 401)
 
-    def _is_own(self, method: str, headers: Headers) -> bool:
+    def _is_same_origin(self, method: str, headers: Headers) -> bool:
         origin, site = headers.get("origin"), headers.get("sec-fetch-site")
         if origin is not None and origin not in self._origins:
             return False
@@ -163,7 +163,7 @@ class Guard:
         if not (token or ticket):
             return None
         if not (is_same(token, self._token) or self._tickets.take(ticket)):
-            return _refusal(scope, _LOST, 401)
+            return _make_refusal(scope, _LOST, 401)
         return self._with_cookie(RedirectResponse(f"/#tab={self._tabs.issue()}", 303))
 
     def _enter(self, scope: Scope, headers: Headers) -> Response:
@@ -173,7 +173,7 @@ class Guard:
         proof: dict[str, Any] | None = None
         if scope["method"] == "GET":
             proof = self._tabs.proof(*_query(scope, "tab", "nonce"))
-        return JSONResponse(proof) if proof else _refusal(scope, _LOST, 401)
+        return JSONResponse(proof) if proof else _make_refusal(scope, _LOST, 401)
 
     def _with_cookie(self, answer: Response) -> Response:
         answer.set_cookie(self._cookie, self._cookie_value, httponly=True, samesite="strict")

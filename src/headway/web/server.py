@@ -14,7 +14,7 @@ from threading import Thread
 from typing import IO, TYPE_CHECKING
 
 from headway.core.errors import HeadwayError
-from headway.core.text import shown
+from headway.core.text import sanitize_for_display
 from headway.project import headway_folder, open_store
 from headway.store.folder import make_private_folder
 from headway.store.foreign_files import explain_foreign
@@ -31,7 +31,7 @@ HOST = "127.0.0.1"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ServerPlace:
     port: int
     token: str
 
@@ -44,17 +44,17 @@ class Place:
         return f"{self.address}/?token={self.token}"
 
 
-class Served(HeadwayError):
+class AlreadyServed(HeadwayError):
     """Another process serves this project's page."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: ServerPlace) -> None:
         super().__init__(
             f"The page of this project is already being served at {place.address}; stop that server first."
         )
         self.place = place
 
 
-def the_only_one(project: str) -> IO[str]:
+def lock_server(project: str) -> IO[str]:
     """Held open as long as this process serves the page. Raises `Served` if another one does."""
     folder = headway_folder(project)
     make_private_folder(folder)
@@ -63,13 +63,13 @@ def the_only_one(project: str) -> IO[str]:
         fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         held.close()
-        if place := kept_place(project):
-            raise Served(place) from None
+        if place := read_place(project):
+            raise AlreadyServed(place) from None
         raise HeadwayError("Another process is already serving the page of this project.") from None
     return held
 
 
-def kept_place(project: str) -> Place | None:
+def read_place(project: str) -> ServerPlace | None:
     """Where the project's page was last served; None where someone else may know the token or have chosen it."""
     path = os.path.join(headway_folder(project), FILE)
     if explain_foreign(path) is not None:
@@ -83,11 +83,11 @@ def kept_place(project: str) -> Place | None:
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
         return None
     if type(port) is int and 0 < port < 65_536 and isinstance(token, str) and len(token) >= 32 and token.isascii():
-        return Place(port, token)
+        return ServerPlace(port, token)
     return None
 
 
-def keep(project: str, place: Place) -> None:
+def save_place(project: str, place: ServerPlace) -> None:
     folder = headway_folder(project)
     make_private_folder(folder)
     path = os.path.join(folder, FILE)
@@ -100,30 +100,30 @@ def keep(project: str, place: Place) -> None:
         os.replace(draft, path)
     except OSError as error:
         raise HeadwayError(
-            f"'{shown(path, 300)}' could not be written ({error.strerror}); move it out of the way."
+            f"'{sanitize_for_display(path, 300)}' could not be written ({error.strerror}); move it out of the way."
         ) from error
 
 
-def listening(project: str, port: int | None) -> tuple[socket.socket, Place]:
+def listen(project: str, port: int | None) -> tuple[socket.socket, ServerPlace]:
     """A socket that listens, on the port that is wanted, else on the one there was, else on any.
 
     Where someone else has the port there was, open pages have shown them their key: it is changed.
     """
-    before = kept_place(project)
+    before = read_place(project)
     wanted = [port] if port is not None else [*([before.port] if before else []), 0]
     is_same = before is not None
     for one in wanted:
-        bound = _bound(one)
+        bound = _bind(one)
         if bound is not None:
             token = before.token if before and is_same else secrets.token_urlsafe(32)
-            place = Place(bound.getsockname()[1], token)
-            keep(project, place)
+            place = ServerPlace(bound.getsockname()[1], token)
+            save_place(project, place)
             return bound, place
         is_same = is_same and before is not None and one != before.port
     raise HeadwayError(f"Port {port} is already in use; choose another one with --port, or omit --port.")
 
 
-def _bound(port: int) -> socket.socket | None:
+def _bind(port: int) -> socket.socket | None:
     found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -135,7 +135,7 @@ def _bound(port: int) -> socket.socket | None:
     return found
 
 
-def link_to_open(place: Place) -> str:
+def make_ticket_link(place: ServerPlace) -> str:
     """A link for a browser that is started: others see what it is started with, so it holds for once only."""
     headers = {"authorization": f"Bearer {place.token}", "content-type": "application/json"}
     connection = HTTPConnection(HOST, place.port, timeout=5)
@@ -148,14 +148,14 @@ def link_to_open(place: Place) -> str:
         connection.close()
 
 
-def _server(project: str, port: int | None) -> tuple[uvicorn.Server, socket.socket, Place]:
+def _make_server(project: str, port: int | None) -> tuple[uvicorn.Server, socket.socket, ServerPlace]:
     import uvicorn
 
-    from headway.web.app import web_app
+    from headway.web.app import make_web_app
     from headway.web.connections import Connection
 
-    bound, place = listening(project, port)
-    app, end_streams = web_app(open_store(project), project, place.token, place.port)
+    bound, place = listen(project, port)
+    app, end_streams = make_web_app(open_store(project), project, place.token, place.port)
 
     class Server(uvicorn.Server):
         async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
@@ -177,22 +177,22 @@ def _server(project: str, port: int | None) -> tuple[uvicorn.Server, socket.sock
     return Server(config), bound, place
 
 
-def serve(project: str, port: int | None = None, *, ready: Callable[[Place], None] = lambda place: None) -> None:
+def serve(project: str, port: int | None = None, *, ready: Callable[[ServerPlace], None] = lambda place: None) -> None:
     """Serves until it is stopped. Raises `Served` if another process does."""
-    with the_only_one(project):
-        server, bound, place = _server(project, port)
+    with lock_server(project):
+        server, bound, place = _make_server(project, port)
         ready(place)
         with suppress(KeyboardInterrupt):
             server.run(sockets=[bound])
 
 
-class Background:
+class BackgroundServer:
     """The page, served beside something else in the same process."""
 
     def __init__(self, project: str, port: int | None = None) -> None:
-        self._only = the_only_one(project)
+        self._only = lock_server(project)
         try:
-            self._server, self._bound, self.place = _server(project, port)
+            self._server, self._bound, self.place = _make_server(project, port)
         except BaseException:
             self._only.close()
             raise

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from zlib import crc32
 
-from headway.core.codec import event_dict, todo_dict
+from headway.core.codec import to_event_dict, to_todo_dict
 from headway.core.events import TODO_LIST_UPDATED
-from headway.core.model import DEFAULT_TITLE, MAIN_AGENT, Status, counts
-from headway.core.plans import plan_record
-from headway.core.value import fields_of
-from headway.views.messages import spoken
+from headway.core.model import DEFAULT_TITLE, MAIN_AGENT, Status, count_by_status
+from headway.core.plans import to_plan_record
+from headway.core.value import to_fields
+from headway.views.spoken_words import find_spoken_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -32,14 +32,14 @@ LONGEST_QUESTION = 20_000
 """The same of the texts of an open question."""
 
 
-def log_name(identity: object) -> str:
+def format_log_identity(identity: object) -> str:
     """Tells a session from another one of the same name that was begun after it was deleted."""
     return format(crc32(repr(identity).encode()), "08x")
 
 
-def session_record(info: SessionInfo, state: State) -> dict[str, Any]:
+def to_session_record(info: SessionInfo, state: State) -> dict[str, Any]:
     todos = state.list_of(MAIN_AGENT)
-    number = counts([*todos.items.values()])
+    number = count_by_status([*todos.items.values()])
     run = state.runs.get(MAIN_AGENT)
     return {
         "name": info.name,
@@ -47,42 +47,42 @@ def session_record(info: SessionInfo, state: State) -> dict[str, Any]:
         "created_at": info.created_at,
         "updated_at": info.updated_at,
         "title": todos.title if todos.title != DEFAULT_TITLE else None,
-        "running": run is not None and run.goes_on,
+        "running": run is not None and run.is_active,
         "asks": len(open_questions(state.runs)),
         "total": sum(number.values()),
         "completed": number[Status.COMPLETED] + number[Status.CANCELLED],
     }
 
 
-def state_record(session: Session) -> dict[str, Any]:
+def to_state_record(session: Session) -> dict[str, Any]:
     """The whole state, as a page that comes in needs it."""
     identity, _ = session.store.position(session.name)
     state = session.state
     todos = state.list_of(MAIN_AGENT)
     return {
         "session": session.name,
-        "log": log_name(identity),
+        "log": format_log_identity(identity),
         "version": state.version,
         "title": todos.title,
-        "todos": [todo_dict(todo) for todo in todos.items.values()],
+        "todos": [to_todo_dict(todo) for todo in todos.items.values()],
         "can_undo": bool(todos.undo),
         "can_redo": bool(todos.redo),
-        **about_record(session, state),
+        **to_about_record(session, state),
     }
 
 
-def about_record(session: Session, state: State) -> dict[str, Any]:
+def to_about_record(session: Session, state: State) -> dict[str, Any]:
     """All but the items."""
     run = state.runs.get(MAIN_AGENT)
     return {
-        "plan": plan_record(state.plan) if state.plan is not None else None,
+        "plan": to_plan_record(state.plan) if state.plan is not None else None,
         "plan_mode": state.plan_mode,
-        "run": _run_record(run, state) if run is not None else None,
+        "run": _to_run_record(run, state) if run is not None else None,
         "questions": [question.record(session) for question in open_questions(state.runs)],
     }
 
 
-def _run_record(run: Run, state: State) -> dict[str, Any]:
+def _to_run_record(run: Run, state: State) -> dict[str, Any]:
     batch, is_pausing = run.batch, state.is_pausing(MAIN_AGENT)
     return {
         "id": run.id,
@@ -91,7 +91,7 @@ def _run_record(run: Run, state: State) -> dict[str, Any]:
         "round": run.round,
         "max_rounds": run.max_rounds,
         "reason": run.reason,
-        "goes_on": run.goes_on,
+        "goes_on": run.is_active,
         "mode": run.mode or None,
         "pausing": is_pausing,
         "paused": state.is_paused(MAIN_AGENT) and not is_pausing,
@@ -100,7 +100,7 @@ def _run_record(run: Run, state: State) -> dict[str, Any]:
         "batch": None
         if batch is None
         else {
-            "active": run.goes_on,
+            "active": run.is_active,
             "mode": batch.mode,
             "current_index": batch.index,
             "total_count": batch.total,
@@ -123,10 +123,10 @@ class OpenQuestion(NamedTuple):
         They are not in the log, and not here if they are long and `whole` is false, or not to be had in this process.
         """
         exact = session.agent(self.agent).exact_question(self.logged.question_id)
-        texts = fields_of(exact) if exact is not None else {}
+        texts = to_fields(exact) if exact is not None else {}
         is_short = sum(len(text) for text in texts.values() if isinstance(text, str)) <= LONGEST_QUESTION
         is_exact = exact is not None and (whole or is_short)
-        record = texts if is_exact else fields_of(self.logged)
+        record = texts if is_exact else to_fields(self.logged)
         del record["key_hash"]
         return {**record, "exact": is_exact, "agent": self.agent, "item_id": self.item_id}
 
@@ -136,7 +136,7 @@ def open_questions(runs: Mapping[str, Run]) -> list[OpenQuestion]:
     return [
         OpenQuestion(agent, executing.get(agent), asked)
         for agent, run in runs.items()
-        if run.goes_on
+        if run.is_active
         for asked, answer in run.questions.values()
         if answer is None
     ]
@@ -149,22 +149,22 @@ def whole_question(session: Session, question_id: str) -> dict[str, Any] | None:
     return question and question.record(session, whole=True)
 
 
-def event_record(event: Event, session: str, *, whole: bool = False) -> dict[str, Any]:
+def to_event_record(event: Event, session: str, *, whole: bool = False) -> dict[str, Any]:
     """An event for the page's log: what was changed, as words can be made of it. `cut`: which texts are not whole."""
-    record = {name: value for name, value in event_dict(event, session).items() if name not in _LEFT_OUT}
+    record = {name: value for name, value in to_event_dict(event, session).items() if name not in _LEFT_OUT}
     if isinstance(record.get("message"), dict):  # of a conversation: what was said in it
-        record["role"], record["text"] = spoken(cast("dict[str, Any]", record.pop("message")))
+        record["role"], record["text"] = find_spoken_words(cast("dict[str, Any]", record.pop("message")))
     texts = ((name, value) for name, value in record.items() if isinstance(value, str) and name not in _NAMES)
     long = {name: value for name, value in texts if len(value) > LONGEST}
     if long and not whole:
         record |= {name: f"{value[:LONGEST]}…" for name, value in long.items()}
         record["cut"] = [*long]
     if event.type == TODO_LIST_UPDATED:
-        record["changes"] = _changes(event)
+        record["changes"] = _list_changes(event)
     return record
 
 
-def _changes(event: Event) -> list[dict[str, Any]]:
+def _list_changes(event: Event) -> list[dict[str, Any]]:
     from headway.core.events import ListDelta
 
     delta = event.data
@@ -182,18 +182,18 @@ def _changes(event: Event) -> list[dict[str, Any]]:
     return made[:100]
 
 
-def change_record(session: Session, before: State, after: State, events: Iterable[Event]) -> dict[str, Any]:
+def to_change_record(session: Session, before: State, after: State, events: Iterable[Event]) -> dict[str, Any]:
     """What is different, for a page that knows the state before."""
     old, new = before.list_of(MAIN_AGENT), after.list_of(MAIN_AGENT)
     record: dict[str, Any] = {
         "from": before.version,
         "version": after.version,
-        "events": [event_record(event, session.name) for event in events],
+        "events": [to_event_record(event, session.name) for event in events],
         "can_undo": bool(new.undo),
         "can_redo": bool(new.redo),
     }
     if old is not new:
-        changed = [todo_dict(todo) for todo in _changed(old.items, new.items)]
+        changed = [to_todo_dict(todo) for todo in _list_changed(old.items, new.items)]
         if changed:
             record["items"] = changed
         if [*old.items] != [*new.items]:
@@ -201,13 +201,13 @@ def change_record(session: Session, before: State, after: State, events: Iterabl
         if old.title != new.title:
             record["title"] = new.title
     if before.plan is not after.plan or before.plan_mode != after.plan_mode or before.runs is not after.runs:
-        about = about_record(session, after)
+        about = to_about_record(session, after)
         if before.plan is after.plan:
             del about["plan"]
         record |= about
     return record
 
 
-def _changed(old: Mapping[str, Todo], new: Mapping[str, Todo]) -> list[Todo]:
+def _list_changed(old: Mapping[str, Todo], new: Mapping[str, Todo]) -> list[Todo]:
     """Items that are new, or not as they were."""
     return [todo for todo_id, todo in new.items() if old.get(todo_id) is not todo]

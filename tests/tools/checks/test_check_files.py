@@ -9,7 +9,7 @@ from tests.support.projects import temporary_folder
 from tests.support.tables import check_rows
 
 from headway.tools.checks.check_command import can_fail
-from headway.tools.checks.check_files import changed_check_files, read_check_files
+from headway.tools.checks.check_files import list_changed_check_files, read_check_files
 
 PROJECT = {
     "calc.py": "def add(a, b): return a - b\n",
@@ -48,7 +48,7 @@ def changed(check: str, files: Mapping[str, str | None]) -> list[str]:
                 (folder / name).unlink()
             else:
                 (folder / name).write_text(text)
-        return changed_check_files(before, check, str(folder))
+        return list_changed_check_files(before, check, str(folder))
 
 
 def test_whoever_changes_a_file_that_the_check_depends_on_is_found_out() -> None:
@@ -139,7 +139,7 @@ def test_a_pipe_or_a_device_among_the_tests_is_not_read() -> None:
         before = read_check_files("pytest -q", str(folder))
         os.mkfifo(folder / "tests" / "pipe")
         os.symlink("/dev/zero", folder / "tests" / "zero")
-        assert changed_check_files(before, "pytest -q", str(folder)) == []
+        assert list_changed_check_files(before, "pytest -q", str(folder)) == []
         assert read_check_files("pytest -q", str(folder)).contents.keys() == {"tests/pipe", "tests/zero"}
 
 
@@ -148,7 +148,7 @@ def test_settings_of_pytest_above_a_project_without_any_are_the_checks_own() -> 
         (above / "work").mkdir()
         before = read_check_files("pytest -q", str(above / "work"))
         (above / "pytest.ini").write_text("[pytest]\naddopts = --co\n")
-        assert changed_check_files(before, "pytest -q", str(above / "work")) == ["../pytest.ini"]
+        assert list_changed_check_files(before, "pytest -q", str(above / "work")) == ["../pytest.ini"]
 
 
 def test_an_environment_that_the_work_made_is_no_change_of_the_check() -> None:
@@ -156,7 +156,7 @@ def test_an_environment_that_the_work_made_is_no_change_of_the_check() -> None:
         before = read_check_files("pytest -q", str(folder))
         (folder / ".venv/bin").mkdir(parents=True)
         (folder / ".venv/bin/pytest").write_text("#!/bin/sh\n")
-        assert changed_check_files(before, "pytest -q", str(folder)) == []
+        assert list_changed_check_files(before, "pytest -q", str(folder)) == []
 
 
 def test_a_command_that_always_succeeds_is_no_check() -> None:

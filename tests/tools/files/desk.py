@@ -10,13 +10,13 @@ from headway.tools.base import Context, Preview, Tool, ToolFault, ToolResult
 from headway.tools.effects import Mode
 from headway.tools.executor import Executor
 from headway.tools.files.edit import Edit
+from headway.tools.files.known_files import KnownFiles
 from headway.tools.files.read_file import ReadFile
 from headway.tools.files.read_many_files import ReadManyFiles
-from headway.tools.files.seen import Seen
 from headway.tools.files.workspace import Workspace
 from headway.tools.files.write_file import WriteFile
 from headway.tools.limits import Limits
-from headway.tools.outputs import Outputs
+from headway.tools.outputs import OutputFiles
 
 
 def file_tools(project: Path) -> list[Tool[Any]]:
@@ -39,17 +39,17 @@ class Desk:
             project=str(project),
             session=None,
             limits=Limits(**limits),
-            seen=Seen(),
-            outputs=Outputs(str(project), kept_bytes=1_000_000),
+            seen=KnownFiles(),
+            outputs=OutputFiles(str(project), kept_bytes=1_000_000),
         )
 
     async def call(self, name: str, **arguments: Any) -> ToolResult:
         tool = self.tools[name]
-        return await tool.run(tool.read(arguments), self.context)
+        return await tool.run(tool.parse_input(arguments), self.context)
 
     async def preview(self, name: str, **arguments: Any) -> Preview:
         tool = self.tools[name]
-        return await tool.preview(tool.read(arguments), self.context)
+        return await tool.preview(tool.parse_input(arguments), self.context)
 
     async def read(self, path: str, **arguments: Any) -> str:
         return (await self.call("read_file", path=path, **arguments)).text

@@ -12,7 +12,7 @@ from tests.support.projects import temporary_folder
 from tests.tools.files.desk import Desk
 
 from headway.tools.base import ToolFault
-from headway.tools.files.content import decoded, encoded
+from headway.tools.files.content import decode, encode
 
 ENCODINGS = {"utf-8": "", "utf-8-sig": "", "utf-16-le": "\ufeff", "utf-16-be": "\ufeff", "gb18030": "", "latin-1": ""}
 """Encodings, each with the mark that it does not write by itself."""
@@ -39,7 +39,7 @@ def cases(draw: st.DrawFn) -> Case:
     start = "中文内容" if encoding == "gb18030" else ""
     data = (ENCODINGS[encoding] + start + draw(texts(30))).encode(encoding, "ignore")
     try:
-        text = decoded(data)[0]
+        text = decode(data)[0]
     except ToolFault:  # bytes that look like no text are not edited
         data, text = b"a\r\nb", "a\r\nb"
     first = draw(st.integers(0, len(text)))
@@ -77,10 +77,10 @@ def model(text: str, old: str, new: str, every: bool) -> str | None:
 
 
 def check(case: Case) -> None:
-    text, encoding = decoded(case.data)
+    text, encoding = decode(case.data)
     expected = model(text, case.old, case.new, case.every)
     try:
-        after = case.data if expected is None else encoded(expected, encoding)
+        after = case.data if expected is None else encode(expected, encoding)
     except UnicodeEncodeError:  # the file's encoding has no such character
         expected, after = None, case.data
     with temporary_folder() as folder:

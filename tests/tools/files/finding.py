@@ -8,20 +8,20 @@ from pathlib import Path
 from typing import Any
 
 from headway.tools.base import Context, Tool, ToolFault
-from headway.tools.files.seen import Seen
+from headway.tools.files.known_files import KnownFiles
 from headway.tools.limits import Limits
-from headway.tools.outputs import Outputs
+from headway.tools.outputs import OutputFiles
 
 
 def context(project: Path, **limits: Any) -> Context:
-    outputs = Outputs(str(project), kept_bytes=10_000)
-    return Context(project=str(project), session=None, limits=Limits(**limits), seen=Seen(), outputs=outputs)
+    outputs = OutputFiles(str(project), kept_bytes=10_000)
+    return Context(project=str(project), session=None, limits=Limits(**limits), seen=KnownFiles(), outputs=outputs)
 
 
 def answer(tool: Tool[Any], project: Path, arguments: dict[str, Any] | None = None, **limits: Any) -> str:
     """The tool's answer, also if it is that the call cannot be done."""
     try:
-        return asyncio.run(tool.run(tool.read(arguments or {}), context(project, **limits))).text
+        return asyncio.run(tool.run(tool.parse_input(arguments or {}), context(project, **limits))).text
     except ToolFault as fault:
         return str(fault)
 

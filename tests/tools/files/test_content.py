@@ -11,16 +11,16 @@ from tests.support.tables import check_rows
 from tests.tools.files.desk import Desk
 
 from headway.tools.base import ToolFault
-from headway.tools.files.content import decoded, encoded, encoding_of, split_lines
+from headway.tools.files.content import decode, detect_encoding, encode, split_lines
 
 CHINESE = "配置文件说明:请不要修改这一行,谢谢。\n"
 
 
 def test_the_encoding_is_found() -> None:
     def check(data: bytes, text: str, encoding: str) -> None:
-        assert decoded(data) == (text, encoding)
-        assert encoded(text, encoding) == data
-        assert encoding_of(data[:16_000]) == encoding.removesuffix(" with mark") or len(data) > 16_000
+        assert decode(data) == (text, encoding)
+        assert encode(text, encoding) == data
+        assert detect_encoding(data[:16_000]) == encoding.removesuffix(" with mark") or len(data) > 16_000
 
     check_rows(
         [
@@ -58,10 +58,10 @@ async def test_a_broken_text_with_a_mark_is_declined(tmp_path: Path, data: bytes
 )
 def test_any_bytes_are_declined_or_come_back_the_same(data: bytes) -> None:
     try:
-        text, encoding = decoded(data)
+        text, encoding = decode(data)
     except ToolFault:
         return
-    assert encoded(text, encoding) == data
+    assert encode(text, encoding) == data
 
 
 @given(st.text("ab\r\n\x0c\u2028", max_size=20))

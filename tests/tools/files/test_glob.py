@@ -15,7 +15,7 @@ from tests.support.counts import some
 from tests.tools.files.finding import answer, context, write
 
 from headway.tools.files.glob import Glob
-from headway.tools.files.wildcards import alternatives, path_expression
+from headway.tools.files.wildcards import expand_braces, to_path_expression
 from headway.tools.files.workspace import Workspace
 
 
@@ -108,7 +108,7 @@ def test_when_its_time_is_over_it_says_so(tmp_path: Path):
 async def test_a_cancelled_call_ends_its_walk(tmp_path: Path):
     write(tmp_path, {f"{number}/a": "" for number in range(100)})
     tool = Glob(Workspace(tmp_path))
-    task = asyncio.create_task(tool.run(tool.read({"pattern": "**"}), context(tmp_path)))
+    task = asyncio.create_task(tool.run(tool.parse_input({"pattern": "**"}), context(tmp_path)))
     await asyncio.sleep(0)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -137,7 +137,7 @@ def test_patterns_with_very_many_stars_come_to_an_end(tmp_path: Path, pattern: s
     st.text("abc", max_size=8),
 )
 def test_within_a_name_a_pattern_fits_as_in_the_standard_library(pattern: str, name: str):
-    fits = re.fullmatch(path_expression(pattern), name) is not None
+    fits = re.fullmatch(to_path_expression(pattern), name) is not None
     assert fits == fnmatchcase(name, pattern) or pattern == "**"
 
 
@@ -157,17 +157,17 @@ def _fits(names: list[str], segments: list[str]) -> bool:
     st.lists(st.text("ab", min_size=1, max_size=4), min_size=1, max_size=6),
 )
 def test_across_folders_a_pattern_fits_as_told(segments: list[str], names: list[str]):
-    expression = path_expression("/".join(segments))
+    expression = to_path_expression("/".join(segments))
     assert (re.fullmatch(expression, "/".join(names)) is not None) == _fits(names, segments)
 
 
 @given(st.text("{},\\a/", max_size=12))
 def test_braces_in_any_order_give_patterns_of_what_is_in_them(pattern: str):
-    for one in alternatives(pattern):
+    for one in expand_braces(pattern):
         assert set(one) <= set(pattern)
 
 
 def test_a_wide_choice_is_every_combination():
-    assert alternatives("{a,b}{1,2}") == ["a1", "a2", "b1", "b2"]
-    assert alternatives("x{a,}y") == ["xay", "xy"]
-    assert alternatives("\\{a,b}") == ["\\{a,b}"]
+    assert expand_braces("{a,b}{1,2}") == ["a1", "a2", "b1", "b2"]
+    assert expand_braces("x{a,}y") == ["xay", "xy"]
+    assert expand_braces("\\{a,b}") == ["\\{a,b}"]

@@ -147,7 +147,7 @@ async def test_others_go_on_while_a_pattern_takes_its_time_and_a_cancelled_one_e
     monkeypatch.setattr("headway.tools.files.grep_matches._LINE_SECONDS", 0.6)
     write(tmp_path, {str(number): "a" * 60 + "!\n" for number in range(100)})
     tool = Grep(Workspace(tmp_path))
-    task = asyncio.create_task(tool.run(tool.read({"pattern": "^(a|aa)+$"}), context(tmp_path)))
+    task = asyncio.create_task(tool.run(tool.parse_input({"pattern": "^(a|aa)+$"}), context(tmp_path)))
     for _ in range(5):
         await asyncio.sleep(0.01)
     assert not task.done()
@@ -316,7 +316,7 @@ def test_patterns_of_odd_characters_do_no_harm(tmp_path: Path, pattern: str):
 def test_it_goes_by_another_name_too(tmp_path: Path):
     tool = Grep(Workspace(tmp_path))
     assert tool.aliases == ("rg",)
-    assert tool.subject(tool.read({"pattern": "x", "path": "./a/"})) == "a"
+    assert tool.subject(tool.parse_input({"pattern": "x", "path": "./a/"})) == "a"
 
 
 def test_groups_that_only_look_like_recursion_are_searched_for(tmp_path: Path):

@@ -15,13 +15,13 @@ from tests.support.tables import check_rows
 from tests.tools.files.finding import answer, write
 
 from headway.tools.files.grep import Grep
-from headway.tools.files.grep_literal import literal_of
+from headway.tools.files.grep_literal import find_literal
 from headway.tools.files.workspace import Workspace
 
 
 def test_the_longest_sure_text_of_a_pattern_is_found():
     def check(pattern: str, literal: str | None) -> None:
-        assert literal_of(pattern, fixed=False, ignore_case=False) == literal
+        assert find_literal(pattern, fixed=False, ignore_case=False) == literal
 
     check_rows(
         [
@@ -54,14 +54,14 @@ def test_the_longest_sure_text_of_a_pattern_is_found():
 
 
 def test_plain_text_is_its_own_literal_as_far_as_it_is_ascii():
-    assert literal_of("a|b(c", fixed=True, ignore_case=False) == "a|b(c"
-    assert literal_of("né.*", fixed=True, ignore_case=False) is None
-    assert literal_of("one\ntwo!", fixed=True, ignore_case=False) == "two!"
+    assert find_literal("a|b(c", fixed=True, ignore_case=False) == "a|b(c"
+    assert find_literal("né.*", fixed=True, ignore_case=False) is None
+    assert find_literal("one\ntwo!", fixed=True, ignore_case=False) == "two!"
 
 
 def test_ignoring_case_letters_with_variants_outside_ascii_are_not_relied_on():
-    assert literal_of("breakfast_abc", fixed=False, ignore_case=True) == "t_abc"
-    assert literal_of("risk", fixed=False, ignore_case=True) is None
+    assert find_literal("breakfast_abc", fixed=False, ignore_case=True) == "t_abc"
+    assert find_literal("risk", fixed=False, ignore_case=True) is None
 
 
 def test_no_other_letter_has_a_variant_outside_ascii():
@@ -130,7 +130,7 @@ def around_a_text() -> st.SearchStrategy[str]:
 @settings(max_examples=some(400))
 @given(around_a_text(), st.lists(st.sampled_from(["a", "b", "c", "abc", "ABC", "bca", ".", " ", "1"]), max_size=8))
 def test_no_match_is_without_the_literal(pattern: str, pieces: list[str]):
-    literal = literal_of(pattern, fixed=False, ignore_case=False)
+    literal = find_literal(pattern, fixed=False, ignore_case=False)
     try:
         found = regex.search(pattern, "".join(pieces), timeout=5)
     except regex.error:
@@ -141,7 +141,7 @@ def test_no_match_is_without_the_literal(pattern: str, pieces: list[str]):
 @settings(max_examples=some(400))
 @given(around_a_text(), st.text("abcABC. 1kKsSiı\u212aſ", max_size=12))
 def test_ignoring_case_no_match_is_without_it_in_any_case(pattern: str, text: str):
-    literal = literal_of(pattern, fixed=False, ignore_case=True)
+    literal = find_literal(pattern, fixed=False, ignore_case=True)
     try:
         found = literal and regex.search(pattern, text, regex.IGNORECASE, timeout=5)
     except regex.error:
@@ -198,5 +198,5 @@ def test_grep_answers_the_same_without_the_literal(
         write(project, {**files, "large": b"needle" * 1_000})
         arguments, limits = {"pattern": pattern, **options}, {"results": results, "file_bytes": 5_000}
         with_it = answer(Grep(Workspace(project)), project, arguments, **limits)
-        with patch("headway.tools.files.grep.literal_of", return_value=None):
+        with patch("headway.tools.files.grep.find_literal", return_value=None):
             assert answer(Grep(Workspace(project)), project, arguments, **limits) == with_it

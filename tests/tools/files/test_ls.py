@@ -94,5 +94,5 @@ def test_any_name_is_one_harmless_line(tmp_path: Path, name: bytes):
 
 def test_the_subject_is_the_path_inside_the_project(tmp_path: Path):
     tool = Ls(Workspace(tmp_path))
-    assert tool.subject(tool.read({"path": f"{tmp_path}/a/./b"})) == "a/b"
-    assert tool.subject(tool.read({})) == "."
+    assert tool.subject(tool.parse_input({"path": f"{tmp_path}/a/./b"})) == "a/b"
+    assert tool.subject(tool.parse_input({})) == "."

@@ -104,7 +104,7 @@ async def test_a_longer_line_is_cut_and_says_by_how_much(tmp_path: Path) -> None
 
 async def test_a_kept_answer_can_be_read(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
-    _, kept = desk.context.outputs.fitted("bash", lines(500), 1_000)
+    _, kept = desk.context.outputs.shorten("bash", lines(500), 1_000)
     assert kept is not None
     assert kept.startswith(".headway/outputs/")
     assert (await desk.read(kept, offset=250, limit=1)).startswith("   250\tline 250\n")

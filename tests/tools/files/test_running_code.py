@@ -27,8 +27,8 @@ for path in sys.argv[2:]:
 def asks(project: Path, path: str) -> bool:
     """Whether both tools that write would have to ask; they must agree."""
     tools: dict[str, Tool[object]] = {tool.name: tool for tool in builtin_tools(project)}  # pyright: ignore
-    writing = tools["write_file"].read({"path": path, "content": ""})
-    editing = tools["edit"].read({"path": path, "old_string": "a", "new_string": "b"})
+    writing = tools["write_file"].parse_input({"path": path, "content": ""})
+    editing = tools["edit"].parse_input({"path": path, "old_string": "a", "new_string": "b"})
     answers = {tools["write_file"].edits_project(writing), tools["edit"].edits_project(editing)}
     assert len(answers) == 1
     return not answers.pop()

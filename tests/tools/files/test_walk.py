@@ -15,13 +15,13 @@ from tests.support.projects import temporary_folder
 from tests.tools.files.finding import write
 
 from headway.tools.base import ToolFault
-from headway.tools.files.ignored import MOST_BYTES, MOST_RULES, Ignored
-from headway.tools.files.walk import DEEPEST, Stop, Walk
+from headway.tools.files.gitignore import MOST_BYTES, MOST_RULES, IgnoreRules
+from headway.tools.files.walk import DEEPEST, SearchDeadline, Walk
 from headway.tools.files.workspace import Workspace
 
 
 def walked(project: Path, path: str = ".") -> list[str]:
-    return [file.path for file in Walk(Workspace(project), path, Stop(60)).files()]
+    return [file.path for file in Walk(Workspace(project), path, SearchDeadline(60)).files()]
 
 
 def open_descriptors() -> int:
@@ -74,11 +74,11 @@ def test_five_thousand_folders_in_each_other_do_not_use_up_descriptors(tmp_path:
         os.close(here)
         here = deeper
     os.close(here)
-    walk = Walk(Workspace(tmp_path), ".", Stop(60))
+    walk = Walk(Workspace(tmp_path), ".", SearchDeadline(60))
     before = open_descriptors()
     assert [file.path for file in walk.files()] == ["a.txt"]
     assert open_descriptors() == before
-    assert walk.notes() == [f"1 folder nested deeper than {DEEPEST} levels left out."]
+    assert walk.list_notes() == [f"1 folder nested deeper than {DEEPEST} levels left out."]
     # Neither pytest nor shutil can remove such a tree.
     subprocess.run(["rm", "-rf", "d"], cwd=tmp_path, check=True)
 
@@ -88,14 +88,14 @@ def test_a_file_in_the_deepest_folder_that_is_walked_can_be_placed(tmp_path: Pat
     write(tmp_path, {name: "", "d/" * (DEEPEST + 1) + "a.txt": ""})
     workspace = Workspace(tmp_path)
     assert walked(tmp_path) == [name]
-    with workspace.place(name) as place:
+    with workspace.open_place(name) as place:
         assert place.status() is not None
 
 
 def test_a_walk_that_is_left_early_closes_what_it_opened(tmp_path: Path):
     write(tmp_path, {"a/b/c/d": "", "a/b/c/e": ""})
     before = open_descriptors()
-    with closing(Walk(Workspace(tmp_path), ".", Stop(60)).files()) as files:
+    with closing(Walk(Workspace(tmp_path), ".", SearchDeadline(60)).files()) as files:
         next(files)
         assert open_descriptors() > before
     assert open_descriptors() == before
@@ -103,9 +103,9 @@ def test_a_walk_that_is_left_early_closes_what_it_opened(tmp_path: Path):
 
 def test_a_walk_ends_when_its_time_is_over_or_it_is_told_to(tmp_path: Path):
     write(tmp_path, {str(number): "" for number in range(10)})
-    late = Walk(Workspace(tmp_path), ".", Stop(-1))
+    late = Walk(Workspace(tmp_path), ".", SearchDeadline(-1))
     assert (list(late.files()), late.stopped) == ([], True)
-    stop = Stop(60)
+    stop = SearchDeadline(60)
     walk = Walk(Workspace(tmp_path), ".", stop)
     files = walk.files()
     next(files)
@@ -149,9 +149,9 @@ def test_rules_that_are_none_leave_nothing_out(tmp_path: Path, hostile: bytes):
 @pytest.mark.parametrize("content", [b"a" * (MOST_BYTES + 1), b"*\n" * (MOST_RULES + 1)])
 def test_a_gitignore_that_is_too_large_is_not_used_and_said(tmp_path: Path, content: bytes):
     write(tmp_path, {".gitignore": content, "a": ""})
-    walk = Walk(Workspace(tmp_path), ".", Stop(60))
+    walk = Walk(Workspace(tmp_path), ".", SearchDeadline(60))
     assert [file.path for file in walk.files()] == [".gitignore", "a"]
-    assert walk.notes() == ["1 `.gitignore` too large to use."]
+    assert walk.list_notes() == ["1 `.gitignore` too large to use."]
 
 
 def test_a_gitignore_that_is_a_link_or_a_pipe_is_not_read(tmp_path: Path):
@@ -162,9 +162,9 @@ def test_a_gitignore_that_is_a_link_or_a_pipe_is_not_read(tmp_path: Path):
 
 
 def test_rules_with_many_stars_come_to_an_end():
-    rules = Ignored("*a" * 100 + "*b\n" + "**/a/" * 100 + "b\n" + "a**" * 300 + "c")
-    assert rules.verdict("a" * 4_000) is None
-    assert rules.verdict("a/" * 2_000) is None
+    rules = IgnoreRules("*a" * 100 + "*b\n" + "**/a/" * 100 + "b\n" + "a**" * 300 + "c")
+    assert rules.is_ignored("a" * 4_000) is None
+    assert rules.is_ignored("a/" * 2_000) is None
 
 
 PIECES = [

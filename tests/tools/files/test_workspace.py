@@ -10,7 +10,7 @@ import pytest
 from tests.tools.files.desk import Desk
 
 from headway.tools.base import ToolFault
-from headway.tools.files.workspace import NotThere, Workspace, kind_of
+from headway.tools.files.workspace import PathNotFound, Workspace, file_kind
 
 OUT = "leads out of the project; use a path inside it, relative to its folder."
 CLOSED = "is off limits to file tools, because Headway or git keeps records there; use another path."
@@ -27,12 +27,15 @@ def inner_project(tmp_path: Path) -> Path:
 
 
 def reached(project: Path, path: str) -> str:
-    with Workspace(project).place(path) as place:
+    with Workspace(project).open_place(path) as place:
         return place.path
 
 
 def refused(project: Path, path: str, *, write: bool = False, make_folders: bool = False) -> str:
-    with pytest.raises(ToolFault) as caught, Workspace(project).place(path, write=write, make_folders=make_folders):
+    with (
+        pytest.raises(ToolFault) as caught,
+        Workspace(project).open_place(path, write=write, make_folders=make_folders),
+    ):
         pass
     return str(caught.value)
 
@@ -47,7 +50,7 @@ def test_ways_inside_lead_to_the_same_place(inner_project: Path, path: str) -> N
     (inner_project / "abs").symlink_to(inner_project / "src")
     assert reached(inner_project, path) == "src/a.txt"
     assert reached(inner_project, f"{inner_project}/{path}") == "src/a.txt"
-    assert Workspace(inner_project).relative(path) == "src/a.txt"
+    assert Workspace(inner_project).relative_path(path) == "src/a.txt"
 
 
 def test_a_project_reached_through_a_link_knows_both_of_its_names(inner_project: Path) -> None:
@@ -99,7 +102,7 @@ def test_paths_that_can_be_none_are_refused(inner_project: Path, path: str) -> N
     assert refused(inner_project, path).endswith(
         "is not a valid path; use one inside the project, relative to its folder."
     )
-    assert Workspace(inner_project).relative(path) == path
+    assert Workspace(inner_project).relative_path(path) == path
 
 
 @pytest.mark.parametrize("path", ["a\ud800", "a\udcff", "src/\udc80/x"])
@@ -153,7 +156,7 @@ def test_git_folders_are_closed_for_writing(inner_project: Path, path: str) -> N
 
 def test_names_that_only_begin_alike_are_open(inner_project: Path) -> None:
     for path in (".gitignore", ".github/x", ".headwayrc", "src/headway", "src/.headway.toml"):
-        with Workspace(inner_project).place(path, write=True, make_folders=True) as place:
+        with Workspace(inner_project).open_place(path, write=True, make_folders=True) as place:
             assert place.path == path
 
 
@@ -169,19 +172,19 @@ async def test_a_project_that_is_gone_is_told(tmp_path: Path) -> None:
     sentence = "The project's folder cannot be opened: No such file or directory; ask the user to fix this."
     assert await desk.fault("read_file", path="a") == sentence
     assert await desk.fault("write_file", path="a", content="") == sentence
-    assert Workspace(tmp_path / "project").relative("a") == "a"
+    assert Workspace(tmp_path / "project").relative_path("a") == "a"
 
 
 def test_patterns_are_compared_with_where_a_path_leads(inner_project: Path) -> None:
     (inner_project / "docs").mkdir()
     (inner_project / "docs/link").symlink_to("../src")
     workspace = Workspace(inner_project)
-    assert workspace.relative("docs/link/a.txt") == "src/a.txt"
-    assert workspace.relative("docs/link/new/b.txt") == "src/new/b.txt"
-    assert workspace.relative("docs/../src/./a.txt") == "src/a.txt"
-    assert workspace.relative(f"{inner_project}/src/a.txt") == "src/a.txt"
-    assert workspace.relative("docs/missing/../../x") == "x"
-    assert workspace.relative("../x") == "../x"
+    assert workspace.relative_path("docs/link/a.txt") == "src/a.txt"
+    assert workspace.relative_path("docs/link/new/b.txt") == "src/new/b.txt"
+    assert workspace.relative_path("docs/../src/./a.txt") == "src/a.txt"
+    assert workspace.relative_path(f"{inner_project}/src/a.txt") == "src/a.txt"
+    assert workspace.relative_path("docs/missing/../../x") == "x"
+    assert workspace.relative_path("../x") == "../x"
 
 
 @pytest.mark.parametrize(
@@ -201,10 +204,10 @@ def test_patterns_are_compared_with_where_a_path_leads(inner_project: Path) -> N
     ],
 )
 def test_every_fault_of_the_system_is_a_sentence(tmp_path: Path, code: int, sentence: str) -> None:
-    with pytest.raises(ToolFault) as caught, Workspace(tmp_path).place("a"):
+    with pytest.raises(ToolFault) as caught, Workspace(tmp_path).open_place("a"):
         raise OSError(code, os.strerror(code))
     assert str(caught.value) == sentence
-    assert isinstance(caught.value, NotThere) == (code == errno.ENOENT)
+    assert isinstance(caught.value, PathNotFound) == (code == errno.ENOENT)
 
 
 def test_no_descriptor_is_left_open(inner_project: Path) -> None:
@@ -213,7 +216,7 @@ def test_no_descriptor_is_left_open(inner_project: Path) -> None:
     for path in ("src/a.txt", "src/../src/a.txt", "..", "loop", "missing/x", ".headway/x", "src/a.txt/x"):
         for _ in range(5):
             try:
-                with Workspace(inner_project).place(path, write=True, make_folders=True):
+                with Workspace(inner_project).open_place(path, write=True, make_folders=True):
                     pass
             except ToolFault:
                 pass
@@ -222,6 +225,6 @@ def test_no_descriptor_is_left_open(inner_project: Path) -> None:
 
 def test_kinds_of_files_have_names(inner_project: Path) -> None:
     (inner_project / "link").symlink_to("src")
-    assert kind_of((inner_project / "src").stat()) == "a folder"
-    assert kind_of((inner_project / "link").lstat()) == "a link"
-    assert kind_of((inner_project / "src/a.txt").stat()) == ""
+    assert file_kind((inner_project / "src").stat()) == "a folder"
+    assert file_kind((inner_project / "link").lstat()) == "a link"
+    assert file_kind((inner_project / "src/a.txt").stat()) == ""

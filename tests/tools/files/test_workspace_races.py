@@ -19,8 +19,8 @@ from tests.support.processes import run_python
 from tests.tools.files.desk import Desk
 
 from headway.tools.base import ToolFault
+from headway.tools.files.atomic_write import changed_meanwhile_fault, exchange_files, write_bytes
 from headway.tools.files.workspace import Workspace
-from headway.tools.files.writing import changed_meanwhile, exchange, write_bytes
 
 
 @contextmanager
@@ -174,13 +174,13 @@ async def test_of_many_writers_of_a_new_file_one_wins_and_the_others_are_told(tm
 def test_a_file_that_changes_between_reading_and_writing_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("theirs")
     for expected in (b"old", None, b"longer than it is now"):
-        with pytest.raises(ToolFault) as caught, Workspace(tmp_path).place("a.txt", write=True) as place:
+        with pytest.raises(ToolFault) as caught, Workspace(tmp_path).open_place("a.txt", write=True) as place:
             write_bytes(place, b"mine", expected)
-        assert str(caught.value) == str(changed_meanwhile("a.txt"))
-    assert str(changed_meanwhile("a.txt")) == (
+        assert str(caught.value) == str(changed_meanwhile_fault("a.txt"))
+    assert str(changed_meanwhile_fault("a.txt")) == (
         "'a.txt' was changed by someone else in the meantime; nothing was written. Read it again."
     )
-    with pytest.raises(ToolFault), Workspace(tmp_path).place("gone.txt", write=True) as place:
+    with pytest.raises(ToolFault), Workspace(tmp_path).open_place("gone.txt", write=True) as place:
         write_bytes(place, b"mine", b"old")
     assert everything(tmp_path) == {"a.txt": "theirs"}
 
@@ -189,7 +189,7 @@ def test_a_file_that_became_a_folder_or_a_link_is_left_alone(tmp_path: Path) -> 
     (tmp_path / "a").mkdir()
     (tmp_path / "b").symlink_to("a")
     for name, kind in (("a", "a folder"), ("b", "a link")):
-        with pytest.raises(ToolFault) as caught, Workspace(tmp_path).place("x", write=True) as place:
+        with pytest.raises(ToolFault) as caught, Workspace(tmp_path).open_place("x", write=True) as place:
             write_bytes(type(place)(place.folder, name, name), b"mine", b"old")
         assert f"'{name}' is {kind}; " in str(caught.value)
     assert sorted(os.listdir(tmp_path)) == ["a", "b"]
@@ -215,7 +215,7 @@ _KILLED = """
 import asyncio, os, signal, sys
 from pathlib import Path
 from tests.tools.files.desk import Desk
-from headway.tools.files import writing
+from headway.tools.files import atomic_write as writing
 project, name, when = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
 where = writing if name == "exchange" else os
 if name == "rename":  # as on a system where files cannot change places
@@ -270,9 +270,9 @@ async def test_a_save_in_the_last_moment_is_kept_and_told(
             else:
                 (tmp_path / "a.txt").write_text((tmp_path / "draft").read_text())
                 (tmp_path / "draft").unlink()
-        return exchange(folder, one, other)
+        return exchange_files(folder, one, other)
 
-    monkeypatch.setattr("headway.tools.files.writing.exchange", saved_first)
+    monkeypatch.setattr("headway.tools.files.atomic_write.exchange_files", saved_first)
     if sys.platform == "linux":
         assert "was changed by someone else in the meantime" in await desk.fault(
             "write_file", path="a.txt", content="mine"

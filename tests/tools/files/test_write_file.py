@@ -11,8 +11,8 @@ from tests.tools.files.desk import Desk, executor, file_tools
 from headway.tools.approvals import Answer, Approvals, Question, Reply
 from headway.tools.base import ToolFault
 from headway.tools.executor import Executor
+from headway.tools.files.atomic_write import write_bytes
 from headway.tools.files.workspace import Workspace
-from headway.tools.files.writing import write_bytes
 
 
 @pytest.mark.disk
@@ -262,7 +262,10 @@ async def test_a_file_system_without_hard_links_is_written_too(tmp_path: Path, m
 
     monkeypatch.setattr(os, "link", no_links)
     assert await Desk(tmp_path).write("a.txt", "x") == "Created a.txt (1 line)."
-    with pytest.raises(ToolFault, match="in the meantime"), Workspace(tmp_path).place("a.txt", write=True) as place:
+    with (
+        pytest.raises(ToolFault, match="in the meantime"),
+        Workspace(tmp_path).open_place("a.txt", write=True) as place,
+    ):
         write_bytes(place, b"other", None)
     assert os.listdir(tmp_path) == ["a.txt"]
     assert (tmp_path / "a.txt").read_text() == "x"

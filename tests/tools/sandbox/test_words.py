@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from headway.cli.terminal_ask import understood
+from headway.cli.terminal_ask import parse_reply
 from headway.core.errors import HeadwayError, SettingsError
 from headway.settings import load_settings
 from headway.tools import Answer, Approvals, Executor, Question, Reply, builtin_tools
@@ -101,7 +101,7 @@ def test_what_is_set_for_the_sandbox_is_checked(tmp_path: Path) -> None:
 
 
 def test_only_a_command_in_the_sandbox_can_be_allowed_without_the_network() -> None:
-    assert understood("o", in_sandbox=True) == Answer(Reply.OFFLINE) and understood("o") is None
+    assert parse_reply("o", in_sandbox=True) == Answer(Reply.OFFLINE) and parse_reply("o") is None
 
 
 async def test_a_yes_without_the_network_is_a_no_where_there_is_no_sandbox(tmp_path: Path) -> None:

@@ -11,10 +11,10 @@ from pathlib import Path
 
 from headway.core.session import Session
 from headway.tools.base import Context, ToolResult
-from headway.tools.files.seen import Seen
+from headway.tools.files.known_files import KnownFiles
 from headway.tools.files.workspace import Workspace
 from headway.tools.limits import Limits
-from headway.tools.outputs import Outputs
+from headway.tools.outputs import OutputFiles
 from headway.tools.shell.bash import Bash, BashInput
 
 LONGEST = 120.0
@@ -29,8 +29,10 @@ def context(
     report: Callable[[str], None] = lambda text: None,
 ) -> Context:
     limits = limits or Limits()
-    outputs = Outputs(str(project), kept_bytes=limits.kept_bytes)
-    return Context(project=str(project), session=session, limits=limits, seen=Seen(), outputs=outputs, report=report)
+    outputs = OutputFiles(str(project), kept_bytes=limits.kept_bytes)
+    return Context(
+        project=str(project), session=session, limits=limits, seen=KnownFiles(), outputs=outputs, report=report
+    )
 
 
 async def bash(

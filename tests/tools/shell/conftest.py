@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from headway.tools.shell import keeper
+from headway.tools.shell import process_keeper as keeper
 
 GRACE = "GRACE = 2.0\n"
 

@@ -88,7 +88,7 @@ async def test_a_folder_that_is_gone_is_a_clear_fault(tmp_path: Path):
 )
 def test_a_call_that_makes_no_sense_is_refused_with_a_reason(tmp_path: Path, arguments: object, fault: str):
     with pytest.raises(ToolFault) as refused:
-        Bash(Workspace(tmp_path)).read(arguments)
+        Bash(Workspace(tmp_path)).parse_input(arguments)
     assert fault in str(refused.value)
 
 

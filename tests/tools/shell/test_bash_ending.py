@@ -17,7 +17,7 @@ from tests.support.processes import start
 from headway.tools.files.workspace import Workspace
 from headway.tools.shell.bash import Bash, BashInput
 from headway.tools.shell.environment import MARK
-from headway.tools.shell.processes import end_marked, marked
+from headway.tools.shell.processes import kill_marked, list_marked
 
 from .calls import bash, context, python, running, until
 
@@ -210,10 +210,10 @@ def test_only_what_has_the_very_mark_is_ended():
         for mark in ("abc", "abcd")
     )
     try:
-        end_marked("abc")
+        kill_marked("abc")
         assert one.wait(60) == -signal.SIGKILL
         assert other.poll() is None
-        assert marked("abcd") == [other.pid]
+        assert list_marked("abcd") == [other.pid]
     finally:
         other.kill()
         other.wait(60)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import headway
-from headway.tools.shell.environment import environment
+from headway.tools.shell.environment import build_environment
 
 from .calls import bash, context
 
@@ -31,7 +31,7 @@ SECRETS = (
 
 
 def made(project: Path, environ: dict[str, str], *allowed: str) -> dict[str, str]:
-    return environment(context(project), allowed, "mark", environ)
+    return build_environment(context(project), allowed, "mark", environ)
 
 
 async def test_keys_of_providers_are_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -107,7 +107,7 @@ def test_the_folder_of_the_scripts_comes_last_and_once(tmp_path: Path):
 def test_a_command_is_told_which_list_is_meant_and_nobody_can_say_otherwise(tmp_path: Path):
     session = headway.open(tmp_path, "work").agent("sub-1")
     given = {"HEADWAY_PROJECT": "/elsewhere", "HEADWAY_CALL": "other"}
-    environ = environment(context(tmp_path, session), list(given), "mark", given)
+    environ = build_environment(context(tmp_path, session), list(given), "mark", given)
     told = {name: value for name, value in environ.items() if name.startswith("HEADWAY_")}
     assert told == {
         "HEADWAY_PROJECT": str(tmp_path),
@@ -145,11 +145,11 @@ def test_a_value_that_looks_secret_is_not_passed_whatever_its_name(tmp_path: Pat
 
 
 def test_a_list_in_memory_is_told_as_such(tmp_path: Path):
-    environ = environment(context(tmp_path, headway.open(memory=True)), (), "mark", {})
+    environ = build_environment(context(tmp_path, headway.open(memory=True)), (), "mark", {})
     assert environ["HEADWAY_IN_MEMORY"] == "1"
     assert "HEADWAY_PROJECT" not in environ
     for session in (None, headway.open(tmp_path)):
-        environ = environment(context(tmp_path, session), (), "mark", {"HEADWAY_IN_MEMORY": "1"})
+        environ = build_environment(context(tmp_path, session), (), "mark", {"HEADWAY_IN_MEMORY": "1"})
         assert environ["HEADWAY_PROJECT"] == str(tmp_path)
         assert "HEADWAY_IN_MEMORY" not in environ
 
@@ -157,7 +157,7 @@ def test_a_list_in_memory_is_told_as_such(tmp_path: Path):
 def test_the_project_is_the_sessions_own_also_if_the_tools_work_elsewhere(tmp_path: Path):
     (tmp_path / "home").mkdir()
     session = headway.open(tmp_path / "home")
-    environ = environment(context(tmp_path / "work", session), (), "mark", {})
+    environ = build_environment(context(tmp_path / "work", session), (), "mark", {})
     assert environ["HEADWAY_PROJECT"] == str(tmp_path / "home")
 
 

@@ -15,7 +15,7 @@ from tests.support.counts import some
 from tests.support.tables import check_rows
 
 from headway.tools.limits import Limits
-from headway.tools.shell.plain import PlainText
+from headway.tools.shell.plain_output import PlainText
 
 from .calls import bash, python, running, until
 
@@ -27,7 +27,7 @@ def plain(*pieces: bytes) -> str:
     added: list[str] = []
     text = PlainText(added.append, lambda piece: None)
     for piece in pieces:
-        text.take(piece)
+        text.add_bytes(piece)
     text.close()
     return "".join(added)
 
@@ -157,6 +157,6 @@ def test_however_output_comes_in_pieces_no_escape_reaches_who_watches(text: str,
     said: list[str] = []
     reader = PlainText(lambda piece: None, said.append)
     for a, b in pairwise(at):
-        reader.take(data[a:b])
+        reader.add_bytes(data[a:b])
     reader.close()
     assert all(line.isprintable() for piece in said for line in piece.replace("\t", " ").split("\n"))

@@ -14,7 +14,7 @@ from headway.tools.effects import Effect
 from headway.tools.files.workspace import Workspace
 from headway.tools.shell.bash import Bash, BashInput
 from headway.tools.todo_kinds import TodoTools
-from headway.tools.todos import given_tools
+from headway.tools.todos import resolve_tools
 
 from .calls import bash
 
@@ -33,7 +33,7 @@ async def test_alone_it_starts_no_process_and_writes_the_list(tmp_path: Path, mo
 @pytest.mark.parametrize("kind", list(TodoTools))
 async def test_whatever_todo_tools_a_model_has_nobody_is_asked_about_it(tmp_path: Path, kind: TodoTools):
     session = headway.open(memory=True)
-    executor = Executor(given_tools(None, kind, str(tmp_path)), session, approvals=Approvals())
+    executor = Executor(resolve_tools(None, kind, str(tmp_path)), session, approvals=Approvals())
     open_quote = await executor.call("bash", {"command": """TodoWrite '{"todos":[{"content":"don't"}]}'"""})
     whole = await executor.call("bash", {"command": f"TodoWrite '{TODOS}'"})
     assert not open_quote.denied and not whole.denied

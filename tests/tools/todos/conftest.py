@@ -9,9 +9,9 @@ import pytest
 import headway
 from headway import Session
 from headway.tools.base import Context, Tool, ToolResult
-from headway.tools.files.seen import Seen
+from headway.tools.files.known_files import KnownFiles
 from headway.tools.limits import Limits
-from headway.tools.outputs import Outputs
+from headway.tools.outputs import OutputFiles
 
 Call = Callable[..., Awaitable[ToolResult]]
 
@@ -40,8 +40,8 @@ def context_of(tmp_path: Path, session: Session | None) -> Context:
         project=str(tmp_path),
         session=session,
         limits=Limits(),
-        seen=Seen(),
-        outputs=Outputs(str(tmp_path), kept_bytes=10_000),
+        seen=KnownFiles(),
+        outputs=OutputFiles(str(tmp_path), kept_bytes=10_000),
     )
 
 
@@ -50,6 +50,6 @@ def call(context: Context) -> Call:
     """Calls a tool as an executor does: reads the arguments, then runs it."""
 
     async def called(tool: Tool[Any], /, **arguments: object) -> ToolResult:
-        return await tool.run(tool.read(arguments), context)
+        return await tool.run(tool.parse_input(arguments), context)
 
     return called

@@ -19,7 +19,7 @@ from headway.tools.base import Tool, ToolFault
 from headway.tools.effects import Effect
 from headway.tools.executor import Executor
 from headway.tools.todo_kinds import TodoToolsName
-from headway.tools.todos import CreateTodoList, TodoTool, TodoWrite, UpdateTodoItem, todo_tools
+from headway.tools.todos import CreateTodoList, TodoTool, TodoWrite, UpdateTodoItem, make_todo_tools
 from headway.views.history import history_lines
 
 from .conftest import Call, context_of, in_memory_and_on_disk
@@ -42,29 +42,29 @@ SOUND: list[tuple[Tool[Any], dict[str, Any]]] = [
     ],
 )
 def test_how_much_a_model_is_given_is_a_choice_in_a_fixed_order(kind: TodoToolsName, names: list[str]):
-    assert [tool.name for tool in todo_tools(kind)] == names
+    assert [tool.name for tool in make_todo_tools(kind)] == names
 
 
 def test_another_choice_is_refused_with_those_there_are():
     with pytest.raises(HeadwayError, match="'some'; choose from: full, light, plan, off"):
-        todo_tools("some")  # pyright: ignore
+        make_todo_tools("some")  # pyright: ignore
 
 
 @pytest.mark.parametrize(("tool", "arguments"), SOUND)
 def test_each_changes_todos_and_nothing_else(tool: Tool[Any], arguments: dict[str, Any]):
-    assert tool.effect_of(tool.read(arguments)) is Effect.TODO
+    assert tool.effect_of(tool.parse_input(arguments)) is Effect.TODO
 
 
 @pytest.mark.parametrize(("tool", "arguments"), SOUND)
 async def test_without_a_session_the_answer_says_so(tool: Tool[Any], arguments: dict[str, Any], tmp_path: Path):
     with pytest.raises(ToolFault, match=f"{tool.name} was not run: this run has no session"):
-        await tool.run(tool.read(arguments), context_of(tmp_path, None))
+        await tool.run(tool.parse_input(arguments), context_of(tmp_path, None))
 
 
 def test_what_is_no_object_is_refused():
     def check(tool: Tool[Any], arguments: object) -> None:
         with pytest.raises(ToolFault, match=f"{tool.name} was not run"):
-            tool.read(arguments)
+            tool.parse_input(arguments)
 
     check_rows(product([CreateTodoList(), UpdateTodoItem(), TodoTool()], [[], "[]", "x", 1]), check)
 
@@ -106,10 +106,10 @@ async def test_calls_at_once_from_many_threads_are_all_in_the_log(session: Sessi
 
 
 async def test_an_executor_offers_and_runs_none_of_them_in_plan_mode(session: Session, tmp_path: Path):
-    executor = Executor([*todo_tools("full"), TodoTool()], session, project=tmp_path)
+    executor = Executor([*make_todo_tools("full"), TodoTool()], session, project=tmp_path)
     assert (await executor.call("todo", '{"add":["A"]}')).text == "ok 0/1; added t1; nothing in progress"
     session.set_plan_mode(True)
-    assert executor.offered() == []
+    assert executor.list_offered() == []
     for tool, arguments in SOUND:
         result = await executor.call(tool.name, json.dumps(arguments))
         assert (result.ok, "plan mode" in result.text) == (False, True)
@@ -117,7 +117,7 @@ async def test_an_executor_offers_and_runs_none_of_them_in_plan_mode(session: Se
 
 
 async def test_an_executor_hands_the_errors_of_the_list_to_the_model(session: Session, tmp_path: Path):
-    executor = Executor([*todo_tools("full"), TodoTool()], session, project=tmp_path)
+    executor = Executor([*make_todo_tools("full"), TodoTool()], session, project=tmp_path)
     await executor.call("create_todo_list", {"items": [{"description": "A"}]})
     result = await executor.call("update_todo_item", {"item_id": "t7", "status": "completed"})
     assert (result.ok, result.text) == (False, "No todo has the id 't7'; the ids are: t1.")
@@ -175,7 +175,7 @@ async def test_todo_write_names_every_violation_as_its_contract_does(
     arguments: object, lines: list[str], session: Session, tmp_path: Path
 ):
     tool = TodoWrite()
-    result = await tool.run(tool.read(arguments), context_of(tmp_path, session))
+    result = await tool.run(tool.parse_input(arguments), context_of(tmp_path, session))
     assert not result.ok
     assert result.text.splitlines()[1:] == [f"- {line}" for line in lines]
     assert session.version == 0
@@ -183,7 +183,7 @@ async def test_todo_write_names_every_violation_as_its_contract_does(
 
 def test_todo_write_refuses_what_is_no_json():
     with pytest.raises(ToolFault, match="not valid JSON"):
-        TodoWrite().read('{"todos":')
+        TodoWrite().parse_input('{"todos":')
 
 
 @in_memory_and_on_disk
@@ -284,5 +284,5 @@ def test_the_schema_of_todo_is_pinned():
 @pytest.mark.parametrize("kind", ["full", "light"])
 def test_what_is_sent_with_every_request_stays_small(kind: TodoToolsName):
     """In characters; light, which is for saving tokens, is the smaller one."""
-    sent = [json.dumps([tool.name, tool.description, tool.parameters()]) for tool in todo_tools(kind)]
+    sent = [json.dumps([tool.name, tool.description, tool.parameters()]) for tool in make_todo_tools(kind)]
     assert sum(map(len, sent)) < {"full": 2_700, "light": 1_800}[kind]

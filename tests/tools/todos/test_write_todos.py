@@ -19,7 +19,7 @@ from headway.tools import Executor, WriteTodos, builtin_tools
 from headway.tools.base import ToolFault
 from headway.tools.effects import Effect
 from headway.tools.todo_kinds import TodoToolsName
-from headway.tools.todos import TodoWrite, UpdateTodoItem, given_tools, todo_tools
+from headway.tools.todos import TodoWrite, UpdateTodoItem, make_todo_tools, resolve_tools
 
 from .conftest import Call, context_of, in_memory_and_on_disk
 
@@ -49,7 +49,7 @@ async def faults(session: Session, tmp_path: Path, sent: object) -> list[str]:
     before = session.version
     tool = WriteTodos()
     with pytest.raises(ToolFault) as caught:
-        await tool.run(tool.read(sent), context_of(tmp_path, session))
+        await tool.run(tool.parse_input(sent), context_of(tmp_path, session))
     first, *lines = str(caught.value).split("\n- ")
     assert first == "write_todos changed nothing. Correct this and call it again:"
     assert session.version == before
@@ -193,13 +193,13 @@ async def test_dependencies_that_were_kept_count_too(session: Session, call: Cal
 
 def test_what_is_no_json_is_refused():
     with pytest.raises(ToolFault, match=r"write_todos was not run: its arguments are not valid JSON \(expecting value"):
-        WriteTodos().read('{"todos":')
+        WriteTodos().parse_input('{"todos":')
 
 
 async def test_without_a_session_the_answer_says_so(tmp_path: Path):
     tool = WriteTodos()
     with pytest.raises(ToolFault, match="write_todos was not run: this run has no session and therefore no list"):
-        await tool.run(tool.read({"todos": []}), context_of(tmp_path, None))
+        await tool.run(tool.parse_input({"todos": []}), context_of(tmp_path, None))
 
 
 async def test_a_thousand_items_are_checked_in_one_pass(session: Session, call: Call):
@@ -214,7 +214,7 @@ async def test_plan_mode_refuses_it(session: Session, tmp_path: Path):
     session.set_plan_mode(True)
     result = await executor.call("write_todos", {"todos": [item("a")]})
     assert (result.ok, result.denied, session.todos) == (False, True, [])
-    assert executor.offered() == []
+    assert executor.list_offered() == []
 
 
 # where it is offered
@@ -222,10 +222,10 @@ async def test_plan_mode_refuses_it(session: Session, tmp_path: Path):
 
 @pytest.mark.parametrize("kind", ["full", "light", "plan", "off"])
 def test_a_run_has_the_todo_tools_of_one_kind_whatever_is_passed(kind: TodoToolsName, tmp_path: Path):
-    usual = [tool.name for tool in todo_tools(kind)]
+    usual = [tool.name for tool in make_todo_tools(kind)]
     assert ("write_todos" in usual) is (kind == "plan") and ("write_todos" not in usual or len(usual) == 1)
     assert [tool.name for tool in builtin_tools(tmp_path, todo_tools=kind)][-len(usual) or 99 :] == usual
-    given = given_tools([TodoWrite(), WriteTodos(), UpdateTodoItem()], kind, str(tmp_path))
+    given = resolve_tools([TodoWrite(), WriteTodos(), UpdateTodoItem()], kind, str(tmp_path))
     assert [tool.name for tool in given] == usual
 
 

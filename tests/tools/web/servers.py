@@ -9,9 +9,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from headway.tools.base import Context, ToolFault, ToolResult
-from headway.tools.files.seen import Seen
+from headway.tools.files.known_files import KnownFiles
 from headway.tools.limits import Limits
-from headway.tools.outputs import Outputs
+from headway.tools.outputs import OutputFiles
 from headway.tools.web.web_fetch import WebFetch
 
 HERE = "127.0.0.1"
@@ -88,8 +88,8 @@ def context(tmp_path: Path, **limits: float) -> Context:
         project=str(tmp_path),
         session=None,
         limits=Limits.model_validate(limits),
-        seen=Seen(),
-        outputs=Outputs(str(tmp_path), kept_bytes=10_000),
+        seen=KnownFiles(),
+        outputs=OutputFiles(str(tmp_path), kept_bytes=10_000),
     )
 
 
@@ -109,6 +109,6 @@ class Names:
 async def fetched(tool: WebFetch, url: str, context: Context) -> ToolResult:
     """What a model would get: the answer, or the fault as an answer."""
     try:
-        return await tool.run(tool.read({"url": url}), context)
+        return await tool.run(tool.parse_input({"url": url}), context)
     except ToolFault as fault:
         return ToolResult(str(fault), ok=False)

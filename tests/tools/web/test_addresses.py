@@ -16,8 +16,8 @@ from tests.support.tables import check_rows
 from headway.core.errors import HeadwayError
 from headway.tools import Answer, Approvals, Executor, Question
 from headway.tools.base import ToolFault
-from headway.tools.web.addresses import BadAddress, host_matches, read_address
-from headway.tools.web.reach import is_public
+from headway.tools.web.addresses import BadAddress, does_host_match, parse_address
+from headway.tools.web.host_policy import is_public
 from headway.tools.web.web_fetch import WebFetch
 
 from .servers import Names, context, fetched, serving
@@ -25,8 +25,8 @@ from .servers import Names, context, fetched, serving
 
 def test_every_address_has_one_way_of_writing():
     def check(text: str, url: str) -> None:
-        assert read_address(text).url == url
-        assert read_address(url).url == url
+        assert parse_address(text).url == url
+        assert parse_address(url).url == url
 
     check_rows(
         [
@@ -53,7 +53,7 @@ def test_every_address_has_one_way_of_writing():
 def test_what_is_no_web_address_is_refused_before_anyone_is_asked():
     def check(url: str, why: str) -> None:
         with pytest.raises(ToolFault, match="web_fetch was not run") as refused:
-            WebFetch().read({"url": url})
+            WebFetch().parse_input({"url": url})
         assert f"- url: {why}" in str(refused.value) or why in str(refused.value)
         assert "secret" not in str(refused.value)
 
@@ -98,7 +98,7 @@ def test_the_host_that_a_person_is_asked_about_has_the_port_only_if_it_is_unusua
         ("http://docs.python.org:443/", "docs.python.org:443"),
         ("http://[2606:4700::1111]/", "[2606:4700::1111]"),
     ]:
-        call = tool.read({"url": url})
+        call = tool.parse_input({"url": url})
         assert tool.host(call) == tool.subject(call) == host
 
 
@@ -119,16 +119,16 @@ def test_patterns_cover_hosts_with_and_without_port():
         ("*.例子.cn", "docs.xn--fsqu00a.cn:8443", True),
         ("*.例子.cn", "xn--fsqu00a.cn", False),
     ]:
-        assert host_matches(pattern, place) is covers, (pattern, place)
+        assert does_host_match(pattern, place) is covers, (pattern, place)
     tool = WebFetch()
-    assert tool.matches("*.python.org", tool.read({"url": "https://docs.python.org/"}))
+    assert tool.matches("*.python.org", tool.parse_input({"url": "https://docs.python.org/"}))
 
 
 def test_private_and_special_addresses_are_not_public():
     def check(address: str) -> None:
-        from headway.tools.web.addresses import unmapped
+        from headway.tools.web.addresses import to_ipv4_if_mapped
 
-        assert not is_public(unmapped(ip_address(address)))
+        assert not is_public(to_ipv4_if_mapped(ip_address(address)))
 
     check_rows(
         [
@@ -182,10 +182,10 @@ def test_public_addresses_are_public(address: str):
 async def test_a_literal_private_address_is_refused_before_the_question(tmp_path: Path):
     tool = WebFetch()
     with pytest.raises(ToolFault, match="private or special address"):
-        await tool.preview(tool.read({"url": "http://169.254.169.254/latest/meta-data/"}), context(tmp_path))
+        await tool.preview(tool.parse_input({"url": "http://169.254.169.254/latest/meta-data/"}), context(tmp_path))
     names = Names()
     asking = WebFetch(lookup=names)
-    preview = await asking.preview(asking.read({"url": "https://Example.com/a"}), context(tmp_path))
+    preview = await asking.preview(asking.parse_input({"url": "https://Example.com/a"}), context(tmp_path))
     assert (preview.line, preview.host) == ("Fetch https://Example.com/a", "example.com")
     assert names.asked == []
 
@@ -196,11 +196,11 @@ def test_a_private_host_that_is_no_host_is_named():
 
 
 def test_a_relative_redirect_target_is_read_on_its_page():
-    base = read_address("https://example.com/a/b")
-    assert read_address("../c?d", base).url == "https://example.com/c?d"
-    assert read_address("//other.org/", base).url == "https://other.org/"
+    base = parse_address("https://example.com/a/b")
+    assert parse_address("../c?d", base).url == "https://example.com/c?d"
+    assert parse_address("//other.org/", base).url == "https://other.org/"
     with pytest.raises(BadAddress):
-        read_address("file:///etc/passwd", base)
+        parse_address("file:///etc/passwd", base)
 
 
 def test_a_redirect_stays_on_the_site_only_with_the_same_host_and_port_or_to_https():
@@ -213,7 +213,7 @@ def test_a_redirect_stays_on_the_site_only_with_the_same_host_and_port_or_to_htt
         ("http://a.example/", "http://a.example:8080/", False),
         ("http://a.example/", "http://www.a.example/", False),
     ]:
-        assert read_address(here).same_site(read_address(there)) is same, (here, there)
+        assert parse_address(here).is_same_site(parse_address(there)) is same, (here, there)
 
 
 def _spellings(number: int) -> st.SearchStrategy[str]:
@@ -280,11 +280,11 @@ async def test_this_machine_is_refused_before_the_question_unless_a_person_named
 
 async def test_this_machine_may_be_allowed_by_its_name(tmp_path: Path):
     tool = WebFetch(["localhost"])
-    preview = await tool.preview(tool.read({"url": "http://localhost:8000/"}), context(tmp_path))
+    preview = await tool.preview(tool.parse_input({"url": "http://localhost:8000/"}), context(tmp_path))
     assert preview.host == "localhost:8000"
 
 
 async def test_an_allow_pattern_in_another_script_covers_the_host(tmp_path: Path):
     tool = WebFetch()
-    call = tool.read({"url": "https://docs.例子.cn/a"})
+    call = tool.parse_input({"url": "https://docs.例子.cn/a"})
     assert tool.matches("*.例子.cn", call) and not tool.matches("*.例.cn", call)

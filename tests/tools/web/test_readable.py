@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from tests.support.counts import some
 from tests.support.tables import check_rows
 
-from headway.tools.web.readable import readable
-from headway.tools.web.tags import End, Start, tokens
+from headway.tools.web.html_tokens import EndTag, StartTag, tokenize
+from headway.tools.web.readable import to_readable_text
 
 PAGE = """<!DOCTYPE html>
 <html><head><meta charset="utf-8"><title>Sorting &mdash; HOWTO</title>
@@ -73,7 +73,7 @@ a<b && c 中 © 2024"""
 
 
 def test_a_page_becomes_text_to_read():
-    assert readable(PAGE, "https://docs.example/") == TEXT
+    assert to_readable_text(PAGE, "https://docs.example/") == TEXT
 
 
 def test_a_chinese_page_becomes_text_to_read():
@@ -83,7 +83,7 @@ def test_a_chinese_page_becomes_text_to_read():
     直接修改列表。<a href="/函数">内置函数</a></p>
     <ol><li>稳定<li>快速</ol><table><tr><td>名称</td><td>说明</td></tr></table></body></html>"""
     assert (
-        readable(page, "https://例子.cn/a")
+        to_readable_text(page, "https://例子.cn/a")
         == """排序指南
 
 ## 基础
@@ -99,7 +99,7 @@ def test_a_chinese_page_becomes_text_to_read():
 
 def test_odd_pages_are_read_as_browsers_do():
     def check(page: str, text: str) -> None:
-        assert readable(page, "http://e.org/") == text
+        assert to_readable_text(page, "http://e.org/") == text
 
     check_rows(
         [
@@ -169,7 +169,7 @@ def test_odd_pages_are_read_as_browsers_do():
 )
 def test_a_hundred_thousand_of_anything_are_read(piece: str):
     page = piece * some(100_000)
-    assert len(readable(page, "http://e.org/" + "x" * 400)) <= 10 * len(page) + 10_000
+    assert len(to_readable_text(page, "http://e.org/" + "x" * 400)) <= 10 * len(page) + 10_000
 
 
 _pieces = st.sampled_from(
@@ -239,7 +239,7 @@ _pieces = st.sampled_from(
 @given(st.lists(_pieces, max_size=60), st.sampled_from(["", " ", "\n"]))
 def test_no_page_breaks_the_reader(pieces: list[str], between: str):
     page = between.join(pieces)
-    text = readable(page, "https://example.com/a/")
+    text = to_readable_text(page, "https://example.com/a/")
     assert len(text) <= 10 * len(page) + 10_100
     assert "\x1b" not in text and "\u202e" not in text and "\x00" not in text
     assert "\n\n\n" not in text
@@ -251,6 +251,8 @@ def test_well_formed_markup_is_taken_apart_exactly(parts: list[tuple[str, str]])
 
     page = "".join(f'<{name} title="{escape(text)}">{escape(text)}</{name}>' for name, text in parts)
     expected = [
-        token for name, text in parts for token in (Start(name, {"title": text}), *([text] if text else []), End(name))
+        token
+        for name, text in parts
+        for token in (StartTag(name, {"title": text}), *([text] if text else []), EndTag(name))
     ]
-    assert list(tokens(page)) == expected
+    assert list(tokenize(page)) == expected

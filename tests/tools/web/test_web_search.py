@@ -9,10 +9,10 @@ import pytest
 
 from headway.core.errors import HeadwayError
 from headway.tools.base import ToolFault
-from headway.tools.web.addresses import read_address
-from headway.tools.web.reach import reach
-from headway.tools.web.search_providers import SearchProvider, brave, tavily
-from headway.tools.web.web_search import WebSearch, search_provider
+from headway.tools.web.addresses import parse_address
+from headway.tools.web.host_policy import make_host_policy
+from headway.tools.web.search_providers import SearchProvider, make_brave, make_tavily
+from headway.tools.web.web_search import WebSearch, find_search_provider
 
 from .servers import HERE, Server, context, page, serving
 
@@ -27,13 +27,13 @@ async def searched(
     provider: SearchProvider, tmp_path: Path, query: str = "C++ 排序", count: int = 8, **limits: float
 ) -> str:
     tool = WebSearch(provider)
-    result = await tool.run(tool.read({"query": query, "count": count}), context(tmp_path, **limits))
+    result = await tool.run(tool.parse_input({"query": query, "count": count}), context(tmp_path, **limits))
     assert result.ok
     return result.text
 
 
 def searxng(server: Server) -> SearchProvider:
-    return search_provider(f"searxng:{server.url('/sub/')}", {})
+    return find_search_provider(f"searxng:{server.url('/sub/')}", {})
 
 
 async def test_brave_is_asked_with_the_key_in_its_header(tmp_path: Path):
@@ -41,7 +41,7 @@ async def test_brave_is_asked_with_the_key_in_its_header(tmp_path: Path):
         {"title": "A &amp; <strong>B</strong>", "url": "https://a.example/", "description": "It&#x27;s\n<b>x</b>"}
     ]
     async with serving(answer({"web": {"results": results}})) as server:
-        provider = brave(KEY, read_address(server.url("/res/v1/web/search")), reach([HERE]))
+        provider = make_brave(KEY, parse_address(server.url("/res/v1/web/search")), make_host_policy([HERE]))
         text = await searched(provider, tmp_path, count=3)
     assert text == "1. A & B\n   https://a.example/\n   It's x"
     assert server.requests[0].startswith(
@@ -53,7 +53,9 @@ async def test_brave_is_asked_with_the_key_in_its_header(tmp_path: Path):
 async def test_tavily_is_asked_by_post_with_the_key_as_bearer(tmp_path: Path):
     results = [{"title": "List<int>", "url": "https://a.example/", "content": "x < y", "score": 1}]
     async with serving(answer({"results": results})) as server:
-        text = await searched(tavily(KEY, read_address(server.url("/search")), reach([HERE])), tmp_path)
+        text = await searched(
+            make_tavily(KEY, parse_address(server.url("/search")), make_host_policy([HERE])), tmp_path
+        )
     assert text == "1. List<int>\n   https://a.example/\n   x < y"
     assert server.requests[0].startswith("POST /search HTTP/1.1")
     assert f"Authorization: Bearer {KEY}" in server.requests[0]
@@ -106,7 +108,7 @@ async def test_nothing_found_is_said(tmp_path: Path, value: object):
 )
 async def test_a_failed_search_is_one_sentence_without_the_key(tmp_path: Path, reply: bytes, why: str):
     async with serving(reply) as server:
-        provider = brave(KEY, read_address(server.url()), reach([HERE]))
+        provider = make_brave(KEY, parse_address(server.url()), make_host_policy([HERE]))
         with pytest.raises(ToolFault) as fault:
             await searched(provider, tmp_path, fetch_bytes=1_000)
     assert why in str(fault.value)
@@ -115,14 +117,14 @@ async def test_a_failed_search_is_one_sentence_without_the_key(tmp_path: Path, r
 
 
 async def test_the_person_is_asked_about_the_providers_host(tmp_path: Path):
-    tool = WebSearch(search_provider("brave", {"BRAVE_API_KEY": KEY}))
-    call = tool.read({"query": "x\ny"})
+    tool = WebSearch(find_search_provider("brave", {"BRAVE_API_KEY": KEY}))
+    call = tool.parse_input({"query": "x\ny"})
     assert tool.host(call) == tool.subject(call) == "api.search.brave.com"
     assert tool.matches("*.brave.com", call) and not tool.matches("*.tavily.com", call)
     preview = await tool.preview(call, context(tmp_path))
     assert (preview.line, preview.host) == ("Search the web for x␊y", "api.search.brave.com")
-    assert search_provider("tavily", {"TAVILY_API_KEY": KEY}).host == "api.tavily.com"
-    assert search_provider("searxng:http://localhost:8888", {}).host == "localhost:8888"
+    assert find_search_provider("tavily", {"TAVILY_API_KEY": KEY}).host == "api.tavily.com"
+    assert find_search_provider("searxng:http://localhost:8888", {}).host == "localhost:8888"
 
 
 @pytest.mark.parametrize(
@@ -140,7 +142,7 @@ async def test_the_person_is_asked_about_the_providers_host(tmp_path: Path):
 )
 def test_what_must_be_set_first_is_said(spec: str, environ: dict[str, str], why: str):
     with pytest.raises(HeadwayError) as error:
-        search_provider(spec, environ)
+        find_search_provider(spec, environ)
     assert why in str(error.value)
     assert "pw" not in str(error.value)
 
@@ -157,7 +159,7 @@ def test_what_must_be_set_first_is_said(spec: str, environ: dict[str, str], why:
     ],
 )
 def test_bad_arguments_are_refused(arguments: dict[str, object], why: str):
-    tool = WebSearch(search_provider("searxng:http://localhost", {}))
+    tool = WebSearch(find_search_provider("searxng:http://localhost", {}))
     with pytest.raises(ToolFault) as fault:
-        tool.read(arguments)
+        tool.parse_input(arguments)
     assert why in str(fault.value)

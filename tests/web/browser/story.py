@@ -8,15 +8,15 @@ from itertools import count
 from tests.support.processes import Form
 
 import headway
-from headway.core import batch_events as batch
+from headway.core import execution_events as batch
 from headway.core import run_events as facts
-from headway.core.batch_changes import FinishItem, StartItem
-from headway.core.changes import Change
 from headway.core.clock import now
+from headway.core.commands import Command
 from headway.core.evidence import Evidence, EvidenceLevel
-from headway.core.log import run_lease
+from headway.core.execution_commands import FinishAttempt, StartAttempt
+from headway.core.log import run_lease_key
 from headway.core.model import EXECUTOR, LOOP, MAIN_AGENT, MODEL
-from headway.core.run_changes import EndRun, FinishTool, Record, StartRun
+from headway.core.run_commands import EndRun, FinishTool, RecordEvents, StartRun
 from headway.core.tracking import Policy
 
 Word = Callable[[str], str]
@@ -33,15 +33,15 @@ class Run:
         self._session = session
         self.agent = session.agent_id
         self.id = f"told-{next(_numbers)}"
-        assert session.store.hold(session.name, run_lease(self.agent), self.id, LONG_LEASE) is None
+        assert session.store.hold_lease(session.name, run_lease_key(self.agent), self.id, LONG_LEASE) is None
         start = facts.RunStarted(self.id, word("task"), word("model"), 50, self.id)
         self.change(StartRun(self.agent, LOOP, now(), start))
 
-    def change(self, change: Change) -> None:
-        self._session.log.change(lambda state: change)
+    def change(self, change: Command) -> None:
+        self._session.log.execute(lambda state: change)
 
     def record(self, *what: facts.RunData) -> None:
-        self.change(Record(self.agent, LOOP, now(), self.id, what))
+        self.change(RecordEvents(self.agent, LOOP, now(), self.id, what))
 
     def call(self, call: facts.ToolFinished) -> None:
         self.record(facts.ToolStarted(1, call.call_id, call.tool, f"{call.tool} {call.command or ''}", call.effect))
@@ -49,7 +49,7 @@ class Run:
 
     def end(self, reason: str = "finished", error: str | None = None) -> None:
         self.change(EndRun(self.agent, LOOP, now(), self.id, reason, error))
-        self._session.store.let_go(self._session.name, run_lease(self.agent), self.id)
+        self._session.store.release_lease(self._session.name, run_lease_key(self.agent), self.id)
 
 
 class Story:
@@ -110,7 +110,7 @@ class Story:
         own = self.session.agent(self.word(f"agent {name}")[:200])
         content = self.session.todo_list.items[self.ids[name]].content
         started = batch.ItemStarted(self.ids[name], content, own.agent_id, 1, number, 3)
-        self.main.change(StartItem(MAIN_AGENT, EXECUTOR, now(), self.main.id, started))
+        self.main.change(StartAttempt(MAIN_AGENT, EXECUTOR, now(), self.main.id, started))
         return Run(own, self.word)
 
     def _call(self, tool: str, **about: object) -> facts.ToolFinished:
@@ -136,7 +136,7 @@ class Story:
         finished.worktree = ".headway/worktrees/1"
         finished.files, finished.tool_calls, finished.failed_calls, finished.seconds = (word("its file"),), 2, 1, 61.0
         shown = Evidence(EvidenceLevel.REPORTED)
-        self.main.change(FinishItem(MAIN_AGENT, EXECUTOR, now(), self.main.id, finished, shown))
+        self.main.change(FinishAttempt(MAIN_AGENT, EXECUTOR, now(), self.main.id, finished, shown))
 
     def _now(self) -> None:
         """An item that is being executed, and asks."""

@@ -9,7 +9,7 @@ from tests.support.processes import until
 
 import headway
 from headway.core.clock import now
-from headway.core.run_changes import StartRun
+from headway.core.run_commands import StartRun
 from headway.core.run_events import RunFinished, RunStarted, ToolStarted
 
 from ..conftest import Begun
@@ -34,7 +34,7 @@ def item_panel(page: Page) -> Locator:
 def more_events(session: headway.Session, run: str, calls: int) -> None:
     begun, ended = RunStarted(run, "", "scripted:scripted", 9, "nobody"), RunFinished(run, "finished", 1, calls)
     made = [ToolStarted(1, f"{run}-{number}", "bash", f"call {number}") for number in range(1, calls + 1)]
-    session.log.change(lambda state: StartRun("main", "loop", now(), begun, [*made, ended]))
+    session.log.execute(lambda state: StartRun("main", "loop", now(), begun, [*made, ended]))
 
 
 async def test_a_question_waits_in_its_own_session_with_what_was_typed(

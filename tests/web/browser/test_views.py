@@ -11,7 +11,7 @@ from tests.support.processes import Form, until
 
 import headway
 from headway.core.clock import now
-from headway.core.run_changes import StartRun
+from headway.core.run_commands import StartRun
 from headway.core.run_events import RunFinished, RunStarted, ToolStarted
 
 from ..conftest import Begun
@@ -227,7 +227,7 @@ def long_log(session: headway.Session, calls: int) -> None:
     """A run that made so many calls, in one change."""
     begun, ended = RunStarted("r1", "", "scripted", 9, "nobody"), RunFinished("r1", "finished", 1, calls)
     made = [ToolStarted(1, f"c{number}", "bash", f"call {number}") for number in range(1, calls + 1)]
-    session.log.change(lambda state: StartRun("main", "loop", now(), begun, [*made, ended]))
+    session.log.execute(lambda state: StartRun("main", "loop", now(), begun, [*made, ended]))
 
 
 async def test_a_long_log_is_read_to_its_beginning_and_stays_in_place(tabs: Tabs, name: str, begun: Begun) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 
 from headway.tools.checks.check_files import NOT_LOOKED_INTO
-from headway.tools.files.ignored import Ignored, TooManyRules
+from headway.tools.files.gitignore import IgnoreRules, TooManyRules
 
 MAX_FILES = 100_000
 Tree = Mapping[str, tuple[int, int, int]]
@@ -15,14 +15,16 @@ Tree = Mapping[str, tuple[int, int, int]]
 
 
 def read_tree(folder: str) -> Tree:
-    rules = _rules(folder)
+    rules = _read_ignore_rules(folder)
     found: dict[str, tuple[int, int, int]] = {}
     for at, folders, names in os.walk(folder):
         inside = os.path.relpath(at, folder)
         prefix = "" if inside == "." else f"{inside}/"
-        folders[:] = [name for name in folders if name not in NOT_LOOKED_INTO and not rules.verdict(f"{prefix}{name}/")]
+        folders[:] = [
+            name for name in folders if name not in NOT_LOOKED_INTO and not rules.is_ignored(f"{prefix}{name}/")
+        ]
         for name in names:
-            if name.endswith((".pyc", ".pyo")) or name == ".coverage" or rules.verdict(f"{prefix}{name}"):
+            if name.endswith((".pyc", ".pyo")) or name == ".coverage" or rules.is_ignored(f"{prefix}{name}"):
                 continue
             with suppress(OSError):
                 about = os.lstat(os.path.join(at, name))
@@ -42,14 +44,14 @@ def read_files(folder: str, paths: Iterable[str]) -> Tree:
     return found
 
 
-def changed_since(before: Tree, now: Tree) -> list[str]:
+def list_changed(before: Tree, now: Tree) -> list[str]:
     return sorted(path for path in {*before, *now} if before.get(path) != now.get(path))
 
 
-def _rules(folder: str) -> Ignored:
+def _read_ignore_rules(folder: str) -> IgnoreRules:
     path = os.path.join(folder, ".gitignore")
     with suppress(OSError, TooManyRules):
         if os.path.isfile(path):  # a pipe would be waited for
             with open(path, "rb") as file:
-                return Ignored(os.fsdecode(file.read(1_000_000)))
-    return Ignored("")
+                return IgnoreRules(os.fsdecode(file.read(1_000_000)))
+    return IgnoreRules("")

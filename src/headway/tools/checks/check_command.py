@@ -46,7 +46,7 @@ class CheckCommand:
     """Whether nothing in it is known only to a shell that runs it."""
 
 
-def read_command(check: str) -> CheckCommand:
+def parse_check(check: str) -> CheckCommand:
     reader = _CommandReader()
     reader.read(check, "")
     words, modules, starts = (tuple(each) for each in (reader.words, reader.modules, reader.starts))
@@ -55,7 +55,7 @@ def read_command(check: str) -> CheckCommand:
 
 def can_fail(check: str, depth: int = 0) -> bool:
     """Return whether a check says anything at all: not `true`, `… || echo`, `… | tail`, `…; exit 0`."""
-    words = [word.strip("()").replace("|&", "|") if set(word) <= _OPERATORS else word for word in _split(check)]
+    words = [word.strip("()").replace("|&", "|") if set(word) <= _OPERATORS else word for word in _split_words(check)]
     words = [word for word in words if word and word not in _ONLY_GROUPS]
     if _STOPS_AT_FAILURE.search(check):
         words = ["&&" if word == ";" else word for word in words]
@@ -63,14 +63,14 @@ def can_fail(check: str, depth: int = 0) -> bool:
         words.pop()
     if not words or words[-1] == "&":  # in the background
         return False
-    last = _divide(words, ";", "&", ";;")[-1]
+    last = _split_at_semicolons(words, ";", "&", ";;")[-1]
     has_filters = _FAILS_IN_PIPES not in check
-    return not any(_always_succeeds(one, depth, has_filters=has_filters) for one in _divide(last, "||"))
+    return not any(_always_succeeds(one, depth, has_filters=has_filters) for one in _split_at_semicolons(last, "||"))
 
 
 def _always_succeeds(words: Sequence[str], depth: int, *, has_filters: bool) -> bool:
     """Whether all commands between `&&` do, of a pipe the last one."""
-    pipes = [_divide(part, "|") for part in _divide(words, "&&")]
+    pipes = [_split_at_semicolons(part, "|") for part in _split_at_semicolons(words, "&&")]
     if not has_filters:
         return all(_is_no_check(one, depth, is_filter=False) for pipe in pipes for one in pipe)
     return all(_is_no_check(pipe[-1], depth, is_filter=len(pipe) > 1) for pipe in pipes)
@@ -82,14 +82,14 @@ def _is_no_check(command: Sequence[str], depth: int, *, is_filter: bool) -> bool
     program = reader.read_program(words, "")
     rest = [*words]
     if program in _SHELLS and depth < _DEEPEST:
-        code = _code_at(rest)
+        code = _find_code(rest)
         return code is not None and not can_fail(rest[code], depth + 1)
     if not program or program in _NO_CHECKS or (is_filter and program in _FILTERS):
         return True
     return (program, rest) in (("exit", ["0"]), ("ls", []), ("cd", ["."])) or not _SHOWS_ITSELF.isdisjoint(rest)
 
 
-def _divide(words: Sequence[str], *operators: str) -> list[list[str]]:
+def _split_at_semicolons(words: Sequence[str], *operators: str) -> list[list[str]]:
     parts: list[list[str]] = [[]]
     for word in words:
         if word in operators:
@@ -114,7 +114,7 @@ class _CommandReader:
             self.is_certain = False
         if depth > _DEEPEST:
             return
-        for command in _commands(_split(text)):
+        for command in _list_commands(_split_words(text)):
             folder = self._read_one(command, folder, depth)
 
     def _read_one(self, command: Sequence[str], folder: str, depth: int) -> str:
@@ -132,7 +132,7 @@ class _CommandReader:
         if program == "python" and "-m" in rest[:4]:
             at = rest.index("-m") + 1
             self.programs |= {rest[at].partition(".")[0]} if at < len(rest) else set()
-            self.modules += [(folder, path) for path in _module_paths(rest[at])] if at < len(rest) else []
+            self.modules += [(folder, path) for path in _list_module_paths(rest[at])] if at < len(rest) else []
         if program == "python" and "-c" in rest[:4]:
             return folder
         self.words += [(folder, word) for word in rest]
@@ -156,7 +156,7 @@ class _CommandReader:
         return starter
 
     def _read_shell(self, program: str, rest: Sequence[str], folder: str, depth: int) -> None:
-        code = _code_at(rest)
+        code = _find_code(rest)
         if code is None:  # a script, which may run anything
             self.programs.add(program)
             self.words += [(folder, word) for word in rest]
@@ -164,13 +164,13 @@ class _CommandReader:
             self.read(rest[code], folder, depth + 1)
 
 
-def _code_at(rest: Sequence[str]) -> int | None:
+def _find_code(rest: Sequence[str]) -> int | None:
     """Return where in a shell's arguments the code of `-c` is."""
     code = next((at + 1 for at, word in enumerate(rest) if re.fullmatch(r"-[a-z]*c", word)), None)
     return None if code is None or code >= len(rest) else code
 
 
-def _commands(words: Sequence[str]) -> Iterator[list[str]]:
+def _list_commands(words: Sequence[str]) -> Iterator[list[str]]:
     """The single commands of a line."""
     command: list[str] = []
     for word in words:
@@ -182,7 +182,7 @@ def _commands(words: Sequence[str]) -> Iterator[list[str]]:
     yield command
 
 
-def _split(text: str) -> list[str]:
+def _split_words(text: str) -> list[str]:
     lexer = shlex.shlex(text.replace("\n", " ; "), posix=True, punctuation_chars="();<>|&")
     lexer.commenters = ""
     lexer.whitespace_split = True
@@ -192,7 +192,7 @@ def _split(text: str) -> list[str]:
         return text.split()
 
 
-def _module_paths(name: str) -> Iterator[str]:
+def _list_module_paths(name: str) -> Iterator[str]:
     """`tests.test_x.TestCase` as the files that it may mean."""
     parts = name.split(".")
     for length in range(1, len(parts) + 1):
@@ -202,7 +202,7 @@ def _module_paths(name: str) -> Iterator[str]:
         yield f"{path}/__main__.py"
 
 
-def paths_in(word: str) -> Iterator[str]:
+def list_paths(word: str) -> Iterator[str]:
     """The paths that a word may name: also of an option, and of a test's id."""
     value = word.partition("=")[2]
     if not _PATTERN.isdisjoint(value):  # --include=*.md
@@ -215,4 +215,4 @@ def paths_in(word: str) -> Iterator[str]:
         if path and not path.startswith("-") and "\0" not in path and len(path) < 1_000:
             yield path
             if re.fullmatch(r"\w+(\.\w+)+", path):
-                yield from _module_paths(path)
+                yield from _list_module_paths(path)

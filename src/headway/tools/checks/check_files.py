@@ -19,8 +19,8 @@ from glob import glob, has_magic
 from hashlib import file_digest, sha256
 from typing import cast
 
-from headway.tools.checks.check_command import CHANGED_FILES, CheckCommand, paths_in, read_command
-from headway.tools.checks.check_programs import changed_programs, read_programs, search_folders
+from headway.tools.checks.check_command import CHANGED_FILES, CheckCommand, list_paths, parse_check
+from headway.tools.checks.check_programs import list_changed_programs, list_search_folders, read_programs
 
 _STAMPED = 20
 """Files of which each is named in a stamp."""
@@ -134,28 +134,28 @@ class CheckFiles:
 
 def read_check_files(check: str, folder: str, variables: Mapping[str, str] | None = None) -> CheckFiles:
     """Return the check's own files as they are now in the folder where it runs, with these variables."""
-    return _Reading(folder, check, variables).result()
+    return _CheckFileReader(folder, check, variables).result()
 
 
-def changed_check_files(
+def list_changed_check_files(
     before: CheckFiles, check: str, folder: str, variables: Mapping[str, str] | None = None
 ) -> list[str]:
     """Return what may have weakened the check: its own files that were changed or removed, and new ones that steer."""
-    after = _Reading(folder, check, variables).result(also=before)
+    after = _CheckFileReader(folder, check, variables).result(also=before)
     changed = {path for path, content in before.contents.items() if after.contents.get(path) != content}
     if before.has_tests:
         changed |= {path for path in after.contents if path not in before.contents and path in after.steering}
-    return sorted(changed | {*changed_programs(before.programs, after.programs)})
+    return sorted(changed | {*list_changed_programs(before.programs, after.programs)})
 
 
-class _Reading:
+class _CheckFileReader:
     """What a command's own files are in one folder."""
 
     def __init__(self, folder: str, check: str, variables: Mapping[str, str] | None) -> None:
         self._root = os.path.realpath(folder)
-        self._command = command = read_command(check)
+        self._command = command = parse_check(check)
         self._has_changed_files = CHANGED_FILES in check
-        self._search = {*search_folders(check, folder, variables or {})}
+        self._search = {*list_search_folders(check, folder, variables or {})}
         known = _STEERS.keys() | _PLAIN
         self._is_certain = command.is_certain and bool(command.programs) and not command.programs - known
         """Whether it runs only programs that are known here, on what it names."""
@@ -165,7 +165,7 @@ class _Reading:
 
     def result(self, also: CheckFiles | None = None) -> CheckFiles:
         """`also`: what were its own files before, though nothing may name them any more."""
-        named, folders, bases = self._add_own()
+        named, folders, bases = self._add_named()
         self._add_steering(self._patterns(), bases | folders | self._search | {os.path.dirname(path) for path in named})
         if not self._is_certain:
             self._add_mentioned()
@@ -176,7 +176,7 @@ class _Reading:
         programs |= self._read_targets() | self._read_above()
         return CheckFiles(self._found, frozenset(self._steering), self._has_tests, programs)
 
-    def _add_own(self) -> tuple[set[str], set[str], set[str]]:
+    def _add_named(self) -> tuple[set[str], set[str], set[str]]:
         """Add what the command names and the tests that it runs; return files, folders and where its parts run."""
         command, has_scope = self._command, _names_path(self._command)
         runs_tests = not command.programs.isdisjoint(_RUNS_TESTS)
@@ -186,7 +186,7 @@ class _Reading:
         folders: set[str] = set()
         named: set[str] = set()
         for base, word in (*command.words, *command.modules):
-            for path in paths_in(word):
+            for path in list_paths(word):
                 files, inside = self._resolve(base, path)
                 named |= files
                 if not self._is_certain or (runs_tests and not word.startswith("-")):  # --cov=src does not choose tests
@@ -382,15 +382,15 @@ def _steering_part(name: str, content: bytes) -> bytes | None:
     try:
         if name == "pyproject.toml":
             tool = tomllib.loads(content.decode()).get("tool", {})
-            return _dumped({key: value for key, value in tool.items() if key not in _PACKAGING})
+            return _dump_values({key: value for key, value in tool.items() if key not in _PACKAGING})
         if name == "package.json":
             record = cast("dict[str, object]", json.loads(content))
-            return _dumped({key: record[key] for key in _PACKAGE_KEYS if key in record})
+            return _dump_values({key: record[key] for key in _PACKAGE_KEYS if key in record})
         if name in ("setup.cfg", "tox.ini"):
             parser = configparser.RawConfigParser(strict=False)
             parser.read_string(content.decode())
             sections = {section: dict(parser.items(section)) for section in parser.sections()}
-            return _dumped({
+            return _dump_values({
                 name: values
                 for name, values in sections.items()
                 if not name.startswith(("metadata", "options", "bdist", "egg_info"))
@@ -400,5 +400,5 @@ def _steering_part(name: str, content: bytes) -> bytes | None:
     return None
 
 
-def _dumped(values: Mapping[str, object]) -> bytes:
+def _dump_values(values: Mapping[str, object]) -> bytes:
     return json.dumps(values, sort_keys=True, default=str).encode() if values else b""

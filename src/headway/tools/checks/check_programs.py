@@ -55,7 +55,7 @@ def read_programs(command: CheckCommand, folder: str, *, has_python: bool) -> di
     return found
 
 
-def changed_programs(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[str]:
+def list_changed_programs(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[str]:
     """Yield what is different; of an environment that was not there before, nothing."""
     parts = {path.split(os.sep)[0] for path in before}
     for path in {*before, *after}:
@@ -64,7 +64,7 @@ def changed_programs(before: Mapping[str, str], after: Mapping[str, str]) -> Ite
             yield path
 
 
-def search_folders(check: str, folder: str, variables: Mapping[str, str]) -> Iterator[str]:
+def list_search_folders(check: str, folder: str, variables: Mapping[str, str]) -> Iterator[str]:
     """Yield the folders of the project, relative to it, in which a check's Python looks for modules first."""
     for text in (variables.get("PYTHONPATH", ""), *_SET.findall(check)):
         for path in text.strip("'\"").split(os.pathsep):
@@ -74,7 +74,7 @@ def search_folders(check: str, folder: str, variables: Mapping[str, str]) -> Ite
 
 
 def _add_packages(found: dict[str, str], packages: str, folder: str) -> None:
-    for name in _names(packages):
+    for name in _list_names(packages):
         path = os.path.join(packages, name)
         if name.endswith(".pth") or name in _STARTUP:
             _add(found, path, folder)
@@ -95,7 +95,7 @@ def _is_plugin(path: str) -> bool:
     return False
 
 
-def _names(folder: str) -> Iterable[str]:
+def _list_names(folder: str) -> Iterable[str]:
     with suppress(OSError):
         return sorted(os.listdir(folder))
     return ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from headway.core.evidence import Evidence, EvidenceLevel
-from headway.core.text import shown
+from headway.core.text import sanitize_for_display
 from headway.tools.checks.run_check import CheckResult
 
 _MOST_NAMED = 3
@@ -24,7 +24,7 @@ def judge_check(
     if not can_fail:
         level, note = EvidenceLevel.REPORTED, CANNOT_FAIL
     elif weakened:
-        level, note = EvidenceLevel.COMMAND_OK, f"check changed: {name_files(weakened)}"
+        level, note = EvidenceLevel.COMMAND_OK, f"check changed: {join_file_names(weakened)}"
     elif result.shows_no_passed_test:
         level, note = EvidenceLevel.COMMAND_OK, NO_PASSED_TEST
     elif not changed and not failed_before:
@@ -35,6 +35,6 @@ def judge_check(
     return Evidence(level, result.command, result.exit_code, tuple(changed), result.seconds, output, note)
 
 
-def name_files(files: Sequence[str]) -> str:
-    names = ", ".join(shown(file, 200) for file in files[:_MOST_NAMED])
+def join_file_names(files: Sequence[str]) -> str:
+    names = ", ".join(sanitize_for_display(file, 200) for file in files[:_MOST_NAMED])
     return f"{names} and {len(files) - _MOST_NAMED} more" if len(files) > _MOST_NAMED else names

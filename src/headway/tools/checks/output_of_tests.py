@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from headway.tools.checks.check_command import read_command
+from headway.tools.checks.check_command import parse_check
 
 _PYTEST = frozenset({"pytest", "py.test"})
 _UNITTEST = frozenset({"unittest"})
@@ -31,16 +31,16 @@ def shows_no_passed_test(command: str, output: str) -> bool:
 
     `make` prints the commands that it runs: what holds for one of them holds for it.
     """
-    passed = _find_passed(command)
-    if passed is None and read_command(command).programs in (_MAKE, _GMAKE):
+    passed = _find_pass_detector(command)
+    if passed is None and parse_check(command).programs in (_MAKE, _GMAKE):
         lines = output.splitlines()[:_MOST_LINES]
-        passed = next((found for found in map(_find_passed, lines) if found is not None), None)
+        passed = next((found for found in map(_find_pass_detector, lines) if found is not None), None)
     return passed is not None and not passed(output)
 
 
-def _find_passed(command: str) -> Callable[[str], bool] | None:
+def _find_pass_detector(command: str) -> Callable[[str], bool] | None:
     """Return what tells from the output whether a test passed; None for a command that does not only run tests."""
-    read = read_command(command)
+    read = parse_check(command)
     programs = read.programs - _STARTED_BY
     words = {word for _, word in read.words}
     if not read.is_certain or ">" in command or "|" in command or not words.isdisjoint(_RUNS_NONE):

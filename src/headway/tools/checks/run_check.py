@@ -9,17 +9,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from headway.core.secrets import redacted
-from headway.core.text import neutral_lines, shown
+from headway.core.secrets import redact
+from headway.core.text import neutralize_lines, sanitize_for_display
 from headway.tools.base import Context, ToolFault
 from headway.tools.checks.changed_files import read_files
 from headway.tools.checks.check_command import CHANGED_FILES
 from headway.tools.checks.output_of_tests import shows_no_passed_test
 from headway.tools.checks.stale_bytecode import WITHOUT_BYTECODE, remove_bytecode
-from headway.tools.files.seen import Seen
+from headway.tools.files.known_files import KnownFiles
 from headway.tools.limits import Limits
-from headway.tools.outputs import Outputs
-from headway.tools.shell.run_in_shell import TIMED_OUT, exit_code_of, run_in_shell
+from headway.tools.outputs import OutputFiles
+from headway.tools.shell.run_in_shell import TIMED_OUT, run_in_shell, to_exit_code
 
 if TYPE_CHECKING:
     from headway.core.session import Session
@@ -56,7 +56,9 @@ class CheckResult:
             how = f"took longer than {self.seconds:.0f} s and was stopped (limits.bash_seconds)"
         else:
             how = f"exit code {self.exit_code}"
-        return f"The check failed ({how}): {shown(self.command, 300)}" + (f"\n{self.output}" if self.output else "")
+        return f"The check failed ({how}): {sanitize_for_display(self.command, 300)}" + (
+            f"\n{self.output}" if self.output else ""
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,15 +101,15 @@ class CheckRunner:
         report: Callable[[str], None] = lambda text: None,
     ) -> CheckResult:
         """Run a check in a folder. `files` take the place of `{files}`; being cancelled goes through."""
-        command = with_files(check, files)
+        command = insert_files(check, files)
         limits = self.limits or Limits()
         # Nothing of it is kept in a file: the last lines are in the log.
-        outputs = Outputs(self.project, kept_bytes=0)
+        outputs = OutputFiles(self.project, kept_bytes=0)
         context = Context(
             self.project,
             self.session,
             limits,
-            Seen(),
+            KnownFiles(),
             outputs,
             report,
             {**WITHOUT_BYTECODE, **(variables or {})},
@@ -115,7 +117,7 @@ class CheckRunner:
         )
         await asyncio.to_thread(remove_bytecode, folder)
         began = time.monotonic()
-        with outputs.spool("check", _READ) as spool:
+        with outputs.make_spool("check", _READ) as spool:
             try:
                 ending = await run_in_shell(
                     command, folder, limits.bash_seconds, context, self.env, spool, self.sandbox
@@ -125,10 +127,10 @@ class CheckRunner:
         seconds = round(time.monotonic() - began, 3)
         text = spool.text()
         no_test = shows_no_passed_test(command, text)
-        return CheckResult(command, exit_code_of(ending), seconds, _last_lines(redacted(text)), no_test)
+        return CheckResult(command, to_exit_code(ending), seconds, _last_lines(redact(text)), no_test)
 
 
-def with_files(check: str, files: Iterable[str]) -> str:
+def insert_files(check: str, files: Iterable[str]) -> str:
     """Return the command with the files in place of `{files}`, quoted for the shell."""
     if CHANGED_FILES not in check:
         return check
@@ -141,6 +143,6 @@ def _quote(path: str) -> str:
 
 
 def _last_lines(text: str) -> str:
-    lines = neutral_lines(text).rstrip().split("\n")
+    lines = neutralize_lines(text).rstrip().split("\n")
     last = "\n".join(line.rstrip() for line in lines[-MAX_LINES:])
     return last if len(last) <= MAX_OUTPUT else f"…{last[-MAX_OUTPUT + 1 :]}"

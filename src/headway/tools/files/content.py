@@ -9,9 +9,9 @@ import stat
 from contextlib import suppress
 from itertools import islice
 
-from headway.core.text import shown, storable
+from headway.core.text import sanitize_for_display, to_storable
 from headway.tools.base import ToolFault
-from headway.tools.files.workspace import Place, kind_of
+from headway.tools.files.workspace import OpenPath, file_kind
 
 _READS = 3
 """How often a file that changes while it is read is read again."""
@@ -43,7 +43,7 @@ _PICTURES = {
 }
 
 
-def opened(place: Place) -> tuple[int, os.stat_result]:
+def open_file(place: OpenPath) -> tuple[int, os.stat_result]:
     """An ordinary file opened for reading. Pipes, devices and folders are declined, and never waited for."""
     status = place.status()
     if status is not None and not stat.S_ISLNK(status.st_mode):  # opening a device may already do something
@@ -59,30 +59,30 @@ def opened(place: Place) -> tuple[int, os.stat_result]:
 
 
 def decline_special(path: str, status: os.stat_result) -> None:
-    if kind := kind_of(status):
+    if kind := file_kind(status):
         hint = "name a file in it, or list it with ls" if kind == "a folder" else "use a regular file"
-        raise ToolFault(f"'{shown(path, 200)}' is {kind}; {hint}.")
+        raise ToolFault(f"'{sanitize_for_display(path, 200)}' is {kind}; {hint}.")
 
 
-def read_bytes(place: Place, limit: int) -> bytes:
+def read_bytes(place: OpenPath, limit: int) -> bytes:
     """The whole file, as it was at one moment."""
     for _ in range(_READS):
-        descriptor, before = opened(place)
+        descriptor, before = open_file(place)
         try:
             if before.st_size > limit:
-                raise too_large(place.path, before.st_size, limit)
-            data = _all(descriptor, limit)
+                raise too_large_fault(place.path, before.st_size, limit)
+            data = _read_all(descriptor, limit)
             after = os.fstat(descriptor)
         finally:
             os.close(descriptor)
         if len(data) > limit:
-            raise too_large(place.path, len(data), limit)
+            raise too_large_fault(place.path, len(data), limit)
         if (before.st_mtime_ns, before.st_size) == (after.st_mtime_ns, after.st_size):
             return data
-    raise ToolFault(f"'{shown(place.path, 200)}' is being written right now; try again in a moment.")
+    raise ToolFault(f"'{sanitize_for_display(place.path, 200)}' is being written right now; try again in a moment.")
 
 
-def _all(descriptor: int, limit: int) -> bytes:
+def _read_all(descriptor: int, limit: int) -> bytes:
     pieces: list[bytes] = []
     size = 0
     while size <= limit and (piece := os.read(descriptor, _CHUNK)):
@@ -91,9 +91,10 @@ def _all(descriptor: int, limit: int) -> bytes:
     return b"".join(pieces)
 
 
-def too_large(path: str, size: int, limit: int) -> ToolFault:
+def too_large_fault(path: str, size: int, limit: int) -> ToolFault:
     return ToolFault(
-        f"'{shown(path, 200)}' has {size:,} bytes, more than the {limit:,} that can be read at once; read parts of "
+        f"'{sanitize_for_display(path, 200)}' has {size:,} bytes, more than the "
+        f"{limit:,} that can be read at once; read parts of "
         "it with offset and limit, or use bash."
     )
 
@@ -107,14 +108,15 @@ def decline_binary(path: str, start: bytes, size: int) -> None:
     if start[:4] == b"RIFF" and start[8:12] == b"WEBP":
         known = "a WebP picture"
     if b"\0" in start or (known and known != "a bitmap picture"):
-        raise _binary(path, known or "a binary file", size)
-    if encoding_of(start) == "latin-1" and _CONTROLS.search(start):
-        raise _binary(path, "a binary file", size)
+        raise _binary_fault(path, known or "a binary file", size)
+    if detect_encoding(start) == "latin-1" and _CONTROLS.search(start):
+        raise _binary_fault(path, "a binary file", size)
 
 
-def _binary(path: str, kind: str, size: int) -> ToolFault:
+def _binary_fault(path: str, kind: str, size: int) -> ToolFault:
     return ToolFault(
-        f"'{shown(path, 200)}' is {kind} ({size:,} byte{'' if size == 1 else 's'}), which cannot be shown as text; "
+        f"'{sanitize_for_display(path, 200)}' is {kind} ({size:,} byte{'' if size == 1 else 's'}), "
+        "which cannot be shown as text; "
         "if you need its contents, use bash with a program that reads this format."
     )
 
@@ -128,31 +130,31 @@ def _is_marked_text(start: bytes) -> bool:
     return False
 
 
-def decoded(data: bytes, path: str = "the file") -> tuple[str, str]:
+def decode(data: bytes, path: str = "the file") -> tuple[str, str]:
     """The text and its encoding, such that `encoded` gives the same bytes again."""
     decline_binary(path, data[:_SNIFFED], len(data))
     marked = [name for name, (mark, _) in _MARKS.items() if data.startswith(mark)]
     for encoding in (*marked, "utf-8", "gb18030"):
         if encoding == "gb18030" and not _looks_chinese(data):
             continue
-        if (text := _reversible(data, encoding)) is not None:
+        if (text := _decode_if_reversible(data, encoding)) is not None:
             return text, encoding
     if b"\0" in data[:_SNIFFED]:
-        raise _binary(path, "a damaged text file", len(data))
+        raise _binary_fault(path, "a damaged text file", len(data))
     return data.decode("latin-1"), "latin-1"
 
 
-def encoded(text: str, encoding: str) -> bytes:
+def encode(text: str, encoding: str) -> bytes:
     """The text in a file's encoding. Raises `UnicodeEncodeError` if that cannot hold it."""
     mark, codec = _MARKS.get(encoding, (b"", encoding))
     return mark + text.encode(codec)
 
 
-def has_mark(encoding: str) -> bool:
+def has_byte_order_mark(encoding: str) -> bool:
     return encoding in _MARKS
 
 
-def encoding_of(start: bytes) -> str:
+def detect_encoding(start: bytes) -> str:
     """The codec of a file too long to be decoded whole, from its beginning."""
     for mark, codec in _MARKS.values():
         if start.startswith(mark):
@@ -177,20 +179,20 @@ def split_lines(text: str) -> list[str]:
     return [*lines, last] if last else lines
 
 
-def text_to_write(text: str, field: str) -> str:
+def check_text_to_write(text: str, field: str) -> str:
     """Text of a model as it can be written. Raises `ToolFault` if the file would be no text."""
     if "\0" in text:
         raise ToolFault(
             f"{field} contains a NUL character, which is not allowed in a text file; remove it, or use bash."
         )
-    return storable(text)
+    return to_storable(text)
 
 
-def _reversible(data: bytes, encoding: str) -> str | None:
+def _decode_if_reversible(data: bytes, encoding: str) -> str | None:
     mark, codec = _MARKS.get(encoding, (b"", encoding))
     try:
         text = data[len(mark) :].decode(codec)
-        return text if encoded(text, encoding) == data else None
+        return text if encode(text, encoding) == data else None
     except UnicodeError:
         return None
 

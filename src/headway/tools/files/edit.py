@@ -7,15 +7,15 @@ from bisect import bisect_left
 
 from pydantic import Field
 
-from headway.core.text import shown
-from headway.tools.base import Context, Preview, Tool, ToolFault, ToolInput, ToolResult, description_beside
+from headway.core.text import sanitize_for_display
+from headway.tools.base import Context, Preview, Tool, ToolFault, ToolInput, ToolResult, read_description
 from headway.tools.effects import Effect
-from headway.tools.files.changes import FileChange
-from headway.tools.files.content import decoded, encoded, read_bytes, split_lines, text_to_write, too_large
-from headway.tools.files.near import no_match, several_matches
-from headway.tools.files.workspace import Place, Workspace
-from headway.tools.files.writing import write_bytes
-from headway.tools.threads import done_in_thread
+from headway.tools.files.atomic_write import write_bytes
+from headway.tools.files.content import check_text_to_write, decode, encode, read_bytes, split_lines, too_large_fault
+from headway.tools.files.file_change import FileChange
+from headway.tools.files.similar_lines import no_match_fault, several_matches_fault
+from headway.tools.files.workspace import OpenPath, Workspace
+from headway.tools.threads import call_in_thread
 
 
 class EditInput(ToolInput):
@@ -29,7 +29,7 @@ class EditInput(ToolInput):
 
 class Edit(Tool[EditInput]):
     name = "edit"
-    description = description_beside(__file__)
+    description = read_description(__file__)
     input = EditInput
     effect = Effect.WRITE
 
@@ -41,47 +41,50 @@ class Edit(Tool[EditInput]):
         return not self._workspace.is_executed(call.path)
 
     def subject(self, call: EditInput) -> str:
-        return self._workspace.relative(call.path)
+        return self._workspace.relative_path(call.path)
 
     async def preview(self, call: EditInput, context: Context) -> Preview:
         return await asyncio.to_thread(self._preview, call, context)
 
     async def run(self, call: EditInput, context: Context) -> ToolResult:
-        return await done_in_thread(self._edit, call, context)
+        return await call_in_thread(self._edit, call, context)
 
     def _preview(self, call: EditInput, context: Context) -> Preview:
-        with self._workspace.place(call.path, write=True) as place:
-            return _change(place, call, context)[0].preview()
+        with self._workspace.open_place(call.path, write=True) as place:
+            return _prepare_change(place, call, context)[0].preview()
 
     def _edit(self, call: EditInput, context: Context) -> ToolResult:
-        with self._workspace.place(call.path, write=True) as place:
-            change, count = _change(place, call, context)
+        with self._workspace.open_place(call.path, write=True) as place:
+            change, count = _prepare_change(place, call, context)
             write_bytes(place, change.after, change.before)
             context.seen.note_edit(place.path, change.after, len(split_lines(change.new)))
         places = "1 place" if count == 1 else f"{count:,} places"
-        return ToolResult(f"Changed {shown(place.path, 200)} in {places}.", files=(place.path,), diff=change.diff())
+        return ToolResult(
+            f"Changed {sanitize_for_display(place.path, 200)} in {places}.", files=(place.path,), diff=change.diff()
+        )
 
 
-def _change(place: Place, call: EditInput, context: Context) -> tuple[FileChange, int]:
+def _prepare_change(place: OpenPath, call: EditInput, context: Context) -> tuple[FileChange, int]:
     before = read_bytes(place, context.limits.file_bytes)
-    text, encoding = decoded(before, place.path)
+    text, encoding = decode(before, place.path)
     context.seen.check(place.path, before)
-    old, new = text_to_write(call.old_string, "old_string"), text_to_write(call.new_string, "new_string")
-    after, count = replaced(text, old, new, call.replace_all, place.path)
+    old, new = check_text_to_write(call.old_string, "old_string"), check_text_to_write(call.new_string, "new_string")
+    after, count = replace_text(text, old, new, call.replace_all, place.path)
     try:
-        data = encoded(after, encoding)
+        data = encode(after, encoding)
     except UnicodeEncodeError as error:
-        char = shown(after[error.start])
+        char = sanitize_for_display(after[error.start])
         raise ToolFault(
-            f"'{shown(place.path, 200)}' is in {encoding}, which does not have '{char}'; nothing was changed. Use "
+            f"'{sanitize_for_display(place.path, 200)}' is in {encoding}, which does "
+            f"not have '{char}'; nothing was changed. Use "
             "other characters, or first convert the file to UTF-8 with bash."
         ) from None
     if len(data) > context.limits.file_bytes:
-        raise too_large(place.path, len(data), context.limits.file_bytes)
+        raise too_large_fault(place.path, len(data), context.limits.file_bytes)
     return FileChange(place.path, before, data, text, after), count
 
 
-def replaced(text: str, old: str, new: str, every: bool, path: str) -> tuple[str, int]:
+def replace_text(text: str, old: str, new: str, every: bool, path: str) -> tuple[str, int]:
     """The text with `old` replaced, and how often. Line ends match whatever their kind; new ones are as the file's."""
     plain = text.replace("\r\n", "\n")
     old, new = old.replace("\r\n", "\n"), new.replace("\r\n", "\n")
@@ -89,10 +92,10 @@ def replaced(text: str, old: str, new: str, every: bool, path: str) -> tuple[str
         raise ToolFault("old_string and new_string are the same (line endings aside); nothing was changed.")
     first = plain.find(old)
     if first < 0:
-        raise no_match(plain, old, path)
+        raise no_match_fault(plain, old, path)
     if not every and plain.find(old, first + 1) >= 0:
-        raise several_matches(plain, old, path)
-    ends = _two_byte_ends(text)
+        raise several_matches_fault(plain, old, path)
+    ends = _list_two_byte_line_ends(text)
     if ends and 2 * len(ends) >= plain.count("\n"):
         new = new.replace("\n", "\r\n")
     pieces: list[str] = []
@@ -107,7 +110,7 @@ def replaced(text: str, old: str, new: str, every: bool, path: str) -> tuple[str
     return "".join([*pieces, text[done:]]), count
 
 
-def _two_byte_ends(text: str) -> list[int]:
+def _list_two_byte_line_ends(text: str) -> list[int]:
     """Where the line ends of two characters would be if they were of one."""
     found: list[int] = []
     at = text.find("\r\n")

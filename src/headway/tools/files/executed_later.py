@@ -6,8 +6,8 @@ import os
 from collections.abc import Sequence
 from contextlib import suppress
 
-from headway.tools.files.closed import plain_name
-from headway.tools.files.ignored import Ignored
+from headway.tools.files.gitignore import IgnoreRules
+from headway.tools.files.protected_folders import plain_name
 
 EXECUTED_LATER = (
     # shells, and folders that are entered
@@ -32,13 +32,13 @@ class ExecutedLater:
     """The default patterns with further ones; `!pattern` takes files out, and the last pattern that fits decides."""
 
     def __init__(self, further: Sequence[str] = ()) -> None:
-        self._rules = Ignored("\n".join(pattern.casefold() for pattern in (*EXECUTED_LATER, *further)))
+        self._rules = IgnoreRules("\n".join(pattern.casefold() for pattern in (*EXECUTED_LATER, *further)))
 
     def includes(self, path: str) -> bool:
         """Return whether a file, by its path in the project, is among them, or is in a folder that is."""
         parts = plain_name(path).split("/")
-        verdicts = [self._rules.verdict("/".join(parts[:depth]) + "/") for depth in range(1, len(parts))]
-        verdicts.append(self._rules.verdict("/".join(parts)))
+        verdicts = [self._rules.is_ignored("/".join(parts[:depth]) + "/") for depth in range(1, len(parts))]
+        verdicts.append(self._rules.is_ignored("/".join(parts)))
         return next((verdict for verdict in reversed(verdicts) if verdict is not None), False)
 
     def has_link_to(self, root: str, path: str) -> bool:

@@ -8,11 +8,11 @@ from contextlib import closing
 
 from pydantic import Field
 
-from headway.core.text import neutral, shown
-from headway.tools.base import Context, Tool, ToolFault, ToolInput, ToolResult, description_beside
+from headway.core.text import neutralize, sanitize_for_display
+from headway.tools.base import Context, Tool, ToolFault, ToolInput, ToolResult, read_description
 from headway.tools.effects import Effect
-from headway.tools.files.walk import Stop, Walk
-from headway.tools.files.wildcards import BadWildcards, alternatives, path_expression
+from headway.tools.files.walk import SearchDeadline, Walk
+from headway.tools.files.wildcards import BadWildcards, expand_braces, to_path_expression
 from headway.tools.files.workspace import Workspace
 from headway.tools.limits import Limits
 
@@ -26,7 +26,7 @@ class GlobInput(ToolInput):
 
 class Glob(Tool[GlobInput]):
     name = "glob"
-    description = description_beside(__file__)
+    description = read_description(__file__)
     input = GlobInput
     effect = Effect.READ
 
@@ -35,21 +35,21 @@ class Glob(Tool[GlobInput]):
         self.folder = workspace.root
 
     def subject(self, call: GlobInput) -> str:
-        return self._workspace.relative(call.path)
+        return self._workspace.relative_path(call.path)
 
     async def run(self, call: GlobInput, context: Context) -> ToolResult:
-        stop = Stop(context.limits.search_seconds)
+        stop = SearchDeadline(context.limits.search_seconds)
         try:
             return ToolResult(await asyncio.to_thread(self._find, call, context.limits, stop))
         finally:
             stop.set()
 
-    def _find(self, call: GlobInput, limits: Limits, stop: Stop) -> str:
-        folder, pattern = _split(call.pattern)
-        expression = path_matcher(pattern, call.pattern)
+    def _find(self, call: GlobInput, limits: Limits, stop: SearchDeadline) -> str:
+        folder, pattern = _split_fixed_folders(call.pattern)
+        expression = compile_path_matcher(pattern, call.pattern)
         walk = self._walk(call.path, folder, stop)
         if walk is None:
-            return _nothing(call)
+            return _explain_nothing_found(call)
         skipped = 0 if walk.start == "." else len(walk.start) + 1
         found: list[str] = []
         count = 0
@@ -58,19 +58,21 @@ class Glob(Tool[GlobInput]):
                 if expression.match(file.path, skipped):
                     count += 1
                     if count <= limits.results:
-                        found.append(neutral(file.path))
+                        found.append(neutralize(file.path))
         if count > len(found):
             found.append(f"[… and {count - len(found):,} more; narrow the pattern or the path]")
-        notes = walk.notes()
+        notes = walk.list_notes()
         if walk.stopped:
             notes.append(f"Stopped after {limits.search_seconds:g} seconds; there may be more. Narrow the path.")
-        return "\n".join([*(found or [_nothing(call)]), *(f"[{note}]" for note in notes)])
+        return "\n".join([*(found or [_explain_nothing_found(call)]), *(f"[{note}]" for note in notes)])
 
-    def _walk(self, path: str, folder: str, stop: Stop) -> Walk | None:
+    def _walk(self, path: str, folder: str, stop: SearchDeadline) -> Walk | None:
         """The walk from where the pattern's wildcards begin; None if there is no folder."""
         walk = Walk(self._workspace, path, stop)
         if walk.file is not None:
-            raise ToolFault(f"'{shown(path, 200)}' is a file; pass its folder as path, or read it with read_file.")
+            raise ToolFault(
+                f"'{sanitize_for_display(path, 200)}' is a file; pass its folder as path, or read it with read_file."
+            )
         if not folder:
             return walk
         try:
@@ -80,21 +82,22 @@ class Glob(Tool[GlobInput]):
         return walk if walk.file is None else None
 
 
-def path_matcher(pattern: str, given: str) -> re.Pattern[str]:
+def compile_path_matcher(pattern: str, given: str) -> re.Pattern[str]:
     """What whole paths are compared with. Raises `ToolFault` for a pattern that cannot be used, as it was given."""
     try:
-        choices = alternatives(pattern)
+        choices = expand_braces(pattern)
         if any(choice.startswith("/") or ".." in choice.split("/") for choice in choices):
             raise ToolFault(
-                f"'{shown(given, 200)}' is not valid: a pattern must be relative and must not contain '..'; pass "
+                f"'{sanitize_for_display(given, 200)}' is not valid: a pattern must "
+                "be relative and must not contain '..'; pass "
                 "the folder to search as path."
             )
-        return re.compile(f"(?:{'|'.join(map(path_expression, choices))})\\Z")
+        return re.compile(f"(?:{'|'.join(map(to_path_expression, choices))})\\Z")
     except BadWildcards as error:
-        raise ToolFault(f"'{shown(given, 200)}' is not valid: {error}.") from None
+        raise ToolFault(f"'{sanitize_for_display(given, 200)}' is not valid: {error}.") from None
 
 
-def _split(pattern: str) -> tuple[str, str]:
+def _split_fixed_folders(pattern: str) -> tuple[str, str]:
     """The folders that a pattern names outright, and the rest of it."""
     wild = _WILD.search(pattern)
     plain = pattern[: wild.start()] if wild else pattern
@@ -105,5 +108,5 @@ def _split(pattern: str) -> tuple[str, str]:
     return folder, pattern[at + 1 :]
 
 
-def _nothing(call: GlobInput) -> str:
-    return f"No file matches '{shown(call.pattern, 200)}' in '{shown(call.path, 200)}'."
+def _explain_nothing_found(call: GlobInput) -> str:
+    return f"No file matches '{sanitize_for_display(call.pattern, 200)}' in '{sanitize_for_display(call.path, 200)}'."

@@ -9,14 +9,14 @@ from contextlib import closing
 
 from pydantic import Field
 
-from headway.core.text import shown, storable
-from headway.tools.base import Context, Tool, ToolFault, ToolInput, ToolResult, description_beside
+from headway.core.text import sanitize_for_display, to_storable
+from headway.tools.base import Context, Tool, ToolFault, ToolInput, ToolResult, read_description
 from headway.tools.effects import Effect
-from headway.tools.files.content import decoded, read_bytes
-from headway.tools.files.glob import path_matcher
-from headway.tools.files.grep_literal import literal_of
+from headway.tools.files.content import decode, read_bytes
+from headway.tools.files.glob import compile_path_matcher
+from headway.tools.files.grep_literal import find_literal
 from headway.tools.files.grep_matches import Findings, Matcher, Output, TooSlow
-from headway.tools.files.walk import File, Stop, Walk
+from headway.tools.files.walk import SearchDeadline, Walk, WalkedFile
 from headway.tools.files.workspace import Workspace
 from headway.tools.limits import Limits
 
@@ -39,7 +39,7 @@ class GrepInput(ToolInput):
 
 class Grep(Tool[GrepInput]):
     name = "grep"
-    description = description_beside(__file__)
+    description = read_description(__file__)
     input = GrepInput
     effect = Effect.READ
     aliases = ("rg",)
@@ -49,33 +49,33 @@ class Grep(Tool[GrepInput]):
         self.folder = workspace.root
 
     def subject(self, call: GrepInput) -> str:
-        return self._workspace.relative(call.path)
+        return self._workspace.relative_path(call.path)
 
     async def run(self, call: GrepInput, context: Context) -> ToolResult:
-        stop = Stop(context.limits.search_seconds)
+        stop = SearchDeadline(context.limits.search_seconds)
         try:
             return ToolResult(await asyncio.to_thread(self._search, call, context.limits, stop))
         finally:
             stop.set()
 
-    def _search(self, call: GrepInput, limits: Limits, stop: Stop) -> str:
+    def _search(self, call: GrepInput, limits: Limits, stop: SearchDeadline) -> str:
         search = _Search(self._workspace, call, limits, stop)
         if search.walk.file is not None:
-            search.only_file()
+            search.search_file()
         else:
-            search.folder()
-        return "\n".join(search.answer())
+            search.search_folder()
+        return "\n".join(search.format_answer())
 
 
 class _Search:
     """One search, and what it went through."""
 
-    def __init__(self, workspace: Workspace, call: GrepInput, limits: Limits, stop: Stop) -> None:
+    def __init__(self, workspace: Workspace, call: GrepInput, limits: Limits, stop: SearchDeadline) -> None:
         self._workspace = workspace
         self._call = call
         self._limits = limits
         self._stop = stop
-        self._literal = literal_of(call.pattern, fixed=call.fixed, ignore_case=call.ignore_case)
+        self._literal = find_literal(call.pattern, fixed=call.fixed, ignore_case=call.ignore_case)
         self._matcher = Matcher(
             call.pattern, fixed=call.fixed, ignore_case=call.ignore_case, literal=self._literal, stop=stop
         )
@@ -84,16 +84,16 @@ class _Search:
         self._slow_in: str | None = None
         self.walk = Walk(workspace, call.path, stop)
 
-    def only_file(self) -> None:
+    def search_file(self) -> None:
         """Searches a file that was asked for by its name. Raises `ToolFault` if it cannot be searched."""
-        with self._workspace.place(self._call.path) as place:
+        with self._workspace.open_place(self._call.path) as place:
             data = read_bytes(place, self._limits.file_bytes)
-        text, _ = decoded(data, place.path)
+        text, _ = decode(data, place.path)
         self._searched = 1
         self._add(place.path, text)
 
-    def folder(self) -> None:
-        wanted = _file_filter(self._call.glob, self.walk.start)
+    def search_folder(self) -> None:
+        wanted = _make_file_filter(self._call.glob, self.walk.start)
         with closing(self.walk.files()) as files:
             for file in files:
                 if self._stop or self._findings.full or self._slow_in:
@@ -106,28 +106,31 @@ class _Search:
                     self._unread += 1
                 else:
                     self._searched += 1
-                    if (text := self._text(file)) is not None:
+                    if (text := self._read_text(file)) is not None:
                         self._add(file.path, text)
 
-    def answer(self) -> list[str]:
+    def format_answer(self) -> list[str]:
         lines = list(self._findings.lines)
         if not lines:
-            lines.append(f"No match for '{shown(self._call.pattern, 200)}' in {_files(self._searched)}.")
-        lines += [f"[{note}]" for note in self._notes()]
+            lines.append(
+                f"No match for '{sanitize_for_display(self._call.pattern, 200)}' in {_count_files(self._searched)}."
+            )
+        lines += [f"[{note}]" for note in self._list_notes()]
         return lines
 
-    def _notes(self) -> list[str]:
+    def _list_notes(self) -> list[str]:
         if self._findings.full:
             things = "matching lines" if self._call.output == "lines" else "matching files"
             return [f"There are more {things} than these; narrow the pattern, path or glob."]
-        notes = self.walk.notes()
+        notes = self.walk.list_notes()
         if self._large:
-            notes.append(f"Skipped {_files(self._large)} larger than {self._limits.file_bytes:,} bytes.")
+            notes.append(f"Skipped {_count_files(self._large)} larger than {self._limits.file_bytes:,} bytes.")
         if self._unread:
-            notes.append(f"Skipped {_files(self._unread)} that could not be read.")
+            notes.append(f"Skipped {_count_files(self._unread)} that could not be read.")
         if self._slow_in is not None:
             notes.append(
-                f"Stopped in '{shown(self._slow_in, 200)}': the pattern takes too long on one of its lines; there "
+                f"Stopped in '{sanitize_for_display(self._slow_in, 200)}': the pattern "
+                "takes too long on one of its lines; there "
                 "may be more. Simplify it, without nested repeats."
             )
         elif self._stop:
@@ -135,17 +138,17 @@ class _Search:
             notes.append(f"Stopped after {seconds}; there may be more. Narrow the path or the glob.")
         return notes
 
-    def _text(self, file: File) -> str | None:
+    def _read_text(self, file: WalkedFile) -> str | None:
         """The file's text; None if it cannot match."""
         try:
-            data = read_bytes(self.walk.place(file), self._limits.file_bytes)
+            data = read_bytes(self.walk.place_of(file), self._limits.file_bytes)
         except (OSError, ToolFault):
             self._unread += 1
             return None
         if not self._may_match(data):
             return None
         try:
-            return decoded(data, file.path)[0]
+            return decode(data, file.path)[0]
         except ToolFault:  # binary
             return None
 
@@ -164,19 +167,19 @@ class _Search:
 
 def _is_nameable(path: str) -> bool:
     """Whether the other file tools take the path."""
-    return len(path) <= _LONGEST_PATH and storable(path) == path
+    return len(path) <= _LONGEST_PATH and to_storable(path) == path
 
 
-def _file_filter(pattern: str | None, start: str) -> Callable[[str], bool]:
+def _make_file_filter(pattern: str | None, start: str) -> Callable[[str], bool]:
     """The filter `*.py`: by name without a slash in it, else by the path relative to where the search starts."""
     if pattern is None:
         return lambda path: True
     wanted = not pattern.startswith("!")
     pattern = pattern[not wanted :]
-    expression = path_matcher(pattern if "/" in pattern else f"**/{pattern}", pattern)
+    expression = compile_path_matcher(pattern if "/" in pattern else f"**/{pattern}", pattern)
     skipped = 0 if start == "." else len(start) + 1
     return lambda path: (expression.match(path, skipped) is not None) is wanted
 
 
-def _files(count: int) -> str:
+def _count_files(count: int) -> str:
     return f"{count:,} file{'s' * (count != 1)}"

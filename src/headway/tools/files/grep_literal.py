@@ -18,32 +18,32 @@ _ONE_CHARACTER = "dDwWsS"
 _NO_CHARACTER = "bBAZ"
 
 
-def literal_of(pattern: str, *, fixed: bool, ignore_case: bool) -> str | None:
+def find_literal(pattern: str, *, fixed: bool, ignore_case: bool) -> str | None:
     """An ASCII text of at least `SHORTEST` characters that is in every match; None if there is none for sure."""
-    runs = _fixed_runs(pattern) if fixed else _runs(pattern)
+    runs = _list_fixed_runs(pattern) if fixed else _list_runs(pattern)
     if runs is None:
         return None
     if ignore_case:
-        runs = [part for run in runs for part in _split_at(run, _LOOKS_ELSEWHERE)]
+        runs = [part for run in runs for part in _split_at_letters(run, _LOOKS_ELSEWHERE)]
     longest = max(runs, key=len, default="")
     return longest if len(longest) >= SHORTEST else None
 
 
-def _fixed_runs(text: str) -> list[str]:
+def _list_fixed_runs(text: str) -> list[str]:
     return re.findall(r"[ -~]+", text)
 
 
-def _split_at(run: str, letters: frozenset[str]) -> list[str]:
+def _split_at_letters(run: str, letters: frozenset[str]) -> list[str]:
     return "".join("\n" if char in letters else char for char in run).split("\n")
 
 
-def _runs(pattern: str) -> list[str] | None:
+def _list_runs(pattern: str) -> list[str] | None:
     """Texts outside of groups that stand in every match as they are; None if the pattern is not understood."""
     runs = [""]
     depth = position = 0
     while position < len(pattern):
         char = pattern[position]
-        token = _token(pattern, position)
+        token = _read_token(pattern, position)
         if token is None or (char == "|" and not depth) or (char == ")" and not depth):
             return None
         position += len(token)
@@ -63,7 +63,7 @@ def _runs(pattern: str) -> list[str] | None:
     return None if depth else runs
 
 
-def _token(pattern: str, position: int) -> str | None:
+def _read_token(pattern: str, position: int) -> str | None:
     char = pattern[position]
     if char == "\\":
         token = pattern[position : position + 2]

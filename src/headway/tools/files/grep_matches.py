@@ -13,9 +13,9 @@ from typing import Literal, NamedTuple
 
 import regex
 
-from headway.core.text import neutral, shown
+from headway.core.text import neutralize, sanitize_for_display
 from headway.tools.base import ToolFault
-from headway.tools.files.walk import Stop
+from headway.tools.files.walk import SearchDeadline
 
 Output = Literal["lines", "files", "count"]
 
@@ -37,7 +37,7 @@ class TooSlow(Exception):
     """The pattern took too long on a line."""
 
 
-class Line(NamedTuple):
+class TextLine(NamedTuple):
     """A line of a text: its number, from 1, and where it is."""
 
     number: int
@@ -51,15 +51,17 @@ class Line(NamedTuple):
 class Matcher:
     """A pattern that lines are searched for."""
 
-    def __init__(self, pattern: str, *, fixed: bool, ignore_case: bool, literal: str | None, stop: Stop) -> None:
-        self._expression = _compiled(pattern, fixed, ignore_case)
+    def __init__(
+        self, pattern: str, *, fixed: bool, ignore_case: bool, literal: str | None, stop: SearchDeadline
+    ) -> None:
+        self._expression = _compile(pattern, fixed, ignore_case)
         self._literal = None if ignore_case else literal
-        self._is_tame = fixed or _is_tame(pattern)
+        self._is_tame = fixed or _is_always_fast(pattern)
         self._stop = stop
 
-    def lines(self, text: str) -> Iterator[tuple[Line, int, int]]:
+    def find_lines(self, text: str) -> Iterator[tuple[TextLine, int, int]]:
         """The lines that match, each with the place of its first match. Raises `TooSlow`."""
-        for count, line in enumerate(_lines(text, self._literal)):
+        for count, line in enumerate(_list_lines(text, self._literal)):
             if count % _LINES_UNTIMED == 0 and self._stop:
                 return
             if match := self._match(text[line.start : line.end]):
@@ -94,11 +96,11 @@ class Findings:
 
     def add(self, path: str, text: str, matcher: Matcher) -> None:
         """Searches a text. Raises `TooSlow`; what was found until then is kept."""
-        name = neutral(path)
-        found: list[tuple[Line, int, int]] = []
+        name = neutralize(path)
+        found: list[tuple[TextLine, int, int]] = []
         count = 0
         try:
-            for match in matcher.lines(text):
+            for match in matcher.find_lines(text):
                 if self.output == "lines":
                     if self.matches >= self.most:
                         self.full = True
@@ -124,58 +126,59 @@ class Findings:
         else:
             self.lines.append(line)
 
-    def _put_lines(self, name: str, text: str, found: list[tuple[Line, int, int]]) -> None:
+    def _put_lines(self, name: str, text: str, found: list[tuple[TextLine, int, int]]) -> None:
         last = 0
         """Number of the last line shown."""
         for index, (line, start, end) in enumerate(found):
-            before = _before(text, line, min(self.context, line.number - last - 1))
+            before = _lines_before(text, line, min(self.context, line.number - last - 1))
             if self.context and self.lines and (not last or line.number - len(before) > last + 1):
                 self._put("--")
             following = found[index + 1][0].number if index + 1 < len(found) else math.inf
-            after = _after(text, line, min(self.context, following - line.number - 1))
+            after = _lines_after(text, line, min(self.context, following - line.number - 1))
             self._put_around(name, text, before)
-            self._put(f"{name}:{line.number}: {_cut(text[line.start : line.end], start, end)}")
+            self._put(f"{name}:{line.number}: {_cut_around_match(text[line.start : line.end], start, end)}")
             self._put_around(name, text, after)
             last = line.number + len(after)
             if self.room < 0:
                 return
 
-    def _put_around(self, name: str, text: str, lines: list[Line]) -> None:
+    def _put_around(self, name: str, text: str, lines: list[TextLine]) -> None:
         for line in lines:
-            self._put(f"{name}-{line.number}- {_cut(text[line.start : line.end])}")
+            self._put(f"{name}-{line.number}- {_cut_around_match(text[line.start : line.end])}")
 
 
-def _compiled(pattern: str, fixed: bool, ignore_case: bool) -> regex.Pattern[str]:
+def _compile(pattern: str, fixed: bool, ignore_case: bool) -> regex.Pattern[str]:
     if fixed:
         pattern = regex.escape(pattern)
     elif _RECURSION.search(pattern):
-        raise _unusable(pattern, "recursive patterns, (?R), are not supported")
+        raise _unusable_pattern_fault(pattern, "recursive patterns, (?R), are not supported")
     elif _VERBOSE.search(pattern):
-        raise _unusable(pattern, "verbose patterns, (?x), are not supported")
+        raise _unusable_pattern_fault(pattern, "verbose patterns, (?x), are not supported")
     elif len(pattern) * math.prod(max(int(count), 1) for count in _COUNT.findall(pattern)) > _MOST_UNROLLED:
-        raise _unusable(pattern, "its repeat counts are too large")
+        raise _unusable_pattern_fault(pattern, "its repeat counts are too large")
     try:
         return regex.compile(pattern, regex.IGNORECASE if ignore_case else 0, cache_pattern=False)
     except regex.error as error:
-        raise _unusable(pattern, shown(str(error), 200)) from None
+        raise _unusable_pattern_fault(pattern, sanitize_for_display(str(error), 200)) from None
     except (RecursionError, OverflowError, MemoryError):
-        raise _unusable(pattern, "its groups are nested too deeply") from None
+        raise _unusable_pattern_fault(pattern, "its groups are nested too deeply") from None
 
 
-def _unusable(pattern: str, why: str) -> ToolFault:
+def _unusable_pattern_fault(pattern: str, why: str) -> ToolFault:
     return ToolFault(
-        f"'{shown(pattern, 200)}' is not a usable pattern: {why}. Correct it, or set fixed to search for it as "
+        f"'{sanitize_for_display(pattern, 200)}' is not a usable pattern: {why}. "
+        "Correct it, or set fixed to search for it as "
         "plain text."
     )
 
 
-def _is_tame(pattern: str) -> bool:
+def _is_always_fast(pattern: str) -> bool:
     """Whether it is quick on any short line. A time limit costs more than most searches do."""
     repeats = sum(pattern.count(char) for char in "*+?{")
     return repeats == 0 or (repeats <= 2 and not any(char in pattern for char in "(|"))
 
 
-def _lines(text: str, literal: str | None) -> Iterator[Line]:
+def _list_lines(text: str, literal: str | None) -> Iterator[TextLine]:
     """The lines of a text; only those with the literal, if there is one."""
     number, start = 1, 0
     while start < len(text):
@@ -185,35 +188,35 @@ def _lines(text: str, literal: str | None) -> Iterator[Line]:
                 return
             number += text.count("\n", start, found)
             start = max(text.rfind("\n", start, found) + 1, start)
-        line = _line(text, number, start)
+        line = _line_from(text, number, start)
         yield line
         number, start = number + 1, line.after
 
 
-def _line(text: str, number: int, start: int) -> Line:
+def _line_from(text: str, number: int, start: int) -> TextLine:
     end = text.find("\n", start)
     if end < 0:
         end = len(text)
-    return Line(number, start, end - (end > start and text[end - 1] == "\r"), end + 1)
+    return TextLine(number, start, end - (end > start and text[end - 1] == "\r"), end + 1)
 
 
-def _before(text: str, line: Line, count: int) -> list[Line]:
-    found: list[Line] = []
+def _lines_before(text: str, line: TextLine, count: int) -> list[TextLine]:
+    found: list[TextLine] = []
     while len(found) < count:
-        line = _line(text, line.number - 1, text.rfind("\n", 0, line.start - 1) + 1)
+        line = _line_from(text, line.number - 1, text.rfind("\n", 0, line.start - 1) + 1)
         found.insert(0, line)
     return found
 
 
-def _after(text: str, line: Line, count: float) -> list[Line]:
-    found: list[Line] = []
+def _lines_after(text: str, line: TextLine, count: float) -> list[TextLine]:
+    found: list[TextLine] = []
     while len(found) < count and line.after < len(text):
-        line = _line(text, line.number + 1, line.after)
+        line = _line_from(text, line.number + 1, line.after)
         found.append(line)
     return found
 
 
-def _cut(line: str, start: int = 0, end: int = 0) -> str:
+def _cut_around_match(line: str, start: int = 0, end: int = 0) -> str:
     """The part of a long line around its match."""
     if len(line) <= LONGEST_LINE:
         return line

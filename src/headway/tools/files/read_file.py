@@ -13,11 +13,11 @@ from itertools import islice
 
 from pydantic import Field
 
-from headway.core.text import shown
-from headway.tools.base import Context, Tool, ToolFault, ToolInput, ToolResult, description_beside
+from headway.core.text import sanitize_for_display
+from headway.tools.base import Context, Tool, ToolFault, ToolInput, ToolResult, read_description
 from headway.tools.effects import Effect
-from headway.tools.files.content import decline_binary, decoded, encoding_of, opened, read_bytes, split_lines
-from headway.tools.files.workspace import Place, Workspace
+from headway.tools.files.content import decline_binary, decode, detect_encoding, open_file, read_bytes, split_lines
+from headway.tools.files.workspace import OpenPath, Workspace
 
 _CHUNK = 1 << 18
 LONGEST_LINE = 2_000
@@ -37,7 +37,7 @@ class ReadFileInput(ToolInput):
 
 
 @dataclass(slots=True)
-class Part:
+class FilePart:
     """Some lines of a file."""
 
     lines: list[str]
@@ -49,7 +49,7 @@ class Part:
 
 class ReadFile(Tool[ReadFileInput]):
     name = "read_file"
-    description = description_beside(__file__)
+    description = read_description(__file__)
     input = ReadFileInput
     effect = Effect.READ
 
@@ -58,41 +58,41 @@ class ReadFile(Tool[ReadFileInput]):
         self.folder = workspace.root
 
     def subject(self, call: ReadFileInput) -> str:
-        return self._workspace.relative(call.path)
+        return self._workspace.relative_path(call.path)
 
     async def run(self, call: ReadFileInput, context: Context) -> ToolResult:
         return ToolResult(await asyncio.to_thread(self._read, call, context))
 
     def _read(self, call: ReadFileInput, context: Context) -> str:
         lines = min(call.limit or context.limits.read_lines, context.limits.read_lines)
-        with self._workspace.place(call.path) as place:
+        with self._workspace.open_place(call.path) as place:
             part = read_part(place, call.offset, lines, context, context.limits.output_chars - FOOT)
-        return numbered(part, place.path)
+        return number_lines(part, place.path)
 
 
-def read_part(place: Place, offset: int, lines: int, context: Context, room: int) -> Part:
+def read_part(place: OpenPath, offset: int, lines: int, context: Context, room: int) -> FilePart:
     """Lines of a file, as many as there is room for. What is shown of one that can be changed is noted as seen."""
     limit = context.limits.file_bytes
     status = place.status()
     if status is not None and status.st_size > limit:
-        return _part_of_large(place, offset, lines, context, room)
+        return _read_part_of_large(place, offset, lines, context, room)
     data = read_bytes(place, limit)
-    text, _ = decoded(data, place.path)
+    text, _ = decode(data, place.path)
     every = split_lines(text)
-    some, _ = _fitted(((line, 0) for line in every[offset - 1 : offset - 1 + lines]), room)
+    some, _ = _fit_lines(((line, 0) for line in every[offset - 1 : offset - 1 + lines]), room)
     # A first line that had to be cut for want of room can still be read whole.
-    seen = 0 if some and len(every[offset - 1]) > _longest(room) < LONGEST_LINE else len(some)
+    seen = 0 if some and len(every[offset - 1]) > _max_line_length(room) < LONGEST_LINE else len(some)
     context.seen.note(place.path, data, range(offset, offset + seen), len(every))
-    return Part(some, offset, len(every))
+    return FilePart(some, offset, len(every))
 
 
-def numbered(part: Part, path: str) -> str:
+def number_lines(part: FilePart, path: str) -> str:
     """The lines with their numbers, and where to read on."""
     if not part.total:
-        return f"({shown(path, 200)} is empty)"
+        return f"({sanitize_for_display(path, 200)} is empty)"
     if not part.lines:
         lines = "1 line" if part.total == 1 else f"{part.total:,} lines"
-        return f"({shown(path, 200)} has only {lines}, so there is nothing from line {part.first:,} on)"
+        return f"({sanitize_for_display(path, 200)} has only {lines}, so there is nothing from line {part.first:,} on)"
     last = part.first + len(part.lines) - 1
     # A lone carriage return would let a line look like several.
     lines = (line.replace("\r", "␍") for line in part.lines)
@@ -105,13 +105,13 @@ def numbered(part: Part, path: str) -> str:
     return f"{text}\n[lines {part.first:,}–{last:,} of {part.total:,}{on}]"
 
 
-def _longest(room: int) -> int:
+def _max_line_length(room: int) -> int:
     return max(min(LONGEST_LINE, room - _NOTE), 20)
 
 
-def _fitted(lines: Iterable[tuple[str, int]], room: int) -> tuple[list[str], bool]:
+def _fit_lines(lines: Iterable[tuple[str, int]], room: int) -> tuple[list[str], bool]:
     """Lines, each with how much of it is not in memory, as far as there is room; and whether one was left over."""
-    longest = _longest(room)
+    longest = _max_line_length(room)
     found: list[str] = []
     for line, dropped in lines:
         left_out = dropped + max(len(line) - longest, 0)
@@ -124,28 +124,29 @@ def _fitted(lines: Iterable[tuple[str, int]], room: int) -> tuple[list[str], boo
     return found, False
 
 
-def _part_of_large(place: Place, offset: int, lines: int, context: Context, room: int) -> Part:
-    descriptor, status = opened(place)
+def _read_part_of_large(place: OpenPath, offset: int, lines: int, context: Context, room: int) -> FilePart:
+    descriptor, status = open_file(place)
     context.seen.forget(place.path)
     deadline = time.monotonic() + context.limits.search_seconds
     try:
         start = os.pread(descriptor, _CHUNK, 0)
         decline_binary(place.path, start, status.st_size)
-        every = _lines(descriptor, encoding_of(start), status.st_size, deadline)
+        every = _read_lines(descriptor, detect_encoding(start), status.st_size, deadline)
         before = sum(1 for _ in islice(every, min(offset - 1, sys.maxsize)))
-        found, more = _fitted(islice(every, lines), room)
+        found, more = _fit_lines(islice(every, lines), room)
         more = more or next(every, None) is not None
-        return Part(found, offset, before + len(found), more)
+        return FilePart(found, offset, before + len(found), more)
     except TimeoutError:
         raise ToolFault(
-            f"'{shown(place.path, 200)}' is so large ({status.st_size:,} bytes) that line {offset:,} was not "
+            f"'{sanitize_for_display(place.path, 200)}' is so large ({status.st_size:,} "
+            f"bytes) that line {offset:,} was not "
             f"reached in {context.limits.search_seconds:g} s; use bash to extract the part you need."
         ) from None
     finally:
         os.close(descriptor)
 
 
-def _lines(descriptor: int, encoding: str, size: int, deadline: float) -> Iterator[tuple[str, int]]:
+def _read_lines(descriptor: int, encoding: str, size: int, deadline: float) -> Iterator[tuple[str, int]]:
     """The lines of an open file, each in memory only as far as it is shown, and how much of it is not."""
     decoder = codecs.getincrementaldecoder(encoding)("replace")
     rest, dropped, begun = "", 0, False

@@ -7,10 +7,10 @@ import asyncio
 from pydantic import Field
 
 from headway.core.errors import HeadwayError
-from headway.core.text import shown
-from headway.tools.base import Context, Tool, ToolInput, ToolResult, description_beside
+from headway.core.text import sanitize_for_display
+from headway.tools.base import Context, Tool, ToolInput, ToolResult, read_description
 from headway.tools.effects import Effect
-from headway.tools.files.read_file import FOOT, numbered, read_part
+from headway.tools.files.read_file import FOOT, number_lines, read_part
 from headway.tools.files.workspace import Workspace
 
 MOST_FILES = 100
@@ -24,7 +24,7 @@ class ReadManyFilesInput(ToolInput):
 
 class ReadManyFiles(Tool[ReadManyFilesInput]):
     name = "read_many_files"
-    description = description_beside(__file__)
+    description = read_description(__file__)
     input = ReadManyFilesInput
     effect = Effect.READ
 
@@ -38,7 +38,7 @@ class ReadManyFiles(Tool[ReadManyFilesInput]):
         paths = list(dict.fromkeys(call.paths))
         left = context.limits.output_chars
         for index, path in enumerate(paths):
-            head = f"==> {shown(path, 200)} <==\n"
+            head = f"==> {sanitize_for_display(path, 200)} <==\n"
             # An equal share of what is left: a short file leaves more to those after it.
             room = left // (len(paths) - index) - len(head) - FOOT
             try:
@@ -51,6 +51,6 @@ class ReadManyFiles(Tool[ReadManyFilesInput]):
         return ToolResult("\n\n".join(answers), ok=unread < len(answers))
 
     def _read(self, path: str, room: int, context: Context) -> str:
-        with self._workspace.place(path) as place:
+        with self._workspace.open_place(path) as place:
             part = read_part(place, 1, context.limits.read_lines, context, room)
-        return numbered(part, place.path)
+        return number_lines(part, place.path)

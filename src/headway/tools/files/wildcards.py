@@ -35,14 +35,14 @@ class BadWildcards(ValueError):
     """A pattern that is none. Its text says why, as the end of a sentence."""
 
 
-def path_expression(pattern: str) -> str:
+def to_path_expression(pattern: str) -> str:
     """A regular expression for whole paths: `*`, `?`, `[…]` stay in one name, `**` stands for any folders."""
     groups: list[list[str]] = [[]]
-    for segment in _segments(pattern):
+    for segment in _split_segments(pattern):
         if segment == "**":
             groups.append([])
         else:
-            groups[-1].append(_name_expression(segment))
+            groups[-1].append(_to_name_expression(segment))
     *before, last = groups
     if not before:
         return "/".join(last)
@@ -53,7 +53,7 @@ def path_expression(pattern: str) -> str:
     return made + _ANY_FOLDERS + ("/".join(last) or "[^/]+")
 
 
-def _segments(pattern: str) -> list[str]:
+def _split_segments(pattern: str) -> list[str]:
     """The pattern at its slashes; one inside of brackets separates nothing, and is matched by nothing."""
     segments: list[str] = []
     begun = position = 0
@@ -64,21 +64,21 @@ def _segments(pattern: str) -> list[str]:
             segments.append(pattern[begun : position - 1])
             begun = position
         elif char == "[":
-            position = _class(pattern, position)[1]
+            position = _read_class(pattern, position)[1]
         elif char == "\\" and pattern[position : position + 1] != "/":
             position += 1
     return [*segments, pattern[begun:]]
 
 
-def alternatives(pattern: str) -> list[str]:
+def expand_braces(pattern: str) -> list[str]:
     """The pattern once for each choice of `{a,b}`. Braces without a comma stand for themselves."""
     found = [""]
     position = 0
     while position < len(pattern):
         char = pattern[position]
-        choices, after = _choices(pattern, position) if char == "{" else (None, position)
+        choices, after = _read_choices(pattern, position) if char == "{" else (None, position)
         if choices is not None:
-            found = [start + end for start in found for choice in choices for end in alternatives(choice)]
+            found = [start + end for start in found for choice in choices for end in expand_braces(choice)]
             position = after
         else:
             step = 2 if char == "\\" else 1
@@ -89,7 +89,7 @@ def alternatives(pattern: str) -> list[str]:
     return found
 
 
-def _choices(pattern: str, start: int) -> tuple[list[str] | None, int]:
+def _read_choices(pattern: str, start: int) -> tuple[list[str] | None, int]:
     """What is between the commas of the brace that opens here, and where it ends."""
     choices: list[str] = []
     depth, begun, position = 1, start + 1, start + 1
@@ -112,9 +112,9 @@ def _choices(pattern: str, start: int) -> tuple[list[str] | None, int]:
     return None, start
 
 
-def _name_expression(segment: str) -> str:
+def _to_name_expression(segment: str) -> str:
     """One name of a path, up to its end."""
-    first, *rest = _pieces(segment)
+    first, *rest = _list_pieces(segment)
     if not rest:
         return first
     *middle, last = rest
@@ -122,7 +122,7 @@ def _name_expression(segment: str) -> str:
     return f"(?>{made}[^/]*{last}(?=/|\\Z))"
 
 
-def _pieces(segment: str) -> list[str]:
+def _list_pieces(segment: str) -> list[str]:
     """The expressions between the stars; each matches texts of one length."""
     pieces = [""]
     position = 0
@@ -134,7 +134,7 @@ def _pieces(segment: str) -> list[str]:
         elif char == "?":
             pieces[-1] += "[^/]"
         elif char == "[":
-            expression, position = _class(segment, position)
+            expression, position = _read_class(segment, position)
             pieces[-1] += expression
         elif char == "\\":
             if position == len(segment):
@@ -146,7 +146,7 @@ def _pieces(segment: str) -> list[str]:
     return pieces
 
 
-def _class(segment: str, position: int) -> tuple[str, int]:
+def _read_class(segment: str, position: int) -> tuple[str, int]:
     """The class that begins after the bracket, and where it ends."""
     negated = segment[position : position + 1] in ("!", "^")
     position += negated
@@ -160,9 +160,9 @@ def _class(segment: str, position: int) -> tuple[str, int]:
             items += _CLASSES[named[1]]
             position = named.end()
             continue
-        low, position = _class_char(segment, position)
+        low, position = _read_class_char(segment, position)
         if segment[position : position + 1] == "-" and segment[position + 1 : position + 2] not in ("", "]"):
-            high, position = _class_char(segment, position + 1)
+            high, position = _read_class_char(segment, position + 1)
             # Git takes the first character for itself before it sees that a range begins.
             items += f"{re.escape(low)}-{re.escape(high)}" if low <= high else re.escape(low)
         else:
@@ -172,7 +172,7 @@ def _class(segment: str, position: int) -> tuple[str, int]:
     return (f"(?!/)[{items}]" if items else "(?!)"), position + 1
 
 
-def _class_char(segment: str, position: int) -> tuple[str, int]:
+def _read_class_char(segment: str, position: int) -> tuple[str, int]:
     if segment[position : position + 1] == "\\":
         position += 1
     if position >= len(segment):

@@ -13,9 +13,9 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
-from headway.core.text import shown
+from headway.core.text import sanitize_for_display
 from headway.tools.base import ToolFault
-from headway.tools.files import closed
+from headway.tools.files import protected_folders as closed
 from headway.tools.files.executed_later import ExecutedLater
 from headway.tools.files.running_code import is_running_code
 
@@ -25,12 +25,12 @@ _LONGEST = 4_000
 _DEEPEST = 100
 
 
-class NotThere(ToolFault):
+class PathNotFound(ToolFault):
     """Nothing has that path."""
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class OpenPath:
     """Where a path leads: an open folder and a name in it that is no link. `.` is the folder itself."""
 
     folder: int
@@ -59,35 +59,37 @@ class Workspace:
         self._given = os.path.abspath(root)
 
     @contextmanager
-    def place(self, path: str, *, write: bool = False, make_folders: bool = False) -> Generator[Place]:
+    def open_place(self, path: str, *, write: bool = False, make_folders: bool = False) -> Generator[OpenPath]:
         """The place of a path, with its folder held open. Raises `ToolFault` for a path that leads out.
 
         Folders that were made on the way are removed again if what follows fails.
         """
-        steps = self._steps(path)
+        steps = self._split_path(path)
         if write and path.endswith("/"):
-            raise ToolFault(f"'{shown(path, 200)}' names a folder; name a file in it.")
-        walk = _Walk(self, path, write, make_folders)
+            raise ToolFault(f"'{sanitize_for_display(path, 200)}' names a folder; name a file in it.")
+        walk = _PathWalk(self, path, write, make_folders)
         try:
-            walk.go(steps)
-            closed.refuse(walk.names, walk.folders, path, write=write)
-            yield Place(walk.folders[-1], walk.last, "/".join(walk.names) or ".")
+            walk.follow(steps)
+            closed.refuse_path(walk.names, walk.folders, path, write=write)
+            yield OpenPath(walk.folders[-1], walk.last, "/".join(walk.names) or ".")
         except BaseException as error:
-            walk.unmake()
+            walk.remove_made_folders()
             if isinstance(error, OSError):
-                raise (NotThere if error.errno == errno.ENOENT else ToolFault)(_sentence(error, path)) from None
+                raise (PathNotFound if error.errno == errno.ENOENT else ToolFault)(
+                    _explain_os_error(error, path)
+                ) from None
             raise
         finally:
             walk.close()
 
-    def relative(self, path: str) -> str:
+    def relative_path(self, path: str) -> str:
         """Where the path leads, relative to the root, as far as anything is there; for patterns and previews."""
         try:
-            steps, walk = self._steps(path), _Walk(self, path)
+            steps, walk = self._split_path(path), _PathWalk(self, path)
         except ToolFault:
             return path
         try:
-            walk.go(steps)
+            walk.follow(steps)
         except FileNotFoundError:
             walk.names += walk.ahead[::-1]
         except (OSError, ToolFault):
@@ -98,9 +100,9 @@ class Workspace:
 
     def is_executed(self, path: str) -> bool:
         """Return whether a change of this file could run something, now or later: by its own name, or by a link's."""
-        leads_to = self.relative(path)
+        leads_to = self.relative_path(path)
         try:
-            as_named = os.path.normpath("/".join(self._steps(path)) or ".")
+            as_named = os.path.normpath("/".join(self._split_path(path)) or ".")
         except ToolFault:  # whoever takes the path next will say what is wrong with it
             as_named = leads_to
         files = self._executed_later
@@ -111,7 +113,7 @@ class Workspace:
             or files.has_link_to(self.root, leads_to)
         )
 
-    def below(self, path: str) -> str | None:
+    def path_below(self, path: str) -> str | None:
         """What an absolute path says after the root; None if it does not begin with it."""
         for root in (self.root, self._given):
             bare = root.rstrip("/")
@@ -119,16 +121,19 @@ class Workspace:
                 return path[len(bare) :]
         return None
 
-    def _steps(self, path: str) -> list[str]:
+    def _split_path(self, path: str) -> list[str]:
         if "\0" in path or len(path) > _LONGEST:
-            raise ToolFault(f"'{shown(path)}' is not a valid path; use one inside the project, relative to its folder.")
-        below = self.below(path) if os.path.isabs(path) else path
+            raise ToolFault(
+                f"'{sanitize_for_display(path)}' is not a valid path; use one "
+                "inside the project, relative to its folder."
+            )
+        below = self.path_below(path) if os.path.isabs(path) else path
         if below is None:
-            raise _outside(path)
+            raise _outside_fault(path)
         return _split(below)
 
 
-class _Walk:
+class _PathWalk:
     """One way from the root: the folders held open, and the names that led to them."""
 
     def __init__(self, workspace: Workspace, path: str, write: bool = False, make_folders: bool = False) -> None:
@@ -142,7 +147,7 @@ class _Walk:
         try:
             self.folders = [os.open(workspace.root, _FOLDER_FLAGS)]
         except OSError as error:
-            why = shown(error.strerror or str(error), 200)
+            why = sanitize_for_display(error.strerror or str(error), 200)
             raise ToolFault(f"The project's folder cannot be opened: {why}; ask the user to fix this.") from None
         self.names: list[str] = []
         self.ahead: list[str] = []
@@ -153,72 +158,76 @@ class _Walk:
         for folder in self.folders:
             os.close(folder)
 
-    def unmake(self) -> None:
+    def remove_made_folders(self) -> None:
         for depth, step in reversed(self._made):
             with suppress(OSError):  # not empty: someone else uses it already
                 os.rmdir(step, dir_fd=self.folders[depth])
 
-    def go(self, steps: list[str]) -> None:
+    def follow(self, steps: list[str]) -> None:
         self.ahead = steps[::-1]
         while self.ahead:
             step = self.ahead.pop()
             if step == "..":
-                self._up()
-            elif (target := self._link(step)) is not None:
-                closed.refuse_name(step, self._path, write=self._write)
-                self._follow(target)
+                self._go_up()
+            elif (target := self._read_link(step)) is not None:
+                closed.refuse_step(step, self._path, write=self._write)
+                self._follow_link(target)
             else:
                 self.names.append(step)
                 if self._write:
-                    closed.refuse_name(step, self._path, write=True)
+                    closed.refuse_step(step, self._path, write=True)
                 if self.ahead:
-                    self._down(step)
+                    self._go_down(step)
                 else:
                     self.last = step
 
-    def _up(self) -> None:
+    def _go_up(self) -> None:
         if len(self.folders) == 1:
-            raise _outside(self._path)
+            raise _outside_fault(self._path)
         os.close(self.folders.pop())
         self.names.pop()
         self._made = [made for made in self._made if made[0] < len(self.folders)]
 
-    def _link(self, step: str) -> str | None:
+    def _read_link(self, step: str) -> str | None:
         try:
             step.encode()
             return os.readlink(step, dir_fd=self.folders[-1])
         except UnicodeEncodeError:
-            raise ToolFault(f"'{shown(self._path, 200)}' has a name that is not UTF-8; use bash for it.") from None
+            raise ToolFault(
+                f"'{sanitize_for_display(self._path, 200)}' has a name that is not UTF-8; use bash for it."
+            ) from None
         except OSError as error:
             if error.errno in (errno.EINVAL, errno.ENOENT):
                 return None
             raise
 
-    def _follow(self, target: str) -> None:
+    def _follow_link(self, target: str) -> None:
         self._links += 1
         if self._links > _MOST_LINKS:
-            raise ToolFault(f"'{shown(self._path, 200)}' is part of a loop of links; use the real path.")
+            raise ToolFault(f"'{sanitize_for_display(self._path, 200)}' is part of a loop of links; use the real path.")
         if os.path.isabs(target):
-            below = self._workspace.below(target)
+            below = self._workspace.path_below(target)
             if below is None:
-                raise _outside(self._path)
+                raise _outside_fault(self._path)
             while len(self.folders) > 1:
-                self._up()
+                self._go_up()
             target = below
         self.ahead += _split(target)[::-1]
 
-    def _down(self, step: str) -> None:
+    def _go_down(self, step: str) -> None:
         """Into a folder. Where the way may be made, missing folders are; but not on the way back up."""
         here = self.folders[-1]
         if len(self.folders) > _DEEPEST:
-            raise ToolFault(f"'{shown(self._path)}' is nested too deeply; use a path of at most {_DEEPEST} folders.")
+            raise ToolFault(
+                f"'{sanitize_for_display(self._path)}' is nested too deeply; use a path of at most {_DEEPEST} folders."
+            )
         try:
             self.folders.append(os.open(step, _FOLDER_FLAGS, dir_fd=here))
         except FileNotFoundError:
             if self._write:
-                closed.refuse(self.names, self.folders, self._path, write=True)
+                closed.refuse_path(self.names, self.folders, self._path, write=True)
                 for name in self.ahead:
-                    closed.refuse_name(name, self._path, write=True)
+                    closed.refuse_step(name, self._path, write=True)
             if not self._make or ".." in self.ahead:
                 raise
             with suppress(FileExistsError):  # someone else was quicker
@@ -231,12 +240,14 @@ def _split(path: str) -> list[str]:
     return [step for step in path.split("/") if step not in ("", ".")]
 
 
-def _outside(path: str) -> ToolFault:
-    return ToolFault(f"'{shown(path, 200)}' leads out of the project; use a path inside it, relative to its folder.")
+def _outside_fault(path: str) -> ToolFault:
+    return ToolFault(
+        f"'{sanitize_for_display(path, 200)}' leads out of the project; use a path inside it, relative to its folder."
+    )
 
 
-def _sentence(error: OSError, path: str) -> str:
-    name = shown(path, 200)
+def _explain_os_error(error: OSError, path: str) -> str:
+    name = sanitize_for_display(path, 200)
     match error.errno:
         case errno.ENOENT:
             return f"There is no '{name}'; use ls or glob to see what exists."
@@ -255,10 +266,10 @@ def _sentence(error: OSError, path: str) -> str:
         case errno.EROFS:
             return f"'{name}' is on a read-only disk; nothing was changed."
         case _:
-            return f"'{name}' cannot be accessed: {shown(error.strerror or str(error), 200)}."
+            return f"'{name}' cannot be accessed: {sanitize_for_display(error.strerror or str(error), 200)}."
 
 
-def kind_of(status: os.stat_result) -> str:
+def file_kind(status: os.stat_result) -> str:
     """What a file is, if it is no ordinary one."""
     mode = status.st_mode
     for test, name in (

@@ -6,22 +6,22 @@ import asyncio
 
 from pydantic import Field
 
-from headway.core.text import shown
-from headway.tools.base import Context, Preview, Tool, ToolInput, ToolResult, description_beside
+from headway.core.text import sanitize_for_display
+from headway.tools.base import Context, Preview, Tool, ToolInput, ToolResult, read_description
 from headway.tools.effects import Effect
-from headway.tools.files.changes import FileChange
+from headway.tools.files.atomic_write import write_bytes
 from headway.tools.files.content import (
-    decoded,
-    encoded,
-    has_mark,
+    check_text_to_write,
+    decode,
+    encode,
+    has_byte_order_mark,
     read_bytes,
     split_lines,
-    text_to_write,
-    too_large,
+    too_large_fault,
 )
-from headway.tools.files.workspace import NotThere, Place, Workspace
-from headway.tools.files.writing import write_bytes
-from headway.tools.threads import done_in_thread
+from headway.tools.files.file_change import FileChange
+from headway.tools.files.workspace import OpenPath, PathNotFound, Workspace
+from headway.tools.threads import call_in_thread
 
 
 class WriteFileInput(ToolInput):
@@ -31,7 +31,7 @@ class WriteFileInput(ToolInput):
 
 class WriteFile(Tool[WriteFileInput]):
     name = "write_file"
-    description = description_beside(__file__)
+    description = read_description(__file__)
     input = WriteFileInput
     effect = Effect.WRITE
 
@@ -43,25 +43,25 @@ class WriteFile(Tool[WriteFileInput]):
         return not self._workspace.is_executed(call.path)
 
     def subject(self, call: WriteFileInput) -> str:
-        return self._workspace.relative(call.path)
+        return self._workspace.relative_path(call.path)
 
     async def preview(self, call: WriteFileInput, context: Context) -> Preview:
         return await asyncio.to_thread(self._preview, call, context)
 
     async def run(self, call: WriteFileInput, context: Context) -> ToolResult:
-        return await done_in_thread(self._write, call, context)
+        return await call_in_thread(self._write, call, context)
 
     def _preview(self, call: WriteFileInput, context: Context) -> Preview:
         try:
-            with self._workspace.place(call.path, write=True) as place:
-                return _change(place, call.content, context).preview()
-        except NotThere:  # its folders are still to be made
-            return _creation(self._workspace.relative(call.path), call.content, context).preview()
+            with self._workspace.open_place(call.path, write=True) as place:
+                return _prepare_change(place, call.content, context).preview()
+        except PathNotFound:  # its folders are still to be made
+            return _prepare_creation(self._workspace.relative_path(call.path), call.content, context).preview()
 
     def _write(self, call: WriteFileInput, context: Context) -> ToolResult:
-        with self._workspace.place(call.path, write=True, make_folders=True) as place:
-            change = _change(place, call.content, context)
-            name = shown(place.path, 200)
+        with self._workspace.open_place(call.path, write=True, make_folders=True) as place:
+            change = _prepare_change(place, call.content, context)
+            name = sanitize_for_display(place.path, 200)
             if change.before == change.after:
                 return ToolResult(f"{name} already has this content; nothing was changed.")
             write_bytes(place, change.after, change.before)
@@ -74,33 +74,33 @@ class WriteFile(Tool[WriteFileInput]):
         return ToolResult(text, files=(place.path,), diff=change.diff())
 
 
-def _creation(path: str, content: str, context: Context) -> FileChange:
+def _prepare_creation(path: str, content: str, context: Context) -> FileChange:
     context.seen.check_new(path)
-    content = text_to_write(content, "content")
-    return FileChange(path, None, _sized(content.encode(), path, context), "", content)
+    content = check_text_to_write(content, "content")
+    return FileChange(path, None, _check_size(content.encode(), path, context), "", content)
 
 
-def _change(place: Place, content: str, context: Context) -> FileChange:
+def _prepare_change(place: OpenPath, content: str, context: Context) -> FileChange:
     """The change from what is there, which must be what the run has seen, in the encoding and line ends it has."""
     if place.status() is None and place.name != ".":
-        return _creation(place.path, content, context)
+        return _prepare_creation(place.path, content, context)
     before = read_bytes(place, context.limits.file_bytes)
-    text, encoding = decoded(before, place.path)
+    text, encoding = decode(before, place.path)
     context.seen.check(place.path, before, whole=True)
-    content = text_to_write(content, "content")
+    content = check_text_to_write(content, "content")
     if "\r\n" in text and "\n" not in text.replace("\r\n", ""):
         content = content.replace("\r\n", "\n").replace("\n", "\r\n")
-    if has_mark(encoding):
+    if has_byte_order_mark(encoding):
         content = content.removeprefix("\ufeff")
     recoded = None
     try:
-        data = encoded(content, encoding)
+        data = encode(content, encoding)
     except UnicodeEncodeError:
         data, recoded = content.encode(), encoding
-    return FileChange(place.path, before, _sized(data, place.path, context), text, content, recoded)
+    return FileChange(place.path, before, _check_size(data, place.path, context), text, content, recoded)
 
 
-def _sized(data: bytes, path: str, context: Context) -> bytes:
+def _check_size(data: bytes, path: str, context: Context) -> bytes:
     if len(data) > context.limits.file_bytes:
-        raise too_large(path, len(data), context.limits.file_bytes)
+        raise too_large_fault(path, len(data), context.limits.file_bytes)
     return data

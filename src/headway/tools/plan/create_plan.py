@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, Field
 
 from headway.core.errors import HeadwayError, InvalidPlan
-from headway.core.json_text import BadJson, read_json
+from headway.core.json_text import BadJson, parse_json
 from headway.core.model import MODEL
-from headway.tools.base import Context, Tool, ToolFault, ToolInput, ToolResult, description_beside, schema_of
+from headway.tools.base import Context, Tool, ToolFault, ToolInput, ToolResult, build_schema, read_description
 from headway.tools.effects import Effect
 
 if TYPE_CHECKING:
@@ -53,39 +53,43 @@ class Call(BaseModel):
 
 class CreatePlan(Tool[Call]):
     name = NAME
-    description = description_beside(__file__)
+    description = read_description(__file__)
     input = Call
     effect = Effect.PLAN
 
     def parameters(self) -> dict[str, Any]:
-        return schema_of(PlanInput)
+        return build_schema(PlanInput)
 
-    def read(self, arguments: object) -> Call:
+    def parse_input(self, arguments: object) -> Call:
         if isinstance(arguments, str) and arguments.strip():
             try:
-                return Call(sent=read_json(arguments))
+                return Call(sent=parse_json(arguments))
             except BadJson as error:
                 raise ToolFault(
-                    _answer(False, f"The arguments are not valid JSON ({error}); send one JSON object.")
+                    _format_answer(False, f"The arguments are not valid JSON ({error}); send one JSON object.")
                 ) from None
         return Call(sent={} if arguments is None or isinstance(arguments, str) else arguments)
 
     async def run(self, call: Call, context: Context) -> ToolResult:
         if context.session is None:
             raise ToolFault(
-                _answer(False, "This run has no session to keep a plan in; write the plan as your answer instead.")
+                _format_answer(
+                    False, "This run has no session to keep a plan in; write the plan as your answer instead."
+                )
             )
         try:
             plan = await asyncio.to_thread(context.session.set_plan, call.sent, actor=MODEL)
         except InvalidPlan as error:
             message = f"The plan was not accepted. Correct every error and call {NAME} again."
-            return ToolResult(_answer(False, message, {"faults": error.violations}), ok=False)
+            return ToolResult(_format_answer(False, message, {"faults": error.violations}), ok=False)
         except HeadwayError as error:
-            return ToolResult(_answer(False, f"The plan was not saved: {error}"), ok=False)
-        return ToolResult(_answer(True, _accepted(plan), {"title": plan.title, "steps": [s.id for s in plan.steps]}))
+            return ToolResult(_format_answer(False, f"The plan was not saved: {error}"), ok=False)
+        return ToolResult(
+            _format_answer(True, _format_accepted(plan), {"title": plan.title, "steps": [s.id for s in plan.steps]})
+        )
 
 
-def _accepted(plan: Plan) -> str:
+def _format_accepted(plan: Plan) -> str:
     number = len(plan.steps)
     return (
         f"This is now the session's plan ({number} step{'' if number == 1 else 's'}). The user sees it and "
@@ -94,5 +98,5 @@ def _accepted(plan: Plan) -> str:
     )
 
 
-def _answer(success: bool, message: str, data: object = None) -> str:
+def _format_answer(success: bool, message: str, data: object = None) -> str:
     return json.dumps({"success": success, "message": message, "data": data}, ensure_ascii=False)

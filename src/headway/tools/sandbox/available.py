@@ -8,7 +8,7 @@ import sys
 from dataclasses import dataclass
 from functools import cache
 
-from headway.core.text import shown
+from headway.core.text import sanitize_for_display
 from headway.tools.sandbox.bubblewrap import BASE, NO_NESTING
 
 BUBBLEWRAP = "bubblewrap"
@@ -65,6 +65,6 @@ def _try(command: list[str]) -> str:
     try:
         done = subprocess.run(command, capture_output=True, timeout=_PATIENCE, check=False, stdin=subprocess.DEVNULL)
     except (OSError, subprocess.TimeoutExpired) as error:
-        return shown(str(error), 200)
+        return sanitize_for_display(str(error), 200)
     said = done.stderr.decode(errors="replace").strip() or f"exit code {done.returncode}"
-    return "" if done.returncode == 0 else shown(said.splitlines()[-1], 200)
+    return "" if done.returncode == 0 else sanitize_for_display(said.splitlines()[-1], 200)

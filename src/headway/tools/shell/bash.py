@@ -13,19 +13,19 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field, field_validator
 
-from headway.contracts.quoting import split_words
-from headway.contracts.router import agent_command
+from headway.contracts.router import find_agent_command
 from headway.contracts.shell import run_todo_write
+from headway.contracts.shell_words import split_words
 from headway.core.exact_text import exact_line, exact_lines
-from headway.core.text import shown
-from headway.tools.base import Context, Preview, Tool, ToolFault, ToolInput, ToolResult, description_beside
+from headway.core.text import sanitize_for_display
+from headway.tools.base import Context, Preview, Tool, ToolFault, ToolInput, ToolResult, read_description
 from headway.tools.effects import Effect
 from headway.tools.files.workspace import Workspace
-from headway.tools.shell.run_in_shell import TIMED_OUT, exit_code_of, run_in_shell
+from headway.tools.shell.run_in_shell import TIMED_OUT, run_in_shell, to_exit_code
 
 if TYPE_CHECKING:
     from headway.tools.sandbox.sandbox import Sandbox
-    from headway.tools.shell.processes import Ending
+    from headway.tools.shell.processes import CommandEnding
 
 _LONGEST = 100_000
 _MOST_BYTES = 131_071
@@ -59,7 +59,7 @@ _OTHER_TODO_TOOLS = (
 
 class Bash(Tool[BashInput]):
     name = "bash"
-    description = description_beside(__file__)
+    description = read_description(__file__)
     input = BashInput
     effect = Effect.EXECUTE
 
@@ -79,33 +79,36 @@ class Bash(Tool[BashInput]):
         self.sandbox = sandbox
         self.folder = workspace.root
 
-    def with_todo_write(self, offered: bool) -> Bash:
+    def offering_todo_write(self, offered: bool) -> Bash:
         """The same for a model that is told of TodoWrite, or not."""
         return Bash(self._workspace, self.env, todo_write=offered, sandbox=self.sandbox)
 
     def effect_of(self, call: BashInput) -> Effect:
-        return self.effect if agent_command(call.command) is None else Effect.TODO
+        return self.effect if find_agent_command(call.command) is None else Effect.TODO
 
     async def run(self, call: BashInput, context: Context) -> ToolResult:
-        args = agent_command(call.command)
+        args = find_agent_command(call.command)
         if args is not None:
-            return await _todo_write(args, context) if self._todo_write else ToolResult(_OTHER_TODO_TOOLS, ok=False)
-        seconds = _seconds(call, context)
+            return await _run_todo_write(args, context) if self._todo_write else ToolResult(_OTHER_TODO_TOOLS, ok=False)
+        seconds = _find_timeout(call, context)
         limit = context.limits.output_chars - _NOTES
-        with context.outputs.spool(self.name, limit) as spool:
+        with context.outputs.make_spool(self.name, limit) as spool:
             ending = await run_in_shell(
                 call.command, self._workspace.root, seconds, context, self.env, spool, self.sandbox
             )
-        code, output = exit_code_of(ending), spool.text()
-        lines = [output.rstrip("\n") or "(no output)", *_notes(ending, seconds)]
+        code, output = to_exit_code(ending), spool.text()
+        lines = [output.rstrip("\n") or "(no output)", *_list_notes(ending, seconds)]
         if code and self.sandbox is not None and (why := self.sandbox.explain_failure(output, context.network)):
             lines.append(why)
         return ToolResult("\n".join(lines), ok=code == 0, exit_code=code, kept=spool.kept)
 
     async def preview(self, call: BashInput, context: Context) -> Preview:
-        _seconds(call, context)
+        _find_timeout(call, context)
         first, *more = call.command.strip().split("\n")
-        return Preview(f"Run: {shown(exact_line(first), 200)}{' …' if more else ''}", command=exact_lines(call.command))
+        return Preview(
+            f"Run: {sanitize_for_display(exact_line(first), 200)}{' …' if more else ''}",
+            command=exact_lines(call.command),
+        )
 
     def runs_in_sandbox(self, call: BashInput) -> bool:
         return self.sandbox is not None
@@ -139,7 +142,7 @@ def covers_command(pattern: str, command: str) -> bool:
     return all(fnmatchcase(word, want) for word, want in zip(words, fixed, strict=True))
 
 
-async def _todo_write(args: str, context: Context) -> ToolResult:
+async def _run_todo_write(args: str, context: Context) -> ToolResult:
     if context.session is None:
         raise ToolFault("TodoWrite was not run: this run has no todo list; continue without one.")
     result = await asyncio.to_thread(run_todo_write, context.session, args)
@@ -150,7 +153,7 @@ async def _todo_write(args: str, context: Context) -> ToolResult:
     )
 
 
-def _seconds(call: BashInput, context: Context) -> float:
+def _find_timeout(call: BashInput, context: Context) -> float:
     limits = context.limits
     if call.timeout is None:
         return limits.bash_seconds
@@ -162,7 +165,7 @@ def _seconds(call: BashInput, context: Context) -> float:
     return call.timeout
 
 
-def _notes(ending: Ending, seconds: float) -> list[str]:
+def _list_notes(ending: CommandEnding, seconds: float) -> list[str]:
     """What the output does not say, a line each."""
     notes: list[str] = []
     if ending.timed_out:
@@ -177,11 +180,13 @@ def _notes(ending: Ending, seconds: float) -> list[str]:
     elif ending.code:
         notes.append(f"[exit code {ending.code}]")
     if ending.ended and not ending.timed_out:
-        notes.append(f"[{_processes(ending.ended)} still running and {'was' if ending.ended == 1 else 'were'} stopped]")
+        notes.append(
+            f"[{_count_processes(ending.ended)} still running and {'was' if ending.ended == 1 else 'were'} stopped]"
+        )
     if ending.left:
-        notes.append(f"[{_processes(ending.left)} still running and could not be stopped]")
+        notes.append(f"[{_count_processes(ending.left)} still running and could not be stopped]")
     return notes
 
 
-def _processes(number: int) -> str:
+def _count_processes(number: int) -> str:
     return "1 process was" if number == 1 else f"{number} processes were"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from headway.contracts.quoting import split_words
-from headway.core.text import shown
-from headway.tools.approvals import read_pattern
+from headway.contracts.shell_words import split_words
+from headway.core.text import sanitize_for_display
+from headway.tools.approvals import parse_pattern
 
 _EXAMPLES = {
     "python": "python -c CODE",
@@ -71,21 +71,21 @@ _RUNS = frozenset({"run", "exec", "x", "dlx", "install", "eval", "shell"})
 
 def explain_broad(entry: str) -> str | None:
     """Say what an entry of `allow` lets run besides what it seems to; None if it says what it allows."""
-    tool, pattern = read_pattern(entry)
+    tool, pattern = parse_pattern(entry)
     if tool != "bash":
         return None
     words = split_words(pattern or "*").words or ["*"]
     program = words[0].rpartition("/")[2]
     is_open = words[-1] in _OPEN
     if is_open and any(char in program for char in "*?["):
-        return f"'{shown(entry, 100)}' allows every command."
+        return f"'{sanitize_for_display(entry, 100)}' allows every command."
     if not is_open or not _runs_anything(words):
         return None
     if words[1:2] == ["-m"] and len(words) > 3:  # python -m pytest
         program = words[2]
     if example := _EXAMPLES.get(_base_name(program)):
-        return f"'{shown(entry, 100)}' allows every command, as in: {example}"
-    return f"'{shown(entry, 100)}' allows every command, since {program} can run any."
+        return f"'{sanitize_for_display(entry, 100)}' allows every command, as in: {example}"
+    return f"'{sanitize_for_display(entry, 100)}' allows every command, since {program} can run any."
 
 
 _OPEN = ("*", "-*", "--*")

@@ -12,9 +12,9 @@ import sysconfig
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from headway.contracts.calls import NAME as TODO_WRITE
-from headway.core.secrets import is_secret_name, redacted
-from headway.project import IN_MEMORY, project_of
+from headway.contracts.shared_rules import NAME as TODO_WRITE
+from headway.core.secrets import is_secret_name, redact
+from headway.project import IN_MEMORY, project_folder_of
 
 if TYPE_CHECKING:
     from headway.tools.base import Context
@@ -62,7 +62,7 @@ _UNATTENDED = {
 }
 
 
-def environment(
+def build_environment(
     context: Context, allowed: Sequence[str], mark: str, environ: Mapping[str, str] | None = None
 ) -> dict[str, str]:
     """All variables of one command."""
@@ -70,18 +70,18 @@ def environment(
     made = {name: value for name, value in environ.items() if name not in _UNATTENDED and _is_harmless(name, value)}
     made.update(_UNATTENDED)
     made.update({name: environ[name] for name in allowed if name in environ})
-    made["PATH"] = _with_scripts(made.get("PATH") or os.defpath)
-    made.update(_whereabouts(context))
+    made["PATH"] = _append_scripts_folder(made.get("PATH") or os.defpath)
+    made.update(_list_variables_for_todo_write(context))
     made.update(context.variables)
     made[MARK] = mark
     return made
 
 
-def _whereabouts(context: Context) -> dict[str, str]:
+def _list_variables_for_todo_write(context: Context) -> dict[str, str]:
     """Where an installed `TodoWrite` finds the list; or that it cannot."""
     if context.session is None:
         return {"HEADWAY_PROJECT": os.path.abspath(context.project)}
-    project = project_of(context.session)
+    project = project_folder_of(context.session)
     where = {IN_MEMORY: "1"} if project is None else {"HEADWAY_PROJECT": os.path.abspath(project)}
     return {**where, "HEADWAY_SESSION": context.session.name, "HEADWAY_AGENT": context.session.agent_id}
 
@@ -90,10 +90,10 @@ def _is_harmless(name: str, value: str) -> bool:
     known = name in _NAMES or name.startswith(_PREFIXES)
     if not known or is_secret_name(name) or _LOGIN.search(value) is not None:
         return False
-    return os.path.isabs(value) or redacted(value, {}) == value  # folders may be called anything
+    return os.path.isabs(value) or redact(value, {}) == value  # folders may be called anything
 
 
-def _with_scripts(path: str) -> str:
+def _append_scripts_folder(path: str) -> str:
     """The folder of `TodoWrite` comes last, so that it hides nothing of the person's own."""
     scripts = sysconfig.get_path("scripts")
     if scripts in path.split(os.pathsep) or not os.access(os.path.join(scripts, TODO_WRITE), os.X_OK):

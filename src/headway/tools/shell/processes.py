@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from headway.core.logs import logger
-from headway.core.secrets import redacted
-from headway.tools.shell import keeper
+from headway.core.secrets import redact
+from headway.tools.shell import process_keeper as keeper
 from headway.tools.shell.environment import MARK
 
 _SLACK = keeper.GRACE + 10
@@ -35,7 +35,7 @@ _log = logger()
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class CommandEnding:
     """How a command came to its end."""
 
     code: int | None
@@ -55,13 +55,13 @@ async def run_command(
     take: Callable[[bytes], None],
     *,
     within: Sequence[str] = (),
-) -> Ending:
+) -> CommandEnding:
     """Runs the command and hands over its output in pieces. Raises `OSError` where it cannot be started.
 
     `within` are the words that start a sandbox. The keeper runs in it, since nobody outside could wait for what a
     command leaves behind: with the sandbox's first process, all of it is gone.
     """
-    watch = _Watch(take)
+    watch = _KeeperProtocol(take)
     interrupted = ended_well = False
     try:
         starting = asyncio.ensure_future(
@@ -69,14 +69,14 @@ async def run_command(
                 lambda: watch,
                 *within,
                 *(sys.executable, "-I", "-S", "-X", "utf8", keeper.__file__, str(seconds)),
-                *(*_shell(environ), command.encode()),
+                *(*_find_shell(environ), command.encode()),
                 cwd=folder,
                 env=environ,
                 start_new_session=True,
             )
         )
         # Cancelled in the middle, it would kill the keeper alone, and wait for the command to end by itself.
-        interrupted = await _settled(starting, _SLACK)
+        interrupted = await _wait_despite_cancel(starting, _SLACK)
         transport, _ = await starting
         try:
             if not interrupted:
@@ -84,30 +84,30 @@ async def run_command(
         finally:
             if (control := transport.get_pipe_transport(0)) is not None:
                 control.close()
-            interrupted |= await _settled(watch.exited, _SLACK)
-            interrupted |= await _settled(watch.closed, _DRAIN)
+            interrupted |= await _wait_despite_cancel(watch.exited, _SLACK)
+            interrupted |= await _wait_despite_cancel(watch.closed, _DRAIN)
             transport.close()
-            interrupted |= await _settled(watch.closed, _DRAIN)
+            interrupted |= await _wait_despite_cancel(watch.closed, _DRAIN)
             ended_well = transport.get_returncode() == 0
     finally:
         # A command can write what it likes to its keeper's outlets; only a keeper that ended well is believed.
-        ending = watch.ending() if ended_well else None
+        ending = watch.to_ending() if ended_well else None
         if ending is None:
-            end_marked(environ[MARK])
+            kill_marked(environ[MARK])
             if within and not interrupted and (failure := watch.failure_of(within[0])):
                 raise OSError(errno.EPERM, failure)
     if interrupted:
         raise asyncio.CancelledError
-    return ending or Ending(None)
+    return ending or CommandEnding(None)
 
 
-def end_marked(mark: str) -> None:
+def kill_marked(mark: str) -> None:
     """Kills whatever has the mark of this call in its environment, until nothing has."""
     if sys.platform != "linux":
         return
     quiet = 0
     for _ in range(_PASSES):
-        found = marked(mark)
+        found = list_marked(mark)
         quiet = 0 if found else quiet + 1
         if quiet == _QUIET:
             return
@@ -115,10 +115,10 @@ def end_marked(mark: str) -> None:
             with suppress(OSError):
                 _kill(pid, mark)
         time.sleep(_PAUSE)
-    _log.warning("Some processes of a command could not be stopped: %s", marked(mark))
+    _log.warning("Some processes of a command could not be stopped: %s", list_marked(mark))
 
 
-def marked(mark: str) -> list[int]:
+def list_marked(mark: str) -> list[int]:
     return [int(name) for name in os.listdir("/proc") if name.isdigit() and _is_marked(int(name), mark)]
 
 
@@ -144,12 +144,12 @@ def _is_marked(pid: int, mark: str) -> bool:
         return False
 
 
-def _shell(environ: Mapping[str, str]) -> list[str]:
+def _find_shell(environ: Mapping[str, str]) -> list[str]:
     bash = shutil.which("bash", path=os.pathsep.join(("/bin", "/usr/bin", environ["PATH"])))
     return ["/bin/sh", "-c"] if bash is None else [bash, "--noprofile", "--norc", "-c"]
 
 
-async def _settled(future: asyncio.Future[Any], seconds: float) -> bool:
+async def _wait_despite_cancel(future: asyncio.Future[Any], seconds: float) -> bool:
     """Waits, even when cancelled, since what is under way has to be ended first. Whether it was cancelled."""
     loop = asyncio.get_running_loop()
     until = loop.time() + seconds
@@ -162,7 +162,7 @@ async def _settled(future: asyncio.Future[Any], seconds: float) -> bool:
     return cancelled
 
 
-class _Watch(asyncio.SubprocessProtocol):
+class _KeeperProtocol(asyncio.SubprocessProtocol):
     """What comes from the keeper: the command's output on 1, the keeper's own last word on 2."""
 
     def __init__(self, take: Callable[[bytes], None]) -> None:
@@ -192,14 +192,14 @@ class _Watch(asyncio.SubprocessProtocol):
         name = os.path.basename(program)
         return said.splitlines()[-1] if said.startswith(f"{name}: ") else ""
 
-    def ending(self) -> Ending | None:
+    def to_ending(self) -> CommandEnding | None:
         """None if the keeper did not get to say it."""
         try:
             outcome, ended, left = self._said.decode().split()
             if outcome in (keeper.TIMED_OUT, keeper.STOPPED):
-                return Ending(None, outcome == keeper.TIMED_OUT, int(ended), int(left))
-            return Ending(int(outcome), False, int(ended), int(left))
+                return CommandEnding(None, outcome == keeper.TIMED_OUT, int(ended), int(left))
+            return CommandEnding(int(outcome), False, int(ended), int(left))
         except ValueError:
             if self._said:
-                _log.error("The supervisor of a command failed: %s", redacted(self._said.decode(errors="replace")))
+                _log.error("The supervisor of a command failed: %s", redact(self._said.decode(errors="replace")))
             return None

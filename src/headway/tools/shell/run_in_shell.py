@@ -9,15 +9,15 @@ from contextlib import nullcontext
 from signal import Signals
 from typing import TYPE_CHECKING
 
-from headway.core.text import shown
+from headway.core.text import sanitize_for_display
 from headway.tools.base import ToolFault
-from headway.tools.shell.environment import environment
-from headway.tools.shell.plain import PlainText
-from headway.tools.shell.processes import Ending, run_command
+from headway.tools.shell.environment import build_environment
+from headway.tools.shell.plain_output import PlainText
+from headway.tools.shell.processes import CommandEnding, run_command
 
 if TYPE_CHECKING:
     from headway.tools.base import Context
-    from headway.tools.outputs import Spool
+    from headway.tools.outputs import OutputSpool
     from headway.tools.sandbox.sandbox import Sandbox
 
 TIMED_OUT = 124
@@ -30,25 +30,25 @@ async def run_in_shell(
     seconds: float,
     context: Context,
     env: Sequence[str],
-    spool: Spool,
+    spool: OutputSpool,
     sandbox: Sandbox | None = None,
-) -> Ending:
+) -> CommandEnding:
     """Run a command line in a folder; its output goes to the spool. Raises `ToolFault` if it cannot be started.
 
     In a sandbox it has the network only if a person approved the call.
     """
-    environ = environment(context, env, secrets.token_hex(16))
+    environ = build_environment(context, env, secrets.token_hex(16))
     output = PlainText(spool.add, context.report)
     try:
         with nullcontext(()) if sandbox is None else sandbox.around(folder, environ, network=context.network) as within:
-            ending = await run_command(command, folder, environ, seconds, output.take, within=within)
+            ending = await run_command(command, folder, environ, seconds, output.add_bytes, within=within)
     except OSError as error:
         raise ToolFault(_explain(folder, error)) from None
     output.close()
     return ending
 
 
-def exit_code_of(ending: Ending) -> int:
+def to_exit_code(ending: CommandEnding) -> int:
     if ending.timed_out:
         return TIMED_OUT
     if ending.code is None:
@@ -59,8 +59,9 @@ def exit_code_of(ending: Ending) -> int:
 def _explain(folder: str, error: OSError) -> str:
     if not os.path.isdir(folder):
         return (
-            f"The command was not run: the project's folder '{shown(folder, 300)}' no longer exists; ask the "
+            f"The command was not run: the project's folder '{sanitize_for_display(folder, 300)}' "
+            "no longer exists; ask the "
             "user about it."
         )
-    reason = shown(error.strerror or str(error), 200)
+    reason = sanitize_for_display(error.strerror or str(error), 200)
     return f"The command was not run: a process could not be started ({reason}); try again, or ask the user."

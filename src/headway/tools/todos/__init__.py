@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from headway.core.errors import HeadwayError
-from headway.core.text import shown
+from headway.core.text import sanitize_for_display
 from headway.tools.base import Tool
 from headway.tools.todo_kinds import TodoTools, TodoToolsName
 from headway.tools.todos.create_todo_list import CreateTodoList
@@ -29,8 +29,8 @@ __all__ = [
     "TodoWrite",
     "UpdateTodoItem",
     "WriteTodos",
-    "given_tools",
-    "todo_tools",
+    "make_todo_tools",
+    "resolve_tools",
 ]
 
 KINDS: dict[str, tuple[type[Tool[Any]], ...]] = {
@@ -41,7 +41,7 @@ KINDS: dict[str, tuple[type[Tool[Any]], ...]] = {
 }
 
 
-def given_tools(
+def resolve_tools(
     tools: Iterable[Tool[Any] | Function] | None, kind: TodoTools | TodoToolsName, folder: str
 ) -> list[Tool[Any]]:
     """A run's tools, the built-in ones unless some are given, with the todo tools of its kind and no others."""
@@ -49,16 +49,18 @@ def given_tools(
         from headway.tools.builtin import builtin_tools
 
         return builtin_tools(folder, todo_tools=kind)
-    from headway.tools.functions import as_tools
+    from headway.tools.functions import to_tools
     from headway.tools.shell.bash import Bash
 
-    others = [tool for tool in as_tools(tools) if not isinstance(tool, ListTool)]
-    others = [tool.with_todo_write(kind == TodoTools.FULL) if isinstance(tool, Bash) else tool for tool in others]
-    return [*others, *todo_tools(kind)]
+    others = [tool for tool in to_tools(tools) if not isinstance(tool, ListTool)]
+    others = [tool.offering_todo_write(kind == TodoTools.FULL) if isinstance(tool, Bash) else tool for tool in others]
+    return [*others, *make_todo_tools(kind)]
 
 
-def todo_tools(kind: TodoTools | TodoToolsName = TodoTools.LIGHT) -> list[Tool[Any]]:
+def make_todo_tools(kind: TodoTools | TodoToolsName = TodoTools.LIGHT) -> list[Tool[Any]]:
     """The tools of `full`, `light`, `plan` or `off`, always in the same order."""
     if kind not in KINDS:
-        raise HeadwayError(f"There is no set of todo tools named '{shown(kind)}'; choose from: {', '.join(KINDS)}.")
+        raise HeadwayError(
+            f"There is no set of todo tools named '{sanitize_for_display(kind)}'; choose from: {', '.join(KINDS)}."
+        )
     return [make() for make in KINDS[kind]]

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import AfterValidator, Field
 
-from headway.contracts.calls import notes
+from headway.contracts.shared_rules import list_notes
 from headway.core.model import MODEL
-from headway.tools.base import ToolInput, ToolResult, description_beside
-from headway.tools.todos.list_tool import ListTool, ids_of
+from headway.tools.base import ToolInput, ToolResult, read_description
+from headway.tools.todos.list_tool import ListTool, format_ids
 
 if TYPE_CHECKING:
     from headway.core.session import Session
@@ -19,7 +19,7 @@ _MOST_ITEMS = 1_000
 _LONGEST = 1_000
 
 
-def _not_blank(text: str) -> str:
+def _check_not_blank(text: str) -> str:
     if not text.strip():
         raise ValueError("Required")
     return text
@@ -27,7 +27,7 @@ def _not_blank(text: str) -> str:
 
 class Item(ToolInput):
     id: str | None = Field(None, description="Needed only if other items depend on it.")
-    description: Annotated[str, AfterValidator(_not_blank)] = Field(
+    description: Annotated[str, AfterValidator(_check_not_blank)] = Field(
         max_length=_LONGEST, description="What to do, in the imperative."
     )
     depends_on: list[str] | None = Field(None, description="Ids of items that must be completed first.")
@@ -41,13 +41,13 @@ class CreateTodoListInput(ToolInput):
 
 class CreateTodoList(ListTool[CreateTodoListInput]):
     name = "create_todo_list"
-    description = description_beside(__file__)
+    description = read_description(__file__)
     input = CreateTodoListInput
 
     def change(self, session: Session, call: CreateTodoListInput) -> ToolResult:
         # An empty title or summary is that of a new list: those of the list before say nothing about this one.
         written = session.write(
-            [_fields(item) for item in call.items],
+            [_to_fields(item) for item in call.items],
             replace=True,
             title=call.title or "",
             summary="",
@@ -55,14 +55,14 @@ class CreateTodoList(ListTool[CreateTodoListInput]):
             cause="create",
         )
         todos = written.todos
-        what = f"Created {len(todos)} todo{'' if len(todos) == 1 else 's'}: {ids_of(todos)}"
-        return ToolResult("\n".join([what if todos else "Todo list cleared", *notes(written)]))
+        what = f"Created {len(todos)} todo{'' if len(todos) == 1 else 's'}: {format_ids(todos)}"
+        return ToolResult("\n".join([what if todos else "Todo list cleared", *list_notes(written)]))
 
     def fault(self, line: str) -> str:
         return f"items{line.removeprefix('todos')}" if line.startswith("todos") else line
 
 
-def _fields(item: Item) -> dict[str, object]:
+def _to_fields(item: Item) -> dict[str, object]:
     """All that the tool can say of an item, so that one of the same text as before starts afresh."""
     fields: dict[str, object] = {
         "description": item.description,

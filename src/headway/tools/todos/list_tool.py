@@ -11,10 +11,10 @@ from pydantic import BaseModel
 
 from headway.core.errors import InvalidTodos
 from headway.core.model import Todo
-from headway.core.text import shown
+from headway.core.text import sanitize_for_display
 from headway.tools.base import Context, Tool, ToolFault, ToolResult
 from headway.tools.effects import Effect
-from headway.views.prompt import completed_count
+from headway.views.prompt_block import count_completed
 
 if TYPE_CHECKING:
     from headway.core.session import Session
@@ -52,12 +52,12 @@ class ListTool(Tool[Input]):
         return line
 
 
-def completed(todos: Sequence[Todo]) -> str:
+def format_progress(todos: Sequence[Todo]) -> str:
     """`3/20`, counted as in the list that a model is shown."""
-    return f"{completed_count(todos)}/{len(todos)}"
+    return f"{count_completed(todos)}/{len(todos)}"
 
 
-def ids_of(todos: Sequence[Todo]) -> str:
+def format_ids(todos: Sequence[Todo]) -> str:
     """`t1, t2, t3`, or `t1 … t200`."""
-    ids = [shown(todo.id, MAX_ID) for todo in todos]
+    ids = [sanitize_for_display(todo.id, MAX_ID) for todo in todos]
     return ", ".join(ids) if len(ids) <= MOST_IDS else f"{ids[0]} … {ids[-1]}"

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from headway.core.model import FINISHED, MODEL, Status, Todo
-from headway.core.text import shown, some
-from headway.tools.base import ToolInput, ToolResult, description_beside
-from headway.tools.todos.list_tool import MAX_ID, MAX_TEXT, ListTool, completed, ids_of
+from headway.core.text import join_first_few, sanitize_for_display
+from headway.tools.base import ToolInput, ToolResult, read_description
+from headway.tools.todos.list_tool import MAX_ID, MAX_TEXT, ListTool, format_ids, format_progress
 
 if TYPE_CHECKING:
     from headway.core.session import Session, Written
@@ -31,7 +31,7 @@ class TodoInput(ToolInput):
 
 class TodoTool(ListTool[TodoInput]):
     name = "todo"
-    description = description_beside(__file__)
+    description = read_description(__file__)
     input = TodoInput
 
     def change(self, session: Session, call: TodoInput) -> ToolResult:
@@ -43,20 +43,22 @@ class TodoTool(ListTool[TodoInput]):
             drop=call.drop or (),
             actor=MODEL,
         )
-        return ToolResult("; ".join(_answer(written, len(call.add or ()), call.start)))
+        return ToolResult("; ".join(_list_answer_parts(written, len(call.add or ()), call.start)))
 
 
-def _answer(written: Written, added: int, start: str | None) -> list[str]:
+def _list_answer_parts(written: Written, added: int, start: str | None) -> list[str]:
     """The parts of the answer; text of an item comes last, where it can pass for nothing else."""
     todos = written.todos
-    parts = [f"ok {completed(todos)}"]
+    parts = [f"ok {format_progress(todos)}"]
     if added:
-        parts.append(f"added {ids_of(todos[-added:])}")
+        parts.append(f"added {format_ids(todos[-added:])}")
     if written.detached:
-        parts.append(f"dependencies removed: {some([f'{item} on {needed}' for item, needed in written.detached])}")
-    active = _active(todos, start)
+        parts.append(
+            f"dependencies removed: {join_first_few([f'{item} on {needed}' for item, needed in written.detached])}"
+        )
+    active = _find_active(todos, start)
     if active is not None:
-        parts.append(f"now {shown(active.id, MAX_ID)}: {shown(active.content, MAX_TEXT)}")
+        parts.append(f"now {sanitize_for_display(active.id, MAX_ID)}: {sanitize_for_display(active.content, MAX_TEXT)}")
     elif todos and all(todo.status in FINISHED for todo in todos):
         parts.append("all done")
     else:
@@ -64,7 +66,7 @@ def _answer(written: Written, added: int, start: str | None) -> list[str]:
     return parts
 
 
-def _active(todos: Sequence[Todo], start: str | None) -> Todo | None:
+def _find_active(todos: Sequence[Todo], start: str | None) -> Todo | None:
     """The item that the model is at: of several the one started last, and never one that a worker has claimed."""
     found = [todo for todo in todos if todo.status is Status.IN_PROGRESS and todo.owner in (None, MODEL)]
     asked = start and start.strip()

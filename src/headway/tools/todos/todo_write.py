@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from headway.contracts import agent
-from headway.contracts.calls import NAME
-from headway.contracts.schema import agent_parameters
-from headway.tools.as_sent import AsSent, read_as_sent
+from headway.contracts.schema import build_agent_parameters
+from headway.contracts.shared_rules import NAME
+from headway.tools.as_sent import AsSent, parse_as_sent
 from headway.tools.base import ToolResult
 from headway.tools.todos.list_tool import ListTool
 
@@ -21,10 +21,10 @@ class TodoWrite(ListTool[AsSent]):
     input = AsSent
 
     def parameters(self) -> dict[str, Any]:
-        return agent_parameters()
+        return build_agent_parameters()
 
-    def read(self, arguments: object) -> AsSent:
-        return read_as_sent(NAME, arguments)
+    def parse_input(self, arguments: object) -> AsSent:
+        return parse_as_sent(NAME, arguments)
 
     def change(self, session: Session, call: AsSent) -> ToolResult:
         answer = agent.run(session, call.sent)

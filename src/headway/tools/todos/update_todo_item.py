@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from headway.core.model import MODEL
-from headway.core.text import clean, shown
-from headway.tools.base import ToolInput, ToolResult, description_beside
-from headway.tools.todos.list_tool import MAX_ID, ListTool, completed
+from headway.core.text import sanitize_for_display, trim_text
+from headway.tools.base import ToolInput, ToolResult, read_description
+from headway.tools.todos.list_tool import MAX_ID, ListTool, format_progress
 
 if TYPE_CHECKING:
     from headway.core.session import Session
@@ -21,12 +21,14 @@ class UpdateTodoItemInput(ToolInput):
 
 class UpdateTodoItem(ListTool[UpdateTodoItemInput]):
     name = "update_todo_item"
-    description = description_beside(__file__)
+    description = read_description(__file__)
     input = UpdateTodoItemInput
 
     def change(self, session: Session, call: UpdateTodoItemInput) -> ToolResult:
         fields: dict[str, object] = {"status": call.status}
         if call.notes and call.notes.strip():
             fields["notes"] = call.notes
-        todo = session.update(clean(call.item_id), actor=MODEL, **fields)
-        return ToolResult(f"{shown(todo.id, MAX_ID)} → {todo.status} ({completed(session.todos)} done)")
+        todo = session.update(trim_text(call.item_id), actor=MODEL, **fields)
+        return ToolResult(
+            f"{sanitize_for_display(todo.id, MAX_ID)} → {todo.status} ({format_progress(session.todos)} done)"
+        )

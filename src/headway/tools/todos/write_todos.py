@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from headway.contracts.calls import notes
+from headway.contracts.shared_rules import list_notes
 from headway.core.errors import InvalidTodos
-from headway.core.graph import edge_faults
+from headway.core.graph import list_edge_faults
 from headway.core.model import MODEL, Status
-from headway.core.rules import DuplicateKeys, Shape, check_items, check_texts, is_object, named
-from headway.core.text import shown, type_name
-from headway.tools.as_sent import AsSent, read_as_sent
-from headway.tools.base import ToolInput, ToolResult, description_beside, schema_of
+from headway.core.rules import DuplicateKeys, Shape, check_texts, check_todos, fields_by_name, is_object
+from headway.core.text import json_type_name, sanitize_for_display
+from headway.tools.as_sent import AsSent, parse_as_sent
+from headway.tools.base import ToolInput, ToolResult, build_schema, read_description
 from headway.tools.todos.list_tool import ListTool
 from headway.views.listing import counts_line
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 NAME = "write_todos"
 EXTENDED = Shape(
-    names=named(
+    names=fields_by_name(
         *("id", "description", "status", "priority", "module", "dependencies", "risks", "estimatedTime"),
         *("verify", "createdFrom", "createdAt", "completedAt"),
     ),
@@ -55,48 +55,51 @@ class TodosInput(ToolInput):
 
 class WriteTodos(ListTool[AsSent]):
     name = NAME
-    description = description_beside(__file__)
+    description = read_description(__file__)
     input = AsSent
 
     def parameters(self) -> dict[str, Any]:
-        return schema_of(TodosInput)
+        return build_schema(TodosInput)
 
-    def read(self, arguments: object) -> AsSent:
-        return read_as_sent(NAME, arguments)
+    def parse_input(self, arguments: object) -> AsSent:
+        return parse_as_sent(NAME, arguments)
 
     def change(self, session: Session, call: AsSent) -> ToolResult:
-        if faults := _faults(call.sent):
+        if faults := _list_faults(call.sent):
             raise InvalidTodos(faults)
-        items = [_with_its_times(item) for item in call.sent["todos"]]
+        items = [_drop_null_times(item) for item in call.sent["todos"]]
         written = session.write(items, replace=True, actor=MODEL, shape=EXTENDED)
         what = f"Todo list updated: {counts_line(written.todos)}" if written.todos else "Todo list cleared"
-        return ToolResult("\n".join([what, *notes(written)]))
+        return ToolResult("\n".join([what, *list_notes(written)]))
 
 
-def _with_its_times(item: dict[str, object]) -> dict[str, object]:
+def _drop_null_times(item: dict[str, object]) -> dict[str, object]:
     """The item, without times that are null: those the list itself keeps."""
     return {name: value for name, value in item.items() if value is not None or name not in _TIMES}
 
 
-def _faults(call: object) -> list[str]:
+def _list_faults(call: object) -> list[str]:
     """Every fault of a call, also of ids and dependencies, which the core looks at only once the fields are sound."""
     if not is_object(call):
-        return [f"(root): Expected object, received {type_name(call)}"]
+        return [f"(root): Expected object, received {json_type_name(call)}"]
     faults: list[str] = []
     whole: list[str] = [] if "todos" in call else ["todos: Required"]
     if "todos" in call:
-        patches = check_items(call["todos"], EXTENDED, faults, whole, new=True)
+        patches = check_todos(call["todos"], EXTENDED, faults, whole, new=True)
         edges: dict[str, tuple[str, ...]] = {}
         paths: dict[str, str] = {}
         for index, patch in enumerate(patches):
             todo_id = patch.get("id")
             if todo_id in edges:
-                faults.append(f"todos[{index}].id: Duplicate id '{shown(todo_id)}'")
+                faults.append(f"todos[{index}].id: Duplicate id '{sanitize_for_display(todo_id)}'")
             # No id begins with a space: such a node stands for an item whose own id cannot be used.
             node = todo_id if isinstance(todo_id, str) and todo_id not in edges else f" {index}"
             paths[node] = f"todos[{index}].dependencies"
             edges[node] = check_texts(patch.get("depends_on", ()))
-        faults += edge_faults(edges, paths, "todos")
-    faults += [f"{shown(key)}: Unknown field" for key in call if key != "todos"]
-    faults += [f"{shown(key)}: Duplicate field" for key in (call.repeated if isinstance(call, DuplicateKeys) else ())]
+        faults += list_edge_faults(edges, paths, "todos")
+    faults += [f"{sanitize_for_display(key)}: Unknown field" for key in call if key != "todos"]
+    faults += [
+        f"{sanitize_for_display(key)}: Duplicate field"
+        for key in (call.repeated if isinstance(call, DuplicateKeys) else ())
+    ]
     return faults + whole

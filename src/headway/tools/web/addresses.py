@@ -13,7 +13,7 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import TypeAlias
 from urllib.parse import SplitResult, quote, urljoin, urlsplit
 
-from headway.core.text import shown
+from headway.core.text import sanitize_for_display
 
 LONGEST = 2_000
 """Characters of an address; longer ones carry data rather than name a page."""
@@ -31,7 +31,7 @@ class BadAddress(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
+class WebAddress:
     """An http or https address, in its one way of writing."""
 
     scheme: str
@@ -42,9 +42,9 @@ class Address:
     """Path and query, as they are sent."""
 
     @property
-    def ip(self) -> IP | None:
+    def to_ip(self) -> IP | None:
         """The address that the host is, if it is no name."""
-        return as_ip(self.host)
+        return parse_ip(self.host)
 
     @property
     def place(self) -> str:
@@ -56,7 +56,7 @@ class Address:
     def url(self) -> str:
         return f"{self.scheme}://{self.place}{self.target}"
 
-    def same_site(self, other: Address) -> bool:
+    def is_same_site(self, other: WebAddress) -> bool:
         """Whether a redirect to the other one stays where the person allowed it to go."""
         if self.host != other.host:
             return False
@@ -65,7 +65,7 @@ class Address:
         return (self.scheme, self.port, other.scheme, other.port) == ("http", 80, "https", 443)
 
 
-def read_address(text: str, base: Address | None = None) -> Address:
+def parse_address(text: str, base: WebAddress | None = None) -> WebAddress:
     """The address that a text means, or that it means on the page `base`. Raises `BadAddress`."""
     text = text.strip()
     if len(text) > LONGEST:
@@ -76,68 +76,68 @@ def read_address(text: str, base: Address | None = None) -> Address:
         parts = urlsplit(text if base is None else urljoin(base.url, text))
         port = parts.port
     except ValueError:
-        raise BadAddress(f"Must be a valid address, received '{shown(text)}'") from None
+        raise BadAddress(f"Must be a valid address, received '{sanitize_for_display(text)}'") from None
     if parts.scheme not in _PORTS:
-        raise BadAddress(f"Must begin with http:// or https://, received '{shown(text)}'")
+        raise BadAddress(f"Must begin with http:// or https://, received '{sanitize_for_display(text)}'")
     if "@" in parts.netloc:
         raise BadAddress("Must not contain a user name or password")
     if not parts.hostname or port == 0:
-        raise BadAddress(f"Must name a host, received '{shown(text)}'")
-    host = read_host(f"[{parts.hostname}]" if "[" in parts.netloc else parts.hostname)
-    return Address(parts.scheme, host, port or _PORTS[parts.scheme], _target(parts))
+        raise BadAddress(f"Must name a host, received '{sanitize_for_display(text)}'")
+    host = parse_host(f"[{parts.hostname}]" if "[" in parts.netloc else parts.hostname)
+    return WebAddress(parts.scheme, host, port or _PORTS[parts.scheme], _build_target(parts))
 
 
-def read_host(text: str) -> str:
+def parse_host(text: str) -> str:
     """A host's name or IP address in its one way of writing. Raises `BadAddress`."""
     try:
         if ":" in text:
-            return _ipv6(text.removeprefix("[").removesuffix("]"))
-        name = _ascii(text.lower()).removesuffix(".")
+            return _parse_ipv6(text.removeprefix("[").removesuffix("]"))
+        name = _to_ascii(text.lower()).removesuffix(".")
         if len(name) > 253 or not _NAME.fullmatch(name):
             raise ValueError
         if _NUMBER.fullmatch(name.rpartition(".")[2]):
             return str(IPv4Address(socket.inet_aton(name)))
     except (ValueError, OSError):
-        raise BadAddress(f"'{shown(text)}' is not a valid host") from None
+        raise BadAddress(f"'{sanitize_for_display(text)}' is not a valid host") from None
     return name
 
 
-def as_ip(text: str) -> IP | None:
+def parse_ip(text: str) -> IP | None:
     try:
-        return unmapped(ip_address(text))
+        return to_ipv4_if_mapped(ip_address(text))
     except ValueError:
         return None
 
 
-def unmapped(address: IP) -> IP:
+def to_ipv4_if_mapped(address: IP) -> IP:
     """An IPv4 address that is written as IPv6 as what it is."""
     return address.ipv4_mapped or address if isinstance(address, IPv6Address) else address
 
 
-def host_matches(pattern: str, place: str) -> bool:
+def does_host_match(pattern: str, place: str) -> bool:
     """Whether an allow-list's pattern covers a host, which may have a port: `docs.python.org`, `*.python.org`."""
-    pattern = ascii_pattern(pattern)
+    pattern = to_ascii_pattern(pattern)
     bare = re.sub(r":[0-9]+\Z", "", place)
     return any(pattern == form or fnmatchcase(form, pattern) for form in (place, bare, bare.strip("[]")))
 
 
-def ascii_pattern(pattern: str) -> str:
+def to_ascii_pattern(pattern: str) -> str:
     """The pattern in the letters of addresses: `*.例子.cn` as `*.xn--fsqu00a.cn`."""
     pattern = pattern.strip().lower()
     stars, name = ("*.", pattern[2:]) if pattern.startswith("*.") else ("", pattern)
     try:
-        return stars + _ascii(name)
+        return stars + _to_ascii(name)
     except UnicodeError:
         return pattern
 
 
-def _ipv6(text: str) -> str:
+def _parse_ipv6(text: str) -> str:
     if "%" in text:  # a zone names an interface of this machine, and nothing behind one is public
         raise ValueError
-    return str(unmapped(IPv6Address(text)))
+    return str(to_ipv4_if_mapped(IPv6Address(text)))
 
 
-def _ascii(name: str) -> str:
+def _to_ascii(name: str) -> str:
     if name.isascii():
         return name
     import idna
@@ -145,6 +145,6 @@ def _ascii(name: str) -> str:
     return idna.encode(name, uts46=True).decode("ascii")
 
 
-def _target(parts: SplitResult) -> str:
+def _build_target(parts: SplitResult) -> str:
     path = quote(parts.path, safe=_IN_PATH) or "/"
     return f"{path}?{quote(parts.query, safe=_IN_QUERY)}" if parts.query else path

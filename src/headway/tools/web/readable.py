@@ -10,8 +10,8 @@ from collections.abc import Callable
 from urllib.parse import urljoin
 
 from headway.tools.web.elements import BLOCKS, END_OPTIONAL, IN_HEAD, LEFT_OUT, LINES, VOID
-from headway.tools.web.plain import visible
-from headway.tools.web.tags import End, Start, tokens
+from headway.tools.web.html_tokens import EndTag, StartTag, tokenize
+from headway.tools.web.page_text import to_visible_text
 
 _HEADINGS = {f"h{level}": "#" * level + " " for level in range(1, 7)}
 _HIDING = re.compile(r"\bdisplay\s*:\s*none", re.IGNORECASE)
@@ -26,20 +26,20 @@ _LINKS_AT_LEAST = 10_000
 """Characters for the addresses of links, however short the page is; a long one has as many as itself."""
 
 
-def readable(page: str, url: str = "") -> str:
+def to_readable_text(page: str, url: str = "") -> str:
     """The text of an HTML page that is at `url`."""
-    reader = _Reader(url, max(len(page), _LINKS_AT_LEAST))
-    for token in tokens(page):
+    reader = _PageReader(url, max(len(page), _LINKS_AT_LEAST))
+    for token in tokenize(page):
         if isinstance(token, str):
             reader.text(token)
-        elif isinstance(token, Start):
+        elif isinstance(token, StartTag):
             reader.start(token)
         else:
             reader.end(token)
-    return reader.finished()
+    return reader.finish()
 
 
-class _Reader:
+class _PageReader:
     def __init__(self, url: str, room_for_links: int) -> None:
         self._out: list[str] = []
         self._base = url
@@ -77,23 +77,23 @@ class _Reader:
         elif self._skipped:
             return
         elif self._pre:
-            self._put_code(visible(text))
+            self._put_code(to_visible_text(text))
         else:
             self._flow(_one_line(text))
 
-    def start(self, tag: Start) -> None:
+    def start(self, tag: StartTag) -> None:
         name = tag.name
         if name == "title" and self._title is None and not self._skipped_names.get("svg"):
             self._in_title = True
         elif name == "base":
             self._base = self._address(tag.attributes.get("href", "")) or self._base
-        elif (self._skipped and not self._leaves(name)) or name in LEFT_OUT or _is_hidden(tag.attributes):
+        elif (self._skipped and not self._closes_skipped(name)) or name in LEFT_OUT or _is_hidden(tag.attributes):
             if name not in VOID:
                 self._skip(name)
         else:
             self._show(name, tag.attributes)
 
-    def end(self, tag: End) -> None:
+    def end(self, tag: EndTag) -> None:
         name = tag.name
         if self._in_title:
             self._in_title = False
@@ -111,7 +111,7 @@ class _Reader:
         if name in _HEADINGS:
             self._lead = ""
 
-    def finished(self) -> str:
+    def finish(self) -> str:
         self.end_link()
         while self._pre:
             self.end_pre()
@@ -160,18 +160,18 @@ class _Reader:
         """Pays what is owed, then the text."""
         if self._bars:
             fresh = self._breaks > 0 or not self._out
-            self._pay_breaks()
+            self._write_pending_breaks()
             self._out.append("| " * self._bars if fresh else " |" * self._bars + " ")
             self._bars = 0
         elif self._breaks or not self._out:
-            self._pay_breaks()
+            self._write_pending_breaks()
         elif self._space:
             self._out.append(" ")
         self._space = self._fresh = False
         self._out.append(self._lead + text)
         self._lead = ""
 
-    def _pay_breaks(self) -> None:
+    def _write_pending_breaks(self) -> None:
         if self._out and self._breaks:
             self._out.append("\n" * self._breaks)
         depth = min(len(self._lists), _DEEPEST) - (1 if self._lead else 0)
@@ -198,7 +198,7 @@ class _Reader:
             self._out.append(f" ({address})")
 
     def _address(self, target: str) -> str | None:
-        target = visible(target).strip()
+        target = to_visible_text(target).strip()
         if not target or target.startswith("#") or len(target) > _LONGEST_LINK:
             return None
         try:
@@ -316,25 +316,25 @@ class _Reader:
             self._skipped_names[ended] -= 1
             return True
         if ended in _ENDS or ended in BLOCKS or ended in LINES:
-            self._skip_no_more()
+            self._stop_skipping()
         return bool(self._skipped)
 
-    def _leaves(self, name: str) -> bool:
+    def _closes_skipped(self, name: str) -> bool:
         """Whether this tag cannot stand in what is left out, so that it was never closed."""
         outer, alone = self._skipped[0], len(self._skipped) == 1
         never_closed = (outer == "head" and name not in IN_HEAD) or (outer == name and name in END_OPTIONAL)
         if name == "body" or (alone and never_closed):
-            self._skip_no_more()
+            self._stop_skipping()
             return True
         return False
 
-    def _skip_no_more(self) -> None:
+    def _stop_skipping(self) -> None:
         self._skipped.clear()
         self._skipped_names.clear()
 
 
 def _one_line(text: str) -> str:
-    text = visible(text)
+    text = to_visible_text(text)
     return _SPACE.sub(" ", text if text.isascii() else _WRAPPED.sub("", text))
 
 
@@ -346,14 +346,14 @@ def _is_hidden(attributes: dict[str, str]) -> bool:
     )
 
 
-_STARTS: dict[str, Callable[[_Reader, dict[str, str]], None]] = {
-    "a": _Reader.start_link,
+_STARTS: dict[str, Callable[[_PageReader, dict[str, str]], None]] = {
+    "a": _PageReader.start_link,
     "blockquote": lambda reader, _: reader.quote(),
     "br": lambda reader, _: reader.line_end(),
     "code": lambda reader, _: reader.start_code(),
     "dd": lambda reader, _: reader.start_definition(),
     "hr": lambda reader, _: reader.end_quote(),
-    "img": _Reader.image,
+    "img": _PageReader.image,
     "li": lambda reader, _: reader.start_item(),
     "ol": lambda reader, _: reader.start_list(0),
     "pre": lambda reader, _: reader.start_pre(),
@@ -362,14 +362,14 @@ _STARTS: dict[str, Callable[[_Reader, dict[str, str]], None]] = {
     "tr": lambda reader, _: reader.new_row(),
     "ul": lambda reader, _: reader.start_list(None),
 }
-_ENDS: dict[str, Callable[[_Reader], None]] = {
-    "a": _Reader.end_link,
-    "blockquote": _Reader.end_quote,
-    "code": _Reader.end_code,
-    "dd": _Reader.end_item,
-    "li": _Reader.end_item,
-    "ol": _Reader.end_list,
-    "pre": _Reader.end_pre,
-    "tr": _Reader.new_row,
-    "ul": _Reader.end_list,
+_ENDS: dict[str, Callable[[_PageReader], None]] = {
+    "a": _PageReader.end_link,
+    "blockquote": _PageReader.end_quote,
+    "code": _PageReader.end_code,
+    "dd": _PageReader.end_item,
+    "li": _PageReader.end_item,
+    "ol": _PageReader.end_list,
+    "pre": _PageReader.end_pre,
+    "tr": _PageReader.new_row,
+    "ul": _PageReader.end_list,
 }

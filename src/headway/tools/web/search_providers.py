@@ -12,22 +12,22 @@ from typing import Protocol, cast
 from urllib.parse import urlencode
 
 from headway.core.errors import HeadwayError
-from headway.core.json_text import BadJson, read_json
-from headway.core.text import shown
+from headway.core.json_text import BadJson, parse_json
+from headway.core.text import sanitize_for_display
 from headway.tools.base import ToolFault
 from headway.tools.limits import Limits
-from headway.tools.web.addresses import LONGEST, Address, BadAddress, read_address
-from headway.tools.web.download import Answer, Request, download, in_time
-from headway.tools.web.plain import decoded
-from headway.tools.web.reach import Reach
-from headway.tools.web.readable import readable
+from headway.tools.web.addresses import LONGEST, BadAddress, WebAddress, parse_address
+from headway.tools.web.download import HttpAnswer, HttpRequest, download, with_deadline
+from headway.tools.web.host_policy import HostPolicy
+from headway.tools.web.page_text import decode_page
+from headway.tools.web.readable import to_readable_text
 
 BRAVE = "https://api.search.brave.com/res/v1/web/search"
 TAVILY = "https://api.tavily.com/search"
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchResult:
     """A page that a search found."""
 
     title: str
@@ -41,7 +41,7 @@ class SearchProvider(Protocol):
         """Where the queries go; a person is asked about it."""
         ...
 
-    async def search(self, query: str, count: int, limits: Limits) -> list[Found]:
+    async def search(self, query: str, count: int, limits: Limits) -> list[SearchResult]:
         """The pages found, best first. Raises `ToolFault`."""
         ...
 
@@ -51,15 +51,15 @@ class WebApi:
     """A search provider that is asked with one request and answers JSON."""
 
     name: str
-    address: Address
-    ask: Callable[[Address, str, int], Request]
+    address: WebAddress
+    ask: Callable[[WebAddress, str, int], HttpRequest]
     within: tuple[str, ...]
     """Names that lead to the list of results."""
     snippet: str
     """The field of a result that has a few words of the page."""
     refused: str
     """What to do if the provider refuses the request."""
-    reach: Reach
+    reach: HostPolicy
     marked_up: bool = False
     """Texts are HTML."""
 
@@ -67,14 +67,14 @@ class WebApi:
     def host(self) -> str:
         return self.address.place
 
-    async def search(self, query: str, count: int, limits: Limits) -> list[Found]:
+    async def search(self, query: str, count: int, limits: Limits) -> list[SearchResult]:
         request = self.ask(self.address, query, count)
-        async with in_time(limits, self.address):
+        async with with_deadline(limits, self.address):
             answer = await download(request, self.reach, limits, lambda media_type: True)
         self._check(answer)
-        return self._results(answer)[:count]
+        return self._list_results(answer)[:count]
 
-    def _check(self, answer: Answer) -> None:
+    def _check(self, answer: HttpAnswer) -> None:
         if answer.status == 200 and not answer.cut:
             return
         if answer.status in (401, 403):
@@ -86,48 +86,49 @@ class WebApi:
         what = "an answer that is too long" if answer.cut else f"status {answer.status} instead of results"
         raise ToolFault(f"{self.name} sent {what}; try again later, or continue without searching.")
 
-    def _results(self, answer: Answer) -> list[Found]:
+    def _list_results(self, answer: HttpAnswer) -> list[SearchResult]:
         try:
-            value = read_json(decoded(answer.body or b"", "utf-8"))
+            value = parse_json(decode_page(answer.body or b"", "utf-8"))
         except BadJson as error:
             raise ToolFault(f"{self.name} sent an answer that is not valid JSON: {error}.") from None
         for name in self.within:
-            value = _fields(value).get(name)
+            value = _to_mapping(value).get(name)
         entries = cast("list[object]", value) if isinstance(value, list) else []
-        return [found for entry in entries if (found := self._found(_fields(entry)))]
+        return [found for entry in entries if (found := self._to_result(_to_mapping(entry)))]
 
-    def _found(self, entry: Mapping[str, object]) -> Found | None:
+    def _to_result(self, entry: Mapping[str, object]) -> SearchResult | None:
         title, url, snippet = (entry.get(name) for name in ("title", "url", self.snippet))
         if not isinstance(url, str) or not url.lower().startswith(("http://", "https://")) or len(url) > LONGEST:
             return None
-        return Found(self._plain(title), url, self._plain(snippet))
+        return SearchResult(self._to_plain_text(title), url, self._to_plain_text(snippet))
 
-    def _plain(self, text: object) -> str:
+    def _to_plain_text(self, text: object) -> str:
         if not isinstance(text, str):
             return ""
-        return " ".join((readable(text) if self.marked_up else text).split())
+        return " ".join((to_readable_text(text) if self.marked_up else text).split())
 
 
-def search_provider(spec: str, environ: Mapping[str, str]) -> SearchProvider:
+def find_search_provider(spec: str, environ: Mapping[str, str]) -> SearchProvider:
     """The provider that `brave`, `tavily` or `searxng:URL` names. Raises `HeadwayError` if a key is missing."""
     name, _, rest = spec.strip().partition(":")
     match name.strip().lower():
         case "brave" if not rest:
-            return brave(_key("BRAVE_API_KEY", environ), read_address(BRAVE))
+            return make_brave(_find_key("BRAVE_API_KEY", environ), parse_address(BRAVE))
         case "tavily" if not rest:
-            return tavily(_key("TAVILY_API_KEY", environ), read_address(TAVILY))
+            return make_tavily(_find_key("TAVILY_API_KEY", environ), parse_address(TAVILY))
         case "searxng":
-            return _searxng(rest)
+            return _make_searxng(rest)
         case _:
             raise HeadwayError(
-                f"'{shown(spec)}' is not a search provider; set web_search to brave, tavily or searxng:URL."
+                f"'{sanitize_for_display(spec)}' is not a search provider; set "
+                "web_search to brave, tavily or searxng:URL."
             )
 
 
-def brave(key: str, address: Address, reach: Reach | None = None) -> WebApi:
-    def ask(address: Address, query: str, count: int) -> Request:
-        asked = _with_query(address, q=query, count=str(count), text_decorations="false")
-        return Request(asked, {"Accept": "application/json", "X-Subscription-Token": key})
+def make_brave(key: str, address: WebAddress, reach: HostPolicy | None = None) -> WebApi:
+    def ask(address: WebAddress, query: str, count: int) -> HttpRequest:
+        asked = _add_query(address, q=query, count=str(count), text_decorations="false")
+        return HttpRequest(asked, {"Accept": "application/json", "X-Subscription-Token": key})
 
     return WebApi(
         "Brave",
@@ -136,44 +137,44 @@ def brave(key: str, address: Address, reach: Reach | None = None) -> WebApi:
         ("web", "results"),
         "description",
         "check BRAVE_API_KEY",
-        reach or Reach(),
+        reach or HostPolicy(),
         marked_up=True,
     )
 
 
-def tavily(key: str, address: Address, reach: Reach | None = None) -> WebApi:
-    def ask(address: Address, query: str, count: int) -> Request:
+def make_tavily(key: str, address: WebAddress, reach: HostPolicy | None = None) -> WebApi:
+    def ask(address: WebAddress, query: str, count: int) -> HttpRequest:
         body = dumps({"query": query, "max_results": count}).encode()
-        return Request(address, {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}, body)
+        return HttpRequest(address, {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}, body)
 
-    return WebApi("Tavily", address, ask, ("results",), "content", "check TAVILY_API_KEY", reach or Reach())
+    return WebApi("Tavily", address, ask, ("results",), "content", "check TAVILY_API_KEY", reach or HostPolicy())
 
 
-def _searxng(url: str) -> WebApi:
+def _make_searxng(url: str) -> WebApi:
     try:
-        server = read_address(url)
-        address = read_address(f"{server.url.partition('?')[0].rstrip('/')}/search")
+        server = parse_address(url)
+        address = parse_address(f"{server.url.partition('?')[0].rstrip('/')}/search")
     except BadAddress as error:
         raise HeadwayError(f"The address of the SearXNG server is wrong: {error}; correct web_search.") from None
 
-    def ask(address: Address, query: str, count: int) -> Request:
-        return Request(_with_query(address, q=query, format="json"), {"Accept": "application/json"})
+    def ask(address: WebAddress, query: str, count: int) -> HttpRequest:
+        return HttpRequest(_add_query(address, q=query, format="json"), {"Accept": "application/json"})
 
     refused = "allow json among the search formats in that server's settings.yml"
     # The person named this server, so it may be one of their own.
-    return WebApi("SearXNG", address, ask, ("results",), "content", refused, Reach(frozenset({address.host})))
+    return WebApi("SearXNG", address, ask, ("results",), "content", refused, HostPolicy(frozenset({address.host})))
 
 
-def _key(name: str, environ: Mapping[str, str]) -> str:
+def _find_key(name: str, environ: Mapping[str, str]) -> str:
     key = environ.get(name, "").strip()
     if not key or not key.isascii() or not key.isprintable():
         raise HeadwayError(f"Web search needs an API key; set the environment variable {name}.")
     return key
 
 
-def _with_query(address: Address, **fields: str) -> Address:
-    return Address(address.scheme, address.host, address.port, f"{address.target}?{urlencode(fields)}")
+def _add_query(address: WebAddress, **fields: str) -> WebAddress:
+    return WebAddress(address.scheme, address.host, address.port, f"{address.target}?{urlencode(fields)}")
 
 
-def _fields(value: object) -> Mapping[str, object]:
+def _to_mapping(value: object) -> Mapping[str, object]:
     return cast("dict[str, object]", value) if isinstance(value, dict) else {}

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pydantic import Field, field_validator
 
 from headway.core.exact_text import exact_line
-from headway.core.text import neutral, shown
-from headway.tools.base import Context, Preview, Tool, ToolInput, ToolResult, description_beside
+from headway.core.text import neutralize, sanitize_for_display
+from headway.tools.base import Context, Preview, Tool, ToolInput, ToolResult, read_description
 from headway.tools.effects import Effect
-from headway.tools.web.addresses import host_matches
-from headway.tools.web.search_providers import Found, SearchProvider, search_provider
+from headway.tools.web.addresses import does_host_match
+from headway.tools.web.search_providers import SearchProvider, SearchResult, find_search_provider
 
-__all__ = ["WebSearch", "WebSearchInput", "search_provider"]
+__all__ = ["WebSearch", "WebSearchInput", "find_search_provider"]
 
 _SNIPPET_CHARS = 500
 
@@ -30,7 +30,7 @@ class WebSearchInput(ToolInput):
 
 class WebSearch(Tool[WebSearchInput]):
     name = "web_search"
-    description = description_beside(__file__)
+    description = read_description(__file__)
     input = WebSearchInput
     effect = Effect.NETWORK
 
@@ -44,7 +44,7 @@ class WebSearch(Tool[WebSearchInput]):
         return self.provider.host
 
     def matches(self, pattern: str, call: WebSearchInput) -> bool:
-        return host_matches(pattern, self.provider.host)
+        return does_host_match(pattern, self.provider.host)
 
     async def preview(self, call: WebSearchInput, context: Context) -> Preview:
         return Preview(f"Search the web for {exact_line(call.query)}", host=self.provider.host)
@@ -52,14 +52,14 @@ class WebSearch(Tool[WebSearchInput]):
     async def run(self, call: WebSearchInput, context: Context) -> ToolResult:
         found = (await self.provider.search(call.query, call.count, context.limits))[: call.count]
         if not found:
-            text = f"Nothing was found for '{neutral(call.query)}'; try other words."
+            text = f"Nothing was found for '{neutralize(call.query)}'; try other words."
         else:
-            text = "\n\n".join(_entry(number, one) for number, one in enumerate(found, 1))
+            text = "\n\n".join(_format_entry(number, one) for number, one in enumerate(found, 1))
         return ToolResult(text)
 
 
-def _entry(number: int, found: Found) -> str:
-    lines = [f"{number}. {shown(found.title, 200) or 'no title'}", f"   {neutral(found.url)}"]
+def _format_entry(number: int, found: SearchResult) -> str:
+    lines = [f"{number}. {sanitize_for_display(found.title, 200) or 'no title'}", f"   {neutralize(found.url)}"]
     if found.snippet.strip():
-        lines.append(f"   {shown(found.snippet.strip(), _SNIPPET_CHARS)}")
+        lines.append(f"   {sanitize_for_display(found.snippet.strip(), _SNIPPET_CHARS)}")
     return "\n".join(lines)

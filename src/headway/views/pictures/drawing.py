@@ -11,7 +11,7 @@ from html import escape
 from typing import NamedTuple
 from unicodedata import category, east_asian_width
 
-from headway.views.terminal import visible
+from headway.views.terminal import to_visible
 
 _ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What XML has no place for."""
@@ -122,7 +122,7 @@ def to_svg(picture: Element) -> str:
 
 def clean(text: str) -> str:
     """Return a text from outside on one line, with nothing in it that is unseen or that XML has no place for."""
-    return _ILLEGAL.sub("\ufffd", visible(text))
+    return _ILLEGAL.sub("\ufffd", to_visible(text))
 
 
 def escape_text(text: str) -> str:
@@ -147,7 +147,7 @@ def _em(char: str) -> float:
 
 def fit_text(text: str, room: float, size: float = 12, *, bold: bool = False) -> str:
     """Return as much of the text as has room, with an ellipsis for the rest; nothing if not even that fits."""
-    line = visible(text[: max(int(room), 0) * 4])
+    line = to_visible(text[: max(int(room), 0) * 4])
     if len(line) < 400 and text_width(line, size, bold=bold) <= room and len(text) <= max(int(room), 0) * 4:
         return line
     left = room - text_width("…", size, bold=bold)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from headway.core.evidence import EvidenceLevel, level_of
-from headway.core.graph import critical_path
-from headway.core.model import MAIN_AGENT, Status, counts
+from headway.core.evidence import EvidenceLevel, evidence_level
+from headway.core.graph import find_critical_path
+from headway.core.model import MAIN_AGENT, Status, count_by_status
 from headway.views.pictures.timeline import assign_lanes
 from headway.views.report.log_reader import CONFLICT, INTERRUPTED, Effort, LogReader, seconds_between
 from headway.views.report.model import (
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from headway.core.model import Todo
     from headway.core.plans import Plan
     from headway.views.report.log_reader import AttemptLog, ExecutionLog, Span
-    from headway.views.spending import Spent
+    from headway.views.usage import RunUsage
 
 
 def build_report(
@@ -61,7 +61,7 @@ def build_report(
         agent=agent,
         generated_at=generated_at,
         plan=None if plan is None else PlanSummary(plan.title, plan.overview, len(plan.steps)),
-        statistics={"total": len(todos), **{str(status): count for status, count in counts([*todos]).items()}},
+        statistics={"total": len(todos), **{str(status): count for status, count in count_by_status([*todos]).items()}},
         evidence={str(level): levels[level] for level in EvidenceLevel},
         items=items,
         dropped=tuple(_dropped(todo, event, reader) for todo, event in reader.dropped.values()),
@@ -92,7 +92,7 @@ def _todo_report(todo: Todo, reader: LogReader, until: str) -> TodoReport:
     attempts = reader.attempts.get(todo.id, [])
     efforts = [*(attempt.effort for attempt in attempts), reader.efforts.get(todo.id, Effort())]
     seconds = seconds_between(todo.started_at, todo.completed_at) if todo.started_at and todo.completed_at else None
-    level = level_of(todo)
+    level = evidence_level(todo)
     error = (todo.notes or (attempts[-1].reason if attempts else "")) if todo.status is Status.BLOCKED else ""
     return TodoReport(
         id=todo.id,
@@ -216,7 +216,7 @@ def _execution(execution: ExecutionLog, needs: Mapping[str, Sequence[str]], unti
 
 
 def _path(worked: Mapping[str, float], needs: Mapping[str, Sequence[str]]) -> CriticalPath | None:
-    ids = critical_path({item_id: tuple(needs.get(item_id, ())) for item_id in worked}, worked)
+    ids = find_critical_path({item_id: tuple(needs.get(item_id, ())) for item_id in worked}, worked)
     return CriticalPath(tuple(ids), _total(worked[item_id] for item_id in ids)) if ids else None
 
 
@@ -256,7 +256,7 @@ def _runs(reader: LogReader, agent: str, until: str) -> tuple[Run, ...]:
     )
 
 
-def _run(run: Spent, item_id: str | None, spans: Sequence[Span], execution_end: str | None, until: str) -> Run:
+def _run(run: RunUsage, item_id: str | None, spans: Sequence[Span], execution_end: str | None, until: str) -> Run:
     ended_at = max(run.ended_at, execution_end or "") if run.ended_at else None
     return Run(
         id=run.run_id,

@@ -35,7 +35,7 @@ from headway.views.report.wording import (
     todo_kind,
     todo_mark,
 )
-from headway.views.run_summary import money
+from headway.views.run_summary import format_money
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -328,7 +328,7 @@ def _todo(todo: TodoReport) -> str:
         f"{todo.rounds:,}" if todo.rounds else "",
         calls,
         f"{todo.usage.tokens:,}" if todo.usage.tokens else "",
-        money(todo.usage.cost) if todo.usage.tokens else "",
+        format_money(todo.usage.cost) if todo.usage.tokens else "",
     )
     name = f'<span class="id">{_bdi(format_id(todo.id))}</span>{_bdi(format_text(todo.content, _CONTENT))}'
     return (
@@ -385,7 +385,7 @@ def _run(agent_run: AgentRun) -> str:
         f"{run.rounds:,}",
         f"{run.tool_calls:,}",
         wording.format_tokens(run.usage),
-        money(run.usage.cost),
+        format_money(run.usage.cost),
     )
     which = f" · execution {execution}" if execution else ""
     about = f"{_time(run.started_at)} · {_bdi(format_id(run.model))} · {escape_text(run.reason or IN_PROGRESS)}{which}"

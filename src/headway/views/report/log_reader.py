@@ -9,7 +9,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from headway.core.batch_events import (
+from headway.core.events import ListDelta
+from headway.core.execution_events import (
     BatchFinished,
     BatchStarted,
     FilesReverted,
@@ -18,13 +19,12 @@ from headway.core.batch_events import (
     ItemRolledBack,
     ItemStarted,
 )
-from headway.core.events import ListDelta
 from headway.core.model import FINISHED, Status
 from headway.core.run_events import RoundStarted, RunFinished, RunStarted, ToolFinished, Usage
 from headway.core.runs import CUT_OFF
 from headway.core.tracking import TODO_EFFECT
 from headway.views.report.model import ModelUsage, RolledBack
-from headway.views.spending import Spending, Spent, tells_time
+from headway.views.usage import RunUsage, UsageCounter, is_made_by_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -122,7 +122,7 @@ class AttemptLog:
 class ExecutionLog:
     """One execution, as far as the log has been read."""
 
-    run: Spent | None
+    run: RunUsage | None
     started: BatchStarted
     started_at: str
     last_at: str
@@ -142,7 +142,7 @@ class Span:
     agent: str
     """Who works on it."""
     started_at: str
-    run: Spent | None
+    run: RunUsage | None
     """The run in which it began."""
     ended_at: str | None = None
     outcome: str | None = None
@@ -155,7 +155,7 @@ class LogReader:
     """Follows one agent's list through the log. `read` takes every event of the session, in order."""
 
     def __init__(self, agent: str) -> None:
-        self.spending = Spending()
+        self.spending = UsageCounter()
         self.set_by: dict[str, str] = {}
         self.executions: list[ExecutionLog] = []
         self.attempts: dict[str, list[AttemptLog]] = {}
@@ -203,8 +203,8 @@ class LogReader:
 
     def read(self, event: Event) -> None:
         data = event.data
-        self.spending.see(event)
-        if self._execution is not None and event.agent in self.family and tells_time(data):
+        self.spending.count(event)
+        if self._execution is not None and event.agent in self.family and is_made_by_run(data):
             self._execution.last_at = event.at
         if attempt := self._open.get(event.agent):
             if isinstance(data, RunStarted):
@@ -222,8 +222,8 @@ class LogReader:
         return self._current_run is None and bool(self._merging)
 
     @property
-    def _current_run(self) -> Spent | None:
-        run = self.spending.of(self._agent)
+    def _current_run(self) -> RunUsage | None:
+        run = self.spending.usage_of(self._agent)
         return run if run is not None and run.reason is None else None
 
     # the list
@@ -276,7 +276,7 @@ class LogReader:
             return
         self.files.setdefault(data.item_id, {}).update(dict.fromkeys(data.files))
         effort = self.efforts.setdefault(data.item_id, Effort())
-        run = self.spending.of(self._agent)
+        run = self.spending.usage_of(self._agent)
         current = (run.run_id if run else "", data.round)
         if self._counted_rounds.get(data.item_id) != current:
             self._counted_rounds[data.item_id] = current

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headway.views.markup import escape
+from headway.views.markup import escape_markdown
 from headway.views.report import wording
 from headway.views.report.wording import IN_PROGRESS, format_count, format_duration, format_id, format_text, format_time
-from headway.views.run_summary import money
+from headway.views.run_summary import format_money
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -25,9 +25,13 @@ def report_markdown(report: Report) -> str:
 
 
 def _lines(report: Report) -> Iterator[str]:
-    yield from (f"# Report of session {escape(format_text(report.session))}", "", format_time(report.generated_at))
+    yield from (
+        f"# Report of session {escape_markdown(format_text(report.session))}",
+        "",
+        format_time(report.generated_at),
+    )
     if report.plan:
-        yield from ("", f"Plan: {escape(format_text(report.plan.title))}")
+        yield from ("", f"Plan: {escape_markdown(format_text(report.plan.title))}")
     if not report.items and not report.runs and not report.dropped:
         yield from ("", wording.EMPTY)
         return
@@ -35,7 +39,7 @@ def _lines(report: Report) -> Iterator[str]:
     for fact in wording.summarize(report):
         yield f"- {fact.name}: {fact.value}{f' ({fact.detail})' if fact.detail else ''}"
     if path := wording.format_path(report.critical_path):
-        yield f"- Critical path: {escape(path)}"
+        yield f"- Critical path: {escape_markdown(path)}"
     yield from _attention(report)
     if report.items:
         yield from ("", "## Items", "")
@@ -53,21 +57,24 @@ def _attention(report: Report) -> Iterator[str]:
     if notes:
         yield from ("", "## Needs attention", "")
     for note in notes[:MOST_NOTES]:
-        yield f"- {note.mark} {escape(note.subject)}  \n  {escape(note.text)}"
+        yield f"- {note.mark} {escape_markdown(note.subject)}  \n  {escape_markdown(note.text)}"
     if len(notes) > MOST_NOTES:
         yield f"- … {len(notes) - MOST_NOTES:,} more"
 
 
 def _todo(todo: TodoReport) -> Iterator[str]:
-    yield f"- {wording.todo_mark(todo)} {escape(format_id(todo.id))}: {escape(format_text(todo.content))}"
+    yield (
+        f"- {wording.todo_mark(todo)} {escape_markdown(format_id(todo.id))}: "
+        f"{escape_markdown(format_text(todo.content))}"
+    )
     calls = format_count(todo.tool_calls, "tool call")
     facts = (
         wording.todo_state(todo),
-        todo.set_by and f"set by {escape(format_id(todo.set_by))}",
+        todo.set_by and f"set by {escape_markdown(format_id(todo.set_by))}",
         wording.todo_duration(todo),
         todo.rounds and format_count(todo.rounds, "round"),
         todo.tool_calls and (f"{calls}, {todo.failed_calls:,} failed" if todo.failed_calls else calls),
-        todo.usage.tokens and f"tokens: {wording.format_tokens(todo.usage)} · cost: {money(todo.usage.cost)}",
+        todo.usage.tokens and f"tokens: {wording.format_tokens(todo.usage)} · cost: {format_money(todo.usage.cost)}",
     )
     yield f"  {' · '.join(fact for fact in facts if fact)}"
     details = {
@@ -81,7 +88,7 @@ def _todo(todo: TodoReport) -> Iterator[str]:
         "error": wording.format_reason(todo.error or ""),
         "notes": wording.todo_notes(todo),
     }
-    yield from (f"  {name}: {escape(text)}" for name, text in details.items() if text)
+    yield from (f"  {name}: {escape_markdown(text)}" for name, text in details.items() if text)
     if len(todo.attempts) > 1:
         attempts = (f"{each.place} {wording.outcome_text(each)}" for each in todo.attempts[:MOST_ROWS])
         yield f"  attempts: {'; '.join(attempts)}"
@@ -89,15 +96,15 @@ def _todo(todo: TodoReport) -> Iterator[str]:
 
 def _execution(number: int, execution: Execution) -> Iterator[str]:
     yield from ("", f"### Execution {number}: {execution.outcome or IN_PROGRESS}", "")
-    yield " · ".join([format_time(execution.started_at), *map(escape, wording.execution_facts(execution))])
+    yield " · ".join([format_time(execution.started_at), *map(escape_markdown, wording.execution_facts(execution))])
     if execution.note:
-        yield from ("", escape(wording.format_reason(execution.note)))
+        yield from ("", escape_markdown(wording.format_reason(execution.note)))
     if error := wording.execution_error(execution):
-        yield from ("", f"Error: {escape(error)}")
+        yield from ("", f"Error: {escape_markdown(error)}")
     if path := wording.format_path(execution.critical_path):
-        yield from ("", f"Critical path: {escape(path)}")
+        yield from ("", f"Critical path: {escape_markdown(path)}")
     for undone in execution.rolled_back:
-        yield from ("", f"Rolled back: {escape(format_id(undone.item_id))} at {format_time(undone.at)}")
+        yield from ("", f"Rolled back: {escape_markdown(format_id(undone.item_id))} at {format_time(undone.at)}")
     yield from _timeline(execution.timeline)
 
 
@@ -108,7 +115,7 @@ def _timeline(periods: Sequence[WorkPeriod]) -> Iterator[str]:
     yield from ("", "| worker | item | from | took | outcome | |", "|---|---|---|---|---|---|")
     for period in periods[:MOST_ROWS]:
         attempt = f" #{period.place}" if period.place > 1 else ""
-        todo = escape(format_id(period.item_id)).replace("|", "\\|")
+        todo = escape_markdown(format_id(period.item_id)).replace("|", "\\|")
         outcome = f"{wording.outcome_mark(period)} {wording.outcome_text(period)}"
         times = f"{format_duration(period.start)} | {format_duration(period.end - period.start)}"
         alone = " (alone)" if period.alone else ""
@@ -133,17 +140,17 @@ def _runs(report: Report) -> Iterator[str]:
     for number, run, execution in runs:
         took = format_duration(run.seconds) if run.seconds is not None else "still in progress"
         facts = [
-            escape(format_text(run.model)),
+            escape_markdown(format_text(run.model)),
             f"{run.reason or IN_PROGRESS} after {format_count(run.rounds, 'round')}, {took}",
             format_count(run.tool_calls, "tool call"),
             f"tokens: {wording.format_tokens(run.usage)}",
-            f"cost: {money(run.usage.cost)}",
+            f"cost: {format_money(run.usage.cost)}",
         ]
         which = f" (execution {execution})" if execution else ""
-        yield f"{number}. {escape(format_text(run.task or 'continued'))}{which}"
+        yield f"{number}. {escape_markdown(format_text(run.task or 'continued'))}{which}"
         yield f"   {' · '.join(facts)}"
         if run.error:
-            yield f"   error: {escape(wording.format_reason(run.error))}"
+            yield f"   error: {escape_markdown(wording.format_reason(run.error))}"
     others = len(report.runs) - len(runs)
     including = f", including {format_count(others, 'run')} by sub-agents" if others else ""
-    yield from ("", f"Total{including}: {report.tokens:,} tokens · cost: {money(report.usage.cost)}")
+    yield from ("", f"Total{including}: {report.tokens:,} tokens · cost: {format_money(report.usage.cost)}")

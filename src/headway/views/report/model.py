@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
-from headway.core.evidence import Evidence, evidence_record
+from headway.core.evidence import Evidence, to_evidence_record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -256,7 +256,7 @@ class Report:
 def to_record(value: Any) -> Any:
     """Return a report, or a part of one, as data for JSON."""
     if isinstance(value, Evidence):
-        return evidence_record(value)
+        return to_evidence_record(value)
     if is_dataclass(value):
         record: dict[str, Any] = {}
         for field in fields(value):

@@ -9,12 +9,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from headway.core.model import FINISHED, Status
-from headway.core.text import shown
+from headway.core.text import sanitize_for_display
 from headway.views.box import ICONS
-from headway.views.evidence_words import NOT_VERIFIED, count_levels, level_mark, level_word, note_words
+from headway.views.evidence_words import NOT_VERIFIED, count_levels, evidence_mark, evidence_word, explain_note
 from headway.views.listing import HALF_CHANGED
-from headway.views.run_summary import duration, money
-from headway.views.terminal import visible
+from headway.views.run_summary import format_duration as format_short_duration
+from headway.views.run_summary import format_money
+from headway.views.terminal import to_visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -83,7 +84,7 @@ class AgentRun(NamedTuple):
 
 
 def format_text(text: str, limit: int = MAX_TEXT) -> str:
-    return visible(shown(text, limit))
+    return to_visible(sanitize_for_display(text, limit))
 
 
 def format_id(item_id: str) -> str:
@@ -102,7 +103,7 @@ def format_sentence(text: str, limit: int = MAX_TEXT) -> str:
 def format_duration(seconds: float) -> str:
     """`4.2 s`, `2m 31s`, `3h 05m`, `2d 4h`."""
     if seconds < 3_600:
-        return duration(seconds)
+        return format_short_duration(seconds)
     minutes = int(seconds // 60)
     if minutes < 2 * 24 * 60:
         return f"{minutes // 60}h {minutes % 60:02}m"
@@ -146,19 +147,19 @@ def format_path(path: CriticalPath | None, most: int = 20) -> str:
 
 def status_mark(status: str, level: str | None) -> str:
     """Return ✓ for what is verified, ✓? for what is completed and not verified."""
-    return level_mark(level) if status == Status.COMPLETED else ICONS[Status(status)]
+    return evidence_mark(level) if status == Status.COMPLETED else ICONS[Status(status)]
 
 
 def status_kind(status: str, level: str | None) -> str:
     """Return what the colours are named after: one of `pictures.drawing.KINDS`."""
     if status == Status.COMPLETED:
-        return "reported" if level_mark(level) == NOT_VERIFIED else "done"
+        return "reported" if evidence_mark(level) == NOT_VERIFIED else "done"
     return {Status.BLOCKED: "blocked", Status.IN_PROGRESS: "running"}.get(Status(status), "quiet")
 
 
 def status_text(status: str, level: str | None, *, is_interrupted: bool) -> str:
     """`completed, verified`."""
-    words = status.replace("_", " ") + (f", {level_word(level)}" if level else "")
+    words = status.replace("_", " ") + (f", {evidence_word(level)}" if level else "")
     return f"{words}, interrupted" if is_interrupted else words
 
 
@@ -192,10 +193,10 @@ def evidence_text(todo: TodoReport) -> str:
     parts: list[str] = []
     if evidence.command:
         ended = "" if evidence.exit_code is None else f" → exit code {evidence.exit_code}"
-        took = "" if evidence.seconds is None else f" in {duration(evidence.seconds)}"
+        took = "" if evidence.seconds is None else f" in {format_duration(evidence.seconds)}"
         parts.append(f"{format_text(evidence.command)}{ended}{took}")
     if evidence.note:
-        parts.append(format_text(note_words(evidence.note)))
+        parts.append(format_text(explain_note(evidence.note)))
     if evidence.files:
         parts.append(format_files(evidence.files))
     return "; ".join(parts)
@@ -260,7 +261,7 @@ def summarize(report: Report) -> list[Fact]:
     if report.tokens:
         facts.append(Fact("Tokens", f"{report.tokens:,}", format_tokens(report.usage)))
     if runs:
-        facts.append(Fact("Cost", money(report.usage.cost)))
+        facts.append(Fact("Cost", format_money(report.usage.cost)))
     return facts
 
 
@@ -301,7 +302,7 @@ def execution_facts(execution: Execution) -> list[str]:
     if execution.conflicts:
         facts.append(format_count(execution.conflicts, "conflict"))
     if execution.usage.tokens:
-        facts += [f"tokens: {format_tokens(execution.usage)}", f"cost: {money(execution.usage.cost)}"]
+        facts += [f"tokens: {format_tokens(execution.usage)}", f"cost: {format_money(execution.usage.cost)}"]
     return facts
 
 

@@ -1,0 +1,242 @@
+"""The calls of one answer: those that only read side by side, the others in their order; each recorded when it is over.
+
+What a call means for the list is decided with its record. A call that fails is a result that the model sees.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+from pydantic_ai.messages import ModelRequest, ToolCallPart, ToolReturnPart
+
+from headway.agent.conversation import Redact, to_result_part
+from headway.agent.repair import NO_OUTPUT
+from headway.core.command_kinds import CommandKind, classify_command
+from headway.core.json_text import BadJson, parse_json_cached
+from headway.core.run_events import ToolFinished, ToolStarted
+from headway.core.text import sanitize_for_display
+from headway.core.tracking import TODO_EFFECT
+from headway.tools.base import ToolResult
+from headway.tools.effects import Effect
+
+if TYPE_CHECKING:
+    from headway.agent.recorder import Recorder
+    from headway.agent.run_checks import RunChecks
+    from headway.core.tracking import Policy
+    from headway.tools.executor import Executor
+
+Call: TypeAlias = ToolCallPart[Any]
+FinishedCall: TypeAlias = tuple[ToolFinished, ToolReturnPart[Any]]
+SIDE_BY_SIDE = 8
+_TOLD = ("command", "path", "paths", "pattern", "url", "query", "item_id", "status")
+"""Arguments that say best what a call is about."""
+_LOOKED_AT = 4_000
+MAX_DIFF = 20_000
+_SEARCHED = 200_000
+"""Characters of a diff in which keys are looked for; no more of it is kept than fits into a tenth."""
+_MORE = 40
+"""Characters of a diff that are left for how much more there is."""
+_TAKEN_OUT = re.compile(r"^-", re.MULTILINE)
+_MINUS = "\N{MINUS SIGN}"
+
+
+@dataclass(frozen=True, slots=True)
+class RoundOutcome:
+    """What the calls of a round came to."""
+
+    results: ModelRequest
+    worked: bool
+    """Whether any was work, and not only a change of the list."""
+    succeeded: bool
+    finished: list[ToolFinished]
+
+
+class ToolRunner:
+    def __init__(self, executor: Executor, recorder: Recorder, policy: Policy, checks: RunChecks | None = None) -> None:
+        self._checks = checks
+        self._executor = executor
+        self._recorder = recorder
+        self._policy = policy
+        self.files: dict[str, None] = {}
+        """Files that were changed, in the order of their first change."""
+
+    @property
+    def mode(self) -> str:
+        """The approval mode in force."""
+        return str(self._executor.approvals.mode)
+
+    def describe_first_calls(self, calls: Sequence[Call], round: int) -> list[ToolStarted]:
+        """What is recorded of the calls that begin first, together with the answer that has them."""
+        return [self._describe_start(call, round) for call in next(self._group_calls(calls), ())]
+
+    async def run(self, calls: Sequence[Call], faults: Mapping[str, str], round: int) -> RoundOutcome:
+        """Runs the calls of an answer. `faults` has a sentence for those that cannot be run."""
+        done: dict[str, FinishedCall] = {}
+        for number, group in enumerate(self._group_calls(calls)):
+            if number:
+                self._recorder.record(*(self._describe_start(call, round) for call in group), policy=self._policy)
+            if len(group) == 1:
+                done[group[0].tool_call_id] = await self._run_and_record(group[0], faults, round)
+            else:
+                done |= await self._run_group(group, faults, round)
+        ordered = [done[call.tool_call_id] for call in calls]
+        finished = [call for call, _ in ordered]
+        return RoundOutcome(
+            ModelRequest([part for _, part in ordered]),
+            worked=any(call.effect != TODO_EFFECT for call in finished),
+            succeeded=any(call.succeeded for call in finished),
+            finished=finished,
+        )
+
+    def _describe_start(self, call: Call, round: int) -> ToolStarted:
+        effect = self._executor.effect_of(call.tool_name, call.args)
+        said = summarize_call(call.tool_name, call.args, self._recorder.redact)
+        command_kind = _command_kind(call.args) if effect is Effect.EXECUTE else None
+        return ToolStarted(round, call.tool_call_id, call.tool_name, said, effect and str(effect), command_kind)
+
+    def _find_command(self, call: Call) -> str:
+        return summarize_call(call.tool_name, call.args, self._recorder.redact).removeprefix(f"{call.tool_name} ")
+
+    def _group_calls(self, calls: Sequence[Call]) -> Iterator[list[Call]]:
+        """Neighbours that only read are one group; every other call is one by itself."""
+        reading: list[Call] = []
+        for call in calls:
+            if self._executor.is_read_only(call.tool_name):
+                reading.append(call)
+                continue
+            if reading:
+                yield reading
+                reading = []
+            yield [call]
+        if reading:
+            yield reading
+
+    async def _run_group(self, group: Sequence[Call], faults: Mapping[str, str], round: int) -> dict[str, FinishedCall]:
+        room = asyncio.Semaphore(SIDE_BY_SIDE)
+
+        async def one(call: Call) -> FinishedCall:
+            async with room:
+                return await self._run_and_record(call, faults, round)
+
+        running = {call.tool_call_id: asyncio.create_task(one(call)) for call in group}
+        try:
+            await asyncio.gather(*running.values())
+        finally:
+            for task in running.values():
+                task.cancel()
+        return {call_id: task.result() for call_id, task in running.items()}
+
+    async def _run(self, call: Call) -> ToolResult:
+        checks = self._checks
+        if checks is None:
+            return await self._executor.call(call.tool_name, call.args, call.tool_call_id)
+        state = self._recorder.state
+        await checks.note_start(state if state is not None else self._recorder.session.state)
+
+        async def again() -> ToolResult:
+            return await self._executor.call(call.tool_name, call.args, call.tool_call_id)
+
+        def report(text: str) -> None:
+            self._recorder.publish_live(text, "output", call.tool_call_id)
+
+        return await checks.complete(await again(), again, report)
+
+    async def _run_and_record(self, call: Call, faults: Mapping[str, str], round: int) -> FinishedCall:
+        began = time.monotonic()
+        if fault := faults.get(call.tool_call_id):
+            result = ToolResult(fault, ok=False)
+        else:
+            result = await self._run(call)
+        for path in result.files:
+            self.files[path] = None
+        finished = ToolFinished(
+            round,
+            call.tool_call_id,
+            call.tool_name,
+            result.ok,
+            result.text if result.text.strip() else NO_OUTPUT,  # some providers refuse a blank one
+            result.denied,
+            result.effect and str(result.effect),
+            result.exit_code,
+            result.files,
+            result.kept,
+            round_to_ms(time.monotonic() - began - self._recorder.seconds_waited.pop(call.tool_call_id, 0.0)),
+            diff=shorten_diff(result.diff, self._recorder.redact) if isinstance(result.diff, str) else None,
+            command=self._find_command(call) if result.effect is Effect.EXECUTE else None,
+            command_kind=_command_kind(call.args) if result.effect is Effect.EXECUTE else None,
+        )
+        # What the model is told now keeps keys and tokens, since it may have to write them back; the log does not.
+        text = self._recorder.redact(finished.text)
+        safe = finished if text == finished.text else replace(finished, text=text)
+        finished.item_id = self._recorder.finish_tool(safe, self._policy)
+        return finished, to_result_part(finished)
+
+
+def _command_kind(args: object) -> CommandKind:
+    """What the whole command comes to; a tool that runs no command line, and reports an exit code, is a check."""
+    values = args
+    if isinstance(args, str):
+        try:
+            values = parse_json_cached(args)
+        except BadJson:
+            return CommandKind.EDITS
+    command = cast("dict[str, object]", values).get("command") if isinstance(values, dict) else None
+    return classify_command(command) if isinstance(command, str) else CommandKind.CHECK
+
+
+def round_to_ms(seconds: float) -> float:
+    return round(seconds, 3)
+
+
+def shorten_diff(diff: str, redacted: Redact) -> str | None:
+    """The diff without keys and tokens, in at most `MAX_DIFF` characters: whole lines, and how many more there are."""
+    if not diff:
+        return None
+    rest = diff[_SEARCHED:]
+    diff = diff[:_SEARCHED]
+    # A hyphen before a key makes it part of a longer word, and of `-----END` no end: so keys are looked for once more
+    # while lines that were taken out begin with another sign.
+    diff = redacted(_TAKEN_OUT.sub(_MINUS, redacted(diff)))
+    diff = re.sub(f"^{_MINUS}", "-", diff, flags=re.MULTILINE)
+    if len(diff) <= MAX_DIFF and not rest:
+        return diff
+    end = diff.rfind("\n", 0, MAX_DIFF - _MORE) + 1
+    left = diff.count("\n", end) + rest.count("\n") + (not (rest or diff).endswith("\n"))
+    return f"{diff[:end]}… {left:,} line{'' if left == 1 else 's'} more"
+
+
+def summarize_call(tool: str, args: object, redacted: Redact) -> str:
+    """A call in one line. Keys are looked for before it is cut."""
+    values: object = args
+    if isinstance(args, str):
+        if len(args) > 20_000:
+            return f"{tool} ({len(args):,} characters)"
+        try:
+            values = parse_json_cached(args) if args.strip() else {}
+        except BadJson:
+            values = args
+    if isinstance(values, dict):
+        fields = cast("dict[str, object]", values)
+        told = next((fields[name] for name in _TOLD if fields.get(name)), None)
+        entries = fields.get("items") or fields.get("todos")
+        if told is None and isinstance(entries, list):
+            told = f"({_count_things(cast('list[object]', entries), 'item')})"
+        if told is None and isinstance(steps := fields.get("steps"), list):
+            told = f"{fields.get('title') or ''} ({_count_things(cast('list[object]', steps), 'step')})".lstrip()
+        if told is None:
+            told = json.dumps(fields, ensure_ascii=False, default=str) if fields else ""
+        values = told
+    if isinstance(values, list):
+        values = " ".join(map(str, cast("list[object]", values)))
+    text = values if isinstance(values, str) else str(values)
+    return f"{sanitize_for_display(tool, 64)} {sanitize_for_display(redacted(text[:_LOOKED_AT]), 200)}".rstrip()
+
+
+def _count_things(things: list[object], name: str) -> str:
+    return f"{len(things)} {name}{'' if len(things) == 1 else 's'}"
