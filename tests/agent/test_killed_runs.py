@@ -161,7 +161,7 @@ class Crowded(SqliteStore):
     faster = True
 
     @contextmanager
-    def turn(self, session: str) -> Generator[None]:
+    def exclusive(self, session: str) -> Generator[None]:
         self.faster = False  # whoever has the turn is not overtaken
         with super().exclusive(session):
             yield

@@ -312,5 +312,5 @@ def test_what_is_kept_of_executions_is_read_back() -> None:
 def test_an_unknown_change_is_refused(batch: Executing) -> None:
     from headway.core.execution_commands import ExecutionCommand
 
-    with pytest.raises(HeadwayError, match="Unknown change OfBatch"):
+    with pytest.raises(HeadwayError, match="Unknown command ExecutionCommand"):
         batch.session.log.execute(lambda state: ExecutionCommand("main", EXECUTOR, batch.clock(), batch.id))

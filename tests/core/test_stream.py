@@ -435,7 +435,7 @@ def slow(event):
         held.wait(20)
 
 session.subscribe(slow)
-end = session.log.deliver_apart()
+end = session.log.deliver_in_background()
 session.add("A")
 while not heard:
     time.sleep(0.01)

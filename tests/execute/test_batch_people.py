@@ -334,7 +334,7 @@ async def test_a_paused_execution_begins_nothing_until_it_is_resumed(folder: Pat
     sub = session.agent("a #1")
     await until(lambda: sub.run is not None and sub.run.paused)
     doors.open("a")
-    await asyncio.to_thread(elsewhere, folder, "assert session.run.paused and session.run.goes_on")
+    await asyncio.to_thread(elsewhere, folder, "assert session.run.paused and session.run.is_active")
     assert states(session) == {"a": "in_progress", "b": "pending"}
     await asyncio.to_thread(elsewhere, folder, "session.resume_run()")
     result = await task

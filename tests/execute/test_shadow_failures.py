@@ -28,7 +28,10 @@ def in_front_of_git(folder: Path, script: str) -> dict[str, str]:
 
 
 def start_python(project: Path, body: str, environ: dict[str, str] | None = None) -> Started:
-    code = f"from headway.execute.shadow_repository import Shadow\nshadow = Shadow({os.fspath(project)!r})\n{body}"
+    code = (
+        "from headway.execute.shadow_repository import ShadowRepository\nshadow = "
+        f"ShadowRepository({os.fspath(project)!r})\n{body}"
+    )
     return start(python(code, env=environ))
 
 
@@ -68,7 +71,7 @@ def test_killed_at_any_moment_of_going_back_and_forth_the_next_one_works(tmp_pat
     for pause in (0.004, 0.017, 0.0, 0.011, 0.03)[: some(5, 2)]:
         process = start_python(
             tmp_path,
-            f"print(flush=True)\nwhile True:\n for to in ({one!r}, {two!r}):\n  shadow.apply(shadow.snapshot(), to)",
+            f"print(flush=True)\nwhile True:\n for to in ({one!r}, {two!r}):\n  shadow.apply_change(shadow.snapshot(), to)",
         )
         process.out.line()
         time.sleep(0.1 + pause)
@@ -97,9 +100,9 @@ def test_many_processes_at_once_do_not_get_into_each_others_way(tmp_path: Path) 
         "import os\nfor n in range({times}):\n"
         " open(os.path.join({project!r}, '{name}'), 'w').write(str(n))\n"
         " before = shadow.snapshot()\n"
-        " folder = shadow.worktree('{name}', before)\n"
+        " folder = shadow.make_worktree('{name}', before)\n"
         " open(os.path.join(folder, 'from-{name}'), 'w').write(str(n))\n"
-        " assert shadow.changed(before, shadow.snapshot_of('{name}', before)) == ['from-{name}']\n"
+        " assert shadow.list_changed(before, shadow.snapshot_worktree('{name}', before)) == ['from-{name}']\n"
     )
     names = [f"p{number}" for number in range(4)]
     times = some(6, 3)
@@ -116,7 +119,7 @@ def test_many_processes_at_once_do_not_get_into_each_others_way(tmp_path: Path) 
 def test_one_that_keeps_the_lock_for_too_long_is_told_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shadow = ShadowRepository(tmp_path)
     shadow.snapshot()
-    body = "import time\nwith shadow._project_tree():\n print(flush=True)\n time.sleep(30)"
+    body = "import time\nwith shadow._lock_project_tree():\n print(flush=True)\n time.sleep(30)"
     process = start_python(tmp_path, body)
     process.out.line()
     monkeypatch.setattr("headway.execute.git.PATIENCE", 0.1)

@@ -25,7 +25,7 @@ class SlowScreen(PlainScreen):
         self.asks = True
         self.order: list[str] = []
 
-    def heard(self, event: Event) -> None:
+    def handle(self, event: Event) -> None:
         time.sleep(0.05)
         if isinstance(event.data, ToolFinished):
             self.order.append(f"finished {event.data.tool}")

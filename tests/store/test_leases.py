@@ -151,7 +151,7 @@ import sys, headway
 from headway.store.leases import this_process
 store = headway.open(sys.argv[1]).store
 sys.stdin.readline()
-print(store.hold("s", "run:main", this_process(sys.argv[2]), 600) or "mine", flush=True)
+print(store.hold_lease("s", "run:main", this_process(sys.argv[2]), 600) or "mine", flush=True)
 sys.stdin.readline()
 """
 
@@ -179,7 +179,7 @@ import sys, headway
 from headway.store.leases import this_process
 store = headway.open(sys.argv[1]).store
 holder = this_process("(run r1)")
-assert store.hold("s", "run:main", holder, 600) is None
+assert store.hold_lease("s", "run:main", holder, 600) is None
 print(holder, flush=True)
 sys.stdin.read()
 """
@@ -316,7 +316,7 @@ def test_a_process_of_another_user_counts_as_there() -> None:
 RUN = """
 import sys
 import headway
-from headway.core.log import run_lease
+from headway.core.log import run_lease_key
 from headway.core.model import LOOP, MODEL
 from headway.core.run_commands import StartRun
 from headway.core.run_events import RunStarted
@@ -324,9 +324,9 @@ from headway.store.leases import this_process
 session = headway.open(sys.argv[1])
 session.write([{"content": "Run the tests"}], replace=True, cause="create")
 holder = this_process("(run r1)")
-assert session.store.hold(session.name, run_lease("main"), holder, 600) is None
+assert session.store.hold_lease(session.name, run_lease_key("main"), holder, 600) is None
 start = RunStarted("r1", "Do it", "scripted", 5, holder)
-session.log.change(lambda state: StartRun("main", LOOP, "2025-01-02T03:04:05.000Z", start))
+session.log.execute(lambda state: StartRun("main", LOOP, "2025-01-02T03:04:05.000Z", start))
 session.update("t1", actor=MODEL, status="in_progress")
 print("ready", flush=True)
 sys.stdin.read()
@@ -452,7 +452,7 @@ READ_TWICE = (
 os.environ["XDG_CONFIG_HOME"] = tempfile.mkdtemp()
 headway.adoption.adopt_file(os.path.join(sys.argv[1], ".headway", "headway.db"))
 session = headway.open(sys.argv[1])
-found = [[str(todo.status) for todo in session.todos], session.run.goes_on if session.run else None]
+found = [[str(todo.status) for todo in session.todos], session.run.is_active if session.run else None]
 try:
     session.add("B")
 except headway.StoreReadOnly:

@@ -18,7 +18,7 @@ from tests.support.tables import check_rows
 from typing_extensions import TypedDict
 
 from headway import HeadwayError
-from headway.tools import Context, Effect, Tool, ToolResult, to_tools, tool
+from headway.tools import Context, Effect, Tool, ToolResult, as_tools, tool
 
 from .samples import Marking, reading, yolo
 
@@ -362,7 +362,7 @@ def test_a_bad_name_is_refused():
         fine.__name__ = name
         assert "A tool cannot be named" in refusal(fine)
         with pytest.raises(HeadwayError, match="A tool cannot be named"):
-            to_tools([Marking(Effect.READ, "fine", aliases=(name,))])
+            as_tools([Marking(Effect.READ, "fine", aliases=(name,))])
 
     check_rows(["", " ", "a b", "1st", "-x", "搜索", "a" * 65, "a\n", "a.b"], check)
 
@@ -376,7 +376,7 @@ def test_two_tools_of_one_name_or_alias_are_refused():
 
     for others in ([marking], [Marking(Effect.READ, "x", aliases=("marking",))], [Marking(Effect.READ)]):
         with pytest.raises(HeadwayError, match="Two tools are named 'marking'; give one of them another name"):
-            to_tools([Marking(Effect.READ), *others])
+            as_tools([Marking(Effect.READ), *others])
 
 
 def test_the_decorated_function_is_still_that_function():

@@ -67,7 +67,7 @@ def one_of(hint: Any) -> Any:
 
 def faults(hint: Any, value: object) -> list[str]:
     with pytest.raises(ToolFault) as caught:
-        one_of(hint).read({"value": value})
+        one_of(hint).parse_input({"value": value})
     text = str(caught.value)
     assert text.startswith(HEAD)
     return [line.removeprefix("- ") for line in text.removeprefix(HEAD).split("\n")]
@@ -156,8 +156,8 @@ def test_a_fault_is_told_in_one_line_with_its_path():
 
 
 def test_numbers_sent_as_text_are_taken():
-    assert one_of(int).read({"value": "3"}).argument_value == 3
-    assert one_of(float).read({"value": "2.5"}).argument_value == 2.5
+    assert one_of(int).parse_input({"value": "3"}).argument_value == 3
+    assert one_of(float).parse_input({"value": "2.5"}).argument_value == 2.5
 
 
 def test_every_fault_is_named_in_the_order_of_the_fields():

@@ -33,14 +33,14 @@ def web(chosen: CommandContext, port: int | None, opens: bool) -> None:
         if opens and not _has_browser():
             click.echo("No browser could be opened here.", err=True)
         elif opens:
-            Thread(target=lambda: webbrowser.open(server.link_to_open(place)), daemon=True).start()
+            Thread(target=lambda: webbrowser.open(server.make_ticket_link(place)), daemon=True).start()
 
     try:
         if chosen.live is not None:
             ready(chosen.live.serve(port))
         else:
             server.serve(chosen.folder(), port, ready=ready)
-    except server.Served as served:
+    except server.AlreadyServed as served:
         if port is not None and port != served.place.port:
             raise
         ready(served.place, "Headway is already running at")

@@ -142,7 +142,7 @@ def _list_delta(todo_list: TodoList, change: ask.Command, state: State) -> ListD
         case ask.Release():
             return _release(todo_list, change)
         case _:
-            raise HeadwayError(f"Unknown change {type(change).__name__}.")
+            raise HeadwayError(f"Unknown command {type(change).__name__}.")
 
 
 def _get_todo(todo_list: TodoList, todo_id: str) -> Todo:

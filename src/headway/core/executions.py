@@ -86,7 +86,7 @@ def decide_execution(state: State, run: Run | None, change: ask.ExecutionCommand
         case ask.RollBackTodos():
             return _roll_back(state, todo_list, run, change)
         case _:
-            raise HeadwayError(f"Unknown change {type(change).__name__}.")
+            raise HeadwayError(f"Unknown command {type(change).__name__}.")
 
 
 def _event(state: State, change: ask.ExecutionCommand, data: Any, offset: int) -> Event:

@@ -124,7 +124,7 @@ def _decide_execution(state: State, change: ask.RunCommand) -> list[Event]:
     from headway.core.executions import decide_execution
 
     if not isinstance(change, ExecutionCommand):
-        raise HeadwayError(f"Unknown change {type(change).__name__}.")
+        raise HeadwayError(f"Unknown command {type(change).__name__}.")
     run = state.runs.get(change.agent) if change.run_id is None else _get_run(state, change.agent, change.run_id)
     return decide_execution(state, run, change)
 

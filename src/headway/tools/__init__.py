@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from headway.tools.builtin import builtin_tools
     from headway.tools.effects import Effect, Mode
     from headway.tools.executor import Executor
-    from headway.tools.functions import to_tools, tool
+    from headway.tools.functions import as_tools, tool
     from headway.tools.limits import Limits
     from headway.tools.plan import CreatePlan
     from headway.tools.todos import WriteTodos
@@ -39,8 +39,8 @@ __all__ = [
     "ToolLimits",
     "ToolResult",
     "WriteTodos",
+    "as_tools",
     "builtin_tools",
-    "to_tools",
     "tool",
 ]
 

@@ -23,7 +23,7 @@ from headway.tools.base import Context, Tool, ToolResult
 from headway.tools.call_deadline import error_text, explain_unexpected, run_with_deadline
 from headway.tools.effects import IN_PLAN_MODE, Effect, check_effect
 from headway.tools.files.known_files import KnownFiles
-from headway.tools.functions import Function, to_tools
+from headway.tools.functions import Function, as_tools
 from headway.tools.limits import Limits
 from headway.tools.outputs import OutputFiles
 
@@ -57,7 +57,7 @@ class Executor:
 
         `variables` are set in the environment of commands.
         """
-        self.tools = to_tools(tools)
+        self.tools = as_tools(tools)
         if callable(approvals):
             raise HeadwayError(
                 "`approvals` must be an Approvals object; wrap the function that asks in one: Approvals(ask)."

@@ -105,7 +105,7 @@ def tool(
     return made if function is None else made(function)
 
 
-def to_tools(tools: Iterable[Tool[Any] | Function]) -> list[Tool[Any]]:
+def as_tools(tools: Iterable[Tool[Any] | Function]) -> list[Tool[Any]]:
     """Tools and functions as tools, in their order. Two of the same name are refused."""
     result: list[Tool[Any]] = []
     names: set[str] = set()

@@ -217,9 +217,9 @@ from pathlib import Path
 from tests.tools.files.desk import Desk
 from headway.tools.files import atomic_write as writing
 project, name, when = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
-where = writing if name == "exchange" else os
+where = writing if name == "exchange_files" else os
 if name == "rename":  # as on a system where files cannot change places
-    writing.exchange = lambda *_: False
+    writing.exchange_files = lambda *_: False
 real = getattr(where, name)
 def die(*arguments, **options):
     if name == "write":
@@ -238,14 +238,14 @@ asyncio.run(main())
 
 @pytest.mark.disk
 @pytest.mark.parametrize("when", ["before", "after"])
-@pytest.mark.parametrize("name", ["write", "fchmod", "fsync", "rename", "exchange"])
+@pytest.mark.parametrize("name", ["write", "fchmod", "fsync", "rename", "exchange_files"])
 def test_a_writer_killed_at_any_step_leaves_the_old_or_the_new_content_whole(
     tmp_path: Path, name: str, when: str
 ) -> None:
     (tmp_path / "a.txt").write_text("old\n")
     killed = run_python(_KILLED, tmp_path, name, when)
     assert killed.code == -signal.SIGKILL, killed.err
-    is_done = when == "after" and name in ("rename", "exchange")
+    is_done = when == "after" and name in ("rename", "exchange_files")
     assert (tmp_path / "a.txt").read_text() == ("new\n" * 100_000 if is_done else "old\n")
     left = [file for file in os.listdir(tmp_path) if file != "a.txt"]
     # What was begun proves that the kill came in the middle.

@@ -49,10 +49,10 @@ def resolve_tools(
         from headway.tools.builtin import builtin_tools
 
         return builtin_tools(folder, todo_tools=kind)
-    from headway.tools.functions import to_tools
+    from headway.tools.functions import as_tools
     from headway.tools.shell.bash import Bash
 
-    others = [tool for tool in to_tools(tools) if not isinstance(tool, ListTool)]
+    others = [tool for tool in as_tools(tools) if not isinstance(tool, ListTool)]
     others = [tool.offering_todo_write(kind == TodoTools.FULL) if isinstance(tool, Bash) else tool for tool in others]
     return [*others, *make_todo_tools(kind)]
 
