@@ -48,7 +48,7 @@ def test_killed_while_git_is_at_work_leaves_nothing_that_the_next_one_stumbles_o
     two = shadow.snapshot()
     write(project, {"more": b"1"})
     environ = in_front_of_git(tmp_path / "bin", f'[ "$1" = {when} ] && touch {tmp_path}/at-it && sleep 0.3')
-    process = start_python(project, f"now = shadow.snapshot()\nshadow.apply(now, {one!r})", environ)
+    process = start_python(project, f"now = shadow.snapshot()\nshadow.apply_change(now, {one!r})", environ)
     until((tmp_path / "at-it").exists)
     process.kill()
     now = shadow.snapshot()  # waits for the git that is still at work
@@ -71,7 +71,8 @@ def test_killed_at_any_moment_of_going_back_and_forth_the_next_one_works(tmp_pat
     for pause in (0.004, 0.017, 0.0, 0.011, 0.03)[: some(5, 2)]:
         process = start_python(
             tmp_path,
-            f"print(flush=True)\nwhile True:\n for to in ({one!r}, {two!r}):\n  shadow.apply_change(shadow.snapshot(), to)",
+            f"print(flush=True)\nwhile True:\n for to in ({one!r}, {two!r}):\n  "
+            "shadow.apply_change(shadow.snapshot(), to)",
         )
         process.out.line()
         time.sleep(0.1 + pause)
