@@ -16,6 +16,7 @@ from headway.core.evidence import Evidence, EvidenceLevel
 from headway.core.execution_commands import FinishAttempt, StartAttempt
 from headway.core.log import run_lease_key
 from headway.core.model import EXECUTOR, LOOP, MAIN_AGENT, MODEL
+from headway.core.open_questions import hash_of, new_key, write_question
 from headway.core.run_commands import EndRun, FinishTool, RecordEvents, StartRun
 from headway.core.tracking import Policy
 
@@ -42,6 +43,15 @@ class Run:
 
     def record(self, *what: facts.RunData) -> None:
         self.change(RecordEvents(self.agent, LOOP, now(), self.id, what))
+
+    def ask(self, *questions: facts.ApprovalAsked) -> None:
+        """Ask, such that whoever sees the questions can allow what they are about."""
+        for question in questions:
+            key = new_key()
+            text, lease = write_question(question, key), run_lease_key(self.agent)
+            self._session.store.keep_question(self._session.name, question.question_id, lease, text)
+            question.key_hash = hash_of(key)
+        self.record(*questions)
 
     def call(self, call: facts.ToolFinished) -> None:
         self.record(facts.ToolStarted(1, call.call_id, call.tool, f"{call.tool} {call.command or ''}", call.effect))
@@ -148,7 +158,7 @@ class Story:
         )
         other = facts.ApprovalAsked("q2", word("writer"), word("effect"), word("other line"))
         other.path, other.host, other.diff = word("path"), word("host"), DIFF.format(word("asked diff"))
-        self.work.record(question, other)
+        self.work.ask(question, other)
 
     def end(self) -> None:
         """The run is over, and nothing is asked any more."""

@@ -120,7 +120,7 @@ class Tabs:
 
     def _console(self, message: ConsoleMessage) -> None:
         if message.type in ("error", "warning"):
-            self._hear(f"{message.type}: {message.text}")
+            self._hear(f"{message.type}: {message.text} ({message.location['url']})")
 
     def _error(self, error: WebError) -> None:
         self._hear(f"uncaught: {error.error}")

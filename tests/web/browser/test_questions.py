@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 import pytest
 from playwright.async_api import Locator, Page, expect
 from tests.support import scripts
-from tests.support.processes import Form
+from tests.support.processes import Form, until
 
 from headway import Session
 from headway.agent import run_loop
@@ -72,7 +72,7 @@ async def test_a_command_is_read_on_the_page_as_it_runs(tabs: Tabs, server: Serv
             await expect(questions(page).get_by_role("button", name="Allow once")).to_be_visible()
             assert await page.evaluate("window.pwned") is None
             await questions(page).get_by_role("button", name="No", exact=True).click()
-    await expect(questions(page)).to_have_count(0)
+        await expect(questions(page)).to_have_count(0)
     assert not (server.folder / "f").exists()
 
 
@@ -90,6 +90,7 @@ async def test_a_long_diff_can_be_read_to_its_end_and_is_then_written(
         assert await added.all_text_contents() == [f"+{line}\n" for line in exact_lines(content).splitlines()]
         await questions(page).get_by_role("button", name="Allow once").click()
         await expect(questions(page)).to_have_count(0)
+        await asyncio.to_thread(until, (server.folder / "long.txt").exists)
     assert (server.folder / "long.txt").read_text(encoding="utf-8") == content
 
 
