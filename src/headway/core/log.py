@@ -166,7 +166,8 @@ class Log:
                 return self._try_to_append(self._refresh(), make)
 
     def _try_to_append(self, state: State, make: Callable[[State], Command]) -> tuple[list[Event], State]:
-        change = hide_secrets(make(state))
+        change = make(state)
+        change = hide_secrets(change, state.list_of(change.agent))
         change.completion_checks = self.completion_checks.get(change.agent)
         try:
             events = decide(state, change)
