@@ -28,12 +28,13 @@ test-more: .venv/.tests ## Run the tests that make test leaves out: more of the 
 test-model: .venv/.tests ## Ask a small real model, served on this machine, through the provider path
 	@scripts/test-model
 
-check: .venv/.tests ## Lint, types, layers and file sizes
+check: .venv/.tests ## Lint, types, layers, file sizes and names
 	@$(BIN)/ruff check src tests bench scripts
 	@$(BIN)/ruff format --check src tests bench scripts
 	@$(BIN)/pyright
 	@$(BIN)/lint-imports
 	@$(BIN)/python scripts/check_sizes.py
+	@$(BIN)/python scripts/check_names.py
 
 bench: .venv/.tests ## Measure speed as ratios, side by side in one run
 	@$(BIN)/python -m bench

@@ -43,7 +43,7 @@ class LoggedQuestions:
         self._keep(exact, key)
         began = time.monotonic()
         try:
-            return await self._answered(question, _without_keys(exact, key, self._recorder.redact), key)
+            return await self._wait_for_answer(question, _without_keys(exact, key, self._recorder.redact), key)
         finally:
             self._recorder.session.store.drop_question(self._recorder.session.name, question.id)
             waited = self._recorder.seconds_waited
@@ -58,7 +58,7 @@ class LoggedQuestions:
         except HeadwayError as error:
             logger().error("A question cannot be shown elsewhere: %s", error)
 
-    async def _answered(self, question: Question, asked: ApprovalAsked, key: str) -> Answer:
+    async def _wait_for_answer(self, question: Question, asked: ApprovalAsked, key: str) -> Answer:
         self._recorder.record(asked)
 
         def answer_in(run: Run) -> ApprovalAnswered | None:

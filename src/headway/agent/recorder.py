@@ -211,7 +211,7 @@ class Recorder:
 
     async def wait_until(self, holds: Callable[[Run], bool]) -> Run:
         """Waits until something holds of the run, as far as is known: every record and every look makes that new."""
-        run = self._get_run(self.session.log.known or self.session.state)
+        run = self._get_run(self.session.log.last_state or self.session.state)
         while not holds(run):
             await asyncio.sleep(LOOK_EVERY)
             run = self.current_run

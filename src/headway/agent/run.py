@@ -167,7 +167,7 @@ def _make_checks(
 def _make_instructions(config: LoopConfig, folder: str) -> Callable[[bool], str]:
     """What the model is told at the beginning, in plan mode or not."""
 
-    def told(planning: bool) -> str:
+    def build_instructions(planning: bool) -> str:
         own = config.instructions
         if own is None:
             return instructions(
@@ -175,7 +175,7 @@ def _make_instructions(config: LoopConfig, folder: str) -> Callable[[bool], str]
             )
         return add_plan_mode(own) if planning else own
 
-    return told
+    return build_instructions
 
 
 def _first_messages(session: Session, task: str | None, *, is_new: bool) -> list[ModelRequest]:

@@ -148,7 +148,7 @@ class RunChecks:
         own = start.files
         weakened = await asyncio.to_thread(list_changed_check_files, own, check, self._folder)
         result = await self._runner.run_until_settled(check, self._folder, files=changed, report=report)
-        if not result.passed:
+        if not result.has_passed:
             failures = self._failures[todo_id] = self._failures.get(todo_id, 0) + 1
             if failures <= self._tries:
                 return f"{sanitize_for_display(todo_id, 40)} is not completed. {result.explain()}"

@@ -47,13 +47,13 @@ class StreamingClient:
         self._entered = False
         self._thread: _ModelThread | None = None
         self._heard: dict[asyncio.Timeout, float] = {}
-        """When the model was last heard, for each question that it is asked."""
+        """When the model was last heard from, for each question that it is asked."""
         self._timer: asyncio.TimerHandle | None = None
         """For all of them, since most are answered long before their time: set anew only when it goes off."""
 
     async def __aenter__(self) -> Self:
         if self._entered:
-            raise RuntimeError("This asker is in use; create another, or leave it first.")
+            raise RuntimeError("This client is in use; create another, or leave it first.")
         self._entered = True
         try:
             if self._apart:
@@ -93,12 +93,12 @@ class StreamingClient:
         and `TimeoutError` for a stall. It can be cancelled at any time; apart, the request is closed in the background.
         """
         if not self._entered:
-            raise RuntimeError("Ask a model inside 'async with Asker(…)'.")
+            raise RuntimeError("Ask a model inside 'async with StreamingClient(…)'.")
         loop = asyncio.get_running_loop()
         question = _ModelCall(messages, settings, parameters, streamed)
         async with asyncio.timeout(None) as limit:
 
-            def heard(event: ModelResponseStreamEvent) -> None:
+            def on_part(event: ModelResponseStreamEvent) -> None:
                 self._heard[limit] = loop.time()
                 on_event(event)
 
@@ -107,13 +107,13 @@ class StreamingClient:
                 self._timer = loop.call_later(self._stall_seconds, self._end_silent_requests, loop)
             try:
                 if self._thread:
-                    return await self._thread.ask(question, heard)
-                return await question.ask(self._model, heard)
+                    return await self._thread.ask(question, on_part)
+                return await question.ask(self._model, on_part)
             finally:
                 del self._heard[limit]
 
     def _end_silent_requests(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Ends what was not heard for too long, and looks again when the next one may be."""
+        """Ends what was not heard from for too long, and looks again when the next one may be."""
         self._timer = None
         now = loop.time()
         due = {limit: at + self._stall_seconds for limit, at in self._heard.items() if not limit.expired()}

@@ -46,7 +46,7 @@ def verify_todo(session: Session, todo_id: str, *, project: str | None = None) -
         folder, session, settings.limits, settings.env, settings.commands_sandbox(), lambda check: True
     )
     result = _run_to_end(runner.run(todo.verify, folder, files=files))
-    if result.passed:
+    if result.has_passed:
         evidence = judge_check(
             result,
             weakened=_list_weakened(before, own, [file for file in files if file in own.contents]),

@@ -271,10 +271,10 @@ async def execute_as_set(
     """Executes what is wanted, as it is set."""
     from headway.agent.config import to_loop_config
     from headway.execute import execute, execute_all
-    from headway.execute.api import How
+    from headway.execute.api import ExecutionArguments
     from headway.tools.effects import Mode
 
-    how = How(
+    arguments = ExecutionArguments(
         base_url=settings.base_url,
         tools=settings.make_tools,
         approvals=approvals,
@@ -290,10 +290,10 @@ async def execute_as_set(
         sandbox=settings.commands_sandbox(),
     )
     if wanted.mode is not None:
-        how["mode"] = Mode(wanted.mode)
+        arguments["mode"] = Mode(wanted.mode)
     retries, evidence = wanted.retries, wanted.require_evidence
     if wanted.only is not None:
-        return await execute(session, wanted.only, model=model, retries=retries, require_evidence=evidence, **how)
+        return await execute(session, wanted.only, model=model, retries=retries, require_evidence=evidence, **arguments)
     parallel = wanted.parallel or (1 if wanted.in_place else settings.parallel)
     return await execute_all(
         session,
@@ -302,7 +302,7 @@ async def execute_as_set(
         retries=retries,
         keep_going=wanted.keep_going,
         require_evidence=evidence,
-        **how,
+        **arguments,
     )
 
 

@@ -101,7 +101,7 @@ class ForegroundRun(Generic[T]):
         run = self._session.run
         has_begun = run is None or not run.is_active
 
-        def heard(event: Event) -> None:
+        def handle_event(event: Event) -> None:
             nonlocal has_begun
             has_begun = has_begun or event.type == "RunStarted"
             if not has_begun:  # of another run, which keeps this one away
@@ -121,7 +121,7 @@ class ForegroundRun(Generic[T]):
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, self._stop)
         # Of all agents: what works for this one has names of its own.
-        unsubscribe = self._session.agent(MAIN_AGENT).subscribe(heard, to_the_end=_PATIENCE)
+        unsubscribe = self._session.agent(MAIN_AGENT).subscribe(handle_event, to_the_end=_PATIENCE)
         self._main = asyncio.ensure_future(work(ask))
         try:
             return await self._main

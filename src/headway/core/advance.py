@@ -27,10 +27,10 @@ _MOST_IDS = 20
 """How many of the ids that there are an error names."""
 
 
-def apply_steps(todo_list: TodoList, change: Advance, allowed: Callable[[Todo, Patch], Patch]) -> list[Todo]:
+def apply_steps(todo_list: TodoList, change: Advance, restrict: Callable[[Todo, Patch], Patch]) -> list[Todo]:
     """The items after the change. Raises `InvalidTodos` with every violation.
 
-    `allowed` gives the patch of an item as the actor may apply it, or refuses it.
+    `restrict` returns the patch of an item as the actor may apply it, or refuses it.
     """
     patches, added, dropped = _check_steps(todo_list, change)
     items = {todo.id: todo for todo in remove_todos(todo_list.items, dropped)}
@@ -41,14 +41,14 @@ def apply_steps(todo_list: TodoList, change: Advance, allowed: Callable[[Todo, P
             items[todo_id] = patch_todo(todo, patch, change.at)  # confirmed, if it was only inferred
             continue
         finished = finished or patch["status"] is Status.COMPLETED
-        items[todo_id] = patch_todo(todo, allowed(todo, patch), change.at)
+        items[todo_id] = patch_todo(todo, restrict(todo, patch), change.at)
     for todo_id, content in zip(generate_free_ids(todo_list, set()), added, strict=False):
         items[todo_id] = create_todo(todo_id, {"content": content}, change.at)
     # A worker claims its next item.
     if finished and change.start is None and change.actor not in todo_list.workers:
         todo = find_next_to_start(items, change.actor)
         if todo is not None:
-            patch = allowed(todo, {"status": Status.IN_PROGRESS})
+            patch = restrict(todo, {"status": Status.IN_PROGRESS})
             items[todo.id] = patch_todo(todo, patch, change.at)
     return list(items.values())
 

@@ -258,10 +258,10 @@ def _update(todo_list: TodoList, change: ask.Update) -> ListDelta:
 def _advance(todo_list: TodoList, change: ask.Advance) -> ListDelta:
     from headway.core.advance import apply_steps
 
-    def allowed(todo: Todo, patch: Patch) -> Patch:
+    def restrict(todo: Todo, patch: Patch) -> Patch:
         return patch if change.actor == PERSON else _restrict_to_worker(todo_list, todo, patch, change)
 
-    delta = deltas.to_delta(todo_list.items, apply_steps(todo_list, change, allowed), "advance")
+    delta = deltas.to_delta(todo_list.items, apply_steps(todo_list, change, restrict), "advance")
     return _refuse_touching_others(todo_list, delta, change)
 
 

@@ -87,7 +87,7 @@ class Log:
         return state
 
     @property
-    def known(self) -> State | None:
+    def last_state(self) -> State | None:
         """The state as it was last seen here, without a look at the store."""
         return self._state
 

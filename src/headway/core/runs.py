@@ -430,7 +430,7 @@ def _evolve_run_state(run: Run, data: object) -> Run:
             first = run.questions.get(data.question_id, (data, None))
             return replace(run, questions={**run.questions, data.question_id: first})
         case facts.ApprovalAnswered():
-            return _answered(run, data)
+            return _add_answer(run, data)
         case facts.RunFinished():
             return replace(
                 run, reason=data.reason, started=(), started_by_model=_NO_ITEMS, questions={}, forced=_NO_ITEMS
@@ -439,7 +439,7 @@ def _evolve_run_state(run: Run, data: object) -> Run:
             return run
 
 
-def _answered(run: Run, answer: facts.ApprovalAnswered) -> Run:
+def _add_answer(run: Run, answer: facts.ApprovalAnswered) -> Run:
     asked, earlier = run.questions.get(answer.question_id, (None, None))
     if asked is None or earlier is not None or not is_answer_to(asked, answer):
         return run

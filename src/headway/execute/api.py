@@ -20,7 +20,7 @@ from headway.core.errors import HeadwayError, TodoNotFound
 from headway.core.executions import refuse_unready
 from headway.core.model import Status, Todo
 from headway.core.text import sanitize_for_display
-from headway.execute.attempt_run import Means, Tools
+from headway.execute.attempt_run import AttemptSettings, Tools
 from headway.execute.execution_checks import ExecutionChecks
 from headway.execute.execution_run import ExecutionRun, list_blocked_by_execution
 from headway.execute.finish_despite_cancel import finish_despite_cancel
@@ -56,7 +56,7 @@ def next_todos(session: Session) -> tuple[list[Todo], list[WaitingTodo]]:
     return session.next_todos()
 
 
-class How(TypedDict, total=False):
+class ExecutionArguments(TypedDict, total=False):
     """With what items are executed."""
 
     base_url: str | None
@@ -95,14 +95,17 @@ async def execute(
     model: str | Model,
     retries: int = 0,
     require_evidence: bool | str = False,
-    **how: Unpack[How],
+    **arguments: Unpack[ExecutionArguments],
 ) -> ExecutionResult:
     """Has a model do one item.
 
     Raises `NotRunnable` if it cannot be executed now, with the dependencies that are not completed.
     """
     return await _execute_with(
-        session, model, Options(todo_id, 1, retries, False, require_evidence, how.get("in_place", False)), how
+        session,
+        model,
+        Options(todo_id, 1, retries, False, require_evidence, arguments.get("in_place", False)),
+        arguments,
     )
 
 
@@ -114,7 +117,7 @@ async def execute_all(
     retries: int = 1,
     keep_going: bool = False,
     require_evidence: bool | str = False,
-    **how: Unpack[How],
+    **arguments: Unpack[ExecutionArguments],
 ) -> ExecutionResult:
     """Has a model do all items that are pending, or that an execution left blocked, each when it can run.
 
@@ -123,14 +126,19 @@ async def execute_all(
     through.
     """
     return await _execute_with(
-        session, model, Options(None, parallel, retries, keep_going, require_evidence, how.get("in_place", False)), how
+        session,
+        model,
+        Options(None, parallel, retries, keep_going, require_evidence, arguments.get("in_place", False)),
+        arguments,
     )
 
 
-async def _execute_with(session: Session, model: str | Model, options: Options, how: How) -> ExecutionResult:
-    folder = os.path.abspath(how.get("project") or project_folder_of(session) or ".")
-    config, approvals = how.get("config") or LoopConfig(), how.get("approvals") or Approvals()
-    base_url, on_event = how.get("base_url"), how.get("on_event")
+async def _execute_with(
+    session: Session, model: str | Model, options: Options, arguments: ExecutionArguments
+) -> ExecutionResult:
+    folder = os.path.abspath(arguments.get("project") or project_folder_of(session) or ".")
+    config, approvals = arguments.get("config") or LoopConfig(), arguments.get("approvals") or Approvals()
+    base_url, on_event = arguments.get("base_url"), arguments.get("on_event")
     resolve_model(model, base_url=base_url)  # what is wrong with it is said before anything begins
     if session.plan_mode:
         raise HeadwayError("Plan mode is on, which changes nothing; first turn it off with headway plan off.")
@@ -142,32 +150,34 @@ async def _execute_with(session: Session, model: str | Model, options: Options, 
     end_delivery = session.log.deliver_in_background()
     unsubscribe = session.subscribe(to_thread_listener(on_event), to_the_end=_DELIVERY) if on_event else None
     try:
-        with _use_mode(approvals, how.get("mode")):
+        with _use_mode(approvals, arguments.get("mode")):
             # First of all the session is taken: what another execution has under way is not to be touched.
             recorder.begin(task, model if isinstance(model, str) else model.model_id, 0, mode=str(approvals.mode))
             try:
-                opened = partial(_open_workspaces, session, options, folder, how, _make_progress_listener(recorder))
+                opened = partial(
+                    _open_workspaces, session, options, folder, arguments, _make_progress_listener(recorder)
+                )
                 workspaces = await finish_despite_cancel(asyncio.to_thread(opened))
                 if approvals.lacks_sandbox:
                     note = "There is no sandbox, so the mode sandboxed asks as default does."
                     workspaces.note = f"{note} {workspaces.note}".strip()
-                tools = _make_tools_for_folders(how.get("tools"), config, isolated=workspaces.isolated)
+                tools = _make_tools_for_folders(arguments.get("tools"), config, isolated=workspaces.isolated)
             except BaseException as error:
                 recorder.end("cancelled" if isinstance(error, asyncio.CancelledError) else "error", str(error))
                 raise
-            means = Means(
+            settings = AttemptSettings(
                 model,
                 tools,
                 approvals,
                 config,
-                how.get("limits"),
+                arguments.get("limits"),
                 base_url,
                 required_level(options.require_evidence),
-                how.get("verify_tries", _DEFAULTS.verify_tries),
+                arguments.get("verify_tries", _DEFAULTS.verify_tries),
             )
-            checks = _make_checks(session, folder, recorder, approvals, workspaces, how)
+            checks = _make_checks(session, folder, recorder, approvals, workspaces, arguments)
             try:
-                batch = ExecutionRun(session, options, recorder, means, workspaces, checks, recovered)
+                batch = ExecutionRun(session, options, recorder, settings, workspaces, checks, recovered)
                 return await batch.run(str(approvals.mode))
             finally:
                 await finish_despite_cancel(asyncio.to_thread(thin_out_quietly, session, workspaces.shadow))
@@ -176,15 +186,25 @@ async def _execute_with(session: Session, model: str | Model, options: Options, 
 
 
 def _make_checks(
-    session: Session, folder: str, recorder: Recorder, approvals: Approvals, workspaces: Workspaces, how: How
+    session: Session,
+    folder: str,
+    recorder: Recorder,
+    approvals: Approvals,
+    workspaces: Workspaces,
+    arguments: ExecutionArguments,
 ) -> ExecutionChecks:
-    project_check = how.get("verify")
+    project_check = arguments.get("verify")
     ask = LoggedQuestions(recorder, approvals.ask) if approvals.ask else None
-    linked = how.get("linked")
+    linked = arguments.get("linked")
     check_approvals = CheckApprovals(folder, approvals, [project_check] if project_check else [], ask)
     return ExecutionChecks(
         CheckRunner(
-            folder, session, how.get("limits"), how.get("env", ()), how.get("sandbox"), check_approvals.is_approved
+            folder,
+            session,
+            arguments.get("limits"),
+            arguments.get("env", ()),
+            arguments.get("sandbox"),
+            check_approvals.is_approved,
         ),
         check_approvals,
         workspaces,
@@ -205,7 +225,7 @@ def _make_progress_listener(recorder: Recorder) -> Callable[[int], None]:
 
 
 def _open_workspaces(
-    session: Session, options: Options, folder: str, how: How, on_saving: Callable[[int], None]
+    session: Session, options: Options, folder: str, arguments: ExecutionArguments, on_saving: Callable[[int], None]
 ) -> Workspaces:
     in_memory = project_folder_of(session) is None
     return open_workspaces(
@@ -214,8 +234,8 @@ def _open_workspaces(
         parallel=options.parallel,
         in_memory=in_memory,
         in_place=options.in_place,
-        linked=how.get("linked"),
-        rules=how.get("checkpoints"),
+        linked=arguments.get("linked"),
+        rules=arguments.get("checkpoints"),
         on_saving=on_saving,
     )
 

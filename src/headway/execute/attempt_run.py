@@ -39,7 +39,7 @@ _NOT_VERIFIED = (
 
 
 @dataclass(frozen=True, slots=True)
-class Means:
+class AttemptSettings:
     """With what items are executed; the same for all of them."""
 
     model: str | Model
@@ -77,12 +77,12 @@ class AttemptOutcome:
 
 
 async def run_attempt(
-    sub: Session, prompt: str, folder: str, means: Means, config: LoopConfig, check: AttemptCheck
+    sub: Session, prompt: str, folder: str, settings: AttemptSettings, config: LoopConfig, check: AttemptCheck
 ) -> AttemptOutcome:
     """Has the sub-agent do the item. Whatever goes wrong is the outcome; only being cancelled goes through."""
     # What a check shows is better than what a command of the model's own would show.
-    report = ReportItem(asks=means.required is not None, asks_at_once=not check.runs)
-    one = _AttemptRun(sub, [*means.tools(folder), report], report, folder, means, config, check)
+    report = ReportItem(asks=settings.required is not None, asks_at_once=not check.runs)
+    one = _AttemptRun(sub, [*settings.tools(folder), report], report, folder, settings, config, check)
     try:
         await one.run(prompt)
     except HeadwayError as error:
@@ -114,7 +114,7 @@ class _AttemptRun:
     tools: list[Tool[Any] | Function]
     report: ReportItem
     folder: str
-    means: Means
+    settings: AttemptSettings
     config: LoopConfig
     check: AttemptCheck
     results: list[RunResult] = field(default_factory=list["RunResult"])
@@ -143,7 +143,7 @@ class _AttemptRun:
                 reminded = True
                 message = "\n\n".join(text for text in (self.verdict.failure, NOT_REPORTED) if text)
             elif self.verdict.failure:
-                if tries == self.means.verify_tries:
+                if tries == self.settings.verify_tries:
                     self._block(self.verdict.failure)
                     return
                 tries += 1
@@ -152,16 +152,16 @@ class _AttemptRun:
                 message = self._ask_for_evidence()
 
     async def _run(self, task: str) -> None:
-        means = self.means
+        settings = self.settings
         result = await run_loop(
             self.sub,
             task,
-            model=means.model,
+            model=settings.model,
             tools=self.tools,
-            approvals=means.approvals,
+            approvals=settings.approvals,
             config=self.config,
-            limits=means.limits,
-            base_url=means.base_url,
+            limits=settings.limits,
+            base_url=settings.base_url,
             project=self.folder,
             variables=self.check.variables,
             run_checks=False,
@@ -210,7 +210,7 @@ class _AttemptRun:
 
     def _ask_for_evidence(self) -> str | None:
         """Return what the model is told, once, if what shows the item's completion is less than is required."""
-        required = self.means.required
+        required = self.settings.required
         if required is None or self.check.reason_to_run_in_project:
             return None
         # Without a check nothing could verify it, so that a command has to do.
@@ -231,7 +231,9 @@ class _AttemptRun:
     def _find_last_words(self) -> str:
         words = sanitize_for_display(next((result.text for result in reversed(self.results) if result.text), ""), 1_000)
         if self.report.was_refused:
-            said = f"Its completion was refused, because no command shows it (evidence required: {self.means.required})"
+            said = (
+                f"Its completion was refused, because no command shows it (evidence required: {self.settings.required})"
+            )
         elif not words:
             return "The model ended without reporting how the item ended."
         else:

@@ -20,7 +20,7 @@ from headway.core.execution_events import ItemFinished, ItemMerging, ItemStarted
 from headway.core.model import EXECUTOR, Status, Todo
 from headway.core.run_events import ToolFinished, Usage
 from headway.core.text import sanitize_for_display
-from headway.execute.attempt_run import AttemptOutcome, Means, run_attempt
+from headway.execute.attempt_run import AttemptOutcome, AttemptSettings, run_attempt
 from headway.execute.prompt import DependencyResult, build_prompt
 from headway.execute.workspaces import AttemptChanges
 from headway.project import FOLDER
@@ -85,7 +85,7 @@ class Attempts:
         session: Session,
         recorder: Recorder,
         workspaces: Workspaces,
-        means: Means,
+        settings: AttemptSettings,
         checks: ExecutionChecks,
         *,
         retries: int,
@@ -94,7 +94,7 @@ class Attempts:
         self._session = session
         self._recorder = recorder
         self._workspaces = workspaces
-        self._means = means
+        self._settings = settings
         self._checks = checks
         self._retries = retries
         self._numbers: dict[str, int] = {}
@@ -154,22 +154,22 @@ class Attempts:
         if not workspace.name:
             WRITES.set(workspace.written.note_write)  # for this task and what comes of it
         folder = await self._workspaces.prepare(workspace)
-        means = replace(self._means, model=self._model_for(workspace.todo_id))
+        settings = replace(self._settings, model=self._model_for(workspace.todo_id))
 
-        async def changed() -> Sequence[str]:
+        async def list_changed() -> Sequence[str]:
             if workspace.name:
                 return await self._workspaces.list_changed_files(workspace)
             return sorted(await asyncio.to_thread(self._list_written_files, agent, version))
 
-        check = await self._checks.begin(todo, workspace, changed)
-        return await run_attempt(self._session.agent(agent), prompt, folder, means, config, check)
+        check = await self._checks.begin(todo, workspace, list_changed)
+        return await run_attempt(self._session.agent(agent), prompt, folder, settings, config, check)
 
     def _model_for(self, todo_id: str) -> str | Model:
         """Return the model for the runs of an item: a script begins anew with each item, and lasts for its attempts.
 
         Of a provider's model, each run has one with connections of its own.
         """
-        model = self._means.model
+        model = self._settings.model
         if not isinstance(model, str) or not model.startswith("scripted:"):
             return model
         if todo_id not in self._scripts:

@@ -100,14 +100,14 @@ class ExecutionChecks:
             return one
         looks_at_project = not workspace.name or one.reason_to_run_in_project is not None
         if not is_own and looks_at_project and check not in self._baselines and CHANGED_FILES not in check:
-            self._baselines[check] = asyncio.create_task(self.run(check, self.find_project_check, (), {}))
+            self._baselines[check] = asyncio.create_task(self.run(check, self.project_folder, (), {}))
             await asyncio.shield(self._baselines[check])
         if is_own and await self._approvals.ask([check]):
             one.note = self._approvals.explain(check)
             return one
         one.before = await asyncio.to_thread(read_check_files, one.local_check, workspace.folder, variables)
         if is_own and not workspace.name:  # in the project's own files, nothing can be looked at later as it was
-            one.failed_before = not (await self.run(check, workspace.folder, (), variables)).passed
+            one.failed_before = not (await self.run(check, workspace.folder, (), variables)).has_passed
         return one
 
     def _look_at_environments(self, workspace: Workspace) -> tuple[LinkedEnvironments, dict[str, str]]:
@@ -119,7 +119,7 @@ class ExecutionChecks:
         return found, variables_for(found, project, workspace.folder, shims)
 
     @property
-    def find_project_check(self) -> str:
+    def project_folder(self) -> str:
         return self._workspaces.project
 
     async def run(self, check: str, folder: str, files: Iterable[str], variables: Mapping[str, str]) -> CheckResult:
@@ -133,7 +133,7 @@ class ExecutionChecks:
     async def failed_on_checkpoint(self, check: str, checkpoint: str | None, files: Sequence[str]) -> bool | None:
         """Return whether a check fails on a checkpoint; None where that cannot be found out."""
         result = await self._run_on(check, checkpoint, files)
-        return None if result is None else not result.passed
+        return None if result is None else not result.has_passed
 
     async def failed_at_first(self, check: str, files: Sequence[str]) -> bool | None:
         """Return whether the project's check failed before anything was done; it is run once."""
@@ -141,7 +141,7 @@ class ExecutionChecks:
         if key not in self._baselines:
             self._baselines[key] = asyncio.create_task(self._run_on(check, self._first, files))
         result = await asyncio.shield(self._baselines[key])
-        return None if result is None else not result.passed
+        return None if result is None else not result.has_passed
 
     async def close(self) -> None:
         """End what still runs."""
@@ -193,13 +193,13 @@ class AttemptCheck:
         """Why it has to run in the project, after the merge; None if it runs in the attempt's folder."""
         if not self.workspace.name or not self.runs:
             return None
-        return must_run_in_project(self.check, self.environments, self.checks.find_project_check)
+        return must_run_in_project(self.check, self.environments, self.checks.project_folder)
 
     @property
     def local_check(self) -> str:
         """The command as it is about the attempt's folder, to find the check's own files there."""
         check = self.check
-        for path in {os.path.realpath(self.checks.find_project_check), self.checks.find_project_check}:
+        for path in {os.path.realpath(self.checks.project_folder), self.checks.project_folder}:
             check = check.replace(path, self.workspace.folder)
         return check
 
@@ -211,7 +211,7 @@ class AttemptCheck:
 
     async def run_in_project(self) -> Verdict:
         """Run the check on the attempt's changes when they are in the project."""
-        return await self._run_in(self.checks.find_project_check, {})
+        return await self._run_in(self.checks.project_folder, {})
 
     async def _run_in(self, folder: str, variables: Mapping[str, str]) -> Verdict:
         changed = await self._list_changed()
@@ -222,7 +222,7 @@ class AttemptCheck:
         existing = [file for file in changed if os.path.lexists(os.path.join(folder, file))]
         result = await self.checks.run_until_settled(self.check, folder, existing, variables)
         self._by_check |= {*await self.changed()} - {*changed}
-        if not result.passed:
+        if not result.has_passed:
             return await self._judge_failure(result, existing)
         # Once more: the check itself runs code of the attempt.
         weakened = weakened or await asyncio.to_thread(weaker)

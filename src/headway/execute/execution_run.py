@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from headway.agent.recorder import Recorder
     from headway.core.runs import Run
     from headway.core.session import Session
-    from headway.execute.attempt_run import Means
+    from headway.execute.attempt_run import AttemptSettings
     from headway.execute.execution_checks import ExecutionChecks
     from headway.execute.recover_files import SettledChange
     from headway.execute.workspaces import Workspaces
@@ -51,22 +51,22 @@ class ExecutionRun:
         session: Session,
         options: Options,
         recorder: Recorder,
-        means: Means,
+        settings: AttemptSettings,
         workspaces: Workspaces,
         checks: ExecutionChecks,
         recovered: Mapping[str, SettledChange],
     ) -> None:
         self._session = session
         self._options = options
-        self._config = means.config
-        self._approvals = means.approvals
+        self._config = settings.config
+        self._approvals = settings.approvals
         self._workspaces = workspaces
         self._parallel = min(options.parallel, workspaces.most_at_once or options.parallel)
         self._recorder = recorder
         self._checks = checks
         self._recovered = recovered
         self._attempts = Attempts(
-            session, recorder, workspaces, means, checks, retries=options.retries, recovered=recovered
+            session, recorder, workspaces, settings, checks, retries=options.retries, recovered=recovered
         )
         self._running: dict[str, Attempt] = {}
         self._again: set[str] = set()

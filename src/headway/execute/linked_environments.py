@@ -61,9 +61,9 @@ def variables_for(found: LinkedEnvironments, project: str, worktree: str, shims:
     if not found.paths and not found.modules:
         return {}
     home = os.path.realpath(project)
-    paths = [_moved(path, home, worktree) for path in found.paths]
+    paths = [_to_worktree_path(path, home, worktree) for path in found.paths]
     for name, path in (found.modules or {}).items():
-        there = _moved(path, home, worktree)
+        there = _to_worktree_path(path, home, worktree)
         if os.path.basename(there).removesuffix(".py") == name:
             paths.append(os.path.dirname(there))
         else:
@@ -87,7 +87,7 @@ def must_run_in_project(check: str, found: LinkedEnvironments, project: str) -> 
     return None
 
 
-def _moved(path: str, home: str, worktree: str) -> str:
+def _to_worktree_path(path: str, home: str, worktree: str) -> str:
     return os.path.normpath(os.path.join(worktree, os.path.relpath(path, home)))
 
 

@@ -99,10 +99,10 @@ def tool(
     if seconds is not None and not seconds > 0:
         raise HeadwayError(f"`seconds` must be more than 0, not {sanitize_for_display(seconds)}.")
 
-    def made(function: Callable[P, R]) -> FunctionTool[P, R]:
+    def make_tool(function: Callable[P, R]) -> FunctionTool[P, R]:
         return FunctionTool(function, name=name, effect=effect, limits=ToolLimits(seconds, output_chars))
 
-    return made if function is None else made(function)
+    return make_tool if function is None else make_tool(function)
 
 
 def as_tools(tools: Iterable[Tool[Any] | Function]) -> list[Tool[Any]]:

@@ -275,7 +275,7 @@ class Site:
     async def answer(self, request: Request) -> Response:
         given: GivenAnswer = await read_valid(request, ANSWER)
         session = await asyncio.to_thread(self._require_session, request)
-        return JSONResponse(await asyncio.to_thread(_recorded, session, given))
+        return JSONResponse(await asyncio.to_thread(_record_answer, session, given))
 
     async def make_current(self, request: Request) -> Response:
         session = await asyncio.to_thread(self._require_session, request)
@@ -291,7 +291,7 @@ class Site:
         await asyncio.to_thread(self._store.close)
 
 
-def _recorded(session: Session, given: GivenAnswer) -> dict[str, str]:
+def _record_answer(session: Session, given: GivenAnswer) -> dict[str, str]:
     """Record an answer; what cannot be shown here cannot be allowed here, whoever asked."""
     question = whole_question(session, given.question_id) if given.reply != "no" else None
     if question is not None and not question["exact"]:

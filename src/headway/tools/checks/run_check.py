@@ -47,7 +47,7 @@ class CheckResult:
     """Whether it only runs tests, and none of them is seen to have passed."""
 
     @property
-    def passed(self) -> bool:
+    def has_passed(self) -> bool:
         return self.exit_code == 0
 
     def explain(self) -> str:
@@ -87,7 +87,7 @@ class CheckRunner:
         """Run a check; once more if it changed the files that it is about, so that it passed before their last edit."""
         before = read_files(folder, files)
         result = await self.run(check, folder, files=files, variables=variables, report=report)
-        if result.passed and read_files(folder, files) != before:
+        if result.has_passed and read_files(folder, files) != before:
             return await self.run(check, folder, files=files, variables=variables, report=report)
         return result
 

@@ -64,7 +64,7 @@ def build_report(
         statistics={"total": len(todos), **{str(status): count for status, count in count_by_status([*todos]).items()}},
         evidence={str(level): levels[level] for level in EvidenceLevel},
         items=items,
-        dropped=tuple(_dropped(todo, event, reader) for todo, event in reader.dropped.values()),
+        dropped=tuple(_dropped_todo(todo, event, reader) for todo, event in reader.dropped.values()),
         critical_path=_path({item.id: item.worked_seconds for item in items if item.worked_seconds is not None}, needs),
         half_changed=reader.is_half_changed,
         executions=executions,
@@ -154,7 +154,7 @@ def _attempt(attempt: AttemptLog) -> Attempt:
     )
 
 
-def _dropped(todo: Todo, event: Event, reader: LogReader) -> DroppedTodo:
+def _dropped_todo(todo: Todo, event: Event, reader: LogReader) -> DroppedTodo:
     return DroppedTodo(
         id=todo.id,
         content=todo.content,
