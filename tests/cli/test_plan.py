@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 from click.testing import CliRunner, Result
@@ -14,7 +14,8 @@ from tests.support.terminal import Terminal
 
 import headway as api
 from headway.cli.app import app
-from headway.cli.options import CommandContext, Execution
+from headway.cli.options import CommandContext
+from headway.execute.options import ExecutionOptions
 from headway.views.plan_markdown import plan_to_markdown
 
 from .commands import Headway, data
@@ -52,10 +53,10 @@ class Typed:
     def use_session(self, name: str) -> None:
         raise AssertionError
 
-    def execute(self, wanted: Execution) -> None:
+    def execute(self, options: ExecutionOptions) -> None:
         raise AssertionError
 
-    def serve(self, port: int | None) -> object:
+    def serve(self, port: int | None) -> NoReturn:
         raise AssertionError
 
     def leave(self) -> None:

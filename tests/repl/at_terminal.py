@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NoReturn
 
 import headway as api
-from headway.cli.options import CommandContext, Execution
+from headway.cli.options import CommandContext
 from headway.core.log import Log
 from headway.core.session import Session
+from headway.execute.options import ExecutionOptions
 from headway.repl import slash
 
 
@@ -20,7 +22,7 @@ class AtTerminal:
         self.mode = "default"
         self.is_in_memory = memory
         self.has_left = False
-        self.wanted: list[Execution] = []
+        self.wanted: list[ExecutionOptions] = []
         self.chosen = CommandContext(project=str(folder), live=self)
 
     def __call__(self, line: str) -> str:
@@ -32,10 +34,10 @@ class AtTerminal:
     def edit(self, text: str, suffix: str) -> str | None:
         return None
 
-    def execute(self, wanted: Execution) -> None:
-        self.wanted.append(wanted)
+    def execute(self, options: ExecutionOptions) -> None:
+        self.wanted.append(options)
 
-    def serve(self, port: int | None) -> object:
+    def serve(self, port: int | None) -> NoReturn:
         raise NotImplementedError
 
     def leave(self) -> None:

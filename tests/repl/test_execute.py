@@ -27,7 +27,7 @@ from tests.support.scripts import bash, turn, write
 from tests.support.tables import check_rows
 from tests.support.terminal import Terminal
 
-from headway.cli.options import Execution
+from headway.execute.options import ExecutionOptions
 from headway.repl.completion import complete
 
 from .at_terminal import AtTerminal
@@ -54,19 +54,19 @@ def say(repository: Path) -> AtTerminal:
 @pytest.mark.parametrize(
     ("line", "wanted"),
     [
-        ("/todos execute step-3", Execution("step-3", None, 1, 0, False, False)),
-        ("/todos execute step-3 --mode=yolo --retries=2", Execution("step-3", "yolo", 1, 2, False, False)),
-        ("/todos execute step-3 --require-evidence", Execution("step-3", None, 1, 0, False, True)),
-        ("/todos execute-all", Execution(None, None, None, 1, False, False)),
-        ("／todos execute-all --mode AUTO-EDIT", Execution(None, "auto_edit", None, 1, False, False)),
+        ("/todos execute step-3", ExecutionOptions("step-3", None, 1, 0, False, False)),
+        ("/todos execute step-3 --mode=yolo --retries=2", ExecutionOptions("step-3", "yolo", 1, 2, False, False)),
+        ("/todos execute step-3 --require-evidence", ExecutionOptions("step-3", None, 1, 0, False, True)),
+        ("/todos execute-all", ExecutionOptions(None, None, None, 1, False, False)),
+        ("／todos execute-all --mode AUTO-EDIT", ExecutionOptions(None, "auto_edit", None, 1, False, False)),
         (
             "/todos execute-all --parallel 4 --retries 0 --keep-going --require-evidence",
-            Execution(None, None, 4, 0, True, True),
+            ExecutionOptions(None, None, 4, 0, True, True),
         ),
     ],
 )
 def test_what_was_typed_is_what_is_wanted_of_the_terminal_session(
-    say: AtTerminal, line: str, wanted: Execution
+    say: AtTerminal, line: str, wanted: ExecutionOptions
 ) -> None:
     assert say(line) == ""
     assert say.wanted == [wanted]

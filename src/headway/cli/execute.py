@@ -12,7 +12,6 @@ import click
 
 from headway.cli.options import (
     CommandContext,
-    Execution,
     ModeType,
     complete_ids,
     is_in_terminal_session,
@@ -25,6 +24,7 @@ from headway.cli.require_evidence import EvidenceCommand, require_evidence_optio
 from headway.core.errors import HeadwayError, NotRunnable
 from headway.core.model import FINISHED
 from headway.core.text import sanitize_for_display
+from headway.execute.options import ExecutionOptions
 from headway.views.listing import is_half_changed
 from headway.views.terminal import to_visible
 
@@ -34,9 +34,8 @@ if TYPE_CHECKING:
     from headway.core.execution_events import BatchFinished
     from headway.core.session import Session
     from headway.execute import ExecutionResult
-    from headway.execute.checkpoint_rules import CheckpointRules
     from headway.settings.model import Settings
-    from headway.tools.approvals import Approvals, Ask
+    from headway.tools.approvals import Ask
 
 _MODE = "Approval mode during the execution: default, auto_edit, sandboxed or yolo."
 _IN_PLACE = "Work in the project's own files, one item at a time, for work that cannot be isolated."
@@ -60,7 +59,12 @@ def execute_one(
     \b
     headway todos execute step-1 --mode=auto_edit
     """
-    _execute(chosen, Execution(todo_id, mode, 1, retries, False, required_level(require_evidence), in_place=in_place))
+    _execute(
+        chosen,
+        ExecutionOptions(
+            todo_id, mode, retries=retries, require_evidence=required_level(require_evidence), in_place=in_place
+        ),
+    )
 
 
 @click.command("execute-all", cls=EvidenceCommand)
@@ -94,11 +98,11 @@ def execute_all(
     """
     if in_place and parallel is not None and parallel > 1:
         raise click.UsageError("With --in-place, items run one at a time; omit --parallel.")
-    wanted = Execution(None, mode, parallel, retries, keep_going, required_level(require_evidence), in_place=in_place)
+    wanted = ExecutionOptions(None, mode, parallel, retries, keep_going, required_level(require_evidence), in_place)
     _execute(chosen, wanted)
 
 
-def _execute(chosen: CommandContext, wanted: Execution) -> None:
+def _execute(chosen: CommandContext, wanted: ExecutionOptions) -> None:
     if is_in_terminal_session(click.get_current_context()):
         _execute_here(chosen, wanted)
         return
@@ -123,7 +127,7 @@ def _execute(chosen: CommandContext, wanted: Execution) -> None:
     sys.exit(_execute_for_exit_code(chosen, session, loaded.settings, wanted))
 
 
-def _execute_here(chosen: CommandContext, wanted: Execution) -> None:
+def _execute_here(chosen: CommandContext, wanted: ExecutionOptions) -> None:
     """In the terminal session, as a run of its own."""
     if chosen.live is None or chosen.session is not None or chosen.agent is not None:
         raise HeadwayError(
@@ -145,7 +149,7 @@ def _settle_files(chosen: CommandContext, session: Session) -> None:
         click.echo(to_visible(recovery))
 
 
-def _refuse_unready(chosen: CommandContext, session: Session, wanted: Execution) -> None:
+def _refuse_unready(chosen: CommandContext, session: Session, wanted: ExecutionOptions) -> None:
     """What is wrong with the item is said whether or not there is a model."""
     from headway.core.errors import TodoNotFound
     from headway.core.executions import refuse_unready
@@ -163,15 +167,18 @@ def _refuse_unready(chosen: CommandContext, session: Session, wanted: Execution)
             sys.exit(1)
 
 
-def _execute_for_exit_code(chosen: CommandContext, session: Session, settings: Settings, wanted: Execution) -> int:
+def _execute_for_exit_code(
+    chosen: CommandContext, session: Session, settings: Settings, wanted: ExecutionOptions
+) -> int:
+    from headway.app.execution import execute_todos
     from headway.cli.foreground import INTERRUPTED, ForegroundRun
 
     front: ForegroundRun[ExecutionResult] = ForegroundRun(session)
     before = session.version
 
     async def work(ask: Ask | None) -> ExecutionResult:
-        return await execute_as_set(
-            session, settings, wanted, settings.make_approvals(ask), settings.model or "", chosen.folder()
+        return await execute_todos(
+            session, wanted, settings, settings.make_approvals(ask), settings.model or "", chosen.folder()
         )
 
     try:
@@ -202,7 +209,9 @@ def _print_lines(lines: list[str]) -> None:
     click.echo(text if has_unicode(sys.stdout) else to_ascii(text))
 
 
-def result_lines(session: Session, result: ExecutionResult, wanted: Execution, program: str = "headway ") -> list[str]:
+def result_lines(
+    session: Session, result: ExecutionResult, wanted: ExecutionOptions, program: str = "headway "
+) -> list[str]:
     """What executing items came to, and how to go on."""
     from headway.core.execution_events import BatchFinished
 
@@ -212,7 +221,7 @@ def result_lines(session: Session, result: ExecutionResult, wanted: Execution, p
 
 
 def _ending_lines(
-    session: Session, end: BatchFinished, error: str | None, wanted: Execution, program: str
+    session: Session, end: BatchFinished, error: str | None, wanted: ExecutionOptions, program: str
 ) -> list[str]:
     from headway.views.execution_lines import ending_lines, format_status
 
@@ -239,7 +248,7 @@ def _find_end_in_log(session: Session, before: int) -> BatchFinished | None:
     return ends[-1] if ends else None
 
 
-def resume_command(wanted: Execution, program: str = "headway ") -> str:
+def resume_command(wanted: ExecutionOptions, program: str = "headway ") -> str:
     """The command that goes on with it, fit to be copied into a shell."""
     words = (
         ["execute-all"] if wanted.only is None else ["execute", shlex.quote(sanitize_for_display(wanted.only, 1_000))]
@@ -252,58 +261,6 @@ def resume_command(wanted: Execution, program: str = "headway ") -> str:
     words += to_option_words(wanted.require_evidence)
     words += [f"--model={shlex.quote(wanted.model)}"] if wanted.model else []
     return f"{program}todos {' '.join(words)}"
-
-
-def to_checkpoint_rules(settings: Settings) -> CheckpointRules:
-    from headway.execute.checkpoint_rules import CheckpointRules
-
-    return CheckpointRules(
-        settings.checkpoint_exclude,
-        settings.checkpoint_max_file_mb,
-        settings.keep_executions,
-        settings.keep_days,
-    )
-
-
-async def execute_as_set(
-    session: Session, settings: Settings, wanted: Execution, approvals: Approvals, model: str, folder: str
-) -> ExecutionResult:
-    """Executes what is wanted, as it is set."""
-    from headway.agent.config import to_loop_config
-    from headway.execute import execute, execute_all
-    from headway.execute.api import ExecutionArguments
-    from headway.tools.effects import Mode
-
-    arguments = ExecutionArguments(
-        base_url=settings.base_url,
-        tools=settings.make_tools,
-        approvals=approvals,
-        config=to_loop_config(settings),
-        limits=settings.limits,
-        project=folder,
-        linked=settings.linked,
-        in_place=wanted.in_place,
-        checkpoints=to_checkpoint_rules(settings),
-        verify=settings.verify,
-        verify_tries=settings.verify_tries,
-        env=settings.env,
-        sandbox=settings.commands_sandbox(),
-    )
-    if wanted.mode is not None:
-        arguments["mode"] = Mode(wanted.mode)
-    retries, evidence = wanted.retries, wanted.require_evidence
-    if wanted.only is not None:
-        return await execute(session, wanted.only, model=model, retries=retries, require_evidence=evidence, **arguments)
-    parallel = wanted.parallel or (1 if wanted.in_place else settings.parallel)
-    return await execute_all(
-        session,
-        model=model,
-        parallel=parallel,
-        retries=retries,
-        keep_going=wanted.keep_going,
-        require_evidence=evidence,
-        **arguments,
-    )
 
 
 def _make_view(box: LiveBox, agent: str) -> RunView:

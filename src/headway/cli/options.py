@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
 import os
 import sys
 from collections.abc import Callable, Mapping
@@ -15,15 +14,18 @@ import click
 from click.shell_completion import CompletionItem
 
 from headway.core.errors import HeadwayError, InvalidPlan, InvalidTodos, SessionNotFound, SettingsError, TodoNotFound
+from headway.core.json_text import to_json_text
 from headway.core.log import Log
 from headway.core.model import Status
 from headway.core.session import Session
 from headway.core.store import Store
-from headway.core.text import UNSAFE, sanitize_for_display
+from headway.core.text import sanitize_for_display
 from headway.project import check_session_name, choose_session_name, find_project, find_project_of_list, open_store
 
 if TYPE_CHECKING:
+    from headway.execute.options import ExecutionOptions
     from headway.settings import LoadedSettings
+    from headway.web.server import ServerPlace
 
 P = ParamSpec("P")
 _PROJECT = "The project's folder (default: the nearest project at or above the current folder)."
@@ -38,23 +40,6 @@ MODES = {
     "yolo": "never asks",
 }
 """How much a person wants to be asked, in words. Here, since most commands need no settings."""
-
-
-@dataclass(frozen=True)
-class Execution:
-    """Items that are to be executed, and how."""
-
-    only: str | None
-    """The one item; None: all that can be."""
-    mode: str | None
-    parallel: int | None
-    retries: int
-    keep_going: bool
-    require_evidence: bool | str
-    model: str | None = None
-    """If another than the one that is set."""
-    in_place: bool = False
-    """In the project's own files, one at a time."""
 
 
 class TerminalSession(Protocol):
@@ -79,11 +64,11 @@ class TerminalSession(Protocol):
         """The text as a person leaves it in their editor; None if they gave up."""
         ...
 
-    def execute(self, wanted: Execution) -> None:
+    def execute(self, options: ExecutionOptions) -> None:
         """Has items executed, as a run of the terminal session. Raises if one goes on."""
         ...
 
-    def serve(self, port: int | None) -> object:
+    def serve(self, port: int | None) -> ServerPlace:
         """Where the page is that is served as long as the terminal session lasts."""
         ...
 
@@ -196,18 +181,10 @@ def _to_text(value: object) -> str | None:
     return value if isinstance(value, str) else None
 
 
-_UNSEEN = {code: f"\\u{code:04x}" for code in (*range(0x7F, 0xA0), 0x2028, 0x2029, *map(ord, UNSAFE))}
-
-
 def print_sandbox(loaded: LoadedSettings) -> None:
     """Say in what the commands of a run are about to run."""
     if line := loaded.settings.explain_sandbox():
         click.echo(line, err=True)
-
-
-def to_json_text(value: object, indent: int | None = 2) -> str:
-    """JSON in which nothing stands that a terminal would obey: such characters are written as escapes."""
-    return json.dumps(value, ensure_ascii=False, indent=indent).translate(_UNSEEN)
 
 
 def print_json(value: object, indent: int | None = 2) -> None:

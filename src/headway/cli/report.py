@@ -10,11 +10,12 @@ from secrets import token_hex
 
 import click
 
-from headway.cli.options import CommandContext, print_json, to_json_text, with_session_flags
+from headway.app.reports import render_report
+from headway.cli.options import CommandContext, print_json, with_session_flags
 from headway.core.clock import format_local_stamp, now
 from headway.core.errors import HeadwayError
 from headway.core.session import Session
-from headway.core.text import neutralize, neutralize_lines
+from headway.core.text import neutralize
 from headway.project import headway_folder, project_folder_of, refuse_link
 from headway.store.folder import make_closed_folder, make_private_folder
 
@@ -47,27 +48,6 @@ def report(chosen: CommandContext, kind: str | None, output: str | None) -> None
         print_json({"path": path})
     else:
         click.echo(f"✅ Wrote the report to {neutralize(_shorten_path(path))}")
-
-
-def render_report(session: Session, kind: str, at: str) -> str:
-    from headway.views.report.build import build_report
-
-    state = session.state  # before the log is read: a run whose process is gone is ended by this
-    todos = [*state.list_of(session.agent_id).items.values()]
-    report = build_report(
-        session.events(), todos, session=session.name, agent=session.agent_id, generated_at=at, plan=state.plan
-    )
-    if kind == "json":
-        from headway.views.report.model import to_record
-
-        return to_json_text(to_record(report)) + "\n"
-    if kind == "html":
-        from headway.views.report.html import report_html
-
-        return report_html(report)
-    from headway.views.report.markdown import report_markdown
-
-    return neutralize_lines(report_markdown(report))
 
 
 def write_html(session: Session, folder: str) -> str:

@@ -211,22 +211,17 @@ class _TaskRun:
             self._planned = True
 
     async def _run_loop(self, ask: Ask | None) -> RunResult:
-        from headway.agent import run_loop
+        from headway.app.runs import run_message
 
-        settings, folder = self._settings, self._chosen.folder()
-        assert settings.model is not None
-        limits = settings.limits.model_copy(update={"kept_bytes": 0}) if self._memory else settings.limits
         try:
-            return await run_loop(
+            return await run_message(
                 self._session,
                 self._task,
-                model=settings.model,
-                base_url=settings.base_url,
-                tools=settings.make_tools(folder),
-                approvals=settings.make_approvals(ask),
+                self._settings,
+                self._settings.make_approvals(ask),
+                self._chosen.folder(),
                 config=self._config,
-                limits=limits,
-                project=folder,
+                keeps_outputs=not self._memory,
                 planning=self._plan or None,  # without the flag, the session stays as it is
                 new_conversation=not self._go_on,
             )

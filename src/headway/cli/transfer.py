@@ -9,10 +9,11 @@ import tempfile
 
 import click
 
-from headway.cli.options import CommandContext, print_json, to_json_text, with_session_flags
+from headway.cli.options import CommandContext, print_json, with_session_flags
 from headway.cli.output import print_written
 from headway.core.clock import now
 from headway.core.errors import HeadwayError
+from headway.core.json_text import to_json_text
 from headway.core.session import Session
 from headway.core.text import neutralize
 

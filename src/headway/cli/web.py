@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
 import webbrowser
 from threading import Thread
-from typing import Any
 
 import click
 
@@ -22,10 +20,9 @@ def web(chosen: CommandContext, port: int | None, opens: bool) -> None:
     The page is available only on this machine, and only to those who have the link. In a shell, Ctrl+C stops it; in
     the terminal session it stops when you leave. The next time it has the same address, and open pages continue.
     """
-    # By its name: the page is above the commands, and most of them never need it.
-    server = importlib.import_module("headway.web.server")
+    from headway.web import server
 
-    def ready(place: Any, words: str = "Headway is running at") -> None:
+    def ready(place: server.ServerPlace, words: str = "Headway is running at") -> None:
         if chosen.json:
             print_json({"link": place.link, "port": place.port}, indent=None)
         else:

@@ -6,7 +6,7 @@ import json
 from functools import lru_cache
 
 from headway.core.rules import DuplicateKeys
-from headway.core.text import to_storable
+from headway.core.text import UNSAFE, to_storable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -91,3 +91,9 @@ def _decode(text: str) -> object:
 _OPENING = ("{", "[")
 _SHORT = 10_000
 _parse_cached = lru_cache(maxsize=8)(parse_json)
+
+
+def to_json_text(value: object, indent: int | None = 2) -> str:
+    """Return JSON in which nothing stands that a terminal would obey: such characters are written as escapes."""
+    unseen = {code: f"\\u{code:04x}" for code in (*range(0x7F, 0xA0), 0x2028, 0x2029, *map(ord, UNSAFE))}
+    return json.dumps(value, ensure_ascii=False, indent=indent).translate(unseen)

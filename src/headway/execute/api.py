@@ -24,7 +24,7 @@ from headway.execute.attempt_run import AttemptSettings, Tools
 from headway.execute.execution_checks import ExecutionChecks
 from headway.execute.execution_run import ExecutionRun, list_blocked_by_execution
 from headway.execute.finish_despite_cancel import finish_despite_cancel
-from headway.execute.options import ExecutionEnding, ExecutionResult, Options, required_level
+from headway.execute.options import ExecutionEnding, ExecutionOptions, ExecutionResult, required_level
 from headway.execute.recover_files import recover_before_execution
 from headway.execute.thinning import thin_out_quietly
 from headway.execute.workspaces import Workspaces, open_workspaces
@@ -104,7 +104,9 @@ async def execute(
     return await _execute_with(
         session,
         model,
-        Options(todo_id, 1, retries, False, require_evidence, arguments.get("in_place", False)),
+        ExecutionOptions(
+            todo_id, retries=retries, require_evidence=require_evidence, in_place=arguments.get("in_place", False)
+        ),
         arguments,
     )
 
@@ -128,13 +130,19 @@ async def execute_all(
     return await _execute_with(
         session,
         model,
-        Options(None, parallel, retries, keep_going, require_evidence, arguments.get("in_place", False)),
+        ExecutionOptions(
+            parallel=parallel,
+            retries=retries,
+            keep_going=keep_going,
+            require_evidence=require_evidence,
+            in_place=arguments.get("in_place", False),
+        ),
         arguments,
     )
 
 
 async def _execute_with(
-    session: Session, model: str | Model, options: Options, arguments: ExecutionArguments
+    session: Session, model: str | Model, options: ExecutionOptions, arguments: ExecutionArguments
 ) -> ExecutionResult:
     folder = os.path.abspath(arguments.get("project") or project_folder_of(session) or ".")
     config, approvals = arguments.get("config") or LoopConfig(), arguments.get("approvals") or Approvals()
@@ -225,13 +233,17 @@ def _make_progress_listener(recorder: Recorder) -> Callable[[int], None]:
 
 
 def _open_workspaces(
-    session: Session, options: Options, folder: str, arguments: ExecutionArguments, on_saving: Callable[[int], None]
+    session: Session,
+    options: ExecutionOptions,
+    folder: str,
+    arguments: ExecutionArguments,
+    on_saving: Callable[[int], None],
 ) -> Workspaces:
     in_memory = project_folder_of(session) is None
     return open_workspaces(
         folder,
         session.name,
-        parallel=options.parallel,
+        parallel=options.parallel or 1,
         in_memory=in_memory,
         in_place=options.in_place,
         linked=arguments.get("linked"),
@@ -246,7 +258,7 @@ def _finish_delivery(end_delivery: Callable[[float], None], unsubscribe: Callabl
     end_delivery(_DELIVERY)
 
 
-def _describe_task(session: Session, options: Options) -> str | None:
+def _describe_task(session: Session, options: ExecutionOptions) -> str | None:
     """What is to be done, in a line; None if there is nothing. Raises if it cannot be."""
     todo_list = session.todo_list
     if options.only is not None:

@@ -21,7 +21,7 @@ from headway.core.model import EXECUTOR, Status, Todo
 from headway.core.text import sanitize_for_display
 from headway.execute.attempts import Attempt, Attempts
 from headway.execute.finish_despite_cancel import finish_despite_cancel
-from headway.execute.options import ExecutionEnding, ExecutionResult, Options
+from headway.execute.options import ExecutionEnding, ExecutionOptions, ExecutionResult
 from headway.execute.recover_files import describe_recovery
 from headway.execute.schedule import Schedule
 
@@ -49,7 +49,7 @@ class ExecutionRun:
     def __init__(
         self,
         session: Session,
-        options: Options,
+        options: ExecutionOptions,
         recorder: Recorder,
         settings: AttemptSettings,
         workspaces: Workspaces,
@@ -61,7 +61,8 @@ class ExecutionRun:
         self._config = settings.config
         self._approvals = settings.approvals
         self._workspaces = workspaces
-        self._parallel = min(options.parallel, workspaces.most_at_once or options.parallel)
+        at_once = options.parallel or 1
+        self._parallel = min(at_once, workspaces.most_at_once or at_once)
         self._recorder = recorder
         self._checks = checks
         self._recovered = recovered

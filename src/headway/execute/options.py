@@ -13,10 +13,13 @@ MOST_AT_ONCE = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class ExecutionOptions:
     only: str | None = None
-    """The one item to execute; None: all that are pending, or that an execution left blocked."""
-    parallel: int = 1
+    """The one todo to execute; None: all that are pending, or that an execution left blocked."""
+    mode: str | None = None
+    """How much is asked: default, auto_edit, sandboxed, yolo; None: as it is set."""
+    parallel: int | None = 1
+    """How many are executed at once; None: as it is set."""
     retries: int = 1
     """How often an item that failed is tried again."""
     keep_going: bool = False
@@ -25,16 +28,20 @@ class Options:
     """The least evidence with which a completion is accepted at once: True means command_ok."""
     in_place: bool = False
     """Whether items work one at a time in the project's own files, not each in a worktree."""
+    model: str | None = None
+    """As `provider:name`; None: as it is set."""
 
     def __post_init__(self) -> None:
         for name, least, most in (("parallel", 1, MOST_AT_ONCE), ("retries", 0, 100)):
             value: object = getattr(self, name)
+            if value is None and name == "parallel":
+                continue
             if type(value) is not int or not least <= value <= most:
                 raise HeadwayError(
                     f"`{name}` must be a whole number from {least} to {most}, not {sanitize_for_display(value)}."
                 )
         required_level(self.require_evidence)
-        if self.in_place and self.parallel > 1:
+        if self.in_place and (self.parallel or 1) > 1:
             raise HeadwayError("Items that work in the project's own files run one at a time; omit `parallel`.")
 
 

@@ -29,9 +29,10 @@ from headway.views.terminal import project_line
 
 if TYPE_CHECKING:
     from headway.agent import RunResult
-    from headway.cli.options import CommandContext, Execution
+    from headway.cli.options import CommandContext
     from headway.core.events import Event
     from headway.core.store import Store
+    from headway.execute.options import ExecutionOptions
     from headway.settings import LoadedSettings
     from headway.settings.model import Settings
     from headway.tools.approvals import Answer, Approvals, Question
@@ -165,16 +166,16 @@ class Conversation:
         self._begins = False
         self.make_current()
 
-    def execute(self, wanted: Execution) -> None:
+    def execute(self, options: ExecutionOptions) -> None:
         """From the thread of a command, which does not wait for it."""
         assert self._loop is not None
-        asyncio.run_coroutine_threadsafe(self._start_execution(wanted), self._loop).result()
+        asyncio.run_coroutine_threadsafe(self._start_execution(options), self._loop).result()
 
-    async def _start_execution(self, wanted: Execution) -> None:
+    async def _start_execution(self, options: ExecutionOptions) -> None:
         if self.is_running:
             raise HeadwayError("A run is in progress here; wait for it, or stop it with Ctrl+C first.")
         self.executions += 1
-        self._run = asyncio.create_task(self._run_work(partial(self._run_execution, wanted), wanted.model))
+        self._run = asyncio.create_task(self._run_work(partial(self._run_execution, options), options.model))
         self._run.add_done_callback(self._on_run_done)
 
     def edit(self, text: str, suffix: str) -> str | None:
@@ -363,8 +364,7 @@ class Conversation:
             self._screen.show_notice(_COMMAND.sub("/", str(error).replace("with --model", "with /model")), "❌")
 
     async def _run_message(self, text: str, settings: Settings, approvals: Approvals, model: str) -> None:
-        from headway.agent import run_loop
-        from headway.agent.config import to_loop_config
+        from headway.app.runs import run_message
 
         assert self._screen is not None
         began = time.monotonic()
@@ -373,17 +373,8 @@ class Conversation:
             self._screen.show_notice("Another process started a new conversation here; this message continues it.")
         self._replaced = False
         try:
-            result = await run_loop(
-                self.session,
-                text,
-                model=model,
-                base_url=settings.base_url,
-                tools=settings.make_tools(self._folder),
-                approvals=approvals,
-                config=to_loop_config(settings),
-                limits=settings.limits,
-                project=self._folder,
-                new_conversation=begins,
+            result = await run_message(
+                self.session, text, settings, approvals, self._folder, model=model, new_conversation=begins
             )
         except HeadwayError as error:  # it could not begin
             self._begins = begins
@@ -394,13 +385,16 @@ class Conversation:
         self._failed = result.reason == "error"
         self._screen.show_run_end(result, time.monotonic() - began)
 
-    async def _run_execution(self, wanted: Execution, settings: Settings, approvals: Approvals, model: str) -> None:
-        from headway.cli.execute import execute_as_set, result_lines
+    async def _run_execution(
+        self, options: ExecutionOptions, settings: Settings, approvals: Approvals, model: str
+    ) -> None:
+        from headway.app.execution import execute_todos
+        from headway.cli.execute import result_lines
 
         assert self._screen is not None
-        result = await execute_as_set(self.session, settings, wanted, approvals, model, self._folder)
+        result = await execute_todos(self.session, options, settings, approvals, model, self._folder)
         self._failed = not result.ok
-        lines = result_lines(self.session, result, wanted, "/")
+        lines = result_lines(self.session, result, options, "/")
         self._screen.show_execution_end(lines, ok=result.ok)
 
     def stop(self) -> list[str]:

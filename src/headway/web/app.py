@@ -217,7 +217,7 @@ class Site:
         kind = request.query_params.get("format", "html")
         if kind not in ("html", "json", "md"):
             raise BadRequest("The format of a report must be html, json or md.")
-        from headway.cli.report import render_report
+        from headway.app.reports import render_report
 
         text = await asyncio.to_thread(render_report, session, kind, now())
         types = {"html": "text/html", "json": "application/json", "md": "text/markdown"}

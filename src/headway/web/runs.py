@@ -168,7 +168,7 @@ class PageRuns:
     @staticmethod
     def load_modules() -> None:
         """What the first run needs, before somebody waits for it."""
-        for name in ("headway.settings", "headway.agent.run", "headway.execute", "headway.cli.execute"):
+        for name in ("headway.settings", "headway.agent.run", "headway.execute.api", "headway.app.execution"):
             importlib.import_module(name)
 
     async def _load_settings(self) -> Settings:
@@ -181,37 +181,25 @@ class PageRuns:
         return load_settings(self._project, wanted).settings
 
     def _run_message(self, session: Session, wanted: Message, settings: Settings) -> Coroutine[Any, Any, object]:
-        from headway.agent import run_loop
-        from headway.agent.config import to_loop_config
+        from headway.app.runs import run_message
 
-        return run_loop(
-            session,
-            wanted.text,
-            model=settings.model or "",
-            base_url=settings.base_url,
-            tools=settings.make_tools(self._project),
-            approvals=settings.make_approvals(_wait_for_page),
-            config=to_loop_config(settings),
-            limits=settings.limits,
-            project=self._project,
-        )
+        return run_message(session, wanted.text, settings, settings.make_approvals(_wait_for_page), self._project)
 
     async def _run_execution(self, session: Session, wanted: Any, settings: Settings) -> object:
-        from headway.cli.execute import execute_as_set
-        from headway.cli.options import Execution
+        from headway.app.execution import execute_todos
+        from headway.execute.options import ExecutionOptions
 
-        mode = str(wanted.mode) if wanted.mode else None
-        execution = Execution(
+        options = ExecutionOptions(
             wanted.only,
-            mode,
+            str(wanted.mode) if wanted.mode else None,
             wanted.parallel,
             wanted.retries,
             wanted.keep_going,
             wanted.require_evidence,
-            in_place=wanted.in_place,
+            wanted.in_place,
         )
         approvals = settings.make_approvals(_wait_for_page)
-        return await execute_as_set(session, settings, execution, approvals, settings.model or "", self._project)
+        return await execute_todos(session, options, settings, approvals, settings.model or "", self._project)
 
     async def end(self) -> None:
         """Nothing goes on afterwards; what was under way can be resumed."""

@@ -1,0 +1,65 @@
+"""Execute todos as the settings of the project say."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from headway.core.session import Session
+    from headway.execute.checkpoint_rules import CheckpointRules
+    from headway.execute.options import ExecutionOptions, ExecutionResult
+    from headway.settings.model import Settings
+    from headway.tools.approvals import Approvals
+
+
+async def execute_todos(
+    session: Session, options: ExecutionOptions, settings: Settings, approvals: Approvals, model: str, folder: str
+) -> ExecutionResult:
+    """Execute what the options say, and leave the rest to the settings."""
+    from headway.agent.config import to_loop_config
+    from headway.execute import execute, execute_all
+    from headway.execute.api import ExecutionArguments
+    from headway.tools.effects import Mode
+
+    arguments = ExecutionArguments(
+        base_url=settings.base_url,
+        tools=settings.make_tools,
+        approvals=approvals,
+        config=to_loop_config(settings),
+        limits=settings.limits,
+        project=folder,
+        linked=settings.linked,
+        in_place=options.in_place,
+        checkpoints=to_checkpoint_rules(settings),
+        verify=settings.verify,
+        verify_tries=settings.verify_tries,
+        env=settings.env,
+        sandbox=settings.commands_sandbox(),
+    )
+    if options.mode is not None:
+        arguments["mode"] = Mode(options.mode)
+    retries, evidence = options.retries, options.require_evidence
+    if options.only is not None:
+        return await execute(
+            session, options.only, model=model, retries=retries, require_evidence=evidence, **arguments
+        )
+    return await execute_all(
+        session,
+        model=model,
+        parallel=options.parallel or (1 if options.in_place else settings.parallel),
+        retries=retries,
+        keep_going=options.keep_going,
+        require_evidence=evidence,
+        **arguments,
+    )
+
+
+def to_checkpoint_rules(settings: Settings) -> CheckpointRules:
+    from headway.execute.checkpoint_rules import CheckpointRules
+
+    return CheckpointRules(
+        settings.checkpoint_exclude,
+        settings.checkpoint_max_file_mb,
+        settings.keep_executions,
+        settings.keep_days,
+    )
