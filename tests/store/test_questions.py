@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import shutil
+import sqlite3
 import stat
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from headway import StoreError
+from headway import StoreBusy, StoreError
 from headway.core.store import Store
 from headway.store.leases import this_process
 
@@ -88,6 +90,21 @@ def test_what_a_killed_run_asked_is_gone_when_the_store_is_next_opened(opened: O
     assert len(files(path)) == 3
     again = opened()
     assert (again.version("s"), len(files(path)), again.question("s", "open")) == (1, 1, TEXT)
+
+
+def test_an_open_question_is_kept_while_the_store_is_too_busy_to_say_whose_it_is(opened: Opener, path: Path) -> None:
+    store, other = opened(), opened(timeout=0.05)
+    store.append("s", 0, [event(1)], None)
+    store.hold_lease("s", "run:main", this_process("run 1"), 20)
+    store.keep_question("s", "q", "run:main", TEXT)
+    store.close()
+    with closing(sqlite3.connect(path, isolation_level=None)) as holding:
+        holding.execute("PRAGMA locking_mode = EXCLUSIVE")
+        holding.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(StoreBusy):
+            other.version("s")
+        other.drop_ended_questions()
+    assert store.question("s", "q") == TEXT
 
 
 def test_nothing_is_written_or_removed_through_a_link(opened: Opener, path: Path, tmp_path: Path) -> None:

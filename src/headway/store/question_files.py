@@ -50,7 +50,10 @@ def drop(database: str, session: str, question_id: str) -> None:
 
 
 def drop_ended(database: str, holder_of: Callable[[str, str], str | None]) -> None:
-    """Drop what belongs to no run that goes on: `holder_of(session, lease)` is who has the lease of one."""
+    """Drop what belongs to no run that goes on: `holder_of(session, lease)` is who has the lease of one.
+
+    Where the store cannot say who has it, nothing more is dropped.
+    """
     folder = database + QUESTIONS
     with suppress(OSError):
         if os.path.islink(folder) or not os.listdir(folder):
@@ -65,9 +68,11 @@ def drop_ended(database: str, holder_of: Callable[[str, str], str | None]) -> No
 def _is_open(file: str, holder_of: Callable[[str, str], str | None]) -> bool:
     try:
         record = _read(file)
-        return holder_of(record["session"], record["lease"]) == record["holder"]
+        session, lease, holder = record["session"], record["lease"], record["holder"]
     except (OSError, ValueError, LookupError, TypeError):
         return False
+    is_record = all(isinstance(value, str) for value in (session, lease, holder))
+    return is_record and holder_of(session, lease) == holder
 
 
 def _read(file: str) -> dict[str, Any]:
