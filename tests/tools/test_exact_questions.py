@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.support.counts import some
 
 from headway.agent.check_approvals import CheckApprovals
-from headway.cli.terminal_ask import question_text
+from headway.cli.terminal_ask import question_text, to_printable
 from headway.core.exact_text import exact_line, exact_lines, parse_exact
 from headway.core.text import neutralize_lines
 from headway.repl.renderer import Renderer
@@ -203,6 +203,24 @@ def assert_writes(preview: Preview, old: str, new: str) -> None:
         old, new = old.replace("\r\n", "\n"), new.replace("\r\n", "\n")
     assert applied(parse_exact(preview.diff or ""), old) == new
     assert_shown(preview)
+
+
+IN_ASCII = re.compile(r"<U\+([0-9A-F]{4,6})>")
+
+
+@settings(max_examples=MANY)
+@example("echo 你")
+@example("echo ’<U+4F60> ⟨U+4F60⟩ <U+<U+")
+@example("\u241b\x1b")
+@given(HOSTILE)
+def test_a_terminal_without_unicode_shows_what_runs_too(command: str) -> None:
+    shown = to_printable(Preview(f"Run: {exact_line(command)}", exact_lines(command)), ascii=True)
+    pen = Renderer(ascii=True)
+    drawn = pen.draw_styled(shown.line, "bold", 4_000) + pen.draw_styled(shown.command or "", "dim", 4_000)
+    assert "".join(STYLE.sub("", drawn).split()) == "".join(f"{shown.line}{shown.command}".split())
+    assert question_text(shown).isascii()
+    for text in (shown.line.removeprefix("Run: "), shown.command or ""):
+        assert IN_ASCII.sub(lambda found: chr(int(found[1], 16)), text) == command
 
 
 @settings(max_examples=MANY)

@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 import sys
 from contextlib import suppress
+from dataclasses import replace
 
 import click
 
+from headway.cli.live import has_unicode
 from headway.cli.run_view import RunView
+from headway.core.exact_text import exact_in_ascii
 from headway.core.text import neutralize_lines
 from headway.tools.approvals import Answer, Question, Reply
 from headway.tools.base import Preview
@@ -22,7 +25,7 @@ class TerminalQuestioner:
     async def __call__(self, question: Question) -> Answer:
         with self._view.pause_for_question():
             discard_typed()
-            click.echo(question_text(question.preview))
+            click.echo(question_text(to_printable(question.preview, ascii=not has_unicode(sys.stdout))))
             while True:
                 offline = " · o: yes, without the network" if question.in_sandbox else ""
                 always = f"a: allow {question.allowed_by_always}"
@@ -33,6 +36,14 @@ class TerminalQuestioner:
                     return Answer(Reply.NO, "the input ended")
                 if answer := parse_reply(line, in_sandbox=question.in_sandbox):
                     return answer
+
+
+def to_printable(preview: Preview, *, ascii: bool) -> Preview:
+    """Return the question in characters that the terminal has, none of which stands for another one."""
+    if not ascii:
+        return preview
+    line, command, diff = (text and exact_in_ascii(text) for text in (preview.line, preview.command, preview.diff))
+    return replace(preview, line=line or "", command=command, diff=diff)
 
 
 def question_text(preview: Preview) -> str:

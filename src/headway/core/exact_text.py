@@ -24,6 +24,7 @@ _IN_LINES = regex.compile(
     r"|(?<![^\n\t])\p{M}"
 )
 _IN_LINE = regex.compile(rf"(?V1){_UNSEEN}|[\n\t\u200c\u200d\ufe0e\ufe0f]|(?<=\p{{M}}{{5}})\p{{M}}|(?<![^\n\t])\p{{M}}")
+_NOT_ASCII = regex.compile(r"<U\+|⟨U\+[0-9A-F]{4,6}⟩|[^\x00-\x7f]")
 _NAMED = regex.compile(r"⟨U\+([0-9A-F]{4,6})⟩|[\u2400-\u2421]")
 
 
@@ -42,6 +43,20 @@ def exact_line(text: str) -> str:
 def parse_exact(text: str) -> str:
     """Return the text of which `exact_lines` or `exact_line` made this."""
     return _NAMED.sub(lambda found: chr(int(found[1], 16)) if found[1] else _CONTROLS[found[0]], text)
+
+
+def exact_in_ascii(text: str) -> str:
+    """Return what `exact_lines` or `exact_line` made for a terminal without Unicode: other characters by their number.
+
+    Still, no two texts look the same.
+    """
+    return _NOT_ASCII.sub(_number, text)
+
+
+def _number(found: regex.Match[str]) -> str:
+    written = found[0]
+    char = "<" if written == "<U+" else parse_exact(written)
+    return f"<U+{ord(char):04X}>{written[1:] if char == '<' else ''}"
 
 
 def _name(found: regex.Match[str]) -> str:

@@ -261,11 +261,11 @@ class PlainScreen:
         pass
 
     async def ask(self, question: Question) -> Answer:
-        from headway.cli.terminal_ask import parse_reply, question_text
+        from headway.cli.terminal_ask import parse_reply, question_text, to_printable
         from headway.tools.approvals import Answer, Reply
 
         self.drain()
-        self._print(question_text(question.preview))
+        self._print(question_text(to_printable(question.preview, ascii=self._pen.ascii)))
         self._lines.discard()
         while True:
             offline = "o: yes, without the network, " if question.in_sandbox else ""

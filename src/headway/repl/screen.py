@@ -392,12 +392,14 @@ class TerminalScreen:
     # questions
 
     async def ask(self, question: Question) -> Answer:
+        from headway.cli.terminal_ask import to_printable
+
         self._drain()
         self.question = question
         self._answer = self._loop.create_future()
         self._draft = self.input.text
         self.input.reset()
-        preview = question.preview
+        preview = to_printable(question.preview, ascii=self.pen.ascii)
         self.paper.print_text(f"? {to_visible(preview.line)}", "bold")  # all of it, however long
         for text in preview.details:
             is_diff = text is preview.diff
