@@ -304,8 +304,17 @@ def test_a_killed_run_leaves_nothing_in_progress_and_can_be_continued(project: P
     listed = headway("todos", "list").stdout
     assert "○ t1: Run it (interrupted)" in listed and "in_progress" not in listed
     done = run("run", "--continue", "--model", script("Going on.", "Yes.", "Yes.", match="Fix it"))
-    assert (done.code, done.err) == (0, "")
+    assert done.code == 0
+    assert done.err == "Note: The run is resumed in its own mode, yolo; choose another one with --mode.\n"
     assert done.out.splitlines()[1] == "Going on." and "│ ○ Run it " in done.out
+
+
+def test_a_run_is_resumed_in_its_own_mode_and_a_new_task_runs_in_the_one_that_is_set(project: Path) -> None:
+    assert run("run", "x", "--model", script("One."), "--mode", "yolo").code == 0
+    for words in (["--continue"], ["--continue", "--mode", "auto_edit"], ["--continue"], ["--continue", "y"]):
+        assert run("run", *words, "--model", script("Two.")).code == 0
+    modes = [event.data.mode for event in logged(project) if isinstance(event.data, RunStarted)]
+    assert modes == ["yolo", "yolo", "auto_edit", "auto_edit", "default"]
 
 
 def test_two_runs_on_one_session_are_refused_with_the_name_of_the_other(project: Path) -> None:

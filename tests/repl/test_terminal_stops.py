@@ -339,6 +339,27 @@ def test_continue_shows_what_was_said_last_and_the_list(project: Path) -> None:
     assert one_box(seen, "✓ One")
 
 
+@pytest.mark.parametrize(
+    ("mode", "said"),
+    [
+        ("auto_edit", "The mode is that of the last run, auto_edit; change it with /mode."),
+        ("yolo", "The last run was in yolo mode; this one asks as default does."),
+    ],
+)
+def test_a_conversation_goes_on_in_its_own_mode_but_never_in_yolo(project: Path, mode: str, said: str) -> None:
+    terminal = Repl("--model", script("First."), "--mode", mode)
+    terminal.say("first")
+    terminal.idle("First.")
+    assert terminal.leave() == 0
+    again = Repl("--continue", "--model", script("Second."))
+    again.idle(said)
+    again.say("second")
+    again.idle("Second.")
+    assert again.leave() == 0
+    modes = [event.data.mode for event in kept(project).events() if isinstance(event.data, RunStarted)]
+    assert modes == [mode, mode if mode != "yolo" else "default"]
+
+
 def test_a_new_conversation_has_the_list_and_says_how_the_last_one_is_resumed(project: Path) -> None:
     kept(project).add("Fix the parser")
     terminal = talk(model=script("First.", match="first"))

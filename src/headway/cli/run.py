@@ -25,12 +25,15 @@ from headway.core.run_events import ToolFinished
 from headway.core.session import Session
 from headway.core.text import sanitize_for_display
 from headway.project import choose_session_name, open_store
+from headway.tools.effects import parse_mode
 
 if TYPE_CHECKING:
     from headway.agent import LoopConfig, RunResult
     from headway.cli.live import LiveBox
     from headway.cli.run_view import RunView
     from headway.core.events import Event
+    from headway.core.store import Store
+    from headway.settings import LoadedSettings
     from headway.settings.model import Settings
     from headway.tools.approvals import Ask
 
@@ -134,13 +137,15 @@ def _run_task(
     from headway.agent.config import to_loop_config
 
     keep_logs_off_the_screen(debug=chosen.debug)
+    store = open_store(chosen.folder(), memory=memory)
     loaded = chosen.settings(**flags)
+    if go_on and task is None and flags.get("mode") is None:
+        loaded = _take_mode_of_last_run(chosen, store, loaded, flags)
     for notice in loaded.notices:
         click.echo(f"Note: {notice}", err=True)
     if loaded.settings.model is None:
         raise HeadwayError(NO_MODEL)
     print_sandbox(loaded)
-    store = open_store(chosen.folder(), memory=memory)
     session = Session(Log(store, choose_session(chosen, store, go_on=go_on, new=new)))
     if new is not None and (left := explain_left_behind(store, choose_session_name(store, os.environ))):
         click.echo(f"Note: {left}", err=True)
@@ -152,6 +157,17 @@ def _run_task(
         chosen, session, loaded.settings, task, config, go_on=go_on, current=current, plan=plan, memory=memory
     )
     return work.exit_code()
+
+
+def _take_mode_of_last_run(
+    chosen: CommandContext, store: Store, loaded: LoadedSettings, flags: dict[str, object]
+) -> LoadedSettings:
+    """Return the settings with which the last run goes on as it was wanted, and say its mode if another one is set."""
+    run = Session(Log(store, choose_session(chosen, store, go_on=True, new=None))).run
+    if run is None or not run.mode or (mode := parse_mode(run.mode)) == loaded.settings.mode:
+        return loaded
+    click.echo(f"Note: The run is resumed in its own mode, {mode}; choose another one with --mode.", err=True)
+    return chosen.settings(**{**flags, "mode": str(mode)})
 
 
 class _TaskRun:

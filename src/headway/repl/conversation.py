@@ -25,6 +25,7 @@ from headway.core.session import Session
 from headway.core.text import sanitize_for_display
 from headway.project import check_session_name, choose_session_name
 from headway.store.leases import this_process
+from headway.tools.effects import Mode, parse_mode
 from headway.views.terminal import project_line
 
 if TYPE_CHECKING:
@@ -120,6 +121,10 @@ class Conversation:
         run = self.session.run
         self._had = run.model if run is not None else None
         """The model that the session had last."""
+        self._resumed_mode = run.mode if go_on and mode is None and run is not None else ""
+        """The mode of the last run, in which the conversation goes on; yolo is for one run."""
+        if self._resumed_mode and parse_mode(self._resumed_mode) is not Mode.YOLO:
+            self._mode = str(parse_mode(self._resumed_mode))
         self._begins = not go_on
         """Whether the next message begins a new conversation."""
         self._replaced = False
@@ -273,6 +278,8 @@ class Conversation:
             return
         for notice in self._loaded.notices:
             self._screen.show_notice(notice)
+        if line := self._explain_resumed_mode():
+            self._screen.show_notice(line, " ")
         try:
             if line := await asyncio.to_thread(self._loaded.settings.explain_sandbox):
                 self._screen.show_notice(line, " ")
@@ -284,6 +291,13 @@ class Conversation:
         self._screen.refresh()
         await asyncio.to_thread(_load_modules)
 
+    def _explain_resumed_mode(self) -> str:
+        if self._resumed_mode in ("", "default"):
+            return ""
+        if self._mode is not None:
+            return f"The mode is that of the last run, {self._mode}; change it with /mode."
+        return "" if self.mode == Mode.YOLO else f"The last run was in yolo mode; this one asks as {self.mode} does."
+
     async def reload(self) -> None:
         """Takes over what was set meanwhile."""
         with suppress(HeadwayError):  # told by whoever needs it
@@ -294,8 +308,6 @@ class Conversation:
         """A run that goes on asks as much as is wanted now, if that is something else than before."""
         if self._approvals is not None and self._session_mode != self._mode_told:
             self._mode_told = self._session_mode
-            from headway.tools.effects import Mode
-
             self._approvals.mode = Mode(self._session_mode)
 
     def _load_settings(self) -> LoadedSettings:
@@ -349,8 +361,6 @@ class Conversation:
                 for line in NO_MODEL:
                     self._screen.show_notice(line, " ")
                 return
-            from headway.tools.effects import Mode
-
             settings = self._loaded.settings
             if self._memory:
                 limits = settings.limits.model_copy(update={"kept_bytes": 0})

@@ -48,3 +48,11 @@ class Mode(StrEnum):
     """As auto_edit, and commands run at once in the sandbox, without the network. Without a sandbox: as default."""
     YOLO = "yolo"
     """Never."""
+
+
+def parse_mode(text: str) -> Mode:
+    """Return the mode of a run, as the log names it; the one that asks where that is none known here."""
+    try:
+        return Mode(text)
+    except ValueError:
+        return Mode.DEFAULT

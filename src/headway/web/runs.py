@@ -13,7 +13,7 @@ from headway.core.errors import HeadwayError, NoRun, RunRefused
 from headway.core.execution_events import BatchStarted
 from headway.core.logs import logger
 from headway.core.model import MAIN_AGENT
-from headway.tools.effects import Mode
+from headway.tools.effects import Mode, parse_mode
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Mapping
@@ -219,19 +219,11 @@ def _to_begin(session: Session, wanted: Message | Execute | Continue) -> Message
                 raise NoRun("There is no run to continue in this session.")
             if run.batch is not None:
                 return _same_execution(session, run)
-            return Message(action="message", mode=_own_mode(run))
+            return Message(action="message", mode=parse_mode(run.mode))
         case Message(text=None, mode=None) if (run := session.run) is not None:
-            return wanted.model_copy(update={"mode": _own_mode(run)})
+            return wanted.model_copy(update={"mode": parse_mode(run.mode)})
         case _:
             return wanted
-
-
-def _own_mode(run: Run) -> Mode:
-    """The mode of a run; one that asks where the log does not say, or names one that is not known here."""
-    try:
-        return Mode(run.mode)
-    except ValueError:
-        return Mode.DEFAULT
 
 
 def _same_execution(session: Session, run: Run) -> Execute:
@@ -244,7 +236,7 @@ def _same_execution(session: Session, run: Run) -> Execute:
                 return Execute(
                     action="execute",
                     only=begun.only,
-                    mode=_own_mode(run),
+                    mode=parse_mode(run.mode),
                     parallel=begun.parallel,
                     retries=begun.retries,
                     keep_going=begun.keep_going,
