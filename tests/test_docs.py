@@ -19,7 +19,9 @@ from tests.support.tables import check_rows
 import headway as api
 from headway.cli.app import COMMANDS, app
 from headway.cli.help import list_entries
-from headway.cli.options import CommandContext, Execution, HelpfulGroup
+from headway.cli.options import CommandContext, HelpfulGroup
+from headway.execute.options import ExecutionOptions
+from headway.web.server import ServerPlace
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ("README.md", *(f"docs/{name}.md" for name in ("python", "contracts", "commands", "tools", "models", "loop")))
@@ -107,10 +109,10 @@ class InMemory:
     def edit(self, text: str, suffix: str) -> str | None:
         raise AssertionError
 
-    def execute(self, wanted: Execution) -> None:
+    def execute(self, options: ExecutionOptions) -> None:
         raise AssertionError
 
-    def serve(self, port: int | None) -> object:
+    def serve(self, port: int | None) -> ServerPlace:
         raise AssertionError
 
     def leave(self) -> None:
