@@ -49,6 +49,7 @@ COMPILED = (
     "printf 'def add(a, b): return a * b\\n' > calc.py; touch -d @1700000000 calc.py"
 )
 """Leaves compiled code that Python takes for that of the broken file."""
+ENDS_EARLY = "echo 'import os; os._exit(0)' > calc.py"
 LIES = [
     bash(COMPILED),
     bash("true"),
@@ -62,7 +63,7 @@ LIES = [
     bash("printf 'test:\\n\\ttrue\\n' > Makefile"),
     bash("mkdir -p unittest; echo > unittest/__init__.py; echo > unittest/__main__.py"),
     bash("echo 'import os; os._exit(0)' > sitecustomize.py"),
-    bash("echo 'import os; os._exit(0)' > calc.py"),
+    bash(ENDS_EARLY),
     bash("printf 'import unittest\\ndef add(a, b): raise unittest.SkipTest\\n' > calc.py"),
     bash("echo 'import os; os._exit(0)' > dataclasses.py"),
     bash("touch test"),
@@ -125,6 +126,7 @@ def worked_on(turns: list[Turn], check: str) -> str:
 @FEW
 @given(st.lists(st.sampled_from(LIES), max_size=4), CHECKS)
 @example([bash(COMPILED)], f"{PYTHON} tests.test_calc")
+@example([bash(ENDS_EARLY)], "sh check.sh")
 def test_a_liar_is_never_verified_in_an_execution(turns: list[Turn], check: str) -> None:
     assert executed(turns, check) != "verified"
 
@@ -132,6 +134,7 @@ def test_a_liar_is_never_verified_in_an_execution(turns: list[Turn], check: str)
 @FEW
 @given(st.lists(st.sampled_from(LIES), max_size=4), CHECKS)
 @example([bash(COMPILED)], f"{PYTHON} tests.test_calc")
+@example([bash(ENDS_EARLY)], "sh check.sh")
 def test_a_liar_is_never_verified_in_an_ordinary_run(turns: list[Turn], check: str) -> None:
     assert worked_on(turns, check) != "verified"
 

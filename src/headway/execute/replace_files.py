@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from headway.core.errors import HeadwayError
+from headway.core.errors import FilesChanged
 from headway.core.text import join_first_few
 from headway.execute import on_disk
 from headway.execute.on_disk import PathChange
@@ -25,15 +25,15 @@ _ANY_FOLDER = -100
 """AT_FDCWD: both paths are absolute."""
 
 
-class ProjectFilesChanged(HeadwayError):
-    """Files of the project are not as they were; nothing was changed."""
+class ProjectFilesChanged(FilesChanged):
+    """Files of the project are not as they were; nothing was changed, and the same can be tried again."""
 
     def __init__(self, paths: Iterable[str]) -> None:
-        self.paths = sorted(set(paths))
+        files = sorted(set(paths))
         super().__init__(
-            f"Someone changed these files in the meantime: {join_first_few(self.paths)}; "
-            "nothing was written. Review them, "
-            "and move conflicting files out of the way."
+            f"Someone changed these files in the meantime: {join_first_few(files)}; nothing was written. Review them, "
+            "and move conflicting files out of the way.",
+            files,
         )
 
 

@@ -29,7 +29,7 @@ from headway.execute.recover_files import (
     settle_change,
 )
 from headway.execute.rollback import THINNED, reverse_changes
-from headway.execute.shadow_repository import ProjectFilesChanged as NotAsExpected
+from headway.execute.shadow_repository import ProjectFilesChanged
 from headway.views.listing import is_half_changed
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def _revert_with_files(
         tries -= 1
         try:
             return _add_files_left(session, _revert_files(session, shadow, cause, n, actor))
-        except (NotAsExpected, StoreConflict):
+        except (ProjectFilesChanged, StoreConflict):
             if not tries:
                 raise
 

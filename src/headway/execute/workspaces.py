@@ -272,12 +272,12 @@ class Workspaces:
             try:
                 files = shadow.apply_change(now, merged)
             except ProjectFilesChanged as error:
-                if in_the_way and (unsaved := shadow.list_unsaved(now, error.paths)):
+                if in_the_way and (unsaved := shadow.list_unsaved(now, error.files)):
                     raise HeadwayError(
                         "files that are in no checkpoint are in the way: "
                         f"{join_first_few(unsaved)}; move them out of the way"
                     ) from None
-                conflicts = in_the_way = error.paths
+                conflicts = in_the_way = error.files
                 continue
             self._last = (merged, time.monotonic())
             removed = shadow.list_removed(now, merged)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headway.tools.checks.output_of_tests import shows_no_passed_test
+from headway.tools.checks.output_of_tests import list_shell_scripts, shows_no_passed_test
 
 
 @pytest.mark.parametrize(
@@ -45,3 +45,14 @@ def test_no_test_passed(command: str, output: str) -> None:
 )
 def test_a_test_passed_or_nobody_can_tell(command: str, output: str) -> None:
     assert not shows_no_passed_test(command, output)
+
+
+@pytest.mark.parametrize("command", ["sh check.sh", "bash -e ./check.sh", "./check.sh", "cd tools && sh check.sh"])
+def test_what_holds_for_a_command_of_a_script_holds_for_it(command: str) -> None:
+    scripts = ["#!/bin/sh\nset -e\nPYTHONPATH=. python3 -m unittest -q tests.test_calc\n"]
+    script = f"{'tools/' if 'cd' in command else ''}{command.split()[-1]}"
+    assert list(list_shell_scripts(command))[-1] == script
+    assert shows_no_passed_test(command, "", scripts)
+    assert not shows_no_passed_test(command, "Ran 2 tests in 0.000s\n\nOK", scripts)
+    assert not shows_no_passed_test(command, "", ["cc -o a a.c\n./a\n"])
+    assert not shows_no_passed_test(command, "", ["pytest -q > log\n"])

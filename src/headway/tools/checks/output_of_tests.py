@@ -5,8 +5,9 @@ Code under test can end or skip its tests, and the command then succeeds althoug
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 
 from headway.tools.checks.check_command import parse_check
 
@@ -14,6 +15,7 @@ _PYTEST = frozenset({"pytest", "py.test"})
 _UNITTEST = frozenset({"unittest"})
 _STARTED_BY = frozenset({"python"})
 _MAKE, _GMAKE = frozenset({"make"}), frozenset({"gmake"})
+_SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh"})
 _MOST_LINES = 200
 _RUNS_NONE = ("--co", "--collect-only", "--setup-plan", "--fixtures", "--markers", "--version", "--help", "-h")
 _PASSED = re.compile(
@@ -26,16 +28,28 @@ _RAN = re.compile(r"^Ran (\d+) tests?\b", re.MULTILINE)
 _SKIPPED = re.compile(r"^OK \(.*?\bskipped=(\d+)", re.MULTILINE)
 
 
-def shows_no_passed_test(command: str, output: str) -> bool:
+def shows_no_passed_test(command: str, output: str, scripts: Iterable[str] = ()) -> bool:
     """Return whether all that the command runs is tests, with their results in its output, and none of them passed.
 
-    `make` prints the commands that it runs: what holds for one of them holds for it.
+    What holds for a command of one of its shell `scripts` holds for it, and for `make`, which prints its commands.
     """
     passed = _find_pass_detector(command)
-    if passed is None and parse_check(command).programs in (_MAKE, _GMAKE):
-        lines = output.splitlines()[:_MOST_LINES]
+    if passed is None:
+        lines = [line.strip() for script in scripts for line in script.splitlines()]
+        if parse_check(command).programs in (_MAKE, _GMAKE):
+            lines += output.splitlines()[:_MOST_LINES]
         passed = next((found for found in map(_find_pass_detector, lines) if found is not None), None)
     return passed is not None and not passed(output)
+
+
+def list_shell_scripts(command: str) -> Iterator[str]:
+    """Yield the paths of the shell scripts that a command runs by themselves: `sh check.sh`, `./check.sh`."""
+    read = parse_check(command)
+    if len(read.programs) == 1:
+        is_shell = not read.programs.isdisjoint(_SHELLS)
+        for folder, word in read.words:
+            if word.endswith(".sh") or (is_shell and word not in _SHELLS and not word.startswith("-")):
+                yield os.path.join(folder, word)
 
 
 def _find_pass_detector(command: str) -> Callable[[str], bool] | None:

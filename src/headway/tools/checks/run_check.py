@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shlex
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,7 +16,7 @@ from headway.core.text import neutralize_lines, sanitize_for_display
 from headway.tools.base import Context, ToolFault
 from headway.tools.checks.changed_files import read_files
 from headway.tools.checks.check_command import CHANGED_FILES
-from headway.tools.checks.output_of_tests import shows_no_passed_test
+from headway.tools.checks.output_of_tests import list_shell_scripts, shows_no_passed_test
 from headway.tools.checks.stale_bytecode import WITHOUT_BYTECODE, remove_bytecode
 from headway.tools.files.known_files import KnownFiles
 from headway.tools.limits import Limits
@@ -29,6 +31,7 @@ MAX_LINES = 20
 MAX_OUTPUT = 2_000
 """Characters of the last lines that are kept."""
 NOT_STARTED = 126
+_LARGEST_SCRIPT = 100_000
 _READ = 30_000
 """Characters of the output of which the last lines are taken."""
 
@@ -126,8 +129,18 @@ class CheckRunner:
                 return CheckResult(command, NOT_STARTED, 0.0, str(fault))
         seconds = round(time.monotonic() - began, 3)
         text = spool.text()
-        no_test = shows_no_passed_test(command, text)
+        no_test = shows_no_passed_test(command, text, _read_scripts(command, folder))
         return CheckResult(command, to_exit_code(ending), seconds, _last_lines(redact(text)), no_test)
+
+
+def _read_scripts(command: str, folder: str) -> Iterator[str]:
+    """Yield the texts of the shell scripts that a check runs."""
+    for path in list_shell_scripts(command):
+        full = os.path.join(folder, path)
+        with suppress(OSError):
+            if os.path.isfile(full):
+                with open(full, encoding="utf-8", errors="replace") as file:
+                    yield file.read(_LARGEST_SCRIPT)
 
 
 def insert_files(check: str, files: Iterable[str]) -> str:
