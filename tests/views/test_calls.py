@@ -54,6 +54,11 @@ def test_a_line_that_only_announces_what_is_wrong_is_passed_over():
     assert format_call_outcome(finished("Something is wrong:", ok=False), "edit")[2] == "Something is wrong:"
 
 
+def test_a_line_before_an_excerpt_of_a_file_is_the_reason():
+    why = "old_string was not found in 'a.py'; nothing was changed. The closest text is:"
+    assert format_call_outcome(finished(f"{why}\n1\tx = 2", ok=False), "edit a.py")[2] == why
+
+
 @pytest.mark.parametrize("text", ["", "\n \n"])
 def test_a_tool_that_failed_without_a_word_has_no_reason(text: str):
     assert format_call_outcome(finished(text, ok=False), "x") == ("✗", "x", "")

@@ -19,8 +19,8 @@ def format_call_outcome(call: ToolFinished, what: str) -> tuple[str, str, str]:
     if call.exit_code:
         return "✗", what, f"exit code {call.exit_code}"
     lines = [line for line in call.text.splitlines() if line.strip()] or [""]
-    # A line that ends in a colon only announces what is wrong.
-    why = lines[1] if lines[0].rstrip().endswith(":") and len(lines) > 1 else lines[0]
+    # A line before a list only announces what is wrong; before anything else, such as lines of a file, it says it.
+    why = lines[1] if lines[0].rstrip().endswith(":") and lines[1:2] and lines[1].startswith("- ") else lines[0]
     return "✗", what, sanitize_for_display(why.strip().removeprefix("- "), 120)
 
 
