@@ -100,6 +100,7 @@ async def test_a_host_is_asked_about_once_and_another_again(tmp_path: Path):
         for name, host in [("marking", "a.org"), ("marking", "A.org"), ("other", "a.org"), ("marking", "b.org")]:
             assert (await runner.call(name, {"subject": host})).ok
         assert [question.preview.host for question in person.questions] == ["a.org", "b.org"]
+        assert person.questions[0].allowed_by_always == "all requests to a.org in this run"
 
 
 async def test_always_for_a_tools_commands_does_not_open_every_host(tmp_path: Path):

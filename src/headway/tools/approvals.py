@@ -62,7 +62,8 @@ class Question:
 
     @property
     def allowed_by_always(self) -> str:
-        return f"{self.always or f'all {self.tool} calls'} in this run"
+        host = self.preview.host and f"all requests to {sanitize_for_display(self.preview.host, 60)}"
+        return f"{self.always or host or f'all {self.tool} calls'} in this run"
 
 
 Ask: TypeAlias = Callable[[Question], Awaitable[Answer]]

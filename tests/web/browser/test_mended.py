@@ -54,7 +54,7 @@ async def test_a_question_waits_in_its_own_session_with_what_was_typed(
     await page.locator(f'#sessions [data-name="{name}"]').click()
     reason = questions(page).get_by_label("Why not?")
     await reason.fill("Not now")
-    await expect(questions(page).get_by_role("button", name="Always allow all bash in this run")).to_be_enabled()
+    await expect(questions(page).get_by_role("button", name="Always allow all bash calls in this run")).to_be_enabled()
     await session_row(page, other).click()
     await expect(row(page, "b")).to_be_visible()
     await expect(questions(page)).to_have_count(0)

@@ -25,7 +25,7 @@ const REPLIES = { once: "allowed once", always: "always allowed", offline: "allo
 const isAboutChecks = (question) => question.tool === "check";
 
 /** What “always” is good for. */
-const covers = (question) => isAboutChecks(question) ? "all other checks in this run" : `all ${question.host ? `requests to ${line(question.host, 60)}` : line(question.tool, 60)} in this run`;
+const covers = (question) => isAboutChecks(question) ? "all other checks in this run" : `all ${question.host ? `requests to ${line(question.host, 60)}` : `${line(question.tool, 60)} calls`} in this run`;
 
 /** What would be done: all of it if the texts are exact. */
 function contentOf(question) {
