@@ -21,7 +21,7 @@ from headway.core.runs import CUT_OFF
 from headway.views.pictures.timeline import assign_lanes
 from headway.views.report.markdown import MOST_NOTES, MOST_ROWS, report_markdown
 from headway.views.report.wording import format_duration
-from headway.views.usage import list_usage_by_run
+from headway.views.usage import UsageCounter
 
 from .report_logs import BEGAN, Story, item
 from .samples import HOSTILE
@@ -424,7 +424,10 @@ def test_what_mixed_runs_used_is_each_ones_own() -> None:
         return Usage(1, 10, 1, 5, 0, 11, cost)
 
     begun = [event(agent, RunStarted(agent, "x", "m", 9, "h")) for agent in ("a", "b")]
-    runs = list_usage_by_run([*begun, event("a", used(0.1)), event("b", used(0.2)), event("a", used(0.3))])
+    spending = UsageCounter()
+    for fact in (*begun, event("a", used(0.1)), event("b", used(0.2)), event("a", used(0.3))):
+        spending.count(fact)
+    runs = spending.runs
     assert [(run.agent, run.input_tokens, run.cost) for run in runs] == [("a", 20, 0.3), ("b", 10, 0.2)]
 
 

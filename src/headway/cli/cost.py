@@ -6,9 +6,10 @@ import click
 
 from headway.cli.options import CommandContext, print_json, with_session_flags
 from headway.core.clock import format_local_time
+from headway.core.execution_events import ItemStarted
 from headway.core.text import sanitize_for_display
 from headway.views.terminal import to_visible
-from headway.views.usage import RunUsage, list_usage_by_run, sum_costs
+from headway.views.usage import RunUsage, UsageCounter, sum_costs
 
 _FIELDS = (
     *("run_id", "agent", "task", "model", "started_at", "reason"),
@@ -22,8 +23,14 @@ _FIELDS = (
 def cost(chosen: CommandContext) -> None:
     """Show the tokens used by the session and their cost, by run and in total."""
     session = chosen.open()
-    events = (event for event in session.events() if chosen.agent in (None, event.agent))
-    runs = list_usage_by_run(events)
+    spending = UsageCounter()
+    items: dict[str, ItemStarted] = {}
+    for event in session.events():
+        if isinstance(event.data, ItemStarted):
+            items[event.data.agent] = event.data
+        if chosen.agent in (None, event.agent):
+            spending.count(event)
+    runs = spending.runs
     known = [run.cost for run in runs if run.cost is not None]
     total = {
         "input_tokens": sum(run.input_tokens for run in runs),
@@ -39,7 +46,10 @@ def cost(chosen: CommandContext) -> None:
         click.echo("This session has no runs yet, so nothing was used.")
         return
     for number, run in enumerate(runs, 1):
-        click.echo(f"{number:3}  {to_visible(sanitize_for_display(run.task or 'continued', 60))}")
+        item = items.get(run.agent)
+        # The task of such a run is the prompt that Headway made for it.
+        title = f"{item.item_id}: {item.content}" if item else run.task or "continued"
+        click.echo(f"{number:3}  {to_visible(sanitize_for_display(title, 60))}")
         state = "" if run.reason is not None else " · goes on"
         click.echo(
             f"     {format_local_time(run.started_at)} · {to_visible(sanitize_for_display(run.model))} "

@@ -85,14 +85,6 @@ def is_made_by_run(data: EventData) -> bool:
     return not isinstance(data, ListDelta) and not (isinstance(data, RunFinished) and data.error == CUT_OFF)
 
 
-def list_usage_by_run(events: Iterable[Event]) -> list[RunUsage]:
-    """What each run has used, in the order in which they began."""
-    spending = UsageCounter()
-    for event in events:
-        spending.count(event)
-    return spending.runs
-
-
 def sum_costs(costs: Iterable[float | None]) -> float | None:
     """The sum; None if one of them is not known."""
     total = 0.0
