@@ -214,6 +214,14 @@ def test_a_real_run_can_be_looked_at_afterwards(headway: Headway, project: Path)
     assert re.search(r"Total of 1 run: [\d,]+ in, [\d,]+ out · \$0\n", headway("cost").stdout)
 
 
+def test_the_runs_of_an_item_are_named_after_it(repository: Path) -> None:
+    session = listed("s1")
+    run(*ALL, "--mode=yolo", "--retries=0", "--model", scripted(s1=["Not reported.", "Still not.", "No."]))
+    titles = [line.split(maxsplit=1)[1] for line in run("cost").out.splitlines() if re.match(r" +\d+  ", line)]
+    assert titles[0] == "Execute all: 1 todo"
+    assert set(titles[1:]) == {f"s1: {session.todos[0].content}"}
+
+
 def test_what_was_rolled_back_or_undone_is_not_shown_as_changed(repository: Path) -> None:
     session = listed("s1", "s2", "s3")
     model = scripted(
@@ -228,7 +236,8 @@ def test_what_was_rolled_back_or_undone_is_not_shown_as_changed(repository: Path
     assert "one.txt" not in shown
     assert "three.txt" not in shown
     assert "+++ b/two.txt" in shown
-    assert shown.endswith("Not merged into the project's files, so not shown: the changes of s1; s3.\n")
+    absent = "No longer in the project's files, or never merged into them, so not shown: the changes of s1; s3."
+    assert shown.endswith(f"{absent}\n")
     run("todos", "undo")
     assert "+++ b/one.txt" in run("diff").out
     run("todos", "undo")

@@ -76,7 +76,8 @@ def _list_remarks(run: RunChanges) -> list[str]:
         lines.append("Changes made by shell commands are not included.")
     if run.left_out:
         lines.append(
-            f"Not merged into the project's files, so not shown: the changes of {join_first_few(run.left_out)}."
+            "No longer in the project's files, or never merged into them, so not shown: the changes of "
+            f"{join_first_few(run.left_out)}."
         )
     if run.other_files:
         lines.append(
