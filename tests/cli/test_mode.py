@@ -97,6 +97,7 @@ def test_a_mode_that_has_no_effect_here_is_said_to(headway: Headway, monkeypatch
 def test_a_mode_that_is_none_names_the_nearest(headway: Headway, project: Path) -> None:
     said = headway("mode", "yoloo", code=2).stderr
     assert "'yoloo' is not a valid mode; did you mean 'yolo'? Choose from: default, auto_edit, sandboxed, yolo." in said
+    assert "'foo' is not a valid mode. Choose from: " in headway("mode", "foo", code=2).stderr
     assert "'␛[2J' is not a valid mode." in headway("mode", "\x1b[2J", code=2).stderr
     assert os.listdir(project) == [".git"]
 

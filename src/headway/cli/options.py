@@ -270,7 +270,7 @@ def suggest_nearest(text: str, known: list[str], before: str = "") -> str:
     """`; did you mean 'x'?` if something known is near, else a full stop. `before` is written before what is near."""
     from difflib import get_close_matches
 
-    found = get_close_matches(text, known, n=1, cutoff=0.5)
+    found = get_close_matches(text, known, n=1, cutoff=0.6)
     return f"; did you mean '{before}{found[0]}'?" if found else "."
 
 

@@ -77,7 +77,7 @@ KEYS: dict[str, Key] = {
 
 def suggest_key(name: str) -> str:
     """`; did you mean 'x'?` if a setting is near, else nothing."""
-    found = get_close_matches(name, KEYS, n=1, cutoff=0.5)
+    found = get_close_matches(name, KEYS, n=1, cutoff=0.6)
     return f"; did you mean '{found[0]}'?" if found else ""
 
 
