@@ -47,7 +47,7 @@ async def test_the_last_executions_can_be_rolled_back_and_older_ones_say_why_not
     shadow.snapshot()
     assert thin_out(session.store, shadow, at_once=True) > 0
     git(shadow.repository.folder, "fsck", "--strict", "--no-dangling")
-    with pytest.raises(NotRunnable, match=r"'a' cannot be rolled back: its checkpoint has been removed"):
+    with pytest.raises(NotRunnable, match=r"'a' cannot be rolled back: the checkpoint for it has been removed"):
         roll_back(session, "a")
     assert roll_back(session, "b").files == ("b.txt",)
     assert texts(folder) == {"a.txt": "a\n", "readme.txt": "changed by hand\n"}
@@ -60,7 +60,7 @@ async def test_an_undo_is_redone_while_its_execution_is_kept_and_an_older_one_sa
     shadow = ShadowRepository(folder, rules=FEW)
     shadow.snapshot()
     thin_out(session.store, shadow, at_once=True)
-    with pytest.raises(NotRunnable, match=r"nothing was undone: its checkpoint has been removed"):
+    with pytest.raises(NotRunnable, match=r"nothing was undone: the checkpoint for it has been removed"):
         undo(session)
     assert redo(session).files == ("b.txt",)
     assert texts(folder) == {"a.txt": "a\n", "b.txt": "b\n", "readme.txt": "changed by hand\n"}

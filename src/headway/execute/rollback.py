@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from headway.execute.shadow_repository import ShadowRepository
 
 THINNED = (
-    "{}: its checkpoint has been removed. To keep more in future, raise the settings keep_executions or keep_days."
+    "{}: the checkpoint for it has been removed. The settings keep_executions and keep_days say how long checkpoints "
+    "are kept."
 )
 _TRIES = 5
 """How often a reversal is made anew because someone changes the files meanwhile."""
