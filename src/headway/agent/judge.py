@@ -101,9 +101,10 @@ class Judge:
                 *(lines or ["- none"]),
             ]
         )
-        told = Path(__file__).with_name("judge.md").read_text(encoding="utf-8").strip()
+        question = Path(__file__).with_name("judge.md").read_text(encoding="utf-8").strip()
         parameters = ModelRequestParameters(
-            function_tools=tool_definitions([UpdateTodoItem()]), instruction_parts=[InstructionPart(content=told)]
+            function_tools=tool_definitions([UpdateTodoItem()]),
+            instruction_parts=[InstructionPart(content=question)],
         )
         return [ModelRequest([UserPromptPart(text)])], parameters
 

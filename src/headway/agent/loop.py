@@ -52,7 +52,7 @@ class Loop:
         config: LoopConfig,
         recorder: Recorder,
         conversation: Conversation,
-        frame: RequestBuilder,
+        builder: RequestBuilder,
         budget: Budget,
         requests: ModelRequests,
         calls: ToolRunner,
@@ -62,7 +62,7 @@ class Loop:
         self._session = recorder.session
         self._agent = recorder.session.agent_id
         self._conversation = conversation
-        self._frame = frame
+        self._builder = builder
         self._budget = budget
         self._requests = requests
         self._calls = calls
@@ -73,7 +73,7 @@ class Loop:
         todos = recorder.session.todo_list
         # The last message is what this run begins with; with the one before, the model last heard of the list.
         since = conversation.versions[-2] if len(conversation.versions) > 1 else recorder.session.version
-        self._attention = ListInjector(config, todos, budget.block_room, self._read_events, since)
+        self._injector = ListInjector(config, todos, budget.block_room, self._read_events, since)
         self._repeated = RepeatedCalls(recorder.redact)
         self._block_size = min(sum(len(todo.content) * 2 for todo in todos.items.values()), budget.block_room)
         """About how many bytes of a request the list takes."""
@@ -132,18 +132,18 @@ class Loop:
 
     async def _compact_if_needed(self) -> bool:
         """When the history does not fit, its older part gives way to a summary. Whether it did."""
-        fixed = self._frame.fixed_size(planning=self._planning)
+        fixed = self._builder.fixed_size(planning=self._planning)
         if self._budget.fits(fixed + self._conversation.size + self._block_size):
             return False
         await self._compact(by_model=True)
         return True
 
     async def _compact(self, *, by_model: bool) -> None:
-        fixed = self._frame.fixed_size(planning=self._planning) + self._block_size
+        fixed = self._builder.fixed_size(planning=self._planning) + self._block_size
 
         async def ask(messages: list[ModelMessage]) -> str:
-            parameters = self._frame.parameters(planning=self._planning)
-            messages = self._frame.reorder(messages)
+            parameters = self._builder.parameters(planning=self._planning)
+            messages = self._builder.reorder(messages)
             return answer_text(await self._requests.side_request(messages, parameters, SUMMARY_TOKENS))
 
         shorter = await compact(
@@ -176,7 +176,7 @@ class Loop:
         state = (not waited and self._recorder.state) or self._session.state
         self._planning = state.is_planning(self._agent)
         warning = self._repeated.render_warning(self.round)
-        block, fact = self._attention.render(state, self._agent, self.round, warning, answering=self._all_done)
+        block, fact = self._injector.render(state, self._agent, self.round, warning, answering=self._all_done)
         self._block_size = len(block.encode(errors="replace"))
         if fact is not None:
             self._recorder.record_deferred(fact)
@@ -187,7 +187,7 @@ class Loop:
 
     def _build_request(self, block: str) -> ModelRequestData:
         messages, size = self._conversation.messages, self._conversation.size
-        return self._frame.build(messages, size, block, planning=self._planning)
+        return self._builder.build(messages, size, block, planning=self._planning)
 
     # 3. model
 
@@ -201,7 +201,7 @@ class Loop:
                 )
                 return self._keep_answer(answer, request.size)
             except UserAfterToolRefused as error:
-                if not self._frame.keep_strict_order():
+                if not self._builder.keep_strict_order():
                     raise
                 self._recorder.record(RunError(str(error), retry_in=0.0))
             except ContextTooLong as error:
@@ -253,7 +253,7 @@ class Loop:
         self._check_whether_done(state)
         if outcome is not None:
             todos = state.list_of(self._agent)
-            self._attention.end_round(todos, worked=outcome.worked, succeeded=outcome.succeeded)
+            self._injector.end_round(todos, worked=outcome.worked, succeeded=outcome.succeeded)
             self._text_before_cut = ""
             self._repeated.check()
             return None
@@ -263,7 +263,7 @@ class Loop:
         self._text_before_cut = ""
         if self._all_done:
             return Reason.ALL_DONE
-        line = self._attention.render_nudge(state, self._agent, self._last_words())
+        line = self._injector.render_nudge(state, self._agent, self._last_words())
         if line is None or self.round == self._config.max_rounds:
             return Reason.FINISHED
         self._add_headway_message(line)

@@ -55,7 +55,7 @@ class ModelRequests:
     def __init__(
         self,
         model: Model,
-        asker: StreamingClient,
+        client: StreamingClient,
         recorder: Recorder,
         spending: Spending,
         budget: Budget,
@@ -66,7 +66,7 @@ class ModelRequests:
         """`retries_off`: the provider's library does not ask again by itself."""
         self._model = model
         self._retries_off = retries_off
-        self._asker = asker
+        self._client = client
         self._recorder = recorder
         self._spending = spending
         self._budget = budget
@@ -137,7 +137,7 @@ class ModelRequests:
         if self._sent_limit is not None:
             settings["max_tokens"] = self._sent_limit
         try:
-            answer = await self._asker.ask(
+            answer = await self._client.ask(
                 request.messages, self._turn_off_retries(settings), request.parameters, self._publish_stream_event
             )
         except Exception as error:
@@ -183,7 +183,7 @@ class ModelRequests:
         if self._model.system == "anthropic" and len(messages) > 1:  # a summary, of what is cached
             settings |= CACHED_AHEAD | {"anthropic_cache_messages": True}
         try:
-            answer = await self._asker.ask(messages, self._turn_off_retries(settings), parameters, streamed=False)
+            answer = await self._client.ask(messages, self._turn_off_retries(settings), parameters, streamed=False)
             if self.find_ending(answer) is Ending.BROKEN_OFF:
                 raise broken_stream_error(self._model)
         except Exception as error:

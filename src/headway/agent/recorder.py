@@ -1,7 +1,7 @@
 """A run in the log: begun with a lease on its session, recorded fact by fact, ended once, and asked from outside.
 
 Between the loop, which knows what happens, and the session, which keeps it. A fact is in the store when the call that
-records it returns (what is only to be told `soon`, moments later); keys and tokens are not.
+records it returns, or moments later if it is deferred; keys and tokens are hidden.
 """
 
 from __future__ import annotations
@@ -110,8 +110,8 @@ class Recorder:
 
     def record(self, *facts: RunData, policy: Policy | None = None) -> State:
         """Records facts; with a policy, calls that begin are tracked."""
-        told = (*self._take_deferred(), *facts)
-        return self._execute(lambda at: RecordEvents(self.session.agent_id, LOOP, at, self.run_id, told, policy))
+        recorded = (*self._take_deferred(), *facts)
+        return self._execute(lambda at: RecordEvents(self.session.agent_id, LOOP, at, self.run_id, recorded, policy))
 
     def record_deferred(self, *facts: RunData) -> None:
         """Records facts within moments: together with what is recorded next, if that comes first."""
@@ -140,9 +140,9 @@ class Recorder:
     def add_message(self, message: ModelMessage, *facts: RunData, policy: Policy | None = None) -> int:
         """Records a message and what comes with it; the version under which it is kept."""
         before = self._take_deferred()
-        told = (*before, MessageAdded(to_stored_message(message, self.redact)), *facts)
+        recorded = (*before, MessageAdded(to_stored_message(message, self.redact)), *facts)
         events, self.state = self.session.log.execute(
-            lambda state: RecordEvents(self.session.agent_id, LOOP, self._clock(), self.run_id, told, policy)
+            lambda state: RecordEvents(self.session.agent_id, LOOP, self._clock(), self.run_id, recorded, policy)
         )
         return events[len(before)].version
 

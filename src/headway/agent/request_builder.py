@@ -48,7 +48,7 @@ def estimate_parameters_size(parameters: ModelRequestParameters) -> int:
 
 class RequestBuilder:
     def __init__(self, instructions: Callable[[bool], str], executor: Executor, inject: str, model: Model) -> None:
-        """`instructions` says what the model is told, in plan mode or not."""
+        """`instructions` returns what the model is told at the beginning, in plan mode or not."""
         self._instructions = instructions
         self._executor = executor
         self._inject = Inject.TOOL if inject == Inject.TAIL and refuses_user_after_tool(model) else inject
@@ -76,12 +76,12 @@ class RequestBuilder:
         """What goes along in this mode, its size, and the instructions that are part of it."""
         found = self._made.get(planning)
         if found is None:
-            told = self._instructions(planning)
+            instructions = self._instructions(planning)
             parameters = ModelRequestParameters(
                 function_tools=tool_definitions(self._executor.list_offered(planning=planning)),
-                instruction_parts=[InstructionPart(content=told)],
+                instruction_parts=[InstructionPart(content=instructions)],
             )
-            found = self._made[planning] = (parameters, estimate_parameters_size(parameters), told)
+            found = self._made[planning] = (parameters, estimate_parameters_size(parameters), instructions)
         return found
 
     def reorder(self, messages: list[ModelMessage]) -> list[ModelMessage]:
@@ -93,14 +93,14 @@ class RequestBuilder:
 
         The list of messages is copied, the messages are not: what is added goes along with the last one this time only.
         """
-        parameters, fixed, told = self._make_fixed_parts(planning)
+        parameters, fixed, instructions = self._make_fixed_parts(planning)
         size += fixed + len(block.encode())
         messages = self.reorder(messages)
         if block and self._inject == Inject.SYSTEM:
             # One text, and so one system message: some servers refuse a second one.
-            parts = [InstructionPart(content=f"{told}\n\n{block}", dynamic=True)]
+            parts = [InstructionPart(content=f"{instructions}\n\n{block}", dynamic=True)]
             if self._caches:
-                parts = [InstructionPart(content=told), InstructionPart(content=block, dynamic=True)]
+                parts = [InstructionPart(content=instructions), InstructionPart(content=block, dynamic=True)]
             parameters = replace(parameters, instruction_parts=parts)
         elif block and self._inject == Inject.TOOL:
             messages[-1] = append_block(messages[-1], block)

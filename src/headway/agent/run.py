@@ -121,14 +121,14 @@ async def run_loop(
         )
         if planning is not None:
             session.set_plan_mode(planning)
-        asker = StreamingClient(asked, apart=isinstance(model, str) and asked.base_url is not None)
+        client = StreamingClient(asked, apart=isinstance(model, str) and asked.base_url is not None)
         # A model that was passed may be in use elsewhere: its client is left as it is.
         retries_off = isinstance(model, str) and turn_off_client_retries(asked)
-        told = _make_instructions(config, folder)
+        make_instructions = _make_instructions(config, folder)
         checks = _make_checks(session, folder, executor, config, limits, ask) if run_checks else None
         try:
             return await _run_supervised(
-                recorder, first, asker, asked, executor, told, config, checks, retries_off=retries_off
+                recorder, first, client, asked, executor, make_instructions, config, checks, retries_off=retries_off
             )
         finally:
             if checks is not None:
@@ -167,7 +167,7 @@ def _make_checks(
 def _make_instructions(config: LoopConfig, folder: str) -> Callable[[bool], str]:
     """What the model is told at the beginning, in plan mode or not."""
 
-    def build_instructions(planning: bool) -> str:
+    def make_instructions(planning: bool) -> str:
         own = config.instructions
         if own is None:
             return instructions(
@@ -175,7 +175,7 @@ def _make_instructions(config: LoopConfig, folder: str) -> Callable[[bool], str]
             )
         return add_plan_mode(own) if planning else own
 
-    return build_instructions
+    return make_instructions
 
 
 def _first_messages(session: Session, task: str | None, *, is_new: bool) -> list[ModelRequest]:
@@ -233,10 +233,10 @@ def _do_nothing() -> None:
 async def _run_supervised(
     recorder: Recorder,
     first: list[ModelRequest],
-    asker: StreamingClient,
+    client: StreamingClient,
     model: Model,
     executor: Executor,
-    told: Callable[[bool], str],
+    make_instructions: Callable[[bool], str],
     config: LoopConfig,
     checks: RunChecks | None,
     *,
@@ -249,17 +249,17 @@ async def _run_supervised(
     reason, error = Reason.ERROR, None
     connections = AsyncExitStack()
     try:
-        await connections.enter_async_context(asker)
+        await connections.enter_async_context(client)
         if checks is not None:
             await checks.begin()
         budget = await _run_until_stopped(_find_budget(model, config), recorder)
         if budget is None:
             reason = Reason.CANCELLED
         else:
-            requests = ModelRequests(model, asker, recorder, spending, budget, config, retries_off=retries_off)
-            frame = RequestBuilder(told, executor, config.inject, model)
+            requests = ModelRequests(model, client, recorder, spending, budget, config, retries_off=retries_off)
+            builder = RequestBuilder(make_instructions, executor, config.inject, model)
             conversation = _load_conversation(recorder.session, first)
-            loop = Loop(config, recorder, conversation, frame, budget, requests, calls)
+            loop = Loop(config, recorder, conversation, builder, budget, requests, calls)
             reason = await _run_until_stopped(loop.run(), recorder) or Reason.CANCELLED
     except HeadwayError as failure:
         error = str(failure)

@@ -42,7 +42,7 @@ class Command:
 
 
 class RunCommand(Command):
-    """Something about a run; each kind is in `run_changes`, and is loaded only where there are runs."""
+    """Something about a run; each kind is in `run_commands`, and is loaded only where there are runs."""
 
 
 class Write(Command):

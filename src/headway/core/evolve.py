@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from headway.core.runs import Run
 
 
-_TOLD = frozenset({"MessageAdded", "ToolStarted", "Usage", "RunError", "TodoListCompleted"})
-"""Most events of a run: kept to be told, and nothing follows from them."""
+_NO_EFFECT = frozenset({"MessageAdded", "ToolStarted", "Usage", "RunError", "TodoListCompleted"})
+"""Most events of a run: they are kept for whoever reads the log, and change nothing in the state."""
 
 
 def evolve(state: State, event: Event) -> State:
@@ -30,7 +30,7 @@ def evolve(state: State, event: Event) -> State:
             from headway.core.tracking import track_list_change
 
             runs = {**runs, event.agent: track_list_change(run, data, event.actor)}
-    elif event.type in _TOLD:
+    elif event.type in _NO_EFFECT:
         pass
     elif event.type in RUN_EVENTS:
         lists, runs, conversations = _load_evolve_run()(state, event)
@@ -57,25 +57,25 @@ def _load_evolve_run() -> Callable[
 
 
 def fold(state: State, events: Iterable[Event]) -> State:
-    told = 0
+    skipped = 0
     for event in events:
-        if event.type in _TOLD:
-            told += 1
+        if event.type in _NO_EFFECT:
+            skipped += 1
         else:
-            state = evolve(_skip_events(state, told) if told else state, event)
-            told = 0
-    return _skip_events(state, told) if told else state
+            state = evolve(_skip_events(state, skipped) if skipped else state, event)
+            skipped = 0
+    return _skip_events(state, skipped) if skipped else state
 
 
-def _skip_events(state: State, told: int) -> State:
+def _skip_events(state: State, skipped: int) -> State:
     """The state after so many events of which nothing follows."""
     return State(
-        state.version + told,
+        state.version + skipped,
         state.lists,
         state.plan,
         state.plan_mode,
         state.completion_log,
-        state.weight + told,
+        state.weight + skipped,
         state.runs,
         state.conversations,
     )

@@ -53,7 +53,7 @@ class Listener:
         """agent → (version, items) of its last list change: of several that wait, only this one is built in full."""
         self._delivering = False
         self._stopped = False
-        self._courier: DeliveryThread | None = None
+        self._thread: DeliveryThread | None = None
         self._ending: DeliveryThread | None = None
         """One that may still have something to tell."""
 
@@ -62,7 +62,7 @@ class Listener:
         self._lock = RLock()
         self._waiting.clear()
         self._told, self._delivering = self._due_until, False
-        self._courier = self._ending = None
+        self._thread = self._ending = None
 
     def stop(self) -> None:
         self._stopped = True
@@ -101,11 +101,11 @@ class Listener:
         """Has what waits told in a thread of its own."""
         if self._waiting or self._told < self._due_until:
             with self._lock:
-                if self._courier is None:
+                if self._thread is None:
                     from headway.core.delivery_thread import DeliveryThread
 
-                    self._courier = DeliveryThread(self._deliver_all)
-                self._courier.wake()
+                    self._thread = DeliveryThread(self._deliver_all)
+                self._thread.wake()
 
     def _deliver_all(self) -> None:
         while self.deliver_next(apart=True):
@@ -114,10 +114,10 @@ class Listener:
     def end_delivery(self, seconds: float) -> None:
         """Waits at most so long for what is still to be told; the rest follows later."""
         with self._lock:
-            courier = self._ending = self._courier or self._ending
-            self._courier = None
-        if courier is not None:
-            courier.finish(seconds)
+            thread = self._ending = self._thread or self._ending
+            self._thread = None
+        if thread is not None:
+            thread.finish(seconds)
 
     def deliver_next(self, *, apart: bool = False) -> bool:
         """Tells what comes next; False if there is nothing. The lock is not held meanwhile: a listener may be slow, or

@@ -185,8 +185,8 @@ async def _execute_with(
             )
             checks = _make_checks(session, folder, recorder, approvals, workspaces, arguments)
             try:
-                batch = ExecutionRun(session, options, recorder, settings, workspaces, checks, recovered)
-                return await batch.run(str(approvals.mode))
+                execution = ExecutionRun(session, options, recorder, settings, workspaces, checks, recovered)
+                return await execution.run(str(approvals.mode))
             finally:
                 await finish_despite_cancel(asyncio.to_thread(thin_out_quietly, session, workspaces.shadow))
     finally:

@@ -1,7 +1,7 @@
 """Where attempts work: each in a worktree of its own, merged into the project afterwards, or in the project's files.
 
-Below are checkpoints (`shadow`), above attempts. Where files cannot be saved (no git, a session in memory), attempts
-work in the project's own files.
+Below are checkpoints (`shadow_repository`), above attempts. Where files cannot be saved (no git, a session in memory),
+attempts work in the project's own files.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Markdown as it streams in: what is complete can be drawn, the rest waits. Pure; drawing is in `drawing`.
+"""Markdown as it streams in: what is complete can be drawn, the rest waits. Pure; drawing is in `renderer`.
 
 A block ends at an empty line; a fence at its own end, whatever is in it. Only one that is very long is given out before
 that, in parts; a fence then goes on as a fence of its own.

@@ -64,7 +64,7 @@ class Channel:
         self._task: asyncio.Task[None] | None = None
 
     async def follow(self, after: int, log: str | None = None) -> AsyncIterator[StateChange]:
-        """The changes after a version, each beginning where the one before ended; raises `Gone`.
+        """The changes after a version, each beginning where the one before ended; raises `SessionGone`.
 
         `log`: of which log that version is, if it is known.
         """

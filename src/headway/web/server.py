@@ -55,7 +55,7 @@ class AlreadyServed(HeadwayError):
 
 
 def lock_server(project: str) -> IO[str]:
-    """Held open as long as this process serves the page. Raises `Served` if another one does."""
+    """Held open as long as this process serves the page. Raises `AlreadyServed` if another one does."""
     folder = headway_folder(project)
     make_private_folder(folder)
     held = os.fdopen(open_ordinary(os.path.join(folder, LOCK), os.O_RDWR | os.O_CREAT), "r+", encoding="utf-8")
@@ -178,7 +178,7 @@ def _make_server(project: str, port: int | None) -> tuple[uvicorn.Server, socket
 
 
 def serve(project: str, port: int | None = None, *, ready: Callable[[ServerPlace], None] = lambda place: None) -> None:
-    """Serves until it is stopped. Raises `Served` if another process does."""
+    """Serves until it is stopped. Raises `AlreadyServed` if another process does."""
     with lock_server(project):
         server, bound, place = _make_server(project, port)
         ready(place)
