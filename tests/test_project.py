@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def found(start: Path) -> str:
-    return find_project({}, str(start))
+    return find_project(os.environ, str(start))
 
 
 def test_the_nearest_of_either_marker_wins(home: Path) -> None:
@@ -45,6 +46,22 @@ def test_the_home_folder_is_a_project_only_for_who_is_in_it(home: Path, marker: 
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
+@pytest.mark.parametrize("named", ["", "home"])
+def test_without_a_usable_name_for_it_the_home_folder_is_the_one_of_the_account(
+    home: Path, monkeypatch: pytest.MonkeyPatch, named: str
+) -> None:
+    entry = pwd.struct_passwd(("a", "x", 1, 1, "A", str(home), "/bin/sh"))
+
+    def entry_of_account(_: int) -> pwd.struct_passwd:
+        return entry
+
+    monkeypatch.setattr(pwd, "getpwuid", entry_of_account)
+    monkeypatch.setenv("HOME", named)
+    (home / ".headway").mkdir()
+    (home / "code").mkdir()
+    assert found(home / "code") == str(home / "code")
+
+
 def test_the_search_does_not_enter_a_folder_of_another_user(tmp_path: Path, home: Path) -> None:
     shared = tmp_path / "shared"
     (shared / "mine" / "deep").mkdir(parents=True)

@@ -93,13 +93,25 @@ def find_project(environ: Mapping[str, str], start: str = ".") -> str:
     if named := environ.get("HEADWAY_PROJECT"):
         return _absolute(named)
     here = folder = _absolute(start)
-    home = os.path.realpath(os.path.expanduser("~"))
+    home = home_folder(environ)
     while not any(os.path.lexists(os.path.join(folder, marker)) for marker in (FOLDER, ".git")):
         parent = os.path.dirname(folder)
         if parent == folder or os.path.realpath(parent) == home or not _is_in_users_folders(parent):
             return here
         folder = parent
     return folder
+
+
+def home_folder(environ: Mapping[str, str]) -> str:
+    """Return the user's home folder, without links: HOME, else the one of their account."""
+    if os.path.isabs(named := environ.get("HOME", "")):
+        return os.path.realpath(named)
+    try:
+        from pwd import getpwuid
+
+        return os.path.realpath(getpwuid(os.geteuid()).pw_dir)
+    except (ImportError, KeyError):  # Windows; an account without an entry, as in some containers
+        return os.path.realpath(os.path.expanduser("~"))
 
 
 def _is_in_users_folders(folder: str) -> bool:

@@ -20,7 +20,7 @@ PROGRAM = Path(__file__).with_name("program.py")
 ROOT = PROGRAM.parents[3]
 UID = 4242
 """Of nobody on the machine, so that a search for what that user left finds only this."""
-_PATHS = os.pathsep.join([str(ROOT / "src"), *(path for path in sys.path if path.endswith("site-packages"))])
+PATHS = os.pathsep.join([str(ROOT / "src"), *(path for path in sys.path if path.endswith("site-packages"))])
 
 
 def _ordinary() -> dict[str, Any]:
@@ -42,7 +42,7 @@ class User:
         environ = {
             "HOME": str(self.home),
             "PATH": "/usr/local/bin:/usr/bin:/bin",
-            "PYTHONPATH": _PATHS,
+            "PYTHONPATH": PATHS,
             "LANG": "C.UTF-8",
         }
         environ |= {"TMPDIR": str(self.home.parent / "tmp"), "PYTHONDONTWRITEBYTECODE": "1"}
@@ -90,7 +90,7 @@ def _interpreter() -> str | None:
     for python in dict.fromkeys((sys.executable, "/usr/local/bin/python3", "/usr/bin/python3")):
         words = [python, "-c", "import headway.tools.executor, pydantic_core"]
         try:
-            if subprocess.call(words, env={"PYTHONPATH": _PATHS}, stderr=subprocess.DEVNULL, **_ordinary()) == 0:
+            if subprocess.call(words, env={"PYTHONPATH": PATHS}, stderr=subprocess.DEVNULL, **_ordinary()) == 0:
                 return python
         except OSError:
             continue

@@ -12,7 +12,7 @@ from secrets import randbelow
 
 import pytest
 
-from .conftest import ROOT, User
+from .conftest import PATHS, ROOT, User
 
 WAIT = 30.0
 SOURCES = ROOT / "src"
@@ -109,6 +109,32 @@ def test_git_works_and_nothing_can_be_planted_in_it(repository: User) -> None:
     assert not (git / "hooks/pre-commit").exists() and "evil" not in (git / "config").read_text()
     assert not (git / "commondir").exists(), "git would take its settings from there"
     assert repository.run("git", "status", "--short") == ""
+
+
+def test_git_takes_no_further_settings_from_a_worktrees_own_file(repository: User) -> None:
+    repository.run("git", "config", "extensions.worktreeConfig", "true")
+    repository.bash("printf '[core]\\n fsmonitor = touch planted; false\\n' > .git/config.worktree")
+    repository.run("git", "status", "--short")
+    assert not (repository.project / "planted").exists() and not (repository.project / ".git/config.worktree").exists()
+
+
+def test_hooks_that_a_command_makes_with_a_repository_are_not_run_by_headway(user: User) -> None:
+    plant = "touch $HOME/ran; exit 1"
+    hooks = " ".join(f".git/hooks/{name}" for name in ("pre-commit", "post-checkout", "post-index-change"))
+    planted, _ = user.bash(
+        "git init -q; git config core.fsmonitor 'touch $HOME/ran; false'; echo one > a.txt; git add a.txt; "
+        f"git -c user.name=A -c user.email=a@localhost commit -qm First; for hook in {hooks}; do "
+        f"printf '#!/bin/sh\\n{plant}\\n' > $hook; chmod +x $hook; done; ls {hooks}"
+    )[0]
+    assert sorted(planted.split()) == sorted(hooks.split())
+    write = {"calls": [{"name": "write_file", "args": {"path": "b.txt", "content": "two\n"}}]}
+    report = {"calls": [{"name": "report_item", "args": {"status": "completed"}}]}
+    todo = {"id": "s1", "content": "Do it", "activeForm": "Doing it", "status": "pending"}
+    done = user.ask_for(mode="yolo", todos=[todo], turns=[write, report, {"text": "Done."}])
+    assert (done["outcome"], (user.project / "b.txt").read_text()) == ("complete", "two\n"), done
+    assert not (user.home / "ran").exists()
+    user.start("git", "status").communicate(timeout=60)
+    assert (user.home / "ran").exists(), "they were ready to run"
 
 
 def test_hooks_cannot_be_made_where_there_are_none(repository: User) -> None:
@@ -213,6 +239,13 @@ def test_what_programs_need_is_there(user: User) -> None:
     assert [text for text, _ in results[:4]] == ["x", "3", f"{user.project}/env", "in a terminal"]
     number, capabilities, tty, mark = results[4][0].splitlines()
     assert int(number) < 12 and capabilities.endswith("0000000000000000") and (tty, mark) == ("not a tty", "1")
+
+
+def test_pytest_runs_in_it(user: User) -> None:
+    (user.project / "test_it.py").write_text("def test_it(tmp_path):\n    (tmp_path / 'x').write_text('x')\n")
+    command = f"PYTHONPATH={PATHS} {user.python} -m pytest -q test_it.py"
+    text, code = user.bash(command, read=PATHS.split(os.pathsep))[0]
+    assert code == 0 and "1 passed" in text, text
 
 
 def test_an_attempt_writes_in_its_worktree_and_commits_there(repository: User) -> None:

@@ -80,9 +80,29 @@ def test_secrets_in_what_can_be_read_are_hidden_and_a_project_in_the_home_folder
     assert (f"{home}/tools/bin", f"{home}/bin") in places.links
     assert f"{home}/.cargo/credentials.toml" in places.hidden_files
     assert places.hidden_folders[0] == f"{project}/.headway" and f"{home}/.ssh" not in places.hidden_folders
-    assert places.missing == (f"{project}/.headway",) and places.forbidden == (f"{git}/commondir",)
+    assert places.missing == (f"{project}/.headway",) and places.forbidden == (
+        f"{git}/commondir",
+        f"{git}/config.worktree",
+    )
     whole = find_places(str(home), environ, private=[str(home)])
     assert {f"{home}/.ssh", f"{home}/.headway"} <= {*whole.hidden_folders}, "a project that is the home folder itself"
+
+
+@pytest.mark.parametrize("name", ["PATH", "GOPATH", "HOME"])
+def test_no_way_to_name_the_home_folder_has_all_of_it_read(tmp_path: Path, name: str) -> None:
+    home, project = tmp_path / "people/u", tmp_path / "people/u/project"
+    for folder in (home / "bin", home / ".local/bin", project, tmp_path / "people/bin"):
+        folder.mkdir(parents=True)
+    (tmp_path / "people/me").symlink_to(home)
+    named = f"{tmp_path}/people/me"
+    environ = {
+        "HOME": f"{home}/" if name == "HOME" else named,
+        "PATH": f"{home}/bin:{named}/bin:{home}/.local/bin:{tmp_path}/people/bin",
+        "GOPATH": str(home) if name == "GOPATH" else "",
+    }
+    places = find_places(str(project), environ, private=[str(tmp_path)])
+    ours = {path for path in places.readable if path.startswith(str(tmp_path))}
+    assert ours == {f"{home}/bin", f"{home}/.local/bin", f"{tmp_path}/people/bin"}
 
 
 def test_a_mode_without_its_sandbox_asks_as_default_and_says_so() -> None:

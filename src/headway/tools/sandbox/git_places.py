@@ -19,7 +19,7 @@ class GitPlaces:
     missing: tuple[str, ...] = ()
     """Folders that would be run from if they were there."""
     forbidden: tuple[str, ...] = ()
-    """Files that git never has there, and with which it would take its settings from elsewhere."""
+    """Files that are not there, and from which git would take further settings."""
 
 
 def find_git_places(git: str, *, owner: str | None = None) -> GitPlaces:
@@ -40,12 +40,11 @@ def _of_folder(git: str, protected: tuple[str, ...]) -> GitPlaces:
     inside = [os.path.join(git, name) for name in ("config", "config.worktree", "modules", "worktrees")]
     hooks = os.path.join(git, "hooks")
     readable = [path for path in (*inside, hooks) if _is_folder(path) or _is_file(path)]
-    forbidden = os.path.join(git, "commondir")
     return GitPlaces(
         (git,),
         (*protected[1:], *readable),
         () if os.path.lexists(hooks) else (hooks,),
-        () if os.path.lexists(forbidden) else (forbidden,),
+        _not_there(git, "commondir", "config.worktree"),
     )
 
 
@@ -63,7 +62,12 @@ def _linked_worktree(git: str) -> GitPlaces | None:
         return None
     shared = _of_folder(common, (common,))
     own = [path for name in ("commondir", "gitdir", "config.worktree") if _is_file(path := os.path.join(folder, name))]
-    return GitPlaces((*shared.writable, folder), (git, *shared.readable, *own), shared.missing, shared.forbidden)
+    forbidden = (*shared.forbidden, *_not_there(folder, "config.worktree"))
+    return GitPlaces((*shared.writable, folder), (git, *shared.readable, *own), shared.missing, forbidden)
+
+
+def _not_there(folder: str, *names: str) -> tuple[str, ...]:
+    return tuple(path for name in names if not os.path.lexists(path := os.path.join(folder, name)))
 
 
 def _read(file: str) -> str:

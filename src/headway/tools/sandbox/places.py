@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from headway.project import FOLDER
+from headway.project import FOLDER, home_folder
 from headway.tools.sandbox.git_places import find_git_places
 
 WORKTREES = "worktrees"
@@ -78,13 +78,14 @@ def find_places(
     `further` can be read as well, and `own` are Headway's own folders, which cannot.
     """
     folder = os.path.realpath(folder)
-    home = os.path.realpath(environ.get("HOME") or os.path.expanduser("~"))
+    home = home_folder(environ)
     project, name = split_worktree(folder)
     headway = os.path.join(project, FOLDER)
     finder = _Finder({os.path.realpath(path) for path in (*private, home) if path != "/" and os.path.isdir(path)})
     finder.writable.append(project if name is None else os.path.join(headway, WORKTREES, name))
     for path in (*_programs(environ), *_toolchains(environ), *(os.path.join(home, name) for name in _OF_HOME)):
-        finder.show(path)
+        if os.path.realpath(path) != f"{home}/.local" and not is_inside(home, (os.path.realpath(path),)):
+            finder.show(path)
     for path in further:
         finder.show(os.path.expanduser(path))
     if given := environ.get("HOME"):
@@ -168,16 +169,14 @@ class _Finder:
 
 def _programs(environ: Mapping[str, str]) -> Iterable[str]:
     """The folders in which programs are found, and what they need: the prefix that a `bin` is in."""
-    home = environ.get("HOME") or os.path.expanduser("~")
     yield from (sys.prefix, sys.base_prefix, os.path.dirname(os.path.dirname(os.path.realpath(sys.executable))))
     yield os.path.dirname(os.path.dirname(os.path.dirname(__file__)))  # Headway itself, which watches over commands
     for path in environ.get("PATH", "").split(os.pathsep):
         if not os.path.isabs(path):
             continue
         yield path
-        above = os.path.dirname(path)
-        if os.path.basename(path) == "bin" and above not in ("/", home, os.path.join(home, ".local")):
-            yield above
+        if os.path.basename(path) == "bin":
+            yield os.path.dirname(path)
     yield "/etc/resolv.conf"  # often a link to what a service keeps up to date
 
 
