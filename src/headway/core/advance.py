@@ -27,29 +27,29 @@ _MOST_IDS = 20
 """How many of the ids that there are an error names."""
 
 
-def apply_steps(todo_list: TodoList, change: Advance, restrict: Callable[[Todo, Patch], Patch]) -> list[Todo]:
+def apply_steps(todo_list: TodoList, command: Advance, restrict: Callable[[Todo, Patch], Patch]) -> list[Todo]:
     """The items after the change. Raises `InvalidTodos` with every violation.
 
     `restrict` returns the patch of an item as the actor may apply it, or refuses it.
     """
-    patches, added, dropped = _check_steps(todo_list, change)
+    patches, added, dropped = _check_steps(todo_list, command)
     items = {todo.id: todo for todo in remove_todos(todo_list.items, dropped)}
     finished = False
     for todo_id, patch in patches.items():
         todo = items[todo_id]
         if todo.status is Status.COMPLETED and patch["status"] is Status.COMPLETED:
-            items[todo_id] = patch_todo(todo, patch, change.at)  # confirmed, if it was only inferred
+            items[todo_id] = patch_todo(todo, patch, command.at)  # confirmed, if it was only inferred
             continue
         finished = finished or patch["status"] is Status.COMPLETED
-        items[todo_id] = patch_todo(todo, restrict(todo, patch), change.at)
+        items[todo_id] = patch_todo(todo, restrict(todo, patch), command.at)
     for todo_id, content in zip(generate_free_ids(todo_list, set()), added, strict=False):
-        items[todo_id] = create_todo(todo_id, {"content": content}, change.at)
+        items[todo_id] = create_todo(todo_id, {"content": content}, command.at)
     # A worker claims its next item.
-    if finished and change.start is None and change.actor not in todo_list.workers:
-        todo = find_next_to_start(items, change.actor)
+    if finished and command.start is None and command.actor not in todo_list.workers:
+        todo = find_next_to_start(items, command.actor)
         if todo is not None:
             patch = restrict(todo, {"status": Status.IN_PROGRESS})
-            items[todo.id] = patch_todo(todo, patch, change.at)
+            items[todo.id] = patch_todo(todo, patch, command.at)
     return list(items.values())
 
 
@@ -61,15 +61,15 @@ def find_next_to_start(items: dict[str, Todo], actor: str) -> Todo | None:
     return next((todo for todo in list_ready(items) if todo.owner is None), None)
 
 
-def _check_steps(todo_list: TodoList, change: Advance) -> tuple[dict[str, Patch], list[str], set[str]]:
+def _check_steps(todo_list: TodoList, command: Advance) -> tuple[dict[str, Patch], list[str], set[str]]:
     """What each item becomes, the contents of new ones, and the ids of those to drop."""
-    if change.start is None and not (change.done or change.block or change.add or change.drop):
+    if command.start is None and not (command.done or command.block or command.add or command.drop):
         raise InvalidTodos(["(root): Expected at least one of done, start, block, add, drop"])
     faults: list[str] = []
-    done, drop = _check_texts(change.done, "done", faults), _check_texts(change.drop, "drop", faults)
-    start = "" if change.start is None else _check_text(change.start, "start", faults)
-    block = _check_reasons(change.block, faults)
-    added = [text for _, text in _check_texts(change.add, "add", faults)]
+    done, drop = _check_texts(command.done, "done", faults), _check_texts(command.drop, "drop", faults)
+    start = "" if command.start is None else _check_text(command.start, "start", faults)
+    block = _check_reasons(command.block, faults)
+    added = [text for _, text in _check_texts(command.add, "add", faults)]
     at_once = [("start", start)] if start else []
     named = [*done, *at_once, *(("block", todo_id) for todo_id in block), *drop]
     faults.extend(_list_id_faults(todo_list, named))

@@ -1,6 +1,6 @@
-"""What someone may want of a session. Values only: `decide` turns a change into events, or refuses it.
+"""Commands: what someone asks of a session. Values only; `decide` turns a command into events, or refuses it.
 
-Every change says for which agent's list it is, who wants it, and when. Plain classes: they live for one call, and are
+Every command says for which agent's list it is, who asks, and when. Plain classes: they live for one call, and are
 defined at every start of a command.
 """
 
@@ -32,6 +32,8 @@ class CompletionChecks:
 
 
 class Command:
+    """What someone asks of a session."""
+
     completion_checks: CompletionChecks | None = None
     """Set by the log, where checks are run."""
 
@@ -42,7 +44,7 @@ class Command:
 
 
 class RunCommand(Command):
-    """Something about a run; each kind is in `run_commands`, and is loaded only where there are runs."""
+    """A command about a run; each kind is in `run_commands`, and is loaded only where there are runs."""
 
 
 class Write(Command):

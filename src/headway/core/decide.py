@@ -1,6 +1,6 @@
-"""`decide(state, change)`: the events that follow from a change, or an error that says why there are none.
+"""`decide(state, command)`: the events that follow from a command, or an error that says why there are none.
 
-Pure, and total: every change ends in events (none if it changes nothing) or in a `HeadwayError`. All rules of the list
+Pure, and total: every command ends in events (none if it changes nothing) or in a `HeadwayError`. All rules of the list
 are applied here, whoever asks.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache, partial
 
-from headway.core import commands as ask
+from headway.core import commands
 from headway.core import delta as deltas
 from headway.core import events as ev
 from headway.core.clock import add_seconds
@@ -36,68 +36,68 @@ RESUMED_LEASE = 300.0
 """Seconds for which a worker holds an item of its own that it takes up again."""
 
 
-def decide(state: State, change: ask.Command) -> list[Event]:
-    todo_list = state.list_of(change.agent)
-    match change:
-        case ask.RunCommand():
-            return _load_decide_run()(state, change)
-        case ask.RevertSteps():
-            return _revert(state, change)
-        case ask.SetPlan():
+def decide(state: State, command: commands.Command) -> list[Event]:
+    todo_list = state.list_of(command.agent)
+    match command:
+        case commands.RunCommand():
+            return _load_decide_run()(state, command)
+        case commands.RevertSteps():
+            return _revert(state, command)
+        case commands.SetPlan():
             from headway.core.plans import check_plan
 
-            plan = check_plan(change.plan)
-            return _event_unless(plan == state.plan, state, change, ev.PLAN_UPDATED, ev.PlanChange(plan))
-        case ask.ClearPlan():
-            return _event_unless(state.plan is None, state, change, ev.PLAN_UPDATED, ev.PlanChange(None))
-        case ask.SetPlanMode():
-            same = change.on == state.plan_mode
-            return _event_unless(same, state, change, ev.PLAN_MODE_CHANGED, ev.PlanModeChange(change.on))
-        case ask.LogCompletion():
-            return [_new_event(state, change, ev.COMPLETION_LOGGED, change.log)]
-        case ask.Renew():
-            return _renew(state, todo_list, change)
+            plan = check_plan(command.plan)
+            return _event_unless(plan == state.plan, state, command, ev.PLAN_UPDATED, ev.PlanChange(plan))
+        case commands.ClearPlan():
+            return _event_unless(state.plan is None, state, command, ev.PLAN_UPDATED, ev.PlanChange(None))
+        case commands.SetPlanMode():
+            same = command.on == state.plan_mode
+            return _event_unless(same, state, command, ev.PLAN_MODE_CHANGED, ev.PlanModeChange(command.on))
+        case commands.LogCompletion():
+            return [_new_event(state, command, ev.COMPLETION_LOGGED, command.log)]
+        case commands.Renew():
+            return _renew(state, todo_list, command)
         case _:
-            delta = _list_delta(todo_list, change, state)
-            return [] if delta is None else _list_events(state, todo_list, change, delta)
+            delta = _list_delta(todo_list, command, state)
+            return [] if delta is None else _list_events(state, todo_list, command, delta)
 
 
 @cache
-def _load_decide_run() -> Callable[[State, ask.RunCommand], list[Event]]:
+def _load_decide_run() -> Callable[[State, commands.RunCommand], list[Event]]:
     """Loaded only where there is a run; looked for once, since a run makes many changes."""
     from headway.core.runs import decide_run
 
     return decide_run
 
 
-def _new_event(state: State, change: ask.Command, name: str, data: ev.EventData) -> Event:
-    return Event(state.version + 1, change.at, change.agent, change.actor, name, data)
+def _new_event(state: State, command: commands.Command, name: str, data: ev.EventData) -> Event:
+    return Event(state.version + 1, command.at, command.agent, command.actor, name, data)
 
 
-def _event_unless(same: bool, state: State, change: ask.Command, name: str, data: ev.EventData) -> list[Event]:
-    return [] if same else [_new_event(state, change, name, data)]
+def _event_unless(same: bool, state: State, command: commands.Command, name: str, data: ev.EventData) -> list[Event]:
+    return [] if same else [_new_event(state, command, name, data)]
 
 
-def _list_events(state: State, todo_list: TodoList, change: ask.Command, delta: ListDelta) -> list[Event]:
+def _list_events(state: State, todo_list: TodoList, command: commands.Command, delta: ListDelta) -> list[Event]:
     if deltas.is_empty(delta):
         return []
-    _keep_checks(todo_list, delta, change.actor)
-    run = state.runs.get(change.agent)
+    _keep_checks(todo_list, delta, command.actor)
+    run = state.runs.get(command.agent)
     if run is not None and any("status" in fields for fields in delta.changed.values()):
         from headway.core.tracking import clear_tracker_notes
 
-        delta = clear_tracker_notes(delta, todo_list.items, run, change.actor)
+        delta = clear_tracker_notes(delta, todo_list.items, run, command.actor)
     if run is not None and run.is_active and run.round:
         from headway.core.tracking import add_check_results, add_evidence, add_rounds, list_without_evidence
 
-        delta = add_evidence(add_rounds(delta, todo_list.items, run.round), run, change.actor)
-        if change.completion_checks is not None and change.actor == MODEL:
-            delta = add_check_results(delta, todo_list.items, change.completion_checks.results)
-        if asked := list_without_evidence(delta, run, change.actor):
+        delta = add_evidence(add_rounds(delta, todo_list.items, run.round), run, command.actor)
+        if command.completion_checks is not None and command.actor == MODEL:
+            delta = add_check_results(delta, todo_list.items, command.completion_checks.results)
+        if asked := list_without_evidence(delta, run, command.actor):
             from headway.core.execution_events import EvidenceAsked
 
-            return [_new_event(state, change, "EvidenceAsked", EvidenceAsked(tuple(asked)))]
-    return [_new_event(state, change, ev.TODO_LIST_UPDATED, deltas.link_delta(delta, todo_list.undo))]
+            return [_new_event(state, command, "EvidenceAsked", EvidenceAsked(tuple(asked)))]
+    return [_new_event(state, command, ev.TODO_LIST_UPDATED, deltas.link_delta(delta, todo_list.undo))]
 
 
 def _keep_checks(todo_list: TodoList, delta: ListDelta, actor: str) -> None:
@@ -113,36 +113,38 @@ def _keep_checks(todo_list: TodoList, delta: ListDelta, actor: str) -> None:
         raise InvalidTodos([f"{todo_id}.verify: {why}" for todo_id in begun])
 
 
-def _list_delta(todo_list: TodoList, change: ask.Command, state: State) -> ListDelta | None:
-    match change:
-        case ask.Write():
-            return _write(todo_list, change, _run_of_writer(state, change))
-        case ask.PlanToTodos():
+def _list_delta(todo_list: TodoList, command: commands.Command, state: State) -> ListDelta | None:
+    match command:
+        case commands.Write():
+            return _write(todo_list, command, _run_of_writer(state, command))
+        case commands.PlanToTodos():
             if state.plan is None:
                 raise NoPlan
             from headway.core.plans import to_todo_items
 
-            write = ask.Write(change.agent, change.actor, change.at, to_todo_items(state.plan), FULL, True, "plan", {})
+            write = commands.Write(
+                command.agent, command.actor, command.at, to_todo_items(state.plan), FULL, True, "plan", {}
+            )
             return _write(todo_list, write)
-        case ask.Update():
-            return _update(todo_list, change)
-        case ask.Advance():
-            return _advance(todo_list, change)
-        case ask.RecordCheck():
-            touched = replace_fields(_get_todo(todo_list, change.todo_id), {"evidence": change.evidence})
+        case commands.Update():
+            return _update(todo_list, command)
+        case commands.Advance():
+            return _advance(todo_list, command)
+        case commands.RecordCheck():
+            touched = replace_fields(_get_todo(todo_list, command.todo_id), {"evidence": command.evidence})
             return _delta_of_touched(todo_list, [touched], "verify")
-        case ask.Add():
-            return _add(todo_list, change)
-        case ask.Move():
-            return _move(todo_list, change)
-        case ask.Drop():
-            return _drop(todo_list, change)
-        case ask.Claim():
-            return _claim(todo_list, change)
-        case ask.Release():
-            return _release(todo_list, change)
+        case commands.Add():
+            return _add(todo_list, command)
+        case commands.Move():
+            return _move(todo_list, command)
+        case commands.Drop():
+            return _drop(todo_list, command)
+        case commands.Claim():
+            return _claim(todo_list, command)
+        case commands.Release():
+            return _release(todo_list, command)
         case _:
-            raise HeadwayError(f"Unknown command {type(change).__name__}.")
+            raise HeadwayError(f"Unknown command {type(command).__name__}.")
 
 
 def _get_todo(todo_list: TodoList, todo_id: str) -> Todo:
@@ -152,10 +154,10 @@ def _get_todo(todo_list: TodoList, todo_id: str) -> Todo:
     return todo
 
 
-def _run_of_writer(state: State, change: ask.Write) -> Run | None:
+def _run_of_writer(state: State, command: commands.Write) -> Run | None:
     """Return the run whose model writes the list, if it is one that goes on."""
-    run = state.runs.get(change.agent)
-    return run if change.actor == MODEL and run is not None and run.is_active else None
+    run = state.runs.get(command.agent)
+    return run if command.actor == MODEL and run is not None and run.is_active else None
 
 
 def _find_kept_states(run: Run | None) -> KeepsState | None:
@@ -175,23 +177,23 @@ def _shown_as_pending(run: Run | None) -> frozenset[str]:
     return shown_as_pending(run)
 
 
-def _write(todo_list: TodoList, change: ask.Write, run: Run | None = None) -> ListDelta:
+def _write(todo_list: TodoList, command: commands.Write, run: Run | None = None) -> ListDelta:
     faults: list[str] = []
     whole: list[str] = []
-    patches = check_todos(change.items, change.shape, faults, whole)
-    updating = not change.replace and patches and all(patch.get("id") in todo_list.items for patch in patches)
+    patches = check_todos(command.items, command.shape, faults, whole)
+    updating = not command.replace and patches and all(patch.get("id") in todo_list.items for patch in patches)
     if not updating and not all(has_field(patches, "content")):
         faults.clear()
-        check_todos(change.items, change.shape, faults, [], new=True)
-    about = _check_list_fields(todo_list, change.about, whole)
+        check_todos(command.items, command.shape, faults, [], new=True)
+    about = _check_list_fields(todo_list, command.about, whole)
     if faults or whole:
         raise InvalidTodos(faults + whole)
     if updating:
-        delta = _smart_update(todo_list, patches, change, _find_kept_states(run))
+        delta = _smart_update(todo_list, patches, command, _find_kept_states(run))
     else:
-        delta = deltas.to_delta(todo_list.items, _replacement(todo_list, patches, change, run), change.cause)
-        delta = _refuse_touching_others(todo_list, delta, change)
-        kept, keep = todo_list.kept_by_loop, change.cause in KEPT_BY_LOOP
+        delta = deltas.to_delta(todo_list.items, _replacement(todo_list, patches, command, run), command.cause)
+        delta = _refuse_touching_others(todo_list, delta, command)
+        kept, keep = todo_list.kept_by_loop, command.cause in KEPT_BY_LOOP
         # A list that is only sent again stays whose it was; one that is created again is the loop's from then on.
         if kept != keep and (keep or about or not deltas.is_empty(delta)):
             about["kept_by_loop"] = (kept, keep)
@@ -215,26 +217,28 @@ def _check_list_fields(
     return changed
 
 
-def _replacement(todo_list: TodoList, patches: list[Patch], change: ask.Write, run: Run | None) -> list[Todo]:
+def _replacement(todo_list: TodoList, patches: list[Patch], command: commands.Write, run: Run | None) -> list[Todo]:
     keeps, pending = _find_kept_states(run), _shown_as_pending(run)
-    items = replace_todos(todo_list, patches, change.at, change.shape.statuses, keeps, pending)
+    items = replace_todos(todo_list, patches, command.at, command.shape.statuses, keeps, pending)
     if any(has_field(patches, "depends_on")):
-        check_dependencies(items, wire_name(change.shape, "depends_on"))
+        check_dependencies(items, wire_name(command.shape, "depends_on"))
     return items
 
 
-def _smart_update(todo_list: TodoList, patches: list[Patch], change: ask.Write, keeps: KeepsState | None) -> ListDelta:
+def _smart_update(
+    todo_list: TodoList, patches: list[Patch], command: commands.Write, keeps: KeepsState | None
+) -> ListDelta:
     touched: dict[str, Todo] = {}
     for patch in patches:
         todo_id = str(patch["id"])
         todo = touched.get(todo_id, todo_list.items[todo_id])
         if keeps is not None and keeps(todo, patch.get("status")):
             patch = drop_status(patch)
-        if change.actor != PERSON:
-            patch = _restrict_to_worker(todo_list, todo, patch, change)
-        touched[todo_id] = patch_todo(todo, patch, change.at)
+        if command.actor != PERSON:
+            patch = _restrict_to_worker(todo_list, todo, patch, command)
+        touched[todo_id] = patch_todo(todo, patch, command.at)
     if any(has_field(patches, "depends_on")):
-        check_dependencies(list({**todo_list.items, **touched}.values()), wire_name(change.shape, "depends_on"))
+        check_dependencies(list({**todo_list.items, **touched}.values()), wire_name(command.shape, "depends_on"))
     return _delta_of_touched(todo_list, touched.values(), "update")
 
 
@@ -244,25 +248,25 @@ def _delta_of_touched(todo_list: TodoList, touched: Iterable[Todo], cause: str) 
     return ListDelta(cause, changed={todo_id: fields for todo_id, fields in changed.items() if fields})
 
 
-def _update(todo_list: TodoList, change: ask.Update) -> ListDelta:
-    todo = _get_todo(todo_list, change.todo_id)
-    patch = _check_fields(change.fields, sanitize_for_display(change.todo_id, 40))
-    if change.as_worker:
-        patch = _restrict_to_worker(todo_list, todo, patch, change)
-    touched = patch_todo(todo, patch, change.at)
+def _update(todo_list: TodoList, command: commands.Update) -> ListDelta:
+    todo = _get_todo(todo_list, command.todo_id)
+    patch = _check_fields(command.fields, sanitize_for_display(command.todo_id, 40))
+    if command.as_worker:
+        patch = _restrict_to_worker(todo_list, todo, patch, command)
+    touched = patch_todo(todo, patch, command.at)
     if "depends_on" in patch:
         check_dependencies(list({**todo_list.items, todo.id: touched}.values()))
     return _delta_of_touched(todo_list, [touched], "update")
 
 
-def _advance(todo_list: TodoList, change: ask.Advance) -> ListDelta:
+def _advance(todo_list: TodoList, command: commands.Advance) -> ListDelta:
     from headway.core.advance import apply_steps
 
     def restrict(todo: Todo, patch: Patch) -> Patch:
-        return patch if change.actor == PERSON else _restrict_to_worker(todo_list, todo, patch, change)
+        return patch if command.actor == PERSON else _restrict_to_worker(todo_list, todo, patch, command)
 
-    delta = deltas.to_delta(todo_list.items, apply_steps(todo_list, change, restrict), "advance")
-    return _refuse_touching_others(todo_list, delta, change)
+    delta = deltas.to_delta(todo_list.items, apply_steps(todo_list, command, restrict), "advance")
+    return _refuse_touching_others(todo_list, delta, command)
 
 
 def _check_fields(fields: Mapping[str, object], path: str) -> Patch:
@@ -275,48 +279,48 @@ def _check_fields(fields: Mapping[str, object], path: str) -> Patch:
     return patch
 
 
-def _restrict_to_worker(todo_list: TodoList, todo: Todo, patch: Patch, change: ask.Command) -> Patch:
+def _restrict_to_worker(todo_list: TodoList, todo: Todo, patch: Patch, command: commands.Command) -> Patch:
     """The patch as a worker may apply it: nothing of another's, nor a finish of what it does not hold, or no longer."""
-    name, actor = sanitize_for_display(todo.id, 40), sanitize_for_display(change.actor)
+    name, actor = sanitize_for_display(todo.id, 40), sanitize_for_display(command.actor)
     if any(patch.get(field, getattr(todo, field)) != getattr(todo, field) for field in ("owner", "lease_until")):
         raise ClaimRefused(f"'{name}' cannot get an owner from '{actor}'; claim it instead.")
     status = patch.get("status")
     if todo.owner is None:
-        if change.actor in todo_list.workers and (status in FINISHED or status is Status.BLOCKED):
+        if command.actor in todo_list.workers and (status in FINISHED or status is Status.BLOCKED):
             raise ClaimRefused(f"'{name}' is not claimed by '{actor}'; claim it before finishing it.")
         return patch
-    _refuse_others(todo, change)
-    if todo.lease_until and todo.lease_until <= change.at:
+    _refuse_others(todo, command)
+    if todo.lease_until and todo.lease_until <= command.at:
         raise ClaimRefused(
             f"The lease of '{actor}' on '{name}' ran out at {todo.lease_until};"
             " renew it or claim it again before changing it."
         )
     if status is Status.IN_PROGRESS and todo.status is not Status.IN_PROGRESS:
-        return {**patch, "owner": change.actor, "lease_until": add_seconds(change.at, RESUMED_LEASE)}
+        return {**patch, "owner": command.actor, "lease_until": add_seconds(command.at, RESUMED_LEASE)}
     return patch
 
 
-def _refuse_others(todo: Todo, change: ask.Command) -> None:
+def _refuse_others(todo: Todo, command: commands.Command) -> None:
     """A worker may not change what another one holds or finished."""
-    if todo.owner is not None and todo.owner != change.actor:
+    if todo.owner is not None and todo.owner != command.actor:
         held = "is claimed by" if todo.status is Status.IN_PROGRESS else "was last worked on by"
         raise ClaimRefused(
             f"'{sanitize_for_display(todo.id, 40)}' {held} '{sanitize_for_display(todo.owner)}', not "
-            f"'{sanitize_for_display(change.actor)}'; claim another item."
+            f"'{sanitize_for_display(command.actor)}'; claim another item."
         )
 
 
-def _refuse_touching_others(todo_list: TodoList, delta: ListDelta, change: ask.Command) -> ListDelta:
+def _refuse_touching_others(todo_list: TodoList, delta: ListDelta, command: commands.Command) -> ListDelta:
     """The delta, unless a worker would drop with it, or set the state of, what another one has."""
-    if change.actor in todo_list.workers:
+    if command.actor in todo_list.workers:
         states = [todo_id for todo_id, fields in delta.changed.items() if "status" in fields or "content" in fields]
         for todo in (*delta.removed, *(todo_list.items[todo_id] for todo_id in states)):
-            _refuse_others(todo, change)
+            _refuse_others(todo, command)
     return delta
 
 
-def _add(todo_list: TodoList, change: ask.Add) -> ListDelta:
-    fields = dict(change.fields)
+def _add(todo_list: TodoList, command: commands.Add) -> ListDelta:
+    fields = dict(command.fields)
     wanted = fields.pop("id", None)
     patch = _check_fields(fields, "todo")
     if "content" not in patch:
@@ -328,9 +332,9 @@ def _add(todo_list: TodoList, change: ask.Add) -> ListDelta:
             problem = "Already in the list" if todo_id else "Expected a non-blank string"
             raise InvalidTodos([f"todo.id: {problem}"])
     place = len(todo_list.items)
-    if change.after is not None:
-        place = list(todo_list.items).index(_get_todo(todo_list, change.after).id) + 1
-    new = create_todo(todo_id, patch, change.at)
+    if command.after is not None:
+        place = list(todo_list.items).index(_get_todo(todo_list, command.after).id) + 1
+    new = create_todo(todo_id, patch, command.at)
     if new.depends_on:
         # An id that is given only now is one that nobody can have meant.
         checked = new if wanted is not None else replace_fields(new, {"id": ""})
@@ -338,27 +342,27 @@ def _add(todo_list: TodoList, change: ask.Add) -> ListDelta:
     return ListDelta("add", (new,), order=Splice(place, (), (new.id,)))
 
 
-def _move(todo_list: TodoList, change: ask.Move) -> ListDelta:
-    todo = _get_todo(todo_list, change.todo_id)
+def _move(todo_list: TodoList, command: commands.Move) -> ListDelta:
+    todo = _get_todo(todo_list, command.todo_id)
     total = len(todo_list.items)
-    if type(change.position) is not int or not 1 <= change.position <= total:
-        raise InvalidTodos([f"position: Must be from 1 to {total}, received {sanitize_for_display(change.position)}"])
+    if type(command.position) is not int or not 1 <= command.position <= total:
+        raise InvalidTodos([f"position: Must be from 1 to {total}, received {sanitize_for_display(command.position)}"])
     items = [other for other in todo_list.items.values() if other is not todo]
-    items.insert(change.position - 1, todo)
+    items.insert(command.position - 1, todo)
     return deltas.to_delta(todo_list.items, items, "move")
 
 
-def _drop(todo_list: TodoList, change: ask.Drop) -> ListDelta:
-    todo = _get_todo(todo_list, change.todo_id)
+def _drop(todo_list: TodoList, command: commands.Drop) -> ListDelta:
+    todo = _get_todo(todo_list, command.todo_id)
     delta = deltas.to_delta(todo_list.items, remove_todos(todo_list.items, {todo.id}), "drop")
-    return _refuse_touching_others(todo_list, delta, change)
+    return _refuse_touching_others(todo_list, delta, command)
 
 
-def _claim(todo_list: TodoList, change: ask.Claim) -> ListDelta | None:
+def _claim(todo_list: TodoList, command: commands.Claim) -> ListDelta | None:
     """The next runnable item, highest priority first; an item whose lease ran out counts as runnable."""
     best: Todo | None = None
     for todo in todo_list.items.values():
-        if not is_ready(todo, todo_list.items, change.at):
+        if not is_ready(todo, todo_list.items, command.at):
             continue
         if best is None or PRIORITY_ORDER[todo.priority] < PRIORITY_ORDER[best.priority]:
             best = todo
@@ -366,12 +370,12 @@ def _claim(todo_list: TodoList, change: ask.Claim) -> ListDelta | None:
         return None
     claimed: Patch = {
         "status": Status.IN_PROGRESS,
-        "owner": change.actor,
-        "lease_until": add_seconds(change.at, change.lease),
-        "started_at": best.started_at or change.at,
+        "owner": command.actor,
+        "lease_until": add_seconds(command.at, command.lease),
+        "started_at": best.started_at or command.at,
         "interrupted": False,
     }
-    return _delta_of_touched(todo_list, [patch_todo(best, claimed, change.at)], "claim")
+    return _delta_of_touched(todo_list, [patch_todo(best, claimed, command.at)], "claim")
 
 
 def _get_claimed(todo_list: TodoList, todo_id: str, actor: str) -> Todo:
@@ -385,29 +389,29 @@ def _get_claimed(todo_list: TodoList, todo_id: str, actor: str) -> Todo:
     return todo
 
 
-def _renew(state: State, todo_list: TodoList, change: ask.Renew) -> list[Event]:
-    todo = _get_claimed(todo_list, change.todo_id, change.actor)
-    until = add_seconds(change.at, change.lease)
-    return _event_unless(until == todo.lease_until, state, change, ev.LEASE_RENEWED, ev.LeaseRenewal(todo.id, until))
+def _renew(state: State, todo_list: TodoList, command: commands.Renew) -> list[Event]:
+    todo = _get_claimed(todo_list, command.todo_id, command.actor)
+    until = add_seconds(command.at, command.lease)
+    return _event_unless(until == todo.lease_until, state, command, ev.LEASE_RENEWED, ev.LeaseRenewal(todo.id, until))
 
 
-def _release(todo_list: TodoList, change: ask.Release) -> ListDelta:
-    todo = _get_claimed(todo_list, change.todo_id, change.actor)
-    return _delta_of_touched(todo_list, [patch_todo(todo, {"status": Status.PENDING}, change.at)], "release")
+def _release(todo_list: TodoList, command: commands.Release) -> ListDelta:
+    todo = _get_claimed(todo_list, command.todo_id, command.actor)
+    return _delta_of_touched(todo_list, [patch_todo(todo, {"status": Status.PENDING}, command.at)], "release")
 
 
-def _revert(state: State, change: ask.RevertSteps) -> list[Event]:
+def _revert(state: State, command: commands.RevertSteps) -> list[Event]:
     made: list[Event] = []
 
     def add(name: str, data: ev.EventData) -> None:
         nonlocal state
-        made.append(_new_event(state, change, name, data))
+        made.append(_new_event(state, command, name, data))
         state = evolve(state, made[-1])
 
-    for step, files in zip(change.steps, change.files, strict=True):
-        todo_list = state.list_of(change.agent)
+    for step, files in zip(command.steps, command.files, strict=True):
+        todo_list = state.list_of(command.agent)
         next_step, last = todo_list.undo, todo_list.redo
-        if change.cause == "redo":
+        if command.cause == "redo":
             next_step, last = last, next_step
         if step.version != next_step:
             raise StoreConflict("The list changed in the meantime; try again.")

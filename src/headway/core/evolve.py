@@ -1,4 +1,4 @@
-"""`evolve(state, event)`: the state after an event. Pure, and total over every event that `decide` makes."""
+"""`evolve(state, event)`: the state after an event. Pure, and total over every event that `decide` returns."""
 
 from __future__ import annotations
 

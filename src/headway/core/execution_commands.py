@@ -1,4 +1,4 @@
-"""What is wanted of the execution of items. Values only; `executions` decides."""
+"""Commands about an execution. Values only; `executions` decides."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The execution of items: what the state holds of one, and what follows from a change or an event of it. Pure.
+"""The execution of items: what the state holds of one, and what follows from a command or an event of it. Pure.
 
 `runs` comes here for everything that is about items being executed; loaded only where some were.
 """
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from headway.core import delta as deltas
 from headway.core import events as ev
-from headway.core import execution_commands as ask
+from headway.core import execution_commands
 from headway.core import execution_events as facts
 from headway.core.errors import HeadwayError, NotRunnable, TodoNotFound
 from headway.core.events import Event, ListDelta
@@ -71,30 +71,30 @@ class LastAttempt:
         return max(self.version, self.began, self.merging)
 
 
-# what follows from a change
+# what follows from a command
 
 
-def decide_execution(state: State, run: Run | None, change: ask.ExecutionCommand) -> list[Event]:
-    todo_list = state.list_of(change.agent)
-    match change:
-        case ask.StartAttempt():
-            return _start_attempt(state, todo_list, run, change)
-        case ask.FinishAttempt():
-            return _finish_attempt(state, todo_list, run, change)
-        case ask.MergeFiles():
-            return [_event(state, change, change.fact, 1)]
-        case ask.RollBackTodos():
-            return _roll_back(state, todo_list, run, change)
+def decide_execution(state: State, run: Run | None, command: execution_commands.ExecutionCommand) -> list[Event]:
+    todo_list = state.list_of(command.agent)
+    match command:
+        case execution_commands.StartAttempt():
+            return _start_attempt(state, todo_list, run, command)
+        case execution_commands.FinishAttempt():
+            return _finish_attempt(state, todo_list, run, command)
+        case execution_commands.MergeFiles():
+            return [_event(state, command, command.fact, 1)]
+        case execution_commands.RollBackTodos():
+            return _roll_back(state, todo_list, run, command)
         case _:
-            raise HeadwayError(f"Unknown command {type(change).__name__}.")
+            raise HeadwayError(f"Unknown command {type(command).__name__}.")
 
 
-def _event(state: State, change: ask.ExecutionCommand, data: Any, offset: int) -> Event:
-    return Event(state.version + offset, change.at, change.agent, EXECUTOR, type(data).__name__, data)
+def _event(state: State, command: execution_commands.ExecutionCommand, data: Any, offset: int) -> Event:
+    return Event(state.version + offset, command.at, command.agent, EXECUTOR, type(data).__name__, data)
 
 
 def _list_event(
-    state: State, todo_list: TodoList, change: ask.ExecutionCommand, touched: Sequence[Todo], cause: str
+    state: State, todo_list: TodoList, command: execution_commands.ExecutionCommand, touched: Sequence[Todo], cause: str
 ) -> list[Event]:
     """The event for items that became something else; none if they did not."""
     changed = {todo.id: deltas.field_changes(todo_list.items[todo.id], todo) for todo in touched}
@@ -103,11 +103,13 @@ def _list_event(
         return []
     below = 0 if todo_list.open_step else todo_list.undo
     delta = deltas.link_delta(ListDelta(cause, changed=changed), todo_list.open_step, below, partial=True)
-    return [Event(state.version + 1, change.at, change.agent, change.actor, ev.TODO_LIST_UPDATED, delta)]
+    return [Event(state.version + 1, command.at, command.agent, command.actor, ev.TODO_LIST_UPDATED, delta)]
 
 
-def _start_attempt(state: State, todo_list: TodoList, run: Run | None, change: ask.StartAttempt) -> list[Event]:
-    started = change.started
+def _start_attempt(
+    state: State, todo_list: TodoList, run: Run | None, command: execution_commands.StartAttempt
+) -> list[Event]:
+    started = command.started
     todo = _get_todo(todo_list, started.item_id)
     assert run is not None
     if run.batch is None or todo.id in run.batch.executing:
@@ -116,8 +118,8 @@ def _start_attempt(state: State, todo_list: TodoList, run: Run | None, change: a
     patch: Patch = {"status": Status.IN_PROGRESS, "interrupted": False}
     if todo.status is Status.BLOCKED:
         patch["notes"] = None if _was_blocked_by(todo, run) else todo.notes
-    made = _list_event(state, todo_list, change, [patch_todo(todo, patch, change.at)], "execute")
-    return [*made, _event(state, change, started, len(made) + 1)]
+    made = _list_event(state, todo_list, command, [patch_todo(todo, patch, command.at)], "execute")
+    return [*made, _event(state, command, started, len(made) + 1)]
 
 
 def refuse_unready(todo: Todo, todo_list: TodoList) -> None:
@@ -141,9 +143,11 @@ def _was_blocked_by(todo: Todo, run: Run) -> bool:
     return last is not None and last.failed
 
 
-def _finish_attempt(state: State, todo_list: TodoList, run: Run | None, change: ask.FinishAttempt) -> list[Event]:
+def _finish_attempt(
+    state: State, todo_list: TodoList, run: Run | None, command: execution_commands.FinishAttempt
+) -> list[Event]:
     """The item becomes what came of it, unless someone has set it to something else meanwhile."""
-    finished = change.finished
+    finished = command.finished
     assert run is not None
     if run.batch is None or run.batch.executing.get(finished.item_id) != finished.agent:
         raise NotRunnable(
@@ -159,19 +163,19 @@ def _finish_attempt(state: State, todo_list: TodoList, run: Run | None, change: 
         }
         patch: Patch = dict(counted)
         if todo.status is Status.IN_PROGRESS:
-            patch |= _outcome(todo, change)
-        made = _list_event(state, todo_list, change, [patch_todo(todo, patch, change.at)], "execute")
-    return [*made, _event(state, change, finished, len(made) + 1)]
+            patch |= _outcome(todo, command)
+        made = _list_event(state, todo_list, command, [patch_todo(todo, patch, command.at)], "execute")
+    return [*made, _event(state, command, finished, len(made) + 1)]
 
 
-def _outcome(todo: Todo, change: ask.FinishAttempt) -> Patch:
-    finished = change.finished
+def _outcome(todo: Todo, command: execution_commands.FinishAttempt) -> Patch:
+    finished = command.finished
     if finished.again:
         return {"status": Status.PENDING}
     status = _BECOMES[finished.outcome]
     patch: Patch = {"status": status}
-    if status is Status.COMPLETED and change.evidence is not None:
-        patch["evidence"] = change.evidence
+    if status is Status.COMPLETED and command.evidence is not None:
+        patch["evidence"] = command.evidence
     if status in (Status.BLOCKED, Status.CANCELLED) and finished.reason:
         patch["notes"] = finished.reason
     if finished.outcome == "interrupted":
@@ -179,8 +183,10 @@ def _outcome(todo: Todo, change: ask.FinishAttempt) -> Patch:
     return patch
 
 
-def _roll_back(state: State, todo_list: TodoList, run: Run | None, change: ask.RollBackTodos) -> list[Event]:
-    rolled = change.rolled
+def _roll_back(
+    state: State, todo_list: TodoList, run: Run | None, command: execution_commands.RollBackTodos
+) -> list[Event]:
+    rolled = command.rolled
     if run is not None and run.is_active:
         raise NotRunnable(BUSY)
     later = [todo_id for todo_id in rolled.with_later if todo_id in todo_list.items]
@@ -189,10 +195,10 @@ def _roll_back(state: State, todo_list: TodoList, run: Run | None, change: ask.R
         patch: Patch = {"status": Status.PENDING, "interrupted": False}
         if run is not None and _was_blocked_by(todo, run):
             patch["notes"] = None
-        touched.append(patch_todo(todo, patch, change.at))
-    made = _list_event(state, todo_list, change, touched, "rollback")
+        touched.append(patch_todo(todo, patch, command.at))
+    made = _list_event(state, todo_list, command, touched, "rollback")
     rolled = replace(rolled, step=made[0].version if made else 0, previous=todo_list.undo)
-    return [*made, _event(state, change, rolled, len(made) + 1)]
+    return [*made, _event(state, command, rolled, len(made) + 1)]
 
 
 def _get_todo(todo_list: TodoList, todo_id: str) -> Todo:

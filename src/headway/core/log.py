@@ -1,6 +1,6 @@
 """A session's log as one process sees it: loaded, brought up to date, appended to, and listened to.
 
-Below it is a store, above it `Session`. What a change means, `decide` and `evolve` know; of runs, it knows when one is
+Below it is a store, above it `Session`. What a command means, `decide` and `evolve` know; of runs, it knows when one is
 left behind.
 """
 
@@ -106,7 +106,7 @@ class Log:
         return self._refresh()
 
     def end_dead_run(self, agent: str, run: Run) -> None:
-        """Ends a run whose process is gone."""
+        """End a run whose process is gone."""
         from headway.core.model import LOOP
         from headway.core.run_commands import EndRun
         from headway.core.runs import CUT_OFF
@@ -136,7 +136,7 @@ class Log:
         return self._take_over(state, events, fold(state, events))
 
     def execute(self, make: Callable[[State], Command]) -> tuple[list[Event], State]:
-        """Decides and appends; the events and the state right after them, whatever others, or listeners, do next."""
+        """Decide and append; return the events and the state right after them, whatever others do next."""
         with self._lock:
             if self._state is None or time.monotonic() >= self._look_at:
                 self._end_dead_runs(self._refresh())
@@ -166,14 +166,14 @@ class Log:
                 return self._try_to_append(self._refresh(), make)
 
     def _try_to_append(self, state: State, make: Callable[[State], Command]) -> tuple[list[Event], State]:
-        change = make(state)
-        change = hide_secrets(change, state.list_of(change.agent))
-        change.completion_checks = self.completion_checks.get(change.agent)
+        command = make(state)
+        command = hide_secrets(command, state.list_of(command.agent))
+        command.completion_checks = self.completion_checks.get(command.agent)
         try:
-            events = decide(state, change)
+            events = decide(state, command)
         except ChecksNeeded as error:
-            if change.completion_checks is not None:
-                change.completion_checks.needed = error.todo_ids
+            if command.completion_checks is not None:
+                command.completion_checks.needed = error.todo_ids
             raise
         if not events:
             return events, state
@@ -228,7 +228,7 @@ class Log:
         return bool(self._listeners)
 
     def publish_live(self, event: Event) -> None:
-        """Tells the listeners of something that is not in the log."""
+        """Tell the listeners of something that is not in the log."""
         for listener in self._listeners:
             listener.add(event, None)
         self._deliver()
@@ -236,9 +236,9 @@ class Log:
     def add_listener(
         self, name: str, call: Callable[..., object], agent: str | None, *, to_the_end: float | None = None
     ) -> Callable[[], None]:
-        """Calls the listener for an event's name, of one agent or of all, from now on.
+        """Call a listener for an event's name, of one agent or of all, from now on; return what ends that.
 
-        What is returned ends that. With `to_the_end`, what it has not heard yet is still told, and waited for so long.
+        With `to_the_end`, what it has not heard yet is still told, and waited for so long.
         """
         with self._lock:
             listener = Listener(self.store, self.name, name, call, agent, self._refresh().version)
@@ -254,7 +254,7 @@ class Log:
         return unsubscribe
 
     def deliver_in_background(self) -> Callable[[float], None]:
-        """From now on listeners are called in threads of their own. Returns what ends it, waiting so many seconds."""
+        """Call listeners in threads of their own from now on; return what ends it, waiting so many seconds."""
         with self._lock:
             self._background += 1
 
@@ -269,7 +269,7 @@ class Log:
         return end
 
     def _deliver(self) -> None:
-        """Tells the listeners: each in a thread of its own while a run goes on, else here, event by event."""
+        """Tell the listeners: each in a thread of its own while a run goes on, else here, event by event."""
         if self._background:
             for listener in self._listeners:
                 listener.deliver_in_background()

@@ -1,4 +1,4 @@
-"""What is wanted of a run: by the loop that runs it, and by people. Values only; `runs` decides."""
+"""Commands about a run, of the loop that runs it and of people. Values only; `runs` decides."""
 
 from __future__ import annotations
 

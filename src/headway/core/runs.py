@@ -1,4 +1,4 @@
-"""Runs of an agent: what the state holds of one, and what follows from a change or an event of it. Pure.
+"""Runs of an agent: what the state holds of one, and what follows from a command or an event of it. Pure.
 
 `decide` and `evolve` come here for everything that is about a run; loaded only where there is one.
 """
@@ -9,9 +9,8 @@ from dataclasses import dataclass, field, replace
 
 from headway.core import delta as deltas
 from headway.core import events as ev
-from headway.core import run_commands as ask
+from headway.core import run_commands, tracking
 from headway.core import run_events as facts
-from headway.core import tracking
 from headway.core.errors import HeadwayError, NoRun, QuestionNotKept, RunRefused
 from headway.core.events import Event, ListDelta
 from headway.core.evolve import evolve
@@ -97,36 +96,36 @@ def find_active_run(state: State, agent: str) -> Run | None:
     return run if run is not None and run.is_active else None
 
 
-# what follows from a change
+# what follows from a command
 
 
-def decide_run(state: State, change: ask.RunCommand) -> list[Event]:
-    match change:
-        case ask.StartRun():
-            return _start(state, change)
-        case ask.RecordEvents():
-            _get_run(state, change.agent, change.run_id)
-            return _record(state, change)
-        case ask.FinishTool():
-            return _finish_tool(state, _get_run(state, change.agent, change.run_id), change)
-        case ask.EndRun():
-            return _end(state, _get_run(state, change.agent, change.run_id), change)
-        case ask.ControlRun():
-            return _request(state, change)
-        case ask.AnswerQuestion():
-            return _answer(state, change)
+def decide_run(state: State, command: run_commands.RunCommand) -> list[Event]:
+    match command:
+        case run_commands.StartRun():
+            return _start(state, command)
+        case run_commands.RecordEvents():
+            _get_run(state, command.agent, command.run_id)
+            return _record(state, command)
+        case run_commands.FinishTool():
+            return _finish_tool(state, _get_run(state, command.agent, command.run_id), command)
+        case run_commands.EndRun():
+            return _end(state, _get_run(state, command.agent, command.run_id), command)
+        case run_commands.ControlRun():
+            return _request(state, command)
+        case run_commands.AnswerQuestion():
+            return _answer(state, command)
         case _:
-            return _decide_execution(state, change)
+            return _decide_execution(state, command)
 
 
-def _decide_execution(state: State, change: ask.RunCommand) -> list[Event]:
+def _decide_execution(state: State, command: run_commands.RunCommand) -> list[Event]:
     from headway.core.execution_commands import ExecutionCommand
     from headway.core.executions import decide_execution
 
-    if not isinstance(change, ExecutionCommand):
-        raise HeadwayError(f"Unknown command {type(change).__name__}.")
-    run = state.runs.get(change.agent) if change.run_id is None else _get_run(state, change.agent, change.run_id)
-    return decide_execution(state, run, change)
+    if not isinstance(command, ExecutionCommand):
+        raise HeadwayError(f"Unknown command {type(command).__name__}.")
+    run = state.runs.get(command.agent) if command.run_id is None else _get_run(state, command.agent, command.run_id)
+    return decide_execution(state, run, command)
 
 
 def _get_run(state: State, agent: str, run_id: str) -> Run:
@@ -143,56 +142,56 @@ def _get_active_run(state: State, agent: str) -> Run:
     return run
 
 
-def _new_events(state: State, change: ask.RunCommand, data: tuple[facts.RunData, ...] | Any) -> list[Event]:
+def _new_events(state: State, command: run_commands.RunCommand, data: tuple[facts.RunData, ...] | Any) -> list[Event]:
     return [
-        Event(version, change.at, change.agent, change.actor, type(fact).__name__, fact)
+        Event(version, command.at, command.agent, command.actor, type(fact).__name__, fact)
         for version, fact in enumerate(data, state.version + 1)
     ]
 
 
-def _start(state: State, change: ask.StartRun) -> list[Event]:
-    run = find_active_run(state, change.agent)
+def _start(state: State, command: run_commands.StartRun) -> list[Event]:
+    run = find_active_run(state, command.agent)
     if run is not None:
         raise RunRefused(
             f"A run is already in progress in this session ({sanitize_for_display(run.holder, 100)}, "
             f"since {run.started_at}); "
             "wait for it, stop it, or use another session."
         )
-    return _new_events(state, change, (change.start, *change.first))
+    return _new_events(state, command, (command.start, *command.first))
 
 
-def _request(state: State, change: ask.ControlRun) -> list[Event]:
-    if change.request not in REQUESTS:
+def _request(state: State, command: run_commands.ControlRun) -> list[Event]:
+    if command.request not in REQUESTS:
         raise HeadwayError(
-            f"A run does not understand the request '{sanitize_for_display(change.request)}'; "
+            f"A run does not understand the request '{sanitize_for_display(command.request)}'; "
             f"choose from: {', '.join(REQUESTS)}."
         )
-    run = _get_active_run(state, change.agent)
-    if change.request == "resume" and state.plan_mode and run.batch is not None:
+    run = _get_active_run(state, command.agent)
+    if command.request == "resume" and state.plan_mode and run.batch is not None:
         raise HeadwayError(PLAN_MODE_PAUSES)
-    there = {"stop": run.stopping, "pause": run.paused, "resume": not run.paused}[change.request]
-    return [] if there else _new_events(state, change, (facts.RunRequested(change.request),))
+    there = {"stop": run.stopping, "pause": run.paused, "resume": not run.paused}[command.request]
+    return [] if there else _new_events(state, command, (facts.RunRequested(command.request),))
 
 
-def _answer(state: State, change: ask.AnswerQuestion) -> list[Event]:
-    if change.reply not in REPLIES:
+def _answer(state: State, command: run_commands.AnswerQuestion) -> list[Event]:
+    if command.reply not in REPLIES:
         raise HeadwayError(
-            f"'{sanitize_for_display(change.reply)}' is not a valid answer; choose from: {', '.join(REPLIES)}."
+            f"'{sanitize_for_display(command.reply)}' is not a valid answer; choose from: {', '.join(REPLIES)}."
         )
-    run = _get_active_run(state, change.agent)
-    if change.question_id not in run.questions:
-        raise HeadwayError(f"There is no open question '{sanitize_for_display(change.question_id)}' in this run.")
-    asked, answered = run.questions[change.question_id]
+    run = _get_active_run(state, command.agent)
+    if command.question_id not in run.questions:
+        raise HeadwayError(f"There is no open question '{sanitize_for_display(command.question_id)}' in this run.")
+    asked, answered = run.questions[command.question_id]
     if answered is not None:  # the first answer counts
         return []
-    answer = facts.ApprovalAnswered(change.question_id, change.reply, change.reason, change.key)
+    answer = facts.ApprovalAnswered(command.question_id, command.reply, command.reason, command.key)
     if not is_answer_to(asked, answer):
         raise QuestionNotKept
-    return _new_events(state, change, (answer,))
+    return _new_events(state, command, (answer,))
 
 
-def _end(state: State, run: Run, change: ask.EndRun) -> list[Event]:
-    todo_list = state.list_of(change.agent)
+def _end(state: State, run: Run, command: run_commands.EndRun) -> list[Event]:
+    todo_list = state.list_of(command.agent)
     if run.batch is None:
         ours = (todo for todo in todo_list.items.values() if tracking.is_ours(todo))
         open_items = [todo for todo in ours if todo.status is Status.IN_PROGRESS]
@@ -200,43 +199,48 @@ def _end(state: State, run: Run, change: ask.EndRun) -> list[Event]:
         from headway.core.executions import list_interrupted_todos
 
         open_items = list_interrupted_todos(run, todo_list)
-    left = [patch_todo(todo, {"status": Status.PENDING, "interrupted": True}, change.at) for todo in open_items]
+    left = [patch_todo(todo, {"status": Status.PENDING, "interrupted": True}, command.at) for todo in open_items]
     made: list[Event] = []
     if left:
-        made.append(_list_event(state, change, left, LOOP, "interrupt"))
-    finished = facts.RunFinished(run.id, change.reason, run.round, run.tool_calls, change.error)
+        made.append(_list_event(state, command, left, LOOP, "interrupt"))
+    finished = facts.RunFinished(run.id, command.reason, run.round, run.tool_calls, command.error)
     if run.batch is not None and (made or todo_list.open_step):
         finished.step = made[0].version if made else todo_list.open_step
-    return [*made, Event(state.version + len(made) + 1, change.at, change.agent, LOOP, "RunFinished", finished)]
+    return [*made, Event(state.version + len(made) + 1, command.at, command.agent, LOOP, "RunFinished", finished)]
 
 
 def _list_event(
-    state: State, change: ask.RunCommand, touched: list[Todo], actor: str, cause: str, version: int | None = None
+    state: State,
+    command: run_commands.RunCommand,
+    touched: list[Todo],
+    actor: str,
+    cause: str,
+    version: int | None = None,
 ) -> Event:
     """The event for items that became something else; the order stays."""
-    todo_list = state.list_of(change.agent)
+    todo_list = state.list_of(command.agent)
     changed = {todo.id: deltas.field_changes(todo_list.items[todo.id], todo) for todo in touched}
     delta = ListDelta(cause, changed=changed)
-    run = find_active_run(state, change.agent)
+    run = find_active_run(state, command.agent)
     if run and run.round:
         delta = tracking.add_rounds(delta, todo_list.items, run.round)
     executing = run is not None and run.batch is not None
     delta = deltas.link_delta(delta, todo_list.open_step if executing else todo_list.undo, partial=executing)
-    return Event(version or state.version + 1, change.at, change.agent, actor, ev.TODO_LIST_UPDATED, delta)
+    return Event(version or state.version + 1, command.at, command.agent, actor, ev.TODO_LIST_UPDATED, delta)
 
 
-def _record(state: State, change: ask.RecordEvents) -> list[Event]:
+def _record(state: State, command: run_commands.RecordEvents) -> list[Event]:
     """The facts; and with the calls that begin, the item that they are work on."""
-    events = _new_events(state, change, change.facts)
-    begun = [fact for fact in change.facts if isinstance(fact, facts.ToolStarted)]
-    if not begun or change.policy is None:
+    events = _new_events(state, command, command.facts)
+    begun = [fact for fact in command.facts if isinstance(fact, facts.ToolStarted)]
+    if not begun or command.policy is None:
         return events
-    items = state.list_of(change.agent).items
-    if change.policy.tracking == tracking.MANUAL or not _is_kept(state, change.agent):
+    items = state.list_of(command.agent).items
+    if command.policy.tracking == tracking.MANUAL or not _is_kept(state, command.agent):
         return events
-    if tracking.find_active_todo(items, state.runs[change.agent]):
+    if tracking.find_active_todo(items, state.runs[command.agent]):
         return events
-    steps = _EventBuilder(state, change)
+    steps = _EventBuilder(state, command)
     for event in events:
         steps.add(event)
     item = next((item for call in begun if (item := tracking.find_matching_todo(items, steps.run, call))), None)
@@ -253,18 +257,18 @@ def _is_kept(state: State, agent: str) -> bool:
 class _EventBuilder:
     """Events that build on each other, and the state of the list and the run after them."""
 
-    def __init__(self, state: State, change: ask.RunCommand) -> None:
+    def __init__(self, state: State, command: run_commands.RunCommand) -> None:
         self.state = state
-        self.change = change
+        self.command = command
         self.events: list[Event] = []
 
     @property
     def todos(self) -> TodoList:
-        return self.state.list_of(self.change.agent)
+        return self.state.list_of(self.command.agent)
 
     @property
     def run(self) -> Run:
-        return self.state.runs[self.change.agent]
+        return self.state.runs[self.command.agent]
 
     def add(self, event: Event) -> None:
         self.events.append(event)
@@ -272,24 +276,24 @@ class _EventBuilder:
 
     def add_call(self, data: facts.RunData) -> None:
         """Of a call, which by itself changes nothing that is looked at here."""
-        change = self.change
+        command = self.command
         name = type(data).__name__
-        self.events.append(Event(self._next_version, change.at, change.agent, change.actor, name, data))
+        self.events.append(Event(self._next_version, command.at, command.agent, command.actor, name, data))
 
     @property
     def _next_version(self) -> int:
         return (self.events[-1].version if self.events else self.state.version) + 1
 
     def set_fields(self, todo: Todo, fields: dict[str, object]) -> None:
-        touched = patch_todo(todo, fields, self.change.at)
-        self.add(_list_event(self.state, self.change, [touched], TRACKER, "track", self._next_version))
+        touched = patch_todo(todo, fields, self.command.at)
+        self.add(_list_event(self.state, self.command, [touched], TRACKER, "track", self._next_version))
 
 
-def _finish_tool(state: State, run: Run, change: ask.FinishTool) -> list[Event]:
+def _finish_tool(state: State, run: Run, command: run_commands.FinishTool) -> list[Event]:
     """The call itself, and what it means for the list: match first, then record."""
-    call, policy = change.call, change.policy
-    steps = _EventBuilder(state, change)
-    is_kept = _is_kept(state, change.agent)
+    call, policy = command.call, command.policy
+    steps = _EventBuilder(state, command)
+    is_kept = _is_kept(state, command.agent)
     keeps = is_kept and policy.tracking != tracking.MANUAL
     if call.effect == tracking.TODO_EFFECT:
         steps.add_call(call)

@@ -1,11 +1,11 @@
-"""`Session`: what people, programs and models do with a list. Each method sends one change; all state is in the log.
+"""`Session`: what people, programs and models do with a list. Each method sends one command; all state is in the log.
 
-Composed by `headway.open`. Methods raise `HeadwayError`s, whose texts are fit to be shown.
+`headway.open` returns one. Methods raise `HeadwayError`s, whose texts are fit to be shown.
 """
 
 from __future__ import annotations
 
-from headway.core import commands as ask
+from headway.core import commands
 from headway.core.clock import now
 from headway.core.errors import HeadwayError
 from headway.core.events import EVIDENCE_ASKED, ListDelta
@@ -102,17 +102,17 @@ class Session(Stream, RunControl):
         return self.todo_list.updated_at
 
     def recap(self) -> str:
-        """The list in one short line."""
+        """Return the list in one short line."""
         return format_recap(self.todos)
 
     def next_todos(self) -> tuple[list[Todo], list[WaitingTodo]]:
-        """What can start now, and what cannot with the reason."""
+        """Return what can start now, and what cannot, with the reason."""
         items = self.todo_list.items
         now = self._clock()
         return list_ready(items, now), list_waiting(items, now)
 
     def agent(self, agent_id: str) -> Session:
-        """The list of a sub-agent of this session."""
+        """Return the list of a sub-agent of this session."""
         return Session(self._log, _check_name(agent_id, "agent"), self._clock)
 
     # changing the list
@@ -128,13 +128,13 @@ class Session(Stream, RunControl):
         shape: Shape = FULL,
         cause: str = "write",
     ) -> Written:
-        """Replaces the list; where every item passed has a known id, only the fields that were passed change.
+        """Replace the list; where every item passed has a known id, change only the fields that were passed.
 
         `replace=True` always replaces. Raises `InvalidTodos` with every violation, and then nothing has changed.
         """
         about = {name: text for name, text in (("title", title), ("summary", summary)) if text is not None}
         written = self._write(
-            lambda state: ask.Write(
+            lambda state: commands.Write(
                 self._agent, _check_name(actor, "actor"), self._clock(), todos, shape, replace, cause, about
             )
         )
@@ -144,10 +144,10 @@ class Session(Stream, RunControl):
         return written
 
     def update(self, todo_id: str, *, actor: str | None = None, **fields: object) -> Todo:
-        """Changes fields of one item. With an actor it is a worker's change, refused if the item is another's."""
+        """Change fields of one item. With an actor it is a worker's change, refused if the item is another's."""
         who = PERSON if actor is None else _check_name(actor, "actor")
         _, todos = self._change(
-            lambda state: ask.Update(self._agent, who, self._clock(), todo_id, fields, actor is not None)
+            lambda state: commands.Update(self._agent, who, self._clock(), todo_id, fields, actor is not None)
         )
         return todos.items[todo_id]
 
@@ -161,12 +161,12 @@ class Session(Stream, RunControl):
         drop: Sequence[str] = (),
         actor: str = PERSON,
     ) -> Written:
-        """Finishes, starts, blocks (id → why), adds and drops items as one change, all of it or nothing.
+        """Finish, start, block (id → why), add and drop items as one change, all of it or nothing.
 
         Where finishing leaves no item in progress and none is started, the next runnable one is.
         """
         return self._write(
-            lambda state: ask.Advance(
+            lambda state: commands.Advance(
                 self._agent, _check_name(actor, "actor"), self._clock(), done, start, block, add, drop
             )
         )
@@ -185,31 +185,35 @@ class Session(Stream, RunControl):
     def record_check(self, todo_id: str, evidence: Evidence, *, actor: str = PERSON) -> Todo:
         """Keep what the check of a todo showed; undo leaves it alone."""
         _, todos = self._change(
-            lambda state: ask.RecordCheck(self._agent, _check_name(actor, "actor"), self._clock(), todo_id, evidence)
+            lambda state: commands.RecordCheck(
+                self._agent, _check_name(actor, "actor"), self._clock(), todo_id, evidence
+            )
         )
         return todos.items[todo_id]
 
     def add(self, content: str, *, after: str | None = None, actor: str = PERSON, **fields: object) -> Todo:
-        """Adds an item at the end, or after another one."""
+        """Add an item at the end, or after another one."""
         fields = {**fields, "content": content}
         events, _ = self._change(
-            lambda state: ask.Add(self._agent, _check_name(actor, "actor"), self._clock(), fields, after)
+            lambda state: commands.Add(self._agent, _check_name(actor, "actor"), self._clock(), fields, after)
         )
         return _get_delta(events[0]).added[0]
 
     def move(self, todo_id: str, position: int, *, actor: str = PERSON) -> Todo:
-        """Puts an item at a position, counted from 1."""
+        """Move an item to a position, counted from 1."""
         _, todos = self._change(
-            lambda state: ask.Move(self._agent, _check_name(actor, "actor"), self._clock(), todo_id, position)
+            lambda state: commands.Move(self._agent, _check_name(actor, "actor"), self._clock(), todo_id, position)
         )
         return todos.items[todo_id]
 
     def drop(self, todo_id: str, *, actor: str = PERSON) -> Written:
-        """Removes an item, and the dependencies on it."""
-        return self._write(lambda state: ask.Drop(self._agent, _check_name(actor, "actor"), self._clock(), todo_id))
+        """Remove an item, and the dependencies on it."""
+        return self._write(
+            lambda state: commands.Drop(self._agent, _check_name(actor, "actor"), self._clock(), todo_id)
+        )
 
     def clear(self, *, actor: str = PERSON) -> Written:
-        """Removes all items; not the plan. Undo brings them back."""
+        """Remove all items, but not the plan. Undo restores them."""
         return self.write([], replace=True, actor=actor, cause="clear")
 
     def undo(self, n: int = 1, *, actor: str = PERSON) -> Reverted:
@@ -228,48 +232,48 @@ class Session(Stream, RunControl):
     # claiming, for several workers on one list
 
     def claim(self, actor: str, lease: float = 300) -> Todo | None:
-        """The next runnable item, now in progress and this worker's for `lease` seconds; None if there is none."""
+        """Claim the next item that can run for `lease` seconds, and return it; None if there is none."""
         who, seconds = _check_name(actor, "actor"), _check_lease(lease)
-        events, todos = self._change(lambda state: ask.Claim(self._agent, who, self._clock(), seconds))
+        events, todos = self._change(lambda state: commands.Claim(self._agent, who, self._clock(), seconds))
         return todos.items[next(iter(_get_delta(events[0]).changed))] if events else None
 
     def renew(self, todo_id: str, actor: str, lease: float = 300) -> Todo:
-        """Keeps a claim for `lease` seconds from now."""
+        """Keep a claim for `lease` seconds from now."""
         who, seconds = _check_name(actor, "actor"), _check_lease(lease)
-        _, todos = self._change(lambda state: ask.Renew(self._agent, who, self._clock(), todo_id, seconds))
+        _, todos = self._change(lambda state: commands.Renew(self._agent, who, self._clock(), todo_id, seconds))
         return todos.items[todo_id]
 
     def release(self, todo_id: str, actor: str) -> Todo:
-        """Gives a claimed item back: it is pending again."""
+        """Give a claimed item back: it is pending again."""
         _, todos = self._change(
-            lambda state: ask.Release(self._agent, _check_name(actor, "actor"), self._clock(), todo_id)
+            lambda state: commands.Release(self._agent, _check_name(actor, "actor"), self._clock(), todo_id)
         )
         return todos.items[todo_id]
 
     # the plan
 
     def set_plan(self, plan: Mapping[str, object] | Plan, *, actor: str = PERSON) -> Plan:
-        """Makes this the session's plan. Raises `InvalidPlan` with every fault, and then nothing has changed."""
+        """Make this the session's plan. Raises `InvalidPlan` with every fault, and then nothing has changed."""
         _, state = self._log.execute(
-            lambda state: ask.SetPlan(self._agent, _check_name(actor, "actor"), self._clock(), plan)
+            lambda state: commands.SetPlan(self._agent, _check_name(actor, "actor"), self._clock(), plan)
         )
         assert state.plan is not None
         return state.plan
 
     def clear_plan(self, *, actor: str = PERSON) -> None:
-        """Removes the plan, not the todos."""
-        self._change(lambda state: ask.ClearPlan(self._agent, _check_name(actor, "actor"), self._clock()))
+        """Remove the plan, not the todos."""
+        self._change(lambda state: commands.ClearPlan(self._agent, _check_name(actor, "actor"), self._clock()))
 
     def plan_to_todos(self, *, actor: str = PERSON) -> Written:
-        """Replaces the list by the plan's steps."""
-        return self._write(lambda state: ask.PlanToTodos(self._agent, _check_name(actor, "actor"), self._clock()))
+        """Replace the list by the plan's steps."""
+        return self._write(lambda state: commands.PlanToTodos(self._agent, _check_name(actor, "actor"), self._clock()))
 
     def set_plan_mode(self, on: bool, *, actor: str = PERSON) -> None:
-        self._change(lambda state: ask.SetPlanMode(self._agent, _check_name(actor, "actor"), self._clock(), on))
+        self._change(lambda state: commands.SetPlanMode(self._agent, _check_name(actor, "actor"), self._clock(), on))
 
     def log_completion(self, log: CompletionLog, *, actor: str = PERSON) -> None:
-        """Records that a block was written to the completion log."""
-        self._change(lambda state: ask.LogCompletion(self._agent, _check_name(actor, "actor"), self._clock(), log))
+        """Record that a block was written to the completion log."""
+        self._change(lambda state: commands.LogCompletion(self._agent, _check_name(actor, "actor"), self._clock(), log))
 
     # inside
 
@@ -285,7 +289,7 @@ class Session(Stream, RunControl):
     def close(self) -> None:
         self._log.store.close()
 
-    def _change(self, make: Callable[[State], ask.Command]) -> tuple[list[Event], TodoList]:
+    def _change(self, make: Callable[[State], commands.Command]) -> tuple[list[Event], TodoList]:
         events, state = self._log.execute(make)
         if events and events[0].type == EVIDENCE_ASKED:
             from headway.core.errors import EvidenceMissing
@@ -295,7 +299,7 @@ class Session(Stream, RunControl):
             raise EvidenceMissing(events[0].data.item_ids)
         return events, state.list_of(self._agent)
 
-    def _write(self, make: Callable[[State], ask.Command]) -> Written:
+    def _write(self, make: Callable[[State], commands.Command]) -> Written:
         events, todo_list = self._change(make)
         todos = [*todo_list.items.values()]
         if not events:
@@ -314,9 +318,9 @@ class Session(Stream, RunControl):
         who = _check_name(actor, "actor")
         steps: list[Step] = []
 
-        def make(state: State) -> ask.Command:
+        def make(state: State) -> commands.Command:
             steps[:] = find_steps(self.store, self.name, state, self._agent, cause, n)
-            return ask.RevertSteps(self._agent, who, self._clock(), cause, steps, [None] * n)
+            return commands.RevertSteps(self._agent, who, self._clock(), cause, steps, [None] * n)
 
         _, todo_list = self._change(make)
         return Reverted(todo_list.items.values(), steps, keeps_files=any(step.files for step in steps))
