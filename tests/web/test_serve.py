@@ -30,7 +30,8 @@ SESSIONS = "/api/sessions"
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CONFIG_HOME", environment(tmp_path / "project")["XDG_CONFIG_HOME"])
     made = tmp_path / "project"
     made.mkdir()
     return made
@@ -201,12 +202,26 @@ def test_a_file_that_makes_no_sense_is_replaced(folder: Path) -> None:
     check_rows(SENSELESS, replaces)
 
 
-def test_a_token_that_came_with_the_project_is_not_used(folder: Path) -> None:
+@pytest.mark.parametrize("is_tracked", [True, False], ids=["by git", "in an archive"])
+def test_a_token_that_came_with_the_project_is_not_used(folder: Path, is_tracked: bool) -> None:
     projects.repository(folder)
-    (folder / ".headway").mkdir()
-    (folder / ".headway" / "web.json").write_text(json.dumps({"port": 8000, "token": "t" * 40}), encoding="utf-8")
-    subprocess.run(["git", "-C", folder, "add", "-f", ".headway/web.json"], check=True)
+    (folder / ".headway").mkdir(mode=0o700)
+    file = folder / ".headway" / "web.json"
+    file.write_text(json.dumps({"port": 8000, "token": "t" * 40}), encoding="utf-8")
+    file.chmod(0o600)
+    if is_tracked:
+        subprocess.run(["git", "-C", folder, "add", "-f", ".headway/web.json"], check=True)
     assert read_place(str(folder)) is None
+    bound, place = listen(str(folder), None)
+    bound.close()
+    assert place.token != "t" * 40 and (is_tracked or read_place(str(folder)) == place)
+
+
+def test_a_project_that_was_copied_has_a_token_of_its_own(folder: Path, tmp_path: Path) -> None:
+    bound, place = listen(str(folder), None)
+    bound.close()
+    shutil.copytree(folder, tmp_path / "copy")
+    assert read_place(str(folder)) == place and read_place(str(tmp_path / "copy")) is None
 
 
 def test_a_token_that_others_could_read_is_not_used_again(folder: Path) -> None:

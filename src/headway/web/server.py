@@ -9,6 +9,7 @@ import secrets
 import socket
 from contextlib import suppress
 from dataclasses import dataclass
+from hashlib import sha256
 from http.client import HTTPConnection, HTTPException
 from threading import Thread
 from typing import IO, TYPE_CHECKING
@@ -19,6 +20,7 @@ from headway.project import headway_folder, open_store
 from headway.store.folder import make_private_folder
 from headway.store.foreign_files import explain_foreign
 from headway.store.ordinary_files import open_ordinary
+from headway.user_records import project_record_file, read_record, write_record
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -83,8 +85,18 @@ def read_place(project: str) -> ServerPlace | None:
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
         return None
     if type(port) is int and 0 < port < 65_536 and isinstance(token, str) and len(token) >= 32 and token.isascii():
-        return ServerPlace(port, token)
+        place = ServerPlace(port, token)
+        return place if read_record(_record_file(project)) == _to_record(project, place) else None
     return None
+
+
+def _record_file(project: str) -> str | None:
+    return project_record_file("pages", project)
+
+
+def _to_record(project: str, place: ServerPlace) -> dict[str, str]:
+    """Return what shows that the token was made here: a file that came with the project has no such record."""
+    return {"project": os.path.realpath(project), "digest": sha256(place.token.encode()).hexdigest()}
 
 
 def save_place(project: str, place: ServerPlace) -> None:
@@ -98,6 +110,8 @@ def save_place(project: str, place: ServerPlace) -> None:
         with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
             json.dump({"port": place.port, "token": place.token}, file)
         os.replace(draft, path)
+        with suppress(OSError):  # without a home folder, each start has a token of its own
+            write_record(_record_file(project), _to_record(project, place))
     except OSError as error:
         raise HeadwayError(
             f"'{sanitize_for_display(path, 300)}' could not be written ({error.strerror}); move it out of the way."
