@@ -89,7 +89,7 @@ def find_ending(answer: ModelResponse, *, is_remote: bool) -> Ending:
 
 
 def _lacks_end(answer: ModelResponse) -> bool:
-    """Whether a stream without a reason stopped too early.
+    """Return whether a stream without a reason stopped too early.
 
     Some OpenAI-compatible servers never give a reason, and pydantic-ai puts `stop` in its place; what comes last is
     then the usage.
@@ -98,7 +98,7 @@ def _lacks_end(answer: ModelResponse) -> bool:
 
 
 def is_empty(answer: ModelResponse) -> bool:
-    """Whether nothing is in it but thoughts and blank text."""
+    """Return whether nothing is in it but thoughts and blank text."""
     return all(
         isinstance(part, ThinkingPart) or (isinstance(part, TextPart) and not part.content.strip())
         for part in answer.parts

@@ -37,7 +37,7 @@ class Budget:
         return self.window is None or self.estimate_tokens(size) + self.reply <= self.window
 
     def history_room(self, besides: int) -> int:
-        """Bytes that the history may have when `besides` goes along with it."""
+        """Return how many bytes the history may have when `besides` goes along with it."""
         if self.window is None:
             return 0
         return max(round((self.window - self.reply) / self._per_byte) - besides, 0)

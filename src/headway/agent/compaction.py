@@ -54,7 +54,7 @@ class Compacted:
 
 
 def to_headway_message(text: str, **about: Any) -> ModelRequest:
-    """A message that Headway writes in the user's place."""
+    """Return a message that Headway writes in the user's place."""
     return ModelRequest([UserPromptPart(text)], metadata={"by": HEADWAY_MARK, **about})
 
 
@@ -91,7 +91,7 @@ def _mark_as_headways(message: ModelRequest) -> dict[str, Any]:
 async def compact(
     conversation: Conversation, room: int, ask: Ask | None, *, fits: Callable[[int], bool], redacted: Redact
 ) -> Compacted | None:
-    """The conversation in `room` bytes; None if there is nothing older that could give way.
+    """Return the conversation in `room` bytes; None if there is nothing older that could give way.
 
     `ask` has the model write the summary, if what it is about `fits` into a request.
     """
@@ -139,7 +139,7 @@ def _cut_middle(text: str, limit: int) -> str:
 
 
 def _list_prompts(messages: Sequence[ModelMessage], room: int) -> list[str]:
-    """The user's prompts, also those of earlier summaries; of too many the first and the last ones."""
+    """Return the user's prompts, also those of earlier summaries; of too many the first and the last ones."""
     found: list[str] = []
     for message in messages:
         if not isinstance(message, ModelRequest):
@@ -160,7 +160,7 @@ def _prompt_text(part: UserPromptPart) -> str:
 
 
 def write_digest(messages: Sequence[ModelMessage], redacted: Redact) -> str:
-    """What happened, drawn from the messages themselves. Keys are looked for before anything is cut."""
+    """Return what happened, drawn from the messages themselves. Keys are looked for before anything is cut."""
     outcomes = {
         part.tool_call_id: part.outcome
         for message in messages

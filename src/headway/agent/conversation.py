@@ -94,7 +94,7 @@ def _assign_versions(found: list[int], first: int) -> list[int]:
 
 
 def _collect(event: Event, messages: list[ModelMessage], versions: list[int], session: Session) -> None:
-    """Adds what an event holds of the conversation. Results of one answer's calls become one message."""
+    """Add what an event holds of the conversation. Results of one answer's calls become one message."""
     if isinstance(event.data, MessageAdded):
         messages.append(_read_message(event.data.message, session))
         versions.append(event.version)
@@ -128,7 +128,7 @@ Redact: TypeAlias = Callable[[str], str]
 
 
 def to_stored_message(message: ModelMessage, redacted: Redact) -> dict[str, Any]:
-    """The message as the log keeps it: rid of keys and tokens."""
+    """Return the message as the log keeps it: rid of keys and tokens."""
     return _make_adapter(type(message)).dump_python(_redact_message(message, redacted), mode="json", exclude_none=True)
 
 
@@ -183,7 +183,7 @@ def _redact_answer_part(part: ModelResponsePart, redacted: Redact) -> ModelRespo
 
 
 def _to_plain_arguments(part: ToolCallPart[Any]) -> str:
-    """The arguments as JSON without escapes and with hardly any space: names stand right before their values."""
+    """Return the arguments as JSON without escapes and with hardly any space: names stand right before their values."""
     if isinstance(part.args, str) and part.args and not _ESCAPED_OR_WIDE.search(part.args):
         return part.args
     return part.args_as_json_str()

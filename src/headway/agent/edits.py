@@ -165,7 +165,7 @@ def _format_value(name: str, value: object) -> str:
 
 
 def _list_moved(order: Splice) -> list[str]:
-    """What stands elsewhere, of items that were there before and after."""
+    """Return what stands elsewhere, of items that were there before and after."""
     inserted, removed = set(order.inserted), set(order.removed)
     before = [todo_id for todo_id in order.removed if todo_id in inserted]
     after = [todo_id for todo_id in order.inserted if todo_id in removed]

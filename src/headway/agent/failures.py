@@ -245,7 +245,7 @@ def _format_status(error: BaseException) -> str:
 
 
 def _format_provider_message(error: BaseException) -> str:
-    """What the provider said, in brackets: without keys and tokens, on one line, at most 300 characters."""
+    """Return what the provider said, in brackets: without keys and tokens, on one line, at most 300 characters."""
     status = getattr(error, "status_code", None)
     body: object = getattr(error, "body", None)
     text = _find_sentence(body) or ("" if status else str(error))
@@ -255,7 +255,7 @@ def _format_provider_message(error: BaseException) -> str:
 
 
 def _find_sentence(body: object) -> str:
-    """The sentence inside the body of an error, wherever the provider puts it."""
+    """Return the sentence inside the body of an error, wherever the provider puts it."""
     for name in ("error", "message"):
         if isinstance(body, dict) and name in body:
             body = cast("dict[str, object]", body)[name]

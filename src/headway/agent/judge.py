@@ -55,7 +55,7 @@ class Judge:
                 del self._calls[call.item_id][:-_MOST_CALLS]
 
     async def evaluate(self, state: State, agent: str, round: int) -> None:
-        """Asks about the item that is proposed, if there is one."""
+        """Ask about the item that is proposed, if there is one."""
         todo = self._find_proposed(state, agent)
         if todo is None:
             return
@@ -110,7 +110,7 @@ class Judge:
 
     @staticmethod
     def _find_verdict(todo: Todo, answer: ModelResponse) -> UpdateTodoItemInput | None:
-        """The first call that is about the item."""
+        """Return the first call that is about the item."""
         tool = UpdateTodoItem()
         for part in answer.parts:
             if isinstance(part, ToolCallPart) and part.tool_name == tool.name:
@@ -139,7 +139,7 @@ class Judge:
 
 
 def _format_call(call: ToolFinished, redacted: Callable[[str], str]) -> str:
-    """A call with the end of what it gave: results stand there."""
+    """Return a call with the end of what it gave: results stand there."""
     outcome = "ok" if call.succeeded else "failed"
     return (
         f"- {sanitize_for_display(call.tool)}: {outcome}: {escape_for_prompt(redacted(call.text).strip()[-200:], 200)}"

@@ -67,7 +67,7 @@ class ListInjector:
     def render(
         self, state: State, agent: str, round: int, warning: str = "", *, answering: bool
     ) -> tuple[str, TodoListContextInjected | None]:
-        """What is added to a request of this round, and the fact that the list was; `warning` comes last.
+        """Return what is added to a request of this round, and the fact that the list was; `warning` comes last.
 
         If there was a request in this round already, it failed: what it told is told again.
         """
@@ -90,7 +90,7 @@ class ListInjector:
         return "\n".join(line for line in lines if line), fact
 
     def _render_edits(self, state: State, todos: TodoList, agent: str, round: int) -> str:
-        """What a person changed since the model was last shown the list. The log is read only if one did."""
+        """Return what a person changed since the model was last shown the list. The log is read only if one did."""
         if round != self._round:  # so the request of the round before was answered
             self._round, self._told = round, self._seen
         self._seen = state.version
@@ -118,7 +118,7 @@ class ListInjector:
         self._progress = self._progress or succeeded
 
     def render_nudge(self, state: State, agent: str, answer: str) -> str | None:
-        """The line for a model that stopped with this answer while items are open; None if it may stop."""
+        """Return the line for a model that stopped with this answer while items are open; None if it may stop."""
         left = list_todos_to_nudge(state.list_of(agent)) if state.runs[agent].list_changed else []
         if not left or state.is_planning(agent) or is_question(answer):
             return None
@@ -146,6 +146,6 @@ def _to_json_string(todo: Todo) -> str:
 
 
 def list_todos_to_nudge(todos: TodoList) -> list[Todo]:
-    """What is left to do: neither blocked nor interrupted, and not another worker's."""
+    """Return what is left to do: neither blocked nor interrupted, and not another worker's."""
     left = (Status.PENDING, Status.IN_PROGRESS)
     return [todo for todo in todos.items.values() if todo.status in left and not todo.interrupted and is_ours(todo)]

@@ -96,7 +96,7 @@ class Loop:
         """The model's last words."""
 
     async def run(self) -> Reason:
-        """Goes round until there is a reason to end."""
+        """Go round until there is a reason to end."""
         while True:
             if not await self._begin_round():
                 return Reason.ALL_DONE if self._all_done and self._done_in == self.round else Reason.MAX_ROUNDS
@@ -108,7 +108,7 @@ class Loop:
                 return reason
 
     async def _begin_round(self) -> bool:
-        """Goes on to the next round, when no one wants the run to pause; False if there is none left."""
+        """Go on to the next round when no one wants the run to pause; return False if there is none left."""
         self._record_mode(await self._recorder.wait_until(lambda run: not self._is_held(run)))
         if self.round == self._config.max_rounds:
             return False
@@ -192,7 +192,7 @@ class Loop:
     # 3. model
 
     async def _ask_model(self, block: str) -> tuple[list[ToolCallPart[Any]], dict[str, str]]:
-        """The calls of the model's answer to the history and the block, and what is wrong with some of them."""
+        """Return the calls of the model's answer to the history and the block, and what is wrong with some of them."""
         for attempt in range(_SHORTENED + 2):  # one more, for the order of the messages
             request = self._build_request(block)
             try:
@@ -247,7 +247,7 @@ class Loop:
     # 7. end
 
     async def _find_end(self, outcome: RoundOutcome | None) -> Reason | None:
-        """Why the run is over; None if it goes on."""
+        """Return why the run is over; None if it goes on."""
         # After calls, the state is known from recording them.
         state = (outcome and self._recorder.state) or self._session.state
         self._check_whether_done(state)
@@ -270,7 +270,7 @@ class Loop:
         return None
 
     def _last_words(self) -> str:
-        """The text of the answer that the model has just given."""
+        """Return the text of the answer that the model has just given."""
         answer = self._conversation.messages[-1]
         assert isinstance(answer, ModelResponse)
         return answer_text(answer)
@@ -289,7 +289,7 @@ class Loop:
             self._recorder.record(TodoListCompleted(now(), self.round, run.tool_calls))
 
     def _continue_cut_answer(self, cut: CutOff) -> None:
-        """Has the model complete an answer that was cut off, once."""
+        """Have the model complete an answer that was cut off, once."""
         if self._text_before_cut or self.round == self._config.max_rounds:
             raise self._requests.cut_answer_error(cut)
         self._text_before_cut = self._answer or " "

@@ -23,7 +23,7 @@ _NO_KEY = "none"
 def resolve_model(
     model: str | Model, *, base_url: str | None = None, environ: Mapping[str, str] | None = None
 ) -> Model:
-    """The model that a `provider:name` stands for; a model passes through. Nothing is sent.
+    """Return the model that a `provider:name` stands for; a model passes through. Nothing is sent.
 
     `base_url` is for OpenAI and the servers that speak its protocol. Raises `ModelNotReady` when a key, a package or an
     address is missing.
@@ -65,7 +65,7 @@ def context_window(model: Model) -> int | None:
 
 
 def price(model: Model, usage: RequestUsage) -> float | None:
-    """What a request cost in US dollars by the provider's public prices, where they are known. Asks no one."""
+    """Return what a request cost in US dollars by the provider's public prices, where they are known. Asks no one."""
     if usage.cost is not None:
         return float(usage.cost)
     if model.system == "openai" and is_own_server(model):
@@ -109,7 +109,7 @@ def _make_openai(choice: ModelChoice) -> Model:
 
 
 def _make_compatible(choice: ModelChoice) -> Model:
-    """A model on a server with OpenAI's protocol, of which such servers have the Chat part."""
+    """Return a model on a server with OpenAI's protocol, of which such servers have the Chat part."""
     from pydantic_ai.models.ollama import OllamaModel
     from pydantic_ai.models.openai import OpenAIChatModel
     from pydantic_ai.providers.ollama import OllamaProvider

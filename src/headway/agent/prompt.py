@@ -41,7 +41,7 @@ def instructions(
     tracking: Tracking = Tracking.MANUAL,
     planning: bool = False,
 ) -> str:
-    """The system prompt for a run in this project; in plan mode with that in place of the todo list."""
+    """Return the system prompt for a run in this project; in plan mode with that in place of the todo list."""
     kind = TodoTools(todo_tools)
     part = (
         _read_section("plan_mode")
@@ -72,7 +72,7 @@ def _tracking_section(todo_tools: TodoTools, tracking: Tracking) -> str:
 
 
 def add_plan_mode(own: str) -> str:
-    """Instructions of a caller's own, as they are while plan mode is on."""
+    """Return the instructions of a caller's own, as they are while plan mode is on."""
     return "\n\n".join(part for part in (own.rstrip(), _read_section("plan_mode")) if part) + "\n"
 
 
@@ -92,7 +92,7 @@ def _project_notes(project: Path) -> str:
 
 
 def _read_notes_file(project: Path, name: str) -> str:
-    """The file's text. Raises for what is not an ordinary text file inside the project."""
+    """Return the file's text. Raises for what is not an ordinary text file inside the project."""
     path = project / name
     if path.is_symlink():  # to other notes, as many projects have it; what else it leads to may not be meant to be sent
         target = project / os.readlink(path)
@@ -124,7 +124,7 @@ def _shorten_notes(text: str) -> str:
 
 
 def _wrap_notes(name: str, text: str) -> str:
-    """The notes between two marks that they cannot contain."""
+    """Return the notes between two marks that they cannot contain."""
     mark = sha256(text.encode()).hexdigest()[:16]
     while mark in text:
         mark = sha256(mark.encode()).hexdigest()[:16]

@@ -133,7 +133,7 @@ class ModelChoice:
 
 
 def parse_model_name(model: str, base_url: str | None = None, environ: Mapping[str, str] | None = None) -> ModelChoice:
-    """What a model's name stands for. Raises `ModelNotReady` when something is missing for it."""
+    """Return what a model's name stands for. Raises `ModelNotReady` when something is missing for it."""
     environ = os.environ if environ is None else environ
     provider, name = _split_model_name(model)
     if provider.name == "scripted":
@@ -164,7 +164,7 @@ def readiness(model: str, base_url: str | None = None, environ: Mapping[str, str
 
 
 def is_elsewhere(provider: Provider, url: str | None) -> bool:
-    """Whether the address is not the one the provider itself has."""
+    """Return whether the address is not the one the provider itself has."""
     if provider.url is None or url is None:
         return True
     own = urlsplit(provider.url).hostname
@@ -191,7 +191,7 @@ _MEANT = {
 
 
 def _guess_provider(name: str) -> str | None:
-    """The provider that is probably meant by a name that none has."""
+    """Return the provider that is probably meant by a name that none has."""
     from difflib import get_close_matches
 
     known = next((provider for part, provider in _MEANT.items() if name.lower().startswith(part)), None)
@@ -220,7 +220,7 @@ def _split_model_name(model: str) -> tuple[Provider, str]:
 
 
 def _format_example(name: str) -> str:
-    """How a name without a provider is written with one."""
+    """Return how a name without a provider is written with one."""
     before, slash, after = name.partition("/")
     if slash and before in PROVIDERS:
         return f"{before}:{sanitize_for_display(after) or 'NAME'}"
@@ -230,7 +230,7 @@ def _format_example(name: str) -> str:
 
 
 def _find_address(provider: Provider, base_url: str | None, environ: Mapping[str, str]) -> str | None:
-    """The setting, else the provider's variable, else where the provider usually is."""
+    """Return the setting, else the provider's variable, else where the provider usually is."""
     given = (base_url or "").strip()
     if given and not provider.takes_base_url:
         raise ModelNotReady(

@@ -109,7 +109,7 @@ class Recorder:
     # what happens
 
     def record(self, *facts: RunData, policy: Policy | None = None) -> State:
-        """Records facts; with a policy, calls that begin are tracked."""
+        """Record facts; with a policy, calls that begin are tracked."""
         recorded = (*self._take_deferred(), *facts)
         return self._execute(lambda at: RecordEvents(self.session.agent_id, LOOP, at, self.run_id, recorded, policy))
 
@@ -210,7 +210,7 @@ class Recorder:
         return run
 
     async def wait_until(self, holds: Callable[[Run], bool]) -> Run:
-        """Waits until something holds of the run, as far as is known: every record and every look makes that new."""
+        """Wait until something holds of the run, as far as is known: every record and every look makes that new."""
         run = self._get_run(self.session.log.last_state or self.session.state)
         while not holds(run):
             await asyncio.sleep(LOOK_EVERY)

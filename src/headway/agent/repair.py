@@ -140,7 +140,7 @@ def _split_into_turns(messages: Sequence[ModelMessage]) -> Iterator[tuple[ModelR
 def _repair_response(
     response: ModelResponse, found: dict[str, deque[Result]], ids: _CallIds
 ) -> tuple[ModelResponse, list[Result]]:
-    """The response with the calls that can be sent, and their results in the same order."""
+    """Return the response with the calls that can be sent, and their results in the same order."""
     parts: list[ModelResponsePart] = []
     results: list[Result] = []
     for part in response.parts:
@@ -163,7 +163,7 @@ def _repair_response(
 
 
 def _group_results(requests: Sequence[ModelRequest]) -> dict[str, deque[Result]]:
-    """The results in the requests, by the id of their call."""
+    """Return the results in the requests, by the id of their call."""
     found: defaultdict[str, deque[Result]] = defaultdict(deque)
     for request in requests:
         for part in request.parts:
@@ -188,7 +188,7 @@ def _unfinished_result(call: ToolCallPart[Any], at: datetime) -> ToolReturnPart[
 
 
 def _to_valid_result(call: ToolCallPart[Any], result: Result) -> Result:
-    """The result under the call's id and name, with something in it: Anthropic refuses empty text."""
+    """Return the result under the call's id and name, with something in it: Anthropic refuses empty text."""
     is_named = (result.tool_call_id, result.tool_name) == (call.tool_call_id, call.tool_name)
     if result.part_kind == "retry-prompt":
         if is_named:
@@ -211,7 +211,7 @@ def _to_valid_result(call: ToolCallPart[Any], result: Result) -> Result:
 def _repair_requests(
     requests: Sequence[ModelRequest], results: Sequence[Result], at: datetime | None
 ) -> list[ModelRequest]:
-    """The requests after a response: its results in front of everything, as OpenAI and Anthropic want them."""
+    """Return the requests after a response: its results in front of everything, as OpenAI and Anthropic want them."""
     if results and not requests:
         return [ModelRequest(parts=results, timestamp=at)]
     asked: list[ModelRequest] = []
@@ -226,7 +226,7 @@ def _repair_requests(
 
 
 def _repair_prompt(part: ModelRequestPart) -> ModelRequestPart | None:
-    """The part without blank text, which Anthropic refuses; None if nothing is left."""
+    """Return the part without blank text, which Anthropic refuses; None if nothing is left."""
     if not isinstance(part, UserPromptPart):
         return part
     if isinstance(part.content, str):
@@ -301,7 +301,7 @@ def _explain_name_fault(name: str) -> str:
 
 
 def _check_arguments(args: str | dict[str, Any] | None) -> str | dict[str, Any] | None:
-    """The same arguments if they can be sent as they are. Raises `BadJson` if they are no object."""
+    """Return the same arguments if they can be sent as they are. Raises `BadJson` if they are no object."""
     if not args:
         return args
     if not isinstance(args, str):

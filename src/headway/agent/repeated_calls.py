@@ -44,7 +44,7 @@ class RepeatedCalls:
             self._call = escape_for_prompt(summarize_call(call.tool_name, call.args, self._redacted), 200)
 
     def render_warning(self, round: int) -> str:
-        """The line that tells the model, in the request of one round."""
+        """Return the line that tells the model, in the request of one round."""
         if self._number < WARN_AFTER or self._warned_in not in (0, round):
             return ""
         self._warned_in = round
@@ -63,7 +63,7 @@ class RepeatedCalls:
 
 
 def _normalize_arguments(args: object) -> str:
-    """The arguments in one way of writing them."""
+    """Return the arguments in one way of writing them."""
     if isinstance(args, str):
         try:
             args = parse_json_cached(args)

@@ -69,11 +69,11 @@ class RequestBuilder:
         return self._make_fixed_parts(planning)[0]
 
     def fixed_size(self, *, planning: bool) -> int:
-        """Bytes that go along with the history."""
+        """Return how many bytes go along with the history."""
         return self._make_fixed_parts(planning)[1]
 
     def _make_fixed_parts(self, planning: bool) -> tuple[ModelRequestParameters, int, str]:
-        """What goes along in this mode, its size, and the instructions that are part of it."""
+        """Return what goes along in this mode, its size, and the instructions that are part of it."""
         found = self._made.get(planning)
         if found is None:
             instructions = self._instructions(planning)
@@ -89,7 +89,7 @@ class RequestBuilder:
         return insert_answers(messages) if self._is_strict else messages.copy()
 
     def build(self, messages: list[ModelMessage], size: int, block: str, *, planning: bool) -> ModelRequestData:
-        """The history, of this size, with the block after it, in its last tool result or in the system message.
+        """Return the history, of this size, with the block after it, in its last tool result or in the system message.
 
         The list of messages is copied, the messages are not: what is added goes along with the last one this time only.
         """

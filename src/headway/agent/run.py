@@ -77,7 +77,7 @@ async def run_loop(
     variables: Mapping[str, str] | None = None,
     run_checks: bool = True,
 ) -> RunResult:
-    """Has the model work on a task, with the session's list, until there is a reason to end.
+    """Have the model work on a task, with the session's list, until there is a reason to end.
 
     A task continues the session's conversation; with `new_conversation` the model is sent nothing of it, and the list
     alone goes on. Without a task, the conversation goes on where it was. `tools` are the built-in ones unless given;
@@ -139,7 +139,7 @@ async def run_loop(
 
 
 def _check_arguments(session: object, model: object, approvals: object, on_event: object, config: object) -> None:
-    """Raises a sentence for what cannot be meant; what is typed wrong shows up late otherwise."""
+    """Raise a sentence for what cannot be meant; what is typed wrong shows up late otherwise."""
     from pydantic_ai.models import Model
 
     wanted: tuple[tuple[str, object, bool, str], ...] = (
@@ -165,7 +165,7 @@ def _make_checks(
 
 
 def _make_instructions(config: LoopConfig, folder: str) -> Callable[[bool], str]:
-    """What the model is told at the beginning, in plan mode or not."""
+    """Return what the model is told at the beginning, in plan mode or not."""
 
     def make_instructions(planning: bool) -> str:
         own = config.instructions
@@ -242,7 +242,7 @@ async def _run_supervised(
     *,
     retries_off: bool,
 ) -> RunResult:
-    """Runs the loop; ends it when it is over, when a person wants it, or when it is cancelled."""
+    """Run the loop; end it when it is over, when a person wants it, or when it is cancelled."""
     spending = Spending(model, config)
     calls = ToolRunner(executor, recorder, config.policy, checks)
     loop: Loop | None = None
@@ -293,7 +293,7 @@ async def _run_supervised(
 
 
 async def _close_connections(connections: AsyncExitStack) -> None:
-    """Leaves the model. What goes wrong with it now changes nothing about the run."""
+    """Leave the model. What goes wrong with it now changes nothing about the run."""
     try:
         await connections.aclose()
     except Exception:
@@ -310,7 +310,7 @@ def _end_run(recorder: Recorder, reason: Reason, error: str | None) -> str | Non
 
 
 async def _find_budget(model: Model, config: LoopConfig) -> Budget:
-    """What fits: as it is set, else as it is known, else as the server says, else as it is assumed."""
+    """Return what fits: as it is set, else as it is known, else as the server says, else as it is assumed."""
     window = config.context_window or context_window(model) or await ask_for_window(model)
     return Budget(window or assumed_window(model), config.reply_tokens, is_assumed=window is None)
 
@@ -331,7 +331,7 @@ async def _run_until_stopped(working: Coroutine[Any, Any, T], recorder: Recorder
 
 
 async def _halt(work: asyncio.Task[Any]) -> None:
-    """Ends what is under way; what does not end in time is left to itself."""
+    """End what is under way; what does not end in time is left to itself."""
     if not work.done():
         work.cancel()
         await asyncio.wait({work}, timeout=_HALT)

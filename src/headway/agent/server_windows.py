@@ -27,7 +27,7 @@ _Json: TypeAlias = dict[str, Any]
 
 
 def is_own_server(model: Model) -> bool:
-    """Whether the model runs on a server that the user runs or named, where names say nothing about models."""
+    """Return whether the model runs on a server that the user runs or named, where names say nothing about models."""
     provider = PROVIDERS.get(model.system)
     if provider is None or model.base_url is None or not provider.takes_base_url:
         return False
@@ -68,7 +68,7 @@ async def ask_for_window(model: Model) -> int | None:
 
 
 async def _fetch_json(client: httpx2.AsyncClient, method: str, url: str, body: _Json | None) -> _Json:
-    """The JSON object at the address; an empty one if there is none."""
+    """Return the JSON object at the address; an empty one if there is none."""
     response = await client.request(method, url, json=body)
     try:
         answer: object = response.json() if response.is_success else None
@@ -78,7 +78,7 @@ async def _fetch_json(client: httpx2.AsyncClient, method: str, url: str, body: _
 
 
 def _read_ollama_window(answer: _Json, name: str) -> object:
-    """What the model is set to, else the most that it can have."""
+    """Return what the model is set to, else the most that it can have."""
     found = _NUM_CTX.search(str(answer.get("parameters") or ""))
     if found:
         return int(found[1])
@@ -88,7 +88,7 @@ def _read_ollama_window(answer: _Json, name: str) -> object:
 
 
 def _read_ollama_loaded_window(answer: _Json, name: str) -> object:
-    """The room that Ollama has made for a model that is loaded."""
+    """Return the room that Ollama has made for a model that is loaded."""
     return _find_first_field(answer.get("models"), ("name", "model"), {name, f"{name}:latest"}, ("context_length",))
 
 
@@ -102,7 +102,7 @@ def _read_llama_cpp_window(answer: _Json, name: str) -> object:
 
 
 def _find_first_field(entries: object, keys: tuple[str, ...], names: set[str], fields: tuple[str, ...]) -> object:
-    """The first of the fields that the entry of one of these names has."""
+    """Return the first of the fields that the entry of one of these names has."""
     for entry in cast("list[object]", entries) if isinstance(entries, list) else ():
         if isinstance(entry, dict) and names & {str(cast("_Json", entry).get(key)) for key in keys}:
             return next((value for field in fields if (value := cast("_Json", entry).get(field))), None)

@@ -33,7 +33,7 @@ class Spending:
         return self.input_tokens + self.output_tokens
 
     def reply_room(self, asked: int) -> int | None:
-        """Tokens that the answer to a request of so many tokens may have; None if there is no limit.
+        """Return how many tokens the answer to a request of so many may have; None if there is no limit.
 
         Raises `LimitReached` if the request may not be made.
         """

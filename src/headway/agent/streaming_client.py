@@ -132,7 +132,7 @@ class _ModelCall:
     streamed: bool
 
     async def ask(self, model: Model, on_event: Callable[[ModelResponseStreamEvent], None]) -> ModelResponse:
-        """The answer. All of it happens on the loop that runs this."""
+        """Return the answer. All of it happens on the loop that runs this."""
         # pydantic-ai's FunctionModel has such an attribute, and cannot stream when it is None.
         if self.streamed and getattr(model, "stream_function", ...) is not None:
             begun = False

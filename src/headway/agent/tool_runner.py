@@ -72,11 +72,11 @@ class ToolRunner:
         return str(self._executor.approvals.mode)
 
     def describe_first_calls(self, calls: Sequence[Call], round: int) -> list[ToolStarted]:
-        """What is recorded of the calls that begin first, together with the answer that has them."""
+        """Return what is recorded of the calls that begin first, together with the answer that has them."""
         return [self._describe_start(call, round) for call in next(self._group_calls(calls), ())]
 
     async def run(self, calls: Sequence[Call], faults: Mapping[str, str], round: int) -> RoundOutcome:
-        """Runs the calls of an answer. `faults` has a sentence for those that cannot be run."""
+        """Run the calls of an answer. `faults` has a sentence for those that cannot be run."""
         done: dict[str, FinishedCall] = {}
         for number, group in enumerate(self._group_calls(calls)):
             if number:
@@ -212,7 +212,7 @@ def shorten_diff(diff: str, redacted: Redact) -> str | None:
 
 
 def summarize_call(tool: str, args: object, redacted: Redact) -> str:
-    """A call in one line. Keys are looked for before it is cut."""
+    """Return a call in one line. Keys are looked for before it is cut."""
     values: object = args
     if isinstance(args, str):
         if len(args) > 20_000:

@@ -28,7 +28,7 @@ _MOST_IDS = 20
 
 
 def apply_steps(todo_list: TodoList, command: Advance, restrict: Callable[[Todo, Patch], Patch]) -> list[Todo]:
-    """The items after the change. Raises `InvalidTodos` with every violation.
+    """Return the items after the change. Raises `InvalidTodos` with every violation.
 
     `restrict` returns the patch of an item as the actor may apply it, or refuses it.
     """
@@ -62,7 +62,7 @@ def find_next_to_start(items: dict[str, Todo], actor: str) -> Todo | None:
 
 
 def _check_steps(todo_list: TodoList, command: Advance) -> tuple[dict[str, Patch], list[str], set[str]]:
-    """What each item becomes, the contents of new ones, and the ids of those to drop."""
+    """Return what each item becomes, the contents of new ones, and the ids of those to drop."""
     if command.start is None and not (command.done or command.block or command.add or command.drop):
         raise InvalidTodos(["(root): Expected at least one of done, start, block, add, drop"])
     faults: list[str] = []
@@ -83,12 +83,12 @@ def _check_steps(todo_list: TodoList, command: Advance) -> tuple[dict[str, Patch
 
 
 def _field_of_path(path: str) -> str:
-    """The field that a path, or the violation that it begins, is about."""
+    """Return the field that a path, or the violation that it begins, is about."""
     return path.partition(":")[0].partition("[")[0]
 
 
 def _list_id_faults(todo_list: TodoList, named: Texts) -> Iterator[str]:
-    """Faults of ids that are not in the list, or that are to become two things at once."""
+    """Return the faults of ids that are not in the list, or that are to become two things at once."""
     places: dict[str, str] = {}
     unknown = False
     for path, todo_id in named:
@@ -118,7 +118,7 @@ def _check_texts(raw: object, path: str, faults: list[str]) -> Texts:
 
 
 def _check_text(raw: object, path: str, faults: list[str], missing: str = "Required") -> str:
-    """The text; nothing where there is none, which is a fault."""
+    """Return the text; nothing where there is none, which is a fault."""
     try:
         text = check_text(raw)
     except Fault as fault:

@@ -23,7 +23,7 @@ def parse_time(text: str) -> str:
 
 
 def add_seconds(moment: str, seconds: float) -> str:
-    """The time `seconds` later."""
+    """Return the time `seconds` later."""
     return format_moment(datetime.fromisoformat(moment) + timedelta(seconds=seconds))
 
 

@@ -88,7 +88,7 @@ def read_value(name: str, value: object) -> object:
 
 
 def to_todo_record(todo: Todo) -> dict[str, object]:
-    """The item as the log keeps it."""
+    """Return the item as the log keeps it."""
     usual, rest = _usual(todo), _rest(todo)
     record: dict[str, object] = dict(zip(_USUAL, usual, strict=True))
     if rest != _REST_DEFAULTS:
@@ -99,7 +99,7 @@ def to_todo_record(todo: Todo) -> dict[str, object]:
 
 
 def to_todo_dict(todo: Todo) -> dict[str, object]:
-    """The item as programs get it: every field, snake_case, ready for JSON."""
+    """Return the item as programs get it: every field, snake_case, ready for JSON."""
     return {name: to_json_value(getattr(todo, name)) for name in _SHOWN}
 
 
@@ -202,7 +202,7 @@ _RECORD: dict[type, Callable[[Any], dict[str, object]]] = {
 
 
 def to_data_record(data: ev.EventData) -> dict[str, object]:
-    """What an event of its kind has to say; of runs, the fields as they are."""
+    """Return what an event of its kind has to say; of runs, the fields as they are."""
     make = _RECORD.get(type(data), to_fields)
     return make(data)
 
@@ -217,7 +217,7 @@ _READ_DATA: dict[str, Callable[[dict[str, Any]], ev.EventData]] = {
 
 
 def to_event_json(event: Event) -> str:
-    """The part of an event that depends on its type, as the log keeps it."""
+    """Return the part of an event that depends on its type, as the log keeps it."""
     return to_json(to_data_record(event.data))
 
 

@@ -357,7 +357,7 @@ def _kind_of_sequence(
 
 
 def _kind_of_words(tokens: Sequence[_Token], depth: int) -> CommandKind | None:
-    """The kind of one simple command; None if nothing after it can be trusted."""
+    """Return the kind of one simple command; None if nothing after it can be trusted."""
     at = 0
     while at < len(tokens) and (assigned := _ASSIGNED.match(tokens[at].text)):
         if _MASKING.fullmatch(assigned[1]):
@@ -394,7 +394,7 @@ def _kind_of(name: str, args: list[str], rest: Sequence[_Token], depth: int) -> 
 
 
 def _kind_of_program(name: str, args: list[str], rest: Sequence[_Token], depth: int) -> CommandKind | None:
-    """The kind of a program that is expected to say something about the work."""
+    """Return the kind of a program that is expected to say something about the work."""
     if any(arg.startswith(("/dev/", "/proc/")) for arg in args) or not _NO_CHECK.isdisjoint(args):
         return _READS
     if any(_EDITING.fullmatch(arg) for arg in args) or ("-u" in args and name in _WITH_SNAPSHOTS):
@@ -429,7 +429,7 @@ def _kind_of_tool(name: str, args: list[str], rest: Sequence[_Token], depth: int
 
 
 def _kind_of_following(tokens: Sequence[_Token], depth: int) -> CommandKind | None:
-    """The kind of the command that another one runs."""
+    """Return the kind of the command that another one runs."""
     if tokens and tokens[0].text == "--":
         tokens = tokens[1:]
     if not tokens or tokens[0].text.startswith("-"):

@@ -161,7 +161,7 @@ def _run_of_writer(state: State, command: commands.Write) -> Run | None:
 
 
 def _find_kept_states(run: Run | None) -> KeepsState | None:
-    """Which states a rewrite by a run's model leaves alone: those that a person set since."""
+    """Return which states a rewrite by a run's model leaves alone: those that a person set since."""
     if run is None or not run.set_by_user:
         return None
     from headway.core.tracking import repeats_older_state
@@ -243,7 +243,7 @@ def _smart_update(
 
 
 def _delta_of_touched(todo_list: TodoList, touched: Iterable[Todo], cause: str) -> ListDelta:
-    """The delta of a change that keeps the order and touches only these items."""
+    """Return the delta of a change that keeps the order and touches only these items."""
     changed = {todo.id: deltas.field_changes(todo_list.items[todo.id], todo) for todo in touched}
     return ListDelta(cause, changed={todo_id: fields for todo_id, fields in changed.items() if fields})
 

@@ -21,7 +21,7 @@ class DeliveryThread:
         self._due.set()
 
     def finish(self, seconds: float) -> None:
-        """Waits at most so long for what is still to be delivered; the rest follows later."""
+        """Wait at most so long for what is still to be delivered; the rest follows later."""
         self._closing = True
         self._due.set()
         if threading.current_thread() is not self._thread:

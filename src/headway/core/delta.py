@@ -25,7 +25,7 @@ def field_changes(old: Todo, new: Todo) -> dict[str, tuple[object, object]]:
 
 
 def find_splice(old: Sequence[str], new: Sequence[str]) -> Splice | None:
-    """The smallest replaced stretch that turns one order into the other; None if they are equal."""
+    """Return the smallest replaced stretch that turns one order into the other; None if they are equal."""
     if old == new:
         return None
     start, limit = 0, min(len(old), len(new))
@@ -38,7 +38,7 @@ def find_splice(old: Sequence[str], new: Sequence[str]) -> Splice | None:
 
 
 def to_delta(old: Mapping[str, Todo], new: Sequence[Todo], cause: str) -> ListDelta:
-    """The delta from a list to its successor; untouched items are recognised by being the same object."""
+    """Return the delta from a list to its successor; untouched items are recognised by being the same object."""
     ids = [todo.id for todo in new]
     added: list[Todo] = []
     changed: dict[str, dict[str, tuple[object, object]]] = {}
@@ -56,7 +56,7 @@ def to_delta(old: Mapping[str, Todo], new: Sequence[Todo], cause: str) -> ListDe
 
 
 def apply_delta(items: Mapping[str, Todo], delta: ListDelta) -> dict[str, Todo]:
-    """The list after the delta."""
+    """Return the list after the delta."""
     result = dict(items)
     for todo_id, fields in delta.changed.items():
         if todo := result.get(todo_id):
@@ -74,7 +74,7 @@ def apply_delta(items: Mapping[str, Todo], delta: ListDelta) -> dict[str, Todo]:
 
 
 def invert_delta(delta: ListDelta, items: Mapping[str, Todo], cause: str) -> ListDelta:
-    """What takes the delta back, for a list to which it was applied; its "before" is what the list holds now."""
+    """Return what takes the delta back, for a list to which it was applied; its "before" is what the list holds now."""
     order = delta.order
     changed: dict[str, dict[str, tuple[object, object]]] = {}
     for todo_id, fields in delta.changed.items():
@@ -93,7 +93,7 @@ def invert_delta(delta: ListDelta, items: Mapping[str, Todo], cause: str) -> Lis
 
 
 def link_delta(delta: ListDelta, previous: int, other: int = 0, *, partial: bool = False, of: int = 0) -> ListDelta:
-    """The delta with its place in the chains of undo and redo."""
+    """Return the delta with its place in the chains of undo and redo."""
     added, removed, changed = delta.added, delta.removed, delta.changed
     return ListDelta(delta.cause, added, removed, changed, delta.order, delta.about, previous, other, partial, of)
 

@@ -68,7 +68,7 @@ def fold(state: State, events: Iterable[Event]) -> State:
 
 
 def _skip_events(state: State, skipped: int) -> State:
-    """The state after so many events of which nothing follows."""
+    """Return the state after so many events of which nothing follows."""
     return State(
         state.version + skipped,
         state.lists,

@@ -29,14 +29,14 @@ _NAMED = regex.compile(r"⟨U\+([0-9A-F]{4,6})⟩|[\u2400-\u2421]")
 
 
 def exact_lines(text: str) -> str:
-    """The text with its lines and tabs; whatever else would not be seen is named."""
+    """Return the text with its lines and tabs; whatever else would not be seen is named."""
     if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
         return text
     return _IN_LINES.sub(_name, text)
 
 
 def exact_line(text: str) -> str:
-    """The text on one line, with every invisible character named."""
+    """Return the text on one line, with every invisible character named."""
     return _IN_LINE.sub(_name, text)
 
 

@@ -96,7 +96,7 @@ def _event(state: State, command: execution_commands.ExecutionCommand, data: Any
 def _list_event(
     state: State, todo_list: TodoList, command: execution_commands.ExecutionCommand, touched: Sequence[Todo], cause: str
 ) -> list[Event]:
-    """The event for items that became something else; none if they did not."""
+    """Return the event for items that became something else; none if they did not."""
     changed = {todo.id: deltas.field_changes(todo_list.items[todo.id], todo) for todo in touched}
     changed = {todo_id: fields for todo_id, fields in changed.items() if fields}
     if not changed:
@@ -123,7 +123,7 @@ def _start_attempt(
 
 
 def refuse_unready(todo: Todo, todo_list: TodoList) -> None:
-    """Raises `NotRunnable` for an item that cannot be executed now, with what to do."""
+    """Raise `NotRunnable` for an item that cannot be executed now, with what to do."""
     name = sanitize_for_display(todo.id, 40)
     if todo.status in (Status.COMPLETED, Status.CANCELLED):
         again = "To repeat it, first set it to pending with headway todos update."
@@ -209,7 +209,7 @@ def _get_todo(todo_list: TodoList, todo_id: str) -> Todo:
 
 
 def list_interrupted_todos(run: Run, todo_list: TodoList) -> list[Todo]:
-    """What an execution that ends now leaves in progress."""
+    """Return what an execution that ends now leaves in progress."""
     executing = run.batch.executing if run.batch is not None else {}
     left = [todo_list.items[todo_id] for todo_id in executing if todo_id in todo_list.items]
     return [todo for todo in left if todo.status is Status.IN_PROGRESS]
@@ -260,7 +260,7 @@ def evolve_execution(run: Run, data: object, version: int) -> Run:
 
 
 def forget_changed_todos(run: Run, delta: ListDelta, actor: str) -> dict[str, LastAttempt]:
-    """What is known of executions after others changed the list."""
+    """Return what is known of executions after others changed the list."""
     if actor in (EXECUTOR, LOOP):
         return run.executed
     changed = {todo_id for todo_id, fields in delta.changed.items() if "status" in fields}

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     class Pausable(Protocol):
         def pause(self) -> None:
-            """Waits until nothing is under way, and keeps it so until `go_on`."""
+            """Wait until nothing is under way, and keep it so until `go_on`."""
             ...
 
         def go_on(self) -> None: ...

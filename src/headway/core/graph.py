@@ -55,7 +55,7 @@ def find_cycle(edges: Mapping[str, Sequence[str]]) -> list[str]:
 
 
 def sort_by_dependencies(edges: Mapping[str, Sequence[str]]) -> list[str]:
-    """The nodes, each after those that it depends on; without those that depend on each other."""
+    """Return the nodes, each after those that it depends on; without those that depend on each other."""
     waits = {node: sum(other in edges for other in needed) for node, needed in edges.items()}
     needed_by: dict[str, list[str]] = {}
     for node, needed in edges.items():
@@ -71,7 +71,7 @@ def sort_by_dependencies(edges: Mapping[str, Sequence[str]]) -> list[str]:
 
 
 def find_critical_path(edges: Mapping[str, Sequence[str]], weights: Mapping[str, float]) -> list[str]:
-    """The chain of nodes with the greatest weight in all; of equals the one whose last node comes first."""
+    """Return the chain of nodes with the greatest weight in all; of equals the one whose last node comes first."""
     before: dict[str, str | None] = {}
     total: dict[str, float] = {}
     for node in sort_by_dependencies(edges):
@@ -139,7 +139,7 @@ def is_ready(todo: Todo, items: Mapping[str, Todo], now: str = "") -> bool:
 
 
 def list_ready(items: Mapping[str, Todo], now: str = "") -> list[Todo]:
-    """Items that can start now: highest priority first, in list order among equals."""
+    """Return the items that can start now: highest priority first, in list order among equals."""
     found = [todo for todo in items.values() if is_ready(todo, items, now)]
     return sorted(found, key=lambda todo: PRIORITY_ORDER[todo.priority])
 

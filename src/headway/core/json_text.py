@@ -24,7 +24,7 @@ class BadJson(Exception):
 
 
 def parse_json(text: str) -> object:
-    """The value of a JSON text. NaN is refused; an object with a repeated key becomes `DuplicateKeys`."""
+    """Return the value of a JSON text. NaN is refused; an object with a repeated key becomes `DuplicateKeys`."""
     try:
         return _decode(text if text.isascii() else to_storable(text.removeprefix("\ufeff")))
     except json.JSONDecodeError as error:

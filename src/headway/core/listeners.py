@@ -98,7 +98,7 @@ class Listener:
         return True
 
     def deliver_in_background(self) -> None:
-        """Has what waits told in a thread of its own."""
+        """Tell what waits in a thread of its own."""
         if self._waiting or self._told < self._due_until:
             with self._lock:
                 if self._thread is None:
@@ -112,7 +112,7 @@ class Listener:
             pass
 
     def end_delivery(self, seconds: float) -> None:
-        """Waits at most so long for what is still to be told; the rest follows later."""
+        """Wait at most so long for what is still to be told; the rest follows later."""
         with self._lock:
             thread = self._ending = self._thread or self._ending
             self._thread = None
@@ -120,7 +120,7 @@ class Listener:
             thread.finish(seconds)
 
     def deliver_next(self, *, apart: bool = False) -> bool:
-        """Tells what comes next; False if there is nothing. The lock is not held meanwhile: a listener may be slow, or
+        """Tell what comes next; False if there is nothing. The lock is not held meanwhile: a listener may be slow, or
         change the list itself, which it is told after."""
         with self._lock:
             if not self.has_due:
@@ -141,7 +141,7 @@ class Listener:
         return not self._delivering and not self._stopped and (bool(self._waiting) or self._told < self._due_until)
 
     def _take_due(self) -> list[Event]:
-        """What comes next: the first that waits, or what fell out of the queue before it."""
+        """Return what comes next: the first that waits, or what fell out of the queue before it."""
         version = self._waiting[0].version if self._waiting else self._due_until + 1
         if version <= self._told + 1:
             events = [self._waiting.popleft()]

@@ -38,7 +38,7 @@ _ATTEND_EVERY = 1.0
 
 
 def run_lease_key(agent: str) -> str:
-    """The key of the lease that an agent's run holds."""
+    """Return the key of the lease that an agent's run holds."""
     return f"run:{agent}"
 
 
@@ -49,7 +49,7 @@ def _double_until(number: int, least: int) -> int:
 
 
 def _crosses_multiple(step: int, before: int, after: int) -> bool:
-    """Whether a multiple of the step was reached."""
+    """Return whether a multiple of the step was reached."""
     return after // step > before // step
 
 
@@ -80,7 +80,7 @@ class Log:
             listener.renew()
 
     def state(self) -> State:
-        """The state as the store has it now; listeners hear of what others changed."""
+        """Return the state as the store has it now; listeners hear of what others changed."""
         with self._lock:
             state = self._end_dead_runs(self._refresh())
         self._deliver()
@@ -92,7 +92,7 @@ class Log:
         return self._state
 
     def _end_dead_runs(self, state: State) -> State:
-        """The state without runs whose process is gone: what they had in progress does not stay so."""
+        """Return the state without runs whose process is gone: what they had in progress does not stay so."""
         if not state.runs or time.monotonic() < self._look_at:
             return state
         self._look_at = time.monotonic() + _ATTEND_EVERY

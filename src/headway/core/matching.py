@@ -255,7 +255,7 @@ def _find_first_kind(words: list[str]) -> _WorkKind | None:
 
 
 def _fold_case(text: str) -> str:
-    """The text with wide and styled letters as plain ones, all in one case."""
+    """Return the text with wide and styled letters as plain ones, all in one case."""
     if text.isascii():
         return text.lower()
     # In stretches, because bringing accents into order takes quadratic time. By way of upper case, because some letters

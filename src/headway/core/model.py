@@ -114,7 +114,7 @@ def new_todo(*values: object, **fields: object) -> Todo:
 
 
 def replace_fields(todo: Todo, changes: Mapping[str, object]) -> Todo:
-    """The item with some fields changed."""
+    """Return the item with some fields changed."""
     draft: Any = _Draft(*field_values(todo))
     for name, value in changes.items():
         setattr(draft, name, value)
@@ -215,7 +215,7 @@ class State:
 
 
 def count_by_status(items: list[Todo]) -> dict[Status, int]:
-    """How many items have each status, zero included."""
+    """Return how many items have each status, zero included."""
     result = dict.fromkeys(Status, 0)
     for todo in items:
         result[todo.status] += 1

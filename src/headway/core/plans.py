@@ -147,7 +147,7 @@ def _check_fields(
 
 
 def to_plan_record(plan: Plan) -> dict[str, object]:
-    """The plan as JSON, in the names of `create_plan`; what is empty is left out."""
+    """Return the plan as JSON, in the names of `create_plan`; what is empty is left out."""
     record: dict[str, object] = {"title": plan.title, "overview": plan.overview}
     record["steps"] = [
         _drop_empty(
@@ -172,7 +172,7 @@ def to_plan_record(plan: Plan) -> dict[str, object]:
 
 
 def parse_plan_record(record: dict[str, Any]) -> Plan:
-    """The plan that `plan_record` wrote; not checked again, so that rules may become stricter."""
+    """Return the plan that `to_plan_record` wrote; not checked again, so that rules may become stricter."""
     steps = [
         PlanStep(
             step["id"],
@@ -200,7 +200,7 @@ def _drop_empty(record: Mapping[str, object]) -> dict[str, object]:
 
 
 def to_todo_items(plan: Plan) -> list[dict[str, object]]:
-    """The steps as items: same ids, same dependencies, priority by position."""
+    """Return the steps as items: same ids, same dependencies, priority by position."""
     return [
         {
             "id": step.id,

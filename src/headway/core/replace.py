@@ -135,7 +135,7 @@ def _list_passed_ids(patches: list[Patch]) -> dict[int, str]:
 
 
 def generate_free_ids(old: TodoList, taken: set[str]) -> Iterator[str]:
-    """Ids that this list has not used for anything."""
+    """Yield ids that this list has not used for anything."""
     number = max([old.next_number, *(parse_id_number(todo_id) + 1 for todo_id in taken)])
     while True:
         todo_id = f"t{number}"
@@ -154,7 +154,7 @@ def _group_by_content(old: dict[str, Todo], taken: set[str]) -> dict[object, lis
 
 
 def _keep_dependencies(items: list[Todo], patches: list[Patch], moved: Mapping[str, str]) -> None:
-    """Turns dependencies, where none were passed, into those on what is still there, under its present id."""
+    """Turn dependencies, where none were passed, into those on what is still there, under its present id."""
     for index, todo in enumerate(items):
         if todo.depends_on and "depends_on" not in patches[index]:
             kept = tuple(moved[node] for node in todo.depends_on if node in moved)
@@ -198,7 +198,7 @@ def find_refused_statuses(sent: object, todos: Iterable[Todo], shape: Shape) -> 
 
 
 def remove_todos(items: Mapping[str, Todo], gone: set[str]) -> list[Todo]:
-    """The items without some of them, and without dependencies on those."""
+    """Return the items without some of them, and without dependencies on those."""
     return [
         todo
         if gone.isdisjoint(todo.depends_on)
@@ -209,7 +209,7 @@ def remove_todos(items: Mapping[str, Todo], gone: set[str]) -> list[Todo]:
 
 
 def find_dropped(delta: ListDelta, items: Mapping[str, Todo]) -> tuple[list[Todo], list[tuple[str, str]]]:
-    """What a replacement dropped: (items that are gone, (item, dependency) pairs that went with them).
+    """Return what a replacement dropped: (items that are gone, (item, dependency) pairs that went with them).
 
     `items` is the list after it. An item whose content came back under another id is not gone.
     """
@@ -238,7 +238,7 @@ def find_dropped(delta: ListDelta, items: Mapping[str, Todo]) -> tuple[list[Todo
 
 
 def check_dependencies(items: list[Todo], name: str = "depends_on", path: Mapping[str, str] | None = None) -> None:
-    """Raises every fault of the dependencies of a list. `path` has ids whose faults are reported under another path."""
+    """Raise every fault of the dependencies of a list. `path` has ids whose faults are reported under another path."""
     edges = {todo.id: todo.depends_on for todo in items}
     paths = {todo.id: f"todos[{index}].{name}" for index, todo in enumerate(items)}
     if faults := list_edge_faults(edges, {**paths, **(path or {})}, "todos"):
@@ -261,7 +261,7 @@ def drop_status(patch: Patch) -> Patch:
 
 
 def patch_todo(todo: Todo, patch: Patch, at: str) -> Todo:
-    """The item with the passed fields; the same object if nothing differs.
+    """Return the item with the passed fields; the same object if nothing differs.
 
     What the tracker only inferred to be completed is confirmed by a patch that says so.
     """
@@ -297,7 +297,7 @@ def _is_about_failed_check(evidence: Evidence) -> bool:
 
 
 def _fields_that_follow(todo: Todo, status: object, at: str) -> Patch:
-    """What a new status changes besides itself."""
+    """Return what a new status changes besides itself."""
     brought: Patch = {"lease_until": None}
     if todo.status is Status.COMPLETED:
         brought.update(completed_at=None, completed_at_round=None, evidence=None)

@@ -72,12 +72,12 @@ FULL = Shape({name: field for field in FIELDS for name in (field.name, *field.al
 
 
 def fields_by_name(*names: str) -> dict[str, Field]:
-    """Fields by the names that a contract uses for them."""
+    """Return the fields by the names that a contract uses for them."""
     return {name: FULL.names[name] for name in names}
 
 
 def wire_name(shape: Shape, name: str) -> str:
-    """The name under which callers of this shape send a field."""
+    """Return the name under which callers of this shape send a field."""
     return next((wire for wire, field in shape.names.items() if field.name == name), name)
 
 
@@ -200,7 +200,7 @@ def check_field(field: Field, value: object, shape: Shape = FULL, *, required: b
 
 
 def check_todo(raw: object, shape: Shape, path: str, faults: list[str], *, new: bool = False) -> Patch:
-    """The checked fields of one item. Faults are added in the order of the shape's fields, unknown names last.
+    """Return the checked fields of one item. Faults are added in the order of the shape's fields, unknown names last.
 
     A new item needs content, also where the shape, which serves updates too, does not ask for it.
     """
@@ -263,7 +263,7 @@ def _check_plain_todo(raw: object, usual: Usual, limit: int, required: tuple[str
 
 
 def check_todos(raw: object, shape: Shape, faults: list[str], whole: list[str], *, new: bool = False) -> list[Patch]:
-    """The checked items of a list; adds violations of items to `faults`, those of the list itself to `whole`."""
+    """Return the checked items of a list; add violations of items to `faults`, those of the list itself to `whole`."""
     if not is_array(raw):
         whole.append(f"todos: Expected array, received {json_type_name(raw)}")
         return []

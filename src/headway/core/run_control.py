@@ -27,15 +27,15 @@ class RunControl:
         return self._log.state().runs.get(self._agent)
 
     def stop_run(self, *, actor: str = PERSON) -> None:
-        """Ends the run within a second; what it had in progress is pending again. Raises `NoRun` if there is none."""
+        """End the run within a second; what it had in progress is pending again. Raises `NoRun` if there is none."""
         self._control("stop", actor)
 
     def pause_run(self, *, actor: str = PERSON) -> None:
-        """Lets the run finish its round and wait. Raises `NoRun` if there is none."""
+        """Let the run finish its round and wait. Raises `NoRun` if there is none."""
         self._control("pause", actor)
 
     def resume_run(self, *, actor: str = PERSON) -> None:
-        """Lets a paused run go on. Raises `NoRun` if there is none."""
+        """Let a paused run go on. Raises `NoRun` if there is none."""
         self._control("resume", actor)
 
     def answer(self, question_id: str, reply: str, reason: str = "", *, actor: str = PERSON) -> ApprovalAnswered:

@@ -278,7 +278,7 @@ def with_todo_id(call: ToolFinished, item_id: str) -> ToolFinished:
 
 
 def read_run_data(name: str, record: dict[str, Any]) -> RunData:
-    """Raises `KeyError` for a kind of event, `TypeError` for a field, that is not known."""
+    """Return the data of an event. Raises `KeyError` or `TypeError` for a kind or a field that is not known."""
     for field in _TUPLES:
         if field in record:
             record[field] = tuple(record[field])

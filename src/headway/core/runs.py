@@ -91,7 +91,7 @@ class Run:
 
 
 def find_active_run(state: State, agent: str) -> Run | None:
-    """The agent's run that goes on."""
+    """Return the agent's run that goes on."""
     run = state.runs.get(agent)
     return run if run is not None and run.is_active else None
 
@@ -217,7 +217,7 @@ def _list_event(
     cause: str,
     version: int | None = None,
 ) -> Event:
-    """The event for items that became something else; the order stays."""
+    """Return the event for items that became something else; the order stays."""
     todo_list = state.list_of(command.agent)
     changed = {todo.id: deltas.field_changes(todo_list.items[todo.id], todo) for todo in touched}
     delta = ListDelta(cause, changed=changed)
@@ -382,7 +382,7 @@ def _evolve_execution(
 
 
 def _close_step(state: State, event: Event) -> dict[str, TodoList]:
-    """The lists after an event that makes one step of what went before."""
+    """Return the lists after an event that makes one step of what went before."""
     todo_list = state.list_of(event.agent)
     if getattr(event.data, "previous", None) is None:
         if getattr(event.data, "step", 0):  # an execution, which has its place where it began

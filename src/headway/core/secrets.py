@@ -62,7 +62,7 @@ _PLACEHOLDER = ("$", "<", "{", "[", "*", "%", "…", "...")
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether an environment variable of this name is likely to hold a secret."""
+    """Return whether an environment variable of this name is likely to hold a secret."""
     return _SECRET_NAME.search(name) is not None
 
 

@@ -332,7 +332,7 @@ def _get_delta(event: Event) -> ListDelta:
 
 
 def _check_name(text: object, what: str) -> str:
-    """A name from outside: one clean, non-blank line of at most 200 characters."""
+    """Return a name from outside: one clean, non-blank line of at most 200 characters."""
     name = " ".join(trim_text(text).split()) if isinstance(text, str) else ""
     if not name or len(name) > 200:
         raise HeadwayError(f"The name of the {what} must have 1 to 200 characters.")

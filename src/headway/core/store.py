@@ -42,7 +42,7 @@ class Store(Protocol):
         ...
 
     def events(self, session: str, after: int, limit: int | None = None) -> list[Event]:
-        """The events with a version above `after`, in order; at most `limit` of them."""
+        """Return the events with a version above `after`, in order; at most `limit` of them."""
         ...
 
     def event(self, session: str, version: int) -> Event: ...
@@ -67,7 +67,7 @@ class Store(Protocol):
         ...
 
     def release_lease(self, session: str, key: str, holder: str) -> None:
-        """Gives up a lease, if the holder has it."""
+        """Give up a lease, if the holder has it."""
         ...
 
     def lease_holder(self, session: str, key: str) -> str | None:
@@ -96,7 +96,7 @@ class Store(Protocol):
     def delete(self, session: str) -> bool: ...
 
     def current(self) -> str | None:
-        """The project's current session."""
+        """Return the project's current session."""
         ...
 
     def set_current(self, session: str) -> None: ...

@@ -39,18 +39,18 @@ class Stream:
         return self._agent
 
     def events(self, after: int = 0) -> Iterator[Event]:
-        """The session's log after a version, read as it is needed."""
+        """Return the session's log after a version, read as it is needed."""
         while page := self._log.store.events(self.name, after, _PAGE):
             for event in page:
                 yield replace(event, session_id=self.name)
             after = page[-1].version
 
     def history(self) -> list[Event]:
-        """The changes of this list, oldest first: who changed what, when."""
+        """Return the changes of this list, oldest first: who changed what, when."""
         return [event for event in self.events() if event.agent == self._agent and isinstance(event.data, ListDelta)]
 
     def on(self, name: str, listener: Callable[..., object]) -> Callable[[], None]:
-        """Calls `listener(todos)` for `todos:update`, `listener(event)` for an event's name; returns an off switch."""
+        """Call `listener(todos)` for `todos:update`, `listener(event)` for an event's name; return an off switch."""
         if name not in NAMES:
             from difflib import get_close_matches
 
@@ -62,7 +62,7 @@ class Stream:
         return self._add_listener(name, listener)
 
     def subscribe(self, listener: Callable[[Event], object], *, to_the_end: float | None = None) -> Callable[[], None]:
-        """Calls `listener(event)` for every event from now on, text as it is streamed included; returns an off switch.
+        """Call `listener(event)` for every event from now on, text as it is streamed included; return an off switch.
 
         While a run goes on, listeners are called in threads of their own, and never slow it. One that is switched off
         hears nothing more; with `to_the_end` still what happened before, and so many seconds are waited for that.
@@ -107,7 +107,7 @@ class Stream:
             quiet_since = time.monotonic()
 
     def watch(self, *, interval: float = 0.05, timeout: float | None = None) -> Iterator[list[Event]]:
-        """Yields the new events whenever anyone, in any process, changed it; ends after `timeout` quiet seconds.
+        """Yield the new events whenever anyone, in any process, changed it; end after `timeout` quiet seconds.
 
         No events are yielded when the session was deleted; those of its successor, if it is begun again.
         """

@@ -57,7 +57,7 @@ _NEUTRAL: dict[int, str] = {
 
 
 def to_storable(text: str) -> str:
-    """The text with lone surrogates replaced, so that it can be encoded as UTF-8."""
+    """Return the text with lone surrogates replaced, so that it can be encoded as UTF-8."""
     if text.isascii():
         return text
     try:
@@ -79,12 +79,12 @@ def _is_invisible(code: int) -> bool:
 
 
 def trim_text(text: str) -> str:
-    """Text as it is kept: trimmed and storable."""
+    """Return the text as it is kept: trimmed and storable."""
     return to_storable(text.strip())
 
 
 def neutralize(text: str) -> str:
-    """The text on one line, with nothing in it that a terminal or a reader's eye would obey."""
+    """Return the text on one line, with nothing in it that a terminal or a reader's eye would obey."""
     if text.isprintable() and (text.isascii() or _HIDDEN.isdisjoint(text)):
         return text
     line = text.translate(_NEUTRAL)
@@ -96,7 +96,7 @@ def neutralize(text: str) -> str:
 
 
 def neutralize_lines(text: str) -> str:
-    """The text with its lines and tabs, and nothing else that a terminal would obey."""
+    """Return the text with its lines and tabs, and nothing else that a terminal would obey."""
     return "\n".join("\t".join(map(neutralize, line.split("\t"))) for line in text.split("\n"))
 
 
@@ -106,7 +106,7 @@ def truncate(text: str, limit: int) -> str:
 
 
 def sanitize_for_display(value: object, limit: int = 60) -> str:
-    """A value from outside as it may stand in an error message."""
+    """Return a value from outside as it may stand in an error message."""
     try:
         text = value if isinstance(value, str) else repr(value)
     except Exception:  # a value from outside may raise anything when it is asked how it looks
@@ -115,13 +115,13 @@ def sanitize_for_display(value: object, limit: int = 60) -> str:
 
 
 def join_first_few(texts: Sequence[str]) -> str:
-    """The first few texts in one line, and how many more there are."""
+    """Return the first few texts in one line, and how many more there are."""
     first = "; ".join(sanitize_for_display(text) for text in texts[:5])
     return first if len(texts) <= 5 else f"{first}; and {len(texts) - 5} more"
 
 
 def json_type_name(value: object) -> str:
-    """The JSON name of a value's type, as error texts use it."""
+    """Return the JSON name of a value's type, as error texts use it."""
     if value is None:
         return "null"
     if isinstance(value, bool):

@@ -200,7 +200,7 @@ def is_matching(todo: Todo, call: ToolFinished) -> bool:
 def decide_after_call(
     todo: Todo, track: TodoCalls, call: ToolFinished, policy: Policy, *, matching: bool
 ) -> dict[str, object]:
-    """The fields that change by a call on the active item; `track` counts the call already."""
+    """Return the fields that change by a call on the active item; `track` counts the call already."""
     if call.denied:
         return {}
     if call.succeeded:
@@ -215,7 +215,7 @@ def decide_after_call(
 
 
 def _clear_tracker_note(todo: Todo, track: TodoCalls) -> dict[str, object]:
-    """The fields of an item without what the tracker wrote when it blocked it."""
+    """Return the fields of an item without what the tracker wrote when it blocked it."""
     return {"notes": None} if track.note is not None and todo.notes == track.note else {}
 
 
@@ -243,7 +243,7 @@ def list_overtaken(items: Mapping[str, Todo], run: Run) -> list[Todo]:
 
 
 def is_proposed(todo: Todo, run: Run, policy: Policy) -> bool:
-    """Whether a judge is to be asked if it is done."""
+    """Return whether a judge is to be asked if it is done."""
     track = run.tracks.get(todo.id, NO_CALLS)
     return todo.status is Status.IN_PROGRESS and track.successes >= policy.complete_after
 
@@ -271,7 +271,7 @@ def add_evidence(delta: ListDelta, run: Run, actor: str) -> ListDelta:
 
 
 def add_check_results(delta: ListDelta, items: Mapping[str, Todo], results: Mapping[str, Evidence | str]) -> ListDelta:
-    """The delta with what the checks show of the items that it completes.
+    """Return the delta with what the checks show of the items that it completes.
 
     Raises `ChecksNeeded` if some have not run.
     """
@@ -311,7 +311,7 @@ def list_completed(delta: ListDelta) -> list[str]:
 
 
 def list_without_evidence(delta: ListDelta, run: Run, actor: str) -> list[str]:
-    """Items that the model calls completed though nothing shows it, and about which it was not told yet."""
+    """Return the items that the model calls completed though nothing shows it, and about which it was not told yet."""
     if not run.require_evidence or actor != MODEL:
         return []
     from headway.core.evidence import Evidence, EvidenceLevel
@@ -326,7 +326,7 @@ def list_without_evidence(delta: ListDelta, run: Run, actor: str) -> list[str]:
 
 
 def add_rounds(delta: ListDelta, items: Mapping[str, Todo], round: int) -> ListDelta:
-    """The delta with the rounds in which items begin and end."""
+    """Return the delta with the rounds in which items begin and end."""
     from headway.core.events import ListDelta
     from headway.core.model import replace_fields
 
@@ -377,7 +377,7 @@ def shown_as_pending(run: Run) -> frozenset[str]:
 
 
 def track_list_change(run: Run, delta: ListDelta, actor: str) -> Run:
-    """The run after a change of its list, whoever made it."""
+    """Return the run after a change of its list, whoever made it."""
     now = {todo_id: fields["status"][1] for todo_id, fields in delta.changed.items() if "status" in fields}
     now |= {todo.id: todo.status for todo in delta.added}
     gone = {todo.id for todo in delta.removed}
@@ -422,7 +422,7 @@ def track_list_change(run: Run, delta: ListDelta, actor: str) -> Run:
 
 
 def _track_user_states(run: Run, delta: ListDelta, actor: str, set_now: set[str]) -> dict[str, tuple[str, ...]]:
-    """The items whose state a person set, with those that they had before, after a change of some states."""
+    """Return the items whose state a person set, with those that they had before, after a change of some states."""
     gone = {todo.id: todo for todo in delta.removed}
     kept = {todo_id: before for todo_id, before in run.set_by_user.items() if todo_id not in gone}
     if actor != PERSON:
@@ -439,7 +439,7 @@ def _track_user_states(run: Run, delta: ListDelta, actor: str, set_now: set[str]
 def _shown_statuses(
     run: Run, delta: ListDelta, actor: str, set_now: AbstractSet[str], gone: AbstractSet[str]
 ) -> dict[str, str]:
-    """What the model was shown of items whose state others changed since, after a change of some states."""
+    """Return what the model was shown of items whose state others changed since, after a change of some states."""
     if not run.round:  # no model is shown anything
         return run.shown_statuses
     shown = {todo_id: status for todo_id, status in run.shown_statuses.items() if todo_id not in gone}

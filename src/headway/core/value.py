@@ -26,5 +26,5 @@ class Value:
 
 
 def to_fields(record: Any) -> dict[str, object]:
-    """The fields of a dataclass by name, with their values as they are."""
+    """Return the fields of a dataclass by name, with their values as they are."""
     return {name: getattr(record, name) for name in record.__dataclass_fields__}
