@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import headway
-from headway.core import commands as ask
+from headway.core import commands
 from headway.core.clock import now
 from headway.core.codec import write_state
 from headway.core.decide import decide
@@ -41,7 +41,7 @@ def session_of(folder: Path, events: int) -> Path:
         until = min(events, (start // BATCH + 1) * BATCH)
         while state.version < until:
             fields = {"notes": f"Seen at {state.version}"}
-            change = ask.Update(MAIN_AGENT, "user", now(), f"i{state.version % ITEMS}", fields, False)
+            change = commands.Update(MAIN_AGENT, "user", now(), f"i{state.version % ITEMS}", fields, False)
             new = decide(state, change)
             state = fold(state, new)
             made += new

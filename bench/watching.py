@@ -23,7 +23,7 @@ from tests.soak.test_watching import A_SECOND, PAGES, Watched, watch
 from tests.web.serving import Server, environment
 
 import headway
-from headway.core import commands as ask
+from headway.core import commands
 from headway.core import run_commands as of_run
 from headway.core.clock import add_seconds, now
 from headway.core.codec import write_state
@@ -141,14 +141,14 @@ def _todos(items: int) -> list[dict[str, object]]:
     ]
 
 
-def _run() -> Iterator[ask.Command]:
+def _run() -> Iterator[commands.Command]:
     """A run that works on one item after the other, a change a second."""
     begin = add_seconds(now(), -1.5 * EVENTS)
     moments = (add_seconds(begin, second) for second in count())
     yield of_run.StartRun(MAIN_AGENT, "agent", next(moments), RunStarted("r", "Do it all", "scripted", 50, ""))
     for number in range(ITEMS):
         todo_id = f"i{number}"
-        yield ask.Update(MAIN_AGENT, "agent", next(moments), todo_id, {"status": "in_progress"}, False)
+        yield commands.Update(MAIN_AGENT, "agent", next(moments), todo_id, {"status": "in_progress"}, False)
         for call in range(CALLS):
             call_id, command = f"{number}-{call}", f"pytest tests/test_{call}.py"
             begun = ToolStarted(1, call_id, "bash", f"bash: {command}", "execute")
@@ -157,7 +157,7 @@ def _run() -> Iterator[ask.Command]:
             )
             yield of_run.RecordEvents(MAIN_AGENT, "agent", next(moments), "r", [begun])
             yield of_run.RecordEvents(MAIN_AGENT, "agent", next(moments), "r", [ended])
-        yield ask.Update(MAIN_AGENT, "agent", next(moments), todo_id, {"status": "completed"}, False)
+        yield commands.Update(MAIN_AGENT, "agent", next(moments), todo_id, {"status": "completed"}, False)
 
 
 def _session(project: Path, items: int, events: int = 0) -> Path:

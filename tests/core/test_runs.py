@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from headway import HeadwayError, NoRun, RunRefused, Session, Status
-from headway.core import commands as ask
+from headway.core import commands
 from headway.core.codec import read_state, write_state
 from headway.core.decide import decide
 from headway.core.evolve import fold
@@ -117,7 +117,7 @@ def test_a_new_run_has_nothing_of_what_was_asked_of_the_one_before(running: Runn
 
 
 def _of_run(session: Session, run_id: str) -> list[Callable[[], object]]:
-    def sent(change: ask.Command) -> Callable[[], object]:
+    def sent(change: commands.Command) -> Callable[[], object]:
         return lambda: session.log.execute(lambda state: change)
 
     call = finished(1, "bash", True)

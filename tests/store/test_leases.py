@@ -21,7 +21,7 @@ from tests.support.projects import temporary_folder
 
 import headway
 from headway import RunRefused, Session, Status
-from headway.core import commands as ask
+from headway.core import commands
 from headway.core.codec import to_event_json
 from headway.core.log import Log
 from headway.core.run_events import MessageAdded, RunFinished
@@ -558,11 +558,11 @@ def test_a_list_change_waits_for_the_disk_even_if_another_process_was_faster(ope
     assert connection(first).execute("PRAGMA synchronous").fetchone() == (1,)
     tries: list[object] = []
 
-    def add(state: object) -> ask.Command:
+    def add(state: object) -> commands.Command:
         if not tries:
             over(second).add("by another")
         tries.append(state)
-        return ask.Add("main", "user", "2025-01-02T03:04:05.000Z", {"content": "by this one"}, None)
+        return commands.Add("main", "user", "2025-01-02T03:04:05.000Z", {"content": "by this one"}, None)
 
     session.log.execute(add)
     assert (len(tries), contents(session)) == (2, ["by another", "by this one"])
