@@ -22,11 +22,11 @@ class Budget:
         self._per_byte = _FIRST_GUESS
 
     def keep_room_for(self, reply: int) -> None:
-        """From now on, an answer may have so many tokens."""
+        """Allow an answer so many tokens from now on."""
         self.reply = reply if self.window is None else min(reply, self.window // 4)
 
     def calibrate(self, size: int, tokens: int) -> None:
-        """The provider counted so many tokens for a request of this size."""
+        """Note how many tokens the provider counted for a request of this size."""
         if size > 0 and tokens > 0:
             self._per_byte = tokens / size
 
@@ -48,7 +48,7 @@ class Budget:
         return 100_000 if self.window is None else max(round(self.window / self._per_byte / 10), 1_000)
 
     def note_refused(self, size: int) -> None:
-        """The provider said that a request of this size does not fit."""
+        """Note that a request of this size does not fit, as the provider said."""
         tokens = self.estimate_tokens(size)
         self.window = max(min(self.window or tokens, tokens) * 3 // 4, 1)
         self.is_assumed = False

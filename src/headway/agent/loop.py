@@ -169,7 +169,7 @@ class Loop:
     # 2. inject
 
     def _inject(self, *, waited: bool = True) -> str:
-        """The list as it is at this moment, to go along with the history; made anew if the request fails.
+        """Return the list as it is at this moment, to go along with the history; made anew if the request fails.
 
         If nothing was waited for since the round began, that is what was looked at then.
         """
@@ -214,7 +214,7 @@ class Loop:
         raise AssertionError("it was answered, or failed")
 
     def _keep_answer(self, answer: ModelResponse, size: int) -> tuple[list[ToolCallPart[Any]], dict[str, str]]:
-        """The answer goes into the conversation and into the log, with the calls that begin now."""
+        """Add the answer to the conversation and to the log, with the calls that begin now."""
         self._cut = self._requests.find_cut(answer)
         self._answer = self._text_before_cut + join_answer_text(answer)
         self.text = self._answer.strip() or self.text
@@ -276,7 +276,7 @@ class Loop:
         return answer_text(answer)
 
     def _check_whether_done(self, state: State) -> None:
-        """Tells of a list that was finished in this round, once."""
+        """Record once that the list was finished in this round."""
         todos, run = state.list_of(self._agent), state.runs[self._agent]
         before, self._done = self._done, _todo_ids(todos) if is_done(todos) else None
         settled, self._settled = self._settled, self._done if is_settled(todos) else None

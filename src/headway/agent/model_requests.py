@@ -175,7 +175,7 @@ class ModelRequests:
     async def side_request(
         self, messages: list[ModelMessage], parameters: ModelRequestParameters, most_tokens: int
     ) -> ModelResponse:
-        """A short question beside the conversation, asked once and not heard."""
+        """Ask a short question beside the conversation, once and without streaming."""
         size = estimate_parameters_size(parameters) + sum(map(estimate_size, messages))
         room = self._spending.reply_room(self._budget.estimate_tokens(size))
         most_tokens = min(most_tokens, self._budget.reply)
@@ -192,7 +192,7 @@ class ModelRequests:
         return answer
 
     def record_usage(self, answer: ModelResponse, size: int, round: int) -> Usage:
-        """Counts a request; where the provider did not say what it took, as it was estimated."""
+        """Count a request; where the provider did not say what it took, as it was estimated."""
         usage = answer.usage
         if not usage.input_tokens and not usage.output_tokens:
             usage = replace(

@@ -155,7 +155,7 @@ def parse_model_name(model: str, base_url: str | None = None, environ: Mapping[s
 
 
 def readiness(model: str, base_url: str | None = None, environ: Mapping[str, str] | None = None) -> str | None:
-    """What keeps the model from being used, as a sentence, or nothing. Loads no provider's library, sends nothing."""
+    """Return a sentence on what keeps the model from being used, if anything. Loads no library, sends nothing."""
     try:
         parse_model_name(model, base_url, environ)
     except ModelNotReady as error:

@@ -114,7 +114,7 @@ class Recorder:
         return self._execute(lambda at: RecordEvents(self.session.agent_id, LOOP, at, self.run_id, recorded, policy))
 
     def record_deferred(self, *facts: RunData) -> None:
-        """Records facts within moments: together with what is recorded next, if that comes first."""
+        """Record facts within moments: together with what is recorded next, if that comes first."""
         self._waiting += facts
         if self._timer is None:  # else it was set for what is recorded by now, and goes off the sooner for these
             self._timer = asyncio.get_running_loop().call_later(DEFER_SECONDS, self._flush_on_timer)
@@ -124,7 +124,7 @@ class Recorder:
         self._flush()
 
     def _take_deferred(self) -> list[RunData]:
-        """What still waits to be recorded, and now is."""
+        """Return what still waits to be recorded, which the caller now does."""
         waiting, self._waiting = self._waiting, []
         return waiting
 
@@ -138,7 +138,7 @@ class Recorder:
             self._waiting = [*facts, *self._waiting]
 
     def add_message(self, message: ModelMessage, *facts: RunData, policy: Policy | None = None) -> int:
-        """Records a message and what comes with it; the version under which it is kept."""
+        """Record a message and what comes with it; return the version under which it is kept."""
         before = self._take_deferred()
         recorded = (*before, MessageAdded(to_stored_message(message, self.redact)), *facts)
         events, self.state = self.session.log.execute(
@@ -147,7 +147,7 @@ class Recorder:
         return events[len(before)].version
 
     def finish_tool(self, call: ToolFinished, policy: Policy) -> str | None:
-        """Records a call that is over; the item that it was recorded on."""
+        """Record a call that is over; return the item that it was recorded on."""
         self._flush()
         events, self.state = self.session.log.execute(
             lambda state: FinishTool(self.session.agent_id, LOOP, self._clock(), self.run_id, call, policy)
@@ -160,14 +160,14 @@ class Recorder:
         return self.session.log.has_listeners
 
     def publish_live(self, text: str, kind: str, call_id: str | None = None) -> None:
-        """Text as it comes, for whoever watches; not kept."""
+        """Show whoever watches text as it comes; it is not kept."""
         if self.has_listeners:
             self._flush()
             delta = TextDelta(text, kind, call_id)
             self.session.log.publish_live(Event(0, self._clock(), self.session.agent_id, LOOP, LIVE_ONLY, delta))
 
     def end(self, reason: str, error: str | None) -> None:
-        """Ends the run; what it had in progress is pending again. Nothing if someone else ended it already."""
+        """End the run, unless someone else did; what it had in progress is pending again."""
         self._over.set()
         self._flush()
         if self._timer is not None:

@@ -56,7 +56,7 @@ _ASKS = frozenset({"user-prompt", "retry-prompt", "compaction", "speech"})
 
 
 def repair_messages(messages: Sequence[ModelMessage]) -> list[ModelMessage]:
-    """The history, valid for every provider. Messages that need no repair are the same objects; none is changed."""
+    """Return a history that is valid for every provider. No message is changed; sound ones are the same objects."""
     repaired: list[ModelMessage] = []
     ids = _CallIds()
     asked = False
@@ -78,7 +78,7 @@ def repair_messages(messages: Sequence[ModelMessage]) -> list[ModelMessage]:
 def repair_answer(
     answer: ModelResponse, used_ids: Set[str], cut: CutOff | None = None
 ) -> tuple[ModelResponse, dict[str, str]]:
-    """The answer, valid for every provider; and for each call that must not be run, its id and what to reply to it.
+    """Return a valid answer, and for each call that must not be run, its id and what to reply to it.
 
     No call is dropped: the model learns what was wrong with it from the reply. `used_ids` are the history's; `cut` says
     where the answer was cut off, if it was.

@@ -179,8 +179,8 @@ def _make_instructions(config: LoopConfig, folder: str) -> Callable[[bool], str]
 
 
 def _first_messages(session: Session, task: str | None, *, is_new: bool) -> list[ModelRequest]:
-    """What a run begins with: the user's words, in a new conversation with the date; or a word to go on if the model
-    spoke last."""
+    """Return what a run begins with: the user's words, in a new conversation with the date; or a word to go on if the
+    model spoke last."""
     if task is not None:
         if not task.strip():
             raise HeadwayError("The task is empty; say what to do.")

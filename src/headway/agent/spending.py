@@ -77,7 +77,7 @@ class Spending:
         return price(self._model, RequestUsage(input_tokens=asked, output_tokens=answered))
 
     def add(self, usage: RequestUsage, round: int) -> Usage:
-        """Counts a request; what is recorded of it."""
+        """Count a request; return what is recorded of it."""
         self.input_tokens += usage.input_tokens
         self.output_tokens += usage.output_tokens
         self.cache_read_tokens += usage.cache_read_tokens

@@ -113,7 +113,7 @@ class StreamingClient:
                 del self._heard[limit]
 
     def _end_silent_requests(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Ends what was not heard from for too long, and looks again when the next one may be."""
+        """End what was not heard from for too long, and look again when the next one may be."""
         self._timer = None
         now = loop.time()
         due = {limit: at + self._stall_seconds for limit, at in self._heard.items() if not limit.expired()}
@@ -244,7 +244,7 @@ class _ModelThread:
         return outcome
 
     async def end(self) -> None:
-        """Leaves the model. A thread that cannot be ended is left behind, and ends with the process at the latest."""
+        """Leave the model. A thread that cannot be ended is left behind, and ends with the process at the latest."""
         for request in self._waiting:
             request.settle(_Failure(RuntimeError("The model was closed during a request.")))
         self._call_in_thread(self._over.set)

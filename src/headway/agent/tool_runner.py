@@ -104,7 +104,7 @@ class ToolRunner:
         return summarize_call(call.tool_name, call.args, self._recorder.redact).removeprefix(f"{call.tool_name} ")
 
     def _group_calls(self, calls: Sequence[Call]) -> Iterator[list[Call]]:
-        """Neighbours that only read are one group; every other call is one by itself."""
+        """Group the calls: neighbours that only read are one group, every other call is one by itself."""
         reading: list[Call] = []
         for call in calls:
             if self._executor.is_read_only(call.tool_name):

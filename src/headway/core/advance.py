@@ -54,7 +54,7 @@ def apply_steps(todo_list: TodoList, command: Advance, restrict: Callable[[Todo,
 
 
 def find_next_to_start(items: dict[str, Todo], actor: str) -> Todo | None:
-    """What to start when something was finished: nothing while the actor, or nobody in particular, is at an item."""
+    """Return the item to start after one was finished; None while the actor, or nobody in particular, is at another."""
     mine = (None, actor)
     if any(todo.status is Status.IN_PROGRESS and todo.owner in mine for todo in items.values()):
         return None

@@ -235,7 +235,7 @@ def read_event(version: int, at: str, agent: str, actor: str, name: str, data: s
 
 
 def to_event_dict(event: Event, session: str) -> dict[str, object]:
-    """The event as programs get it: one JSON object, its name in `type`; a list change with the whole list if known."""
+    """Return the event as programs get it: its name is in `type`; a list change has the whole list, if known."""
     record: dict[str, object] = {"type": event.type, "session_id": session, "agent_id": event.agent}
     if event.version:
         record["version"] = event.version
@@ -286,7 +286,7 @@ def write_state(state: State) -> str:
 
 
 def read_state(text: str) -> State | None:
-    """The state, or None if it cannot be read or another format wrote it: the log is then folded from its beginning."""
+    """Return the state; None if it is damaged or in another format: the log is then folded from its beginning."""
     try:
         record = json.loads(text)
         return _read_state(record) if record["format"] in READABLE else None

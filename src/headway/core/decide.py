@@ -280,7 +280,7 @@ def _check_fields(fields: Mapping[str, object], path: str) -> Patch:
 
 
 def _restrict_to_worker(todo_list: TodoList, todo: Todo, patch: Patch, command: commands.Command) -> Patch:
-    """The patch as a worker may apply it: nothing of another's, nor a finish of what it does not hold, or no longer."""
+    """Return the patch, or refuse it: a worker changes nothing of another's, and finishes only what it still holds."""
     name, actor = sanitize_for_display(todo.id, 40), sanitize_for_display(command.actor)
     if any(patch.get(field, getattr(todo, field)) != getattr(todo, field) for field in ("owner", "lease_until")):
         raise ClaimRefused(f"'{name}' cannot get an owner from '{actor}'; claim it instead.")
@@ -301,7 +301,7 @@ def _restrict_to_worker(todo_list: TodoList, todo: Todo, patch: Patch, command: 
 
 
 def _refuse_others(todo: Todo, command: commands.Command) -> None:
-    """A worker may not change what another one holds or finished."""
+    """Refuse a worker's change of what another one holds or finished."""
     if todo.owner is not None and todo.owner != command.actor:
         held = "is claimed by" if todo.status is Status.IN_PROGRESS else "was last worked on by"
         raise ClaimRefused(
@@ -359,7 +359,7 @@ def _drop(todo_list: TodoList, command: commands.Drop) -> ListDelta:
 
 
 def _claim(todo_list: TodoList, command: commands.Claim) -> ListDelta | None:
-    """The next runnable item, highest priority first; an item whose lease ran out counts as runnable."""
+    """Claim the next runnable item, highest priority first; one whose lease ran out counts as runnable."""
     best: Todo | None = None
     for todo in todo_list.items.values():
         if not is_ready(todo, todo_list.items, command.at):

@@ -146,7 +146,7 @@ def _was_blocked_by(todo: Todo, run: Run) -> bool:
 def _finish_attempt(
     state: State, todo_list: TodoList, run: Run | None, command: execution_commands.FinishAttempt
 ) -> list[Event]:
-    """The item becomes what came of it, unless someone has set it to something else meanwhile."""
+    """Give the item its outcome, unless someone has set it to something else meanwhile."""
     finished = command.finished
     assert run is not None
     if run.batch is None or run.batch.executing.get(finished.item_id) != finished.agent:

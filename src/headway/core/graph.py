@@ -43,7 +43,7 @@ def list_edge_faults(edges: Mapping[str, Sequence[str]], path_of: Mapping[str, s
 
 
 def find_cycle(edges: Mapping[str, Sequence[str]]) -> list[str]:
-    """A cycle as a path that begins and ends with the same node, each depending on the next; [] if there is none."""
+    """Return a cycle as a path from a node back to it, each depending on the next; [] if there is none."""
     from graphlib import CycleError, TopologicalSorter
 
     sorter = TopologicalSorter({node: needed for node, needed in edges.items() if needed})

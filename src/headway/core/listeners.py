@@ -58,7 +58,7 @@ class Listener:
         """One that may still have something to tell."""
 
     def renew(self) -> None:
-        """In the child of a fork: what waited was the parent's to tell."""
+        """Start afresh in the child of a fork: what waited was the parent's to tell."""
         self._lock = RLock()
         self._waiting.clear()
         self._told, self._delivering = self._due_until, False
@@ -68,12 +68,12 @@ class Listener:
         self._stopped = True
 
     def restart_at(self, version: int) -> None:
-        """The log is another one now, or was read anew: nothing before this version is told."""
+        """Tell nothing before this version: the log is another one now, or was read anew."""
         with self._lock:
             self._told = self._due_until = version
 
     def add(self, event: Event, after: State | None) -> None:
-        """Queues an event; `after` is the state after it, None for what is not in the log."""
+        """Queue an event; `after` is the state after it, None for what is not in the log."""
         with self._lock:
             if not self._join_to_last(event):
                 self._waiting.append(event)

@@ -184,7 +184,7 @@ class Log:
         return events, after
 
     def _snapshot_text(self, before: State, after: State) -> str | None:
-        """A snapshot after some events, sooner if they are large; what "some" is doubles with the size of the state."""
+        """Return a snapshot if one is due: after some events, fewer if they are large, more for a large state."""
         if not self.store.keeps_snapshots or not (
             _crosses_multiple(_SNAPSHOT_EVENTS, before.version, after.version)
             or _crosses_multiple(_SNAPSHOT_WEIGHT, before.weight, after.weight)

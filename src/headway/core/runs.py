@@ -230,7 +230,7 @@ def _list_event(
 
 
 def _record(state: State, command: run_commands.RecordEvents) -> list[Event]:
-    """The facts; and with the calls that begin, the item that they are work on."""
+    """Record facts; calls that begin also start the item that they are work on."""
     events = _new_events(state, command, command.facts)
     begun = [fact for fact in command.facts if isinstance(fact, facts.ToolStarted)]
     if not begun or command.policy is None:
@@ -290,7 +290,7 @@ class _EventBuilder:
 
 
 def _finish_tool(state: State, run: Run, command: run_commands.FinishTool) -> list[Event]:
-    """The call itself, and what it means for the list: match first, then record."""
+    """Record a call and what it means for the list: match first, then record."""
     call, policy = command.call, command.policy
     steps = _EventBuilder(state, command)
     is_kept = _is_kept(state, command.agent)

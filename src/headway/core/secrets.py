@@ -67,7 +67,7 @@ def is_secret_name(name: str) -> bool:
 
 
 def redact(text: str, environ: Mapping[str, str] | None = None) -> str:
-    """The text without what looks like a key, a token or a password."""
+    """Return the text without what looks like a key, a token or a password."""
     return Redactor(environ)(text)
 
 

@@ -36,7 +36,7 @@ class Store(Protocol):
     def append(
         self, session: str, expected: int, events: list[Event], snapshot: str | None, *, identity: object = None
     ) -> object:
-        """Adds the events after version `expected`, all or none, durable on return (what is mere progress of a run:
+        """Add the events after version `expected`, all or none, durable on return (what is mere progress of a run:
         safe from the end of the process); a snapshot of the state after them may come along. Returns the identity of
         the log. Raises `StoreConflict` if it has another version, or another identity than the one that is given."""
         ...
@@ -63,7 +63,7 @@ class Store(Protocol):
         ...
 
     def hold_lease(self, session: str, key: str, holder: str, seconds: float) -> str | None:
-        """Takes or renews a lease. None if the holder now has it, else who else does."""
+        """Take or renew a lease; return None if the holder now has it, else who else does."""
         ...
 
     def release_lease(self, session: str, key: str, holder: str) -> None:

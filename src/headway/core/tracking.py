@@ -74,7 +74,7 @@ class TodoCalls:
     """What the tracker wrote into the item's notes when it blocked it."""
 
     def add_call(self, ok: bool, matching: bool | None) -> TodoCalls:
-        """With one more call. `matching` is None in logs from before kinds counted: there every success does."""
+        """Add one call. `matching` is None in logs from before kinds counted: there every success does."""
         return replace(
             self,
             successes=self.successes + (ok and matching is not False),
@@ -83,7 +83,7 @@ class TodoCalls:
         )
 
     def add_evidence(self, call: ToolFinished) -> TodoCalls:
-        """With what a call on the item shows."""
+        """Return the counts with what a call on the item shows."""
         if call.effect == _WRITE and call.ok:
             return replace(self, command=None, files=tuple(dict.fromkeys((*self.files, *call.files))))
         if call.effect == _EXECUTE and not call.denied:
@@ -142,7 +142,7 @@ def is_ours(todo: Todo) -> bool:
 
 
 def find_active_todo(items: Mapping[str, Todo], run: Run | None) -> Todo | None:
-    """What is worked on: of several in progress the one this run began last; else one that the tracker blocked."""
+    """Return the item in progress that this run began last; else one that the tracker blocked."""
     for todo_id in reversed(run.started) if run is not None else ():
         todo = items.get(todo_id)
         if todo is not None and is_ours(todo) and (todo.status is Status.IN_PROGRESS or _is_blocked(todo, run)):
@@ -168,7 +168,7 @@ def can_tracker_set(todo: Todo, run: Run) -> bool:
 
 
 def find_matching_todo(items: Mapping[str, Todo], run: Run, call: ToolStarted | ToolFinished) -> Todo | None:
-    """The first item that can begin now and that the call is likely to be work on; none for one that cannot be run."""
+    """Return the first item that can begin now and that the call is likely to be work on."""
     if call.effect in (None, TODO_EFFECT):
         return None
     from headway.core.matching import is_likely_work_on
@@ -184,7 +184,7 @@ def find_matching_todo(items: Mapping[str, Todo], run: Run, call: ToolStarted | 
 
 
 def find_todo_to_start(items: Mapping[str, Todo], run: Run, call: ToolFinished) -> Todo | None:
-    """The item that begins, under `manual`, because work did: only on a list that this run's model wrote or changed."""
+    """Return the item that work begins under `manual`: only on a list that this run's model wrote or changed."""
     if not run.list_changed or call.effect not in (_WRITE, _EXECUTE) or not call.succeeded:
         return None
     return next((todo for todo in list_ready(items) if can_tracker_set(todo, run)), None)
@@ -228,7 +228,7 @@ def complete_by_tracker(todo: Todo) -> dict[str, object]:
 
 
 def list_overtaken(items: Mapping[str, Todo], run: Run) -> list[Todo]:
-    """Items that the model began, worked on with success, and left in progress when it began another one this round."""
+    """Return the items that the model worked on and left in progress when it began another one this round."""
     if not run.started or run.started[-1] not in run.forced:
         return []
     working = [items[todo_id] for todo_id in run.started if todo_id in items]
@@ -301,7 +301,7 @@ def _check_after(delta: ListDelta, todo: Todo) -> object:
 
 
 def list_completed(delta: ListDelta) -> list[str]:
-    """Ids of items that were there before and that the delta completes, or of which it confirms the completion."""
+    """Return the ids of the earlier items that the delta completes, or whose completion it confirms."""
     return [
         todo_id
         for todo_id, sides in delta.changed.items()
@@ -351,7 +351,7 @@ _ROUND_OF: dict[object, str] = {Status.IN_PROGRESS: "started_at_round", Status.C
 
 
 def clear_tracker_notes(delta: ListDelta, items: Mapping[str, Todo], run: Run, actor: str) -> ListDelta:
-    """The delta, in which a note that the tracker wrote to block an item goes when someone sets another state."""
+    """Return the delta without the tracker's notes on blocked items to which someone gives another state."""
     if actor == TRACKER:
         return delta
     changed = dict(delta.changed)
