@@ -30,6 +30,7 @@ def test_a_mode_is_saved_for_the_project_or_for_all_and_applies_at_once(say: AtT
     assert (project / ".headway/config.toml").read_text(encoding="utf-8") == 'mode = "auto_edit"\n'
     assert say("/mode auto_edit --user") == f"✅ The mode is auto_edit in all projects: it {does}."
     assert (project / OWN).read_text(encoding="utf-8") == 'mode = "auto_edit"\n'
+    assert "✅ The mode is sandboxed in this project: it asks as auto_edit does, but " in say("/mode sandboxed")
     done = json.loads(say("/mode default --json"))
     assert done == {"mode": "default", "source": ".headway/config.toml", "notices": []}
 

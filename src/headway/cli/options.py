@@ -36,7 +36,7 @@ OFFERED = 50
 MODES = {
     "default": "asks before every write, command and new host",
     "auto_edit": "asks only before commands and new hosts, not before edits inside the project",
-    "sandboxed": "as auto_edit, but runs commands unasked, in the sandbox and without the network",
+    "sandboxed": "asks as auto_edit does, but not before commands: they run in the sandbox, without the network",
     "yolo": "never asks",
 }
 """How much a person wants to be asked, in words. Here, since most commands need no settings."""
