@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import headway as api
 from headway.core.events import PLAN_MODE_CHANGED, Event, PlanModeChange
 from headway.core.model import PERSON
 from headway.core.run_events import (
@@ -24,7 +25,7 @@ from headway.core.run_events import (
     ToolStarted,
     Usage,
 )
-from headway.repl.transcript import Piece, Transcript
+from headway.repl.transcript import Piece, Transcript, find_last_words
 from headway.views.spoken_words import answer_text
 
 if TYPE_CHECKING:
@@ -265,3 +266,18 @@ def test_long_and_hostile_words_of_others_are_cut_and_harmless():
     for piece in pieces:
         assert len(piece.text) <= 500 and len(piece.why) <= 200
         assert not {"\x1b", "\x07", "\u202e", "\n"} & {*piece.text, *piece.why}
+
+
+def test_the_last_words_are_those_of_the_conversation_and_not_an_execution() -> None:
+    session = api.open(memory=True)
+    said = (
+        RunStarted("r1", "Hi", "m", 50, "here"),
+        answer("Hello."),
+        RunStarted("r2", "Execute all: 2 todos", "m", 0, "here"),
+    )
+    events = [
+        Event(version, "2026-01-01T00:00:00.000Z", "main", "loop", type(data).__name__, data)
+        for version, data in enumerate(said, 1)
+    ]
+    session.store.append(session.name, 0, events, None)
+    assert find_last_words(session) == ("Hi", "Hello.")

@@ -191,7 +191,8 @@ def find_last_words(session: Session) -> tuple[str, str]:
         if event.agent != session.agent_id:
             continue
         if isinstance(event.data, RunStarted):
-            asked, answered = event.data.task, ""
+            if event.data.max_rounds:  # an execution has none, and nobody said its task
+                asked, answered = event.data.task, ""
         elif isinstance(event.data, MessageAdded):
             answered = answer_text(event.data.message) or answered
     return asked, answered
