@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import pkgutil
 import re
 import subprocess
 import sys
@@ -191,6 +192,23 @@ def test_every_documented_command_exists() -> None:
     named = re.findall(r"`((?:headway |/)[a-z]+(?: [a-z][a-z-]*)*)", COMMANDS_PAGE)
     takes_words = ("headway completion ", "headway session ", "/mode ", "/session ")
     assert {name for name in named if name not in known and not name.startswith(takes_words)} == set()
+
+
+def exists(name: str) -> bool:
+    """Return whether a dotted name is that of a module, or of something in one."""
+    try:
+        pkgutil.resolve_name(name)
+    except (ImportError, AttributeError):
+        return False
+    return True
+
+
+def test_every_name_of_the_package_that_a_page_has_in_code_exists() -> None:
+    pages = [ROOT / "README.md", ROOT / "AGENTS.md", *(ROOT / "docs").glob("*.md")]
+    named = {name for page in pages for name in re.findall(r"`(headway(?:\.\w+)+)", page.read_text(encoding="utf-8"))}
+    assert len(named) > 10
+    assert {name for name in named if not exists(name)} == set()
+    assert not exists("headway.core.gone") and not exists("headway.core.log.gone")
 
 
 def list_missing_paths(text: str) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """Messages that every provider accepts: a history repaired after it was cut, an answer made sound as it arrives.
 
-The loop repairs what it loads and what compaction leaves, and appends what `sound` returns. Decides by what providers
-refuse, whichever was asked; leaves alone what a provider's own tools wrote, and ids that only look foreign.
+The loop repairs what it loads and what compaction leaves, and appends what `repair_answer` returns. Decides by what
+providers refuse, whichever was asked; leaves alone what a provider's own tools wrote, and ids that only look foreign.
 """
 
 from __future__ import annotations

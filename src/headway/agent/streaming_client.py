@@ -188,7 +188,7 @@ class _ModelThread:
     """One model in a thread with an event loop of its own, from entering the model to leaving it.
 
     `_here` is the loop that asks, `_there` the one in the thread. Each method belongs to one of them, and reaches the
-    other with `_tell_here` and `_tell_there` only, which keep the order.
+    other with `_call_on_loop` and `_call_in_thread` only, which keep the order.
     """
 
     def __init__(self, model: Model) -> None:

@@ -171,7 +171,7 @@ def merge_flags(outer: CommandContext, flags: Mapping[str, object]) -> CommandCo
 
 
 def with_session_flags(command: Callable[Concatenate[CommandContext, P], None]) -> Callable[P, None]:
-    """As `of_project`, with the flags that say which list of the project is meant."""
+    """As `with_project_flags`, with the flags that say which list of the project is meant."""
     session = click.option("--session", metavar="NAME", shell_complete=complete_sessions, help=_SESSION)
     agent = click.option("--agent", metavar="NAME", help="Use the list of this sub-agent (default: the main agent's).")
     return session(agent(with_project_flags(command)))

@@ -113,7 +113,7 @@ def switch_to(chosen: CommandContext, name: str) -> None:
 
 
 def create_session(chosen: CommandContext, name: str | None) -> None:
-    """As `go_to`, for a session that is not there yet; without a name it gets one by the time."""
+    """Create a session and make it the current one; without a name it is named after the time."""
     store = chosen.store()
     name = check_unused_name(store, name)
     left = explain_left_behind(store, _current_name(chosen, store))

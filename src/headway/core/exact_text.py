@@ -2,7 +2,7 @@
 
 A control character is its picture (`␛`), any other character that cannot be seen its number (`⟨U+202E⟩`); so is a
 picture or bracket that was there before, so that `parse_exact` gets the text back. What comes out is safe to print:
-`neutral` of a line of it is that line.
+`neutralize` leaves a line of it as it is.
 """
 
 from __future__ import annotations

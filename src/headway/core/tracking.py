@@ -285,7 +285,7 @@ def add_check_results(delta: ListDelta, items: Mapping[str, Todo], results: Mapp
     for todo_id in checked:
         before, track = changed[todo_id]["evidence"]
         result = results[todo_id]
-        assert isinstance(track, Evidence)  # see `with_evidence`
+        assert isinstance(track, Evidence)  # see `add_evidence`
         if isinstance(result, str):
             evidence = replace(track, note=result)
         elif result.level < track.level and result.exit_code == 0:

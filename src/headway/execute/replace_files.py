@@ -67,7 +67,7 @@ class FileReplacer:
         """Blob → how the file was protected that had it and leaves."""
 
     def run(self) -> None:
-        """Make all changes or, with `Disturbed` or `OSError`, none."""
+        """Make all changes or, with `FileDisturbed` or `OSError`, none."""
         try:
             for change in sorted(self._changes, key=_removal_first):
                 self._apply(change)

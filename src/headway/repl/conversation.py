@@ -86,7 +86,7 @@ class Screen(Protocol):
 
 
 class Conversation:
-    """Also what slash commands know as the place where they were typed (`Live`)."""
+    """Also what slash commands know as the place where they were typed (`TerminalSession`)."""
 
     def __init__(
         self, chosen: CommandContext, store: Store, name: str, *, go_on: bool, mode: str | None, memory: bool

@@ -87,7 +87,7 @@ def to_row_texts(todos: Sequence[Todo], *, ascii: bool = False) -> dict[str, str
 
 
 def list_changed_rows(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
-    """The rows, as `row_texts` gives them, that are new or other than before."""
+    """Return the rows of `to_row_texts` that are new or other than before."""
     return [text for todo_id, text in now.items() if before.get(todo_id) != text]
 
 

@@ -157,7 +157,7 @@ def _format_text(text: str) -> Iterator[str]:
 
 
 def plan_from_markdown(text: str) -> dict[str, object]:
-    """What the text says, for `checked_plan`. Raises `InvalidPlan` with every line that cannot be read."""
+    """Return what the text says, for `check_plan`. Raises `InvalidPlan` with every line that cannot be read."""
     return _read_text(text).to_raw_plan()
 
 

@@ -131,7 +131,7 @@ def _is_marked_text(start: bytes) -> bool:
 
 
 def decode(data: bytes, path: str = "the file") -> tuple[str, str]:
-    """The text and its encoding, such that `encoded` gives the same bytes again."""
+    """The text and its encoding, such that `encode` gives the same bytes again."""
     decline_binary(path, data[:_SNIFFED], len(data))
     marked = [name for name, (mark, _) in _MARKS.items() if data.startswith(mark)]
     for encoding in (*marked, "utf-8", "gb18030"):
