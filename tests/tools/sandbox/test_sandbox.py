@@ -143,6 +143,26 @@ def test_hooks_cannot_be_made_where_there_are_none(repository: User) -> None:
     assert "Read-only file system" in text and not (repository.project / ".git/hooks").exists()
 
 
+def test_a_command_that_ends_leaves_no_gap_for_hooks_to_another_one(repository: User) -> None:
+    repository.run("rm", "-r", ".git/hooks")
+    commands = (
+        "touch first; until [ -e second ]; do sleep 0.02; done",
+        "touch second; until [ -e over ]; do sleep 0.02; done; mkdir -p .git/hooks; echo x > .git/hooks/pre-commit",
+    )
+    first, second = [[("bash", {"command": command})] for command in commands]
+    ending = repository.begin(mode="yolo", memory=True, calls=first)
+    until = time.monotonic() + WAIT
+    while not (repository.project / "first").exists():
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    going_on = repository.begin(mode="yolo", memory=True, calls=second)
+    ending.communicate(timeout=WAIT)
+    (repository.project / "over").touch()
+    out, err = going_on.communicate(timeout=WAIT)
+    assert "Read-only file system" in out, err
+    assert not (repository.project / ".git/hooks/pre-commit").exists()
+
+
 def test_a_worktree_of_the_users_own_can_be_committed_in(repository: User) -> None:
     tree = repository.home / "tree"
     repository.run("git", "worktree", "add", "-q", str(tree))

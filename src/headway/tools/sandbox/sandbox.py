@@ -10,7 +10,7 @@ import stat
 import tempfile
 import time
 import weakref
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
@@ -21,7 +21,7 @@ from headway.project import IN_SANDBOX
 from headway.tools.effects import Mode
 from headway.tools.sandbox.available import SEATBELT, Available, find_sandbox
 from headway.tools.sandbox.bubblewrap import TEMPORARY, StandIns, bubblewrap_arguments, cache_folder
-from headway.tools.sandbox.places import Places, find_places, is_inside
+from headway.tools.sandbox.places import Places, find_places, is_inside, split_worktree
 from headway.tools.sandbox.seatbelt import seatbelt_profile
 from headway.tools.sandbox.use import SandboxUse
 
@@ -56,6 +56,13 @@ class Sandbox:
 
         `environ` is what the command is given, and is made to fit.
         """
+        with _hold_repository(folder) as is_last, self._around(folder, environ, is_last, network=network) as words:
+            yield words
+
+    @contextmanager
+    def _around(
+        self, folder: str, environ: dict[str, str], is_last: Callable[[], bool], *, network: bool
+    ) -> Generator[Sequence[str]]:
         places = find_places(folder, environ, further=self.further, own=self.own)
         temporary = _temporary_folder()
         environ[IN_SANDBOX] = "1"
@@ -71,7 +78,7 @@ class Sandbox:
             words = bubblewrap_arguments(
                 self.available.program, places, stand_ins, network=network, options=self.available.options
             )
-        with _guarded(places):
+        with _guarded(places, is_last):
             yield words
 
     def explain_failure(self, output: str, network: bool) -> str | None:
@@ -106,7 +113,35 @@ def describe_sandbox(use: SandboxUse | str, mode: str = "") -> str:
 
 
 @contextmanager
-def _guarded(places: Places) -> Generator[None]:
+def _hold_repository(folder: str) -> Generator[Callable[[], bool]]:
+    """Hold the project's repository while a command runs there; what is yielded says whether no other command does.
+
+    Not the project's folder, which is locked for a moment where a file in it is written.
+    """
+    git = os.path.join(split_worktree(os.path.realpath(folder))[0], ".git")
+    try:
+        held = os.open(git, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:  # there is none
+        yield lambda: True
+        return
+
+    def is_last() -> bool:
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return False
+        return True
+
+    try:
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(held, fcntl.LOCK_SH)
+        yield is_last
+    finally:
+        os.close(held)
+
+
+@contextmanager
+def _guarded(places: Places, is_last: Callable[[], bool]) -> Generator[None]:
     """Have in place what a command must not make itself, and remove what nobody else would have made."""
     made: list[str] = []
     for path in places.missing:
@@ -116,7 +151,7 @@ def _guarded(places: Places) -> Generator[None]:
     try:
         yield
     finally:
-        for path in made:
+        for path in made if made and is_last() else ():  # with the folder, what covers it in another sandbox would go
             with suppress(OSError):  # someone else is using it by now
                 os.rmdir(path)
         for path in places.forbidden:
