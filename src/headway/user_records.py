@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from contextlib import suppress
-from hashlib import sha256
 
 from headway.store.folder import make_closed_folder
 
@@ -29,6 +27,8 @@ def record_file(name: str) -> str | None:
 
 def project_record_file(kind: str, project: str | os.PathLike[str]) -> str | None:
     """Return the file of a record about one project."""
+    from hashlib import sha256  # 5 ms with tempfile, which every TodoWrite would pay
+
     digest = sha256(os.fsencode(os.path.realpath(project))).hexdigest()[:32]
     return record_file(os.path.join(kind, f"{digest}.json"))
 
@@ -45,6 +45,8 @@ def read_record(file: str | None) -> object:
 
 def write_record(file: str | None, record: object) -> None:
     """Replace a record, in a file for its owner only. Raises OSError where it cannot be kept."""
+    import tempfile
+
     if file is None:
         raise OSError("you have no home folder to keep that in; set HOME or XDG_CONFIG_HOME to a full path")
     folder = os.path.dirname(file)
