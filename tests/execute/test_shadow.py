@@ -124,7 +124,7 @@ def test_special_files_are_left_where_they_are(tmp_path: Path, shadow: ShadowRep
     assert shadow.list_changed(first, second) == ["a"]
     with pytest.raises(ProjectFilesChanged) as refused:
         shadow.apply_change(second, first)
-    assert refused.value.paths == ["a"]
+    assert refused.value.files == ["a"]
     assert stat.S_ISFIFO(os.lstat(tmp_path / "a").st_mode)
 
 
@@ -142,7 +142,7 @@ def test_an_edit_since_the_snapshot_is_not_overwritten(tmp_path: Path, shadow: S
     here = files(tmp_path)
     with pytest.raises(ProjectFilesChanged, match="b; c; d") as refused:
         shadow.apply_change(second, first)
-    assert refused.value.paths == ["b", "c", "d"]
+    assert refused.value.files == ["b", "c", "d"]
     assert files(tmp_path) == here
 
 
@@ -183,7 +183,7 @@ def test_what_came_into_the_way_is_not_overwritten(
     here = files(tmp_path)
     with pytest.raises(ProjectFilesChanged) as refused:
         shadow.apply_change(second, first)
-    assert refused.value.paths == [named]
+    assert refused.value.files == [named]
     assert files(tmp_path) == here
 
 
@@ -196,7 +196,7 @@ def test_an_ignored_file_in_a_folder_that_should_be_a_file_keeps_its_place(
     second = shadow.snapshot()
     with pytest.raises(ProjectFilesChanged) as refused:
         shadow.apply_change(second, first)
-    assert refused.value.paths == ["x/a.o"]
+    assert refused.value.files == ["x/a.o"]
     os.unlink(tmp_path / "x/a.o")
     shadow.apply_change(second, first)
     assert (tmp_path / "x").read_bytes() == b"1"
@@ -231,7 +231,7 @@ def test_an_ignored_link_in_place_of_a_folder_is_not_taken_for_its_files(
     assert shadow.list_changed(first, second) == ["x/a"]
     with pytest.raises(ProjectFilesChanged) as refused:
         shadow.apply_change(second, first)
-    assert refused.value.paths == ["x"]
+    assert refused.value.files == ["x"]
 
 
 def test_files_that_were_only_touched_are_no_obstacle(tmp_path: Path, shadow: ShadowRepository) -> None:
