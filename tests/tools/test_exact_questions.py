@@ -6,19 +6,25 @@ import asyncio
 import json
 import re
 from pathlib import Path
+from typing import Any
 from unicodedata import category
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from starlette.responses import JSONResponse
 from tests.support.counts import some
 
+import headway
 from headway.agent.check_approvals import CheckApprovals
+from headway.agent.questions import LoggedQuestions
+from headway.agent.recorder import Recorder
 from headway.cli.terminal_ask import question_text, to_printable
+from headway.core.clock import now
 from headway.core.exact_text import exact_line, exact_lines, parse_exact
 from headway.core.text import neutralize_lines
 from headway.repl.renderer import Renderer
-from headway.tools import Answer, Approvals, Executor, tool
+from headway.tools import Answer, Approvals, Executor, Question, tool
 from headway.tools.base import Preview
 from headway.tools.files.file_change import FileChange
 from headway.tools.files.workspace import Workspace
@@ -27,6 +33,7 @@ from headway.tools.web.search_providers import find_search_provider
 from headway.tools.web.web_fetch import WebFetch
 from headway.tools.web.web_search import WebSearch
 from headway.views.terminal import to_visible
+from headway.web.wire import whole_question
 
 from .files.desk import file_tools
 from .samples import Person
@@ -130,6 +137,40 @@ def test_a_command_is_shown_as_it_runs(project_of_all: Path, command: str) -> No
     preview = asked_about("bash", project_of_all, command=command)
     if preview is not None:
         assert_runs(preview, command)
+
+
+@settings(max_examples=MANY, deadline=None)
+@example(KEY_SHAPED[0])
+@example("ls\u200b")
+@example("ls " + " " * 30_000 + "; id")
+@given(HOSTILE)
+def test_the_page_and_its_api_have_the_command_as_it_runs(project_of_all: Path, command: str) -> None:
+    for record in records_of_api(project_of_all, command):
+        assert record["exact"] is True
+        assert parse_exact(record["command"]) == command
+
+
+def records_of_api(project: Path, command: str) -> list[dict[str, Any]]:
+    """Return what the API answers about a question while it is open; nothing if the command is refused without one."""
+    session, seen = headway.open(project), list[dict[str, Any]]()
+
+    async def look(question: Question) -> Answer:
+        record = await asyncio.to_thread(whole_question, session, question.id)
+        seen.append(json.loads(bytes(JSONResponse(record).body)))
+        return Answer("no")
+
+    async def call() -> None:
+        recorder = Recorder(session, now)
+        recorder.begin("Ask", "scripted", 5)
+        ask = LoggedQuestions(recorder, look)
+        tools = [Bash(Workspace(project))]
+        executor = Executor(tools, session, project=project, approvals=Approvals(look), ask=ask)
+        await executor.call("bash", {"command": command})
+        recorder.end("cancelled", None)
+
+    asyncio.run(call())
+    session.close()
+    return seen
 
 
 @settings(max_examples=MANY)
