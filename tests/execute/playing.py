@@ -121,27 +121,27 @@ def play_until_killed(folder: str, parallel: str, place: str) -> None:
 def kill_undo(folder: Path, place: str) -> None:
     """Kill an undo while it changes the project's files, or before it changes the list."""
     done = run_to_end(function("tests.execute.playing:undo_until_killed", folder, place))
-    assert done.code == -signal.SIGKILL, done.err
+    assert done.code == -signal.SIGKILL, done
 
 
 def undo_until_killed(folder: str, place: str) -> None:
     left = 2
 
-    def replace_and_die(*args: Any, **more: Any) -> None:
+    def rename_and_die(*args: Any, **more: Any) -> None:
         nonlocal left
         left -= 1
         if left < 0:
             kill_myself()
-        replace(*args, **more)
+        rename(*args, **more)
 
     def apply_and_die(self: ShadowRepository, now: str, target: str, **more: Any) -> Sequence[str]:
         apply(self, now, target, **more)
         kill_myself()
         return ()
 
-    replace, apply = os.replace, ShadowRepository.apply_change
+    rename, apply = os.rename, ShadowRepository.apply_change
     if place == "applying":
-        os.replace = replace_and_die
+        os.rename = rename_and_die
     else:
         ShadowRepository.apply_change = apply_and_die  # type: ignore[method-assign,assignment]
     undo(headway.open(folder))

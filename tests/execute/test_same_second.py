@@ -24,12 +24,12 @@ def _edit_in_place(path: Path, content: bytes) -> None:
         file.write(content)
 
 
-@pytest.mark.parametrize("has_find", [True, False])
+@pytest.mark.parametrize(("count", "has_find"), [(300, True), (2_000, True), (2_000, False)])
 def test_edits_of_the_same_size_are_saved_at_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_find: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int, has_find: bool
 ) -> None:
     project = tmp_path / "project"
-    write(project, {**TREE, "kept.o": b"1"})
+    write(project, {**TREE, **{f"part/{n}": b"1" for n in range(count)}, "kept.o": b"1"})
     git(project, "init", "-q")
     git(project, "add", "-f", "kept.o", "part/0")
     if not has_find:

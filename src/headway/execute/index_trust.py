@@ -16,6 +16,8 @@ from headway.execute.git import Git, IndexedTree
 _SECOND = 1_000_000_000
 _TICK = 20_000_000
 """Nanoseconds in which two changes may get the same time."""
+_WORTHWHILE = 100_000
+"""Bytes of an index, of about a thousand files; git reads fewer again in less time than the commands here take."""
 _FEW = 100
 """Files that are asked about by name; reading what git says of 20,000 takes 6 ms."""
 
@@ -23,8 +25,10 @@ _FEW = 100
 def trust_index(tree: IndexedTree) -> None:
     """Have git trust an index that has just been written with all its files, until `doubt_changed`.
 
-    Where it was trusted before, all that changed since the first time will be doubted.
+    Where it was trusted before, all that changed since the first time will be doubted. A small index is left alone.
     """
+    if os.stat(tree.index).st_size < _WORTHWHILE:
+        return
     mark = _mark_path(tree)
     if not os.path.lexists(mark):
         before = _file_system_time(tree) - _TICK

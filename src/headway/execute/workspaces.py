@@ -245,17 +245,19 @@ class Workspaces:
         merging: Callable[[str, str], None],
     ) -> AttemptChanges:
         with ThreadPoolExecutor(1) as pool:  # both look at all files: a third less time together
-            saving = pool.submit(shadow.snapshot) if wanted else None
+            began, saving = time.monotonic(), pool.submit(shadow.snapshot) if wanted else None
             theirs = shadow.snapshot_worktree(workspace.name, checkpoint)
         not_merged = _list_not_merged(shadow, workspace)
         committed = shadow.has_commits(workspace.name)
-        if wanted and (stray := shadow.list_stray(workspace.name, theirs)):
+        if wanted and committed and (stray := shadow.list_stray(workspace.name, theirs)):
             raise HeadwayError(
                 f"work is in {join_first_few(stray)} and not in the files; check "
                 f"it out or merge it in '{workspace.folder}'"
             )
         unchanged = AttemptChanges(checkpoint, checkpoint, not_merged=not_merged, committed=committed)
         if theirs == checkpoint:
+            if saving is not None:
+                self._last = (saving.result(), began)
             return unchanged
         conflicts: Sequence[str] = ()
         in_the_way: Sequence[str] = ()
