@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -79,7 +80,7 @@ def test_importing_loads_only_the_standard_library_and_makes_no_file(tmp_path: P
     assert found["foreign"] == ["headway"]
     assert found["files"] == []
     layers = {name.split(".")[1] for name in found["deep"]}
-    assert layers <= {"core", "project", "store"}
+    assert layers <= {"core", "project", "session", "store"}
 
 
 def test_importing_prints_nothing_and_reads_no_setting(tmp_path: Path) -> None:
@@ -189,6 +190,28 @@ def test_sessions_in_memory_share_nothing() -> None:
     first, second = headway.open(memory=True), headway.open(memory=True)
     first.write([{"content": "A"}])
     assert second.todos == []
+
+
+def test_a_session_is_closed_at_the_end_of_its_block(tmp_path: Path) -> None:
+    with headway.open(tmp_path) as session:
+        session.agent("sub").write([{"content": "A"}])
+        assert has_open(tmp_path)
+    assert not has_open(tmp_path)
+
+
+def has_open(folder: Path) -> bool:
+    """Return whether this process has a file in the folder open."""
+    return any(str(folder) in os.path.realpath(f"/proc/self/fd/{number}") for number in os.listdir("/proc/self/fd"))
+
+
+def test_a_store_opens_its_sessions_by_name() -> None:
+    session = headway.open(memory=True)
+    session.store.session("other").write([{"content": "B"}])
+    session.agent("sub").store.session().write([{"content": "A"}])
+    assert [todo.content for todo in session.todos] == ["A"]
+    assert {info.name for info in session.store.sessions()} == {"default", "other"}
+    with pytest.raises(headway.HeadwayError, match="1 to 200 printable characters"):
+        session.store.session("a\nb")
 
 
 def test_a_session_is_found_again_by_project_and_name(tmp_path: Path) -> None:

@@ -42,8 +42,8 @@ from headway.core.errors import (
 from headway.core.events import Event
 from headway.core.logs import logger as _logger
 from headway.core.model import Priority, Status, Todo
-from headway.core.session import Session, Written
 from headway.project import open_session as open
+from headway.session import Session, SessionStore, Written
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -82,6 +82,7 @@ __all__ = [
     "RunRefused",
     "Session",
     "SessionNotFound",
+    "SessionStore",
     "SettingsError",
     "Status",
     "StoreBusy",

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 
 from headway.core.errors import HeadwayError
-from headway.core.log import Log
-from headway.core.session import Session
-from headway.core.text import sanitize_for_display, trim_text
+from headway.core.text import sanitize_for_display
+from headway.session import DEFAULT_SESSION
+from headway.session import check_session_name as check_session_name
 from headway.store.folder import FOLDER as FOLDER
 
 TYPE_CHECKING = False
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from headway.core.store import Store
+    from headway.session import Session, SessionStore
 
 FILE = "headway.db"
-DEFAULT_SESSION = "default"
 IN_MEMORY = "HEADWAY_IN_MEMORY"
 """Set for the commands of an agent whose session no other process can see."""
 IN_SANDBOX = "HEADWAY_IN_SANDBOX"
@@ -28,10 +28,10 @@ def open_session(
     project: str | os.PathLike[str] = ".", session: str = DEFAULT_SESSION, *, memory: bool = False
 ) -> Session:
     """A session of the project in this folder. Nothing is written before the first change, with `memory` never."""
-    return Session(Log(open_store(project, memory=memory), check_session_name(session)))
+    return open_store(project, memory=memory).session(session)
 
 
-def open_store(project: str | os.PathLike[str] = ".", *, memory: bool = False) -> Store:
+def open_store(project: str | os.PathLike[str] = ".", *, memory: bool = False) -> SessionStore:
     if memory:
         from headway.store.memory import MemoryStore
 
@@ -70,13 +70,6 @@ def _absolute(path: str | os.PathLike[str]) -> str:
         return os.path.abspath(os.fspath(path))
     except FileNotFoundError:
         raise HeadwayError("The current folder no longer exists; change to one that does.") from None
-
-
-def check_session_name(name: str) -> str:
-    cleaned = trim_text(name)
-    if not cleaned or len(cleaned) > 200 or not cleaned.isprintable():
-        raise HeadwayError("The name of a session must have 1 to 200 printable characters.")
-    return cleaned
 
 
 def project_folder_of(session: Session) -> str | None:

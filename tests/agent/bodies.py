@@ -32,8 +32,7 @@ from pydantic_ai.providers.openai import OpenAIProvider
 
 from headway.agent.openai_bodies import skip_message_walk
 from headway.core.events import Event
-from headway.core.log import Log
-from headway.core.session import Session
+from headway.session import Session
 from headway.store.memory import MemoryStore
 from headway.testing import Call, Turn
 
@@ -475,4 +474,4 @@ def cut_off(events: Sequence[Event], last: int) -> Session:
     """The session as it is when nothing after this version was written."""
     store = MemoryStore()
     store.append("cut", 0, [*events[:last]], None)
-    return Session(Log(store, "cut"))
+    return store.session("cut")

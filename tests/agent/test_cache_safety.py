@@ -25,7 +25,7 @@ from headway.agent import LoopConfig, RunResult, run_loop, tool_definitions
 from headway.agent.config import InjectName, Reason
 from headway.agent.conversation import Conversation
 from headway.core.model import Status
-from headway.core.session import Session
+from headway.session import Session
 from headway.testing import Call, Failure, ScriptedModel, Turn
 from headway.tools import tool
 from headway.tools.todos import make_todo_tools

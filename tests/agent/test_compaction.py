@@ -24,7 +24,7 @@ from headway.agent.config import Reason
 from headway.agent.conversation import Conversation
 from headway.core.events import Event
 from headway.core.run_events import ConversationCompacted
-from headway.core.session import Session
+from headway.session import Session
 from headway.testing import Call, Failure, ScriptedModel, Turn
 from headway.testing.script import Request
 from headway.tools import tool

@@ -28,11 +28,10 @@ from headway.agent.conversation import Conversation, to_stored_message
 from headway.core.clock import format_local_time, now
 from headway.core.errors import HeadwayError, StoreCorrupt
 from headway.core.events import Event
-from headway.core.log import Log
 from headway.core.run_events import MessageAdded, RunStarted
 from headway.core.secrets import Redactor
-from headway.core.session import Session
 from headway.project import open_store
+from headway.session import Session
 from headway.testing import Call, Failure, ScriptedModel, Turn
 from headway.testing.script import Request
 from headway.tools import tool
@@ -423,7 +422,7 @@ async def test_a_new_conversation_has_the_list_and_nothing_that_was_said_before(
         later = ScriptedModel(["Still here."])
         assert (await run(session, later, "And now?")).ok  # the last conversation goes on, also in another process
         assert texts(untailed(later.requests[0].messages)) == f"{loaded}\nAnd now?"
-        again = headway.Session(Log(session.store, session.name))
+        again = session.store.session(session.name)
         assert [event.data.task for event in again.events() if isinstance(event.data, RunStarted)][-1] == "And now?"
 
 

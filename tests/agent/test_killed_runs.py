@@ -18,7 +18,6 @@ from headway.agent.conversation import Conversation
 from headway.agent.repair import UNFINISHED
 from headway.core.clock import now
 from headway.core.events import PLAN_MODE_CHANGED, Event, PlanModeChange
-from headway.core.log import Log
 from headway.core.model import MAIN_AGENT, PERSON
 from headway.core.run_events import RunFinished
 from headway.core.runs import CUT_OFF
@@ -179,7 +178,7 @@ class Crowded(SqliteStore):
 
 def test_nothing_stays_in_progress_if_somebody_changes_the_list_in_the_same_moment(project: Path) -> None:
     kill_at(project, "tool")
-    session = headway.Session(Log(Crowded(str(project / FOLDER / FILE)), DEFAULT_SESSION))
+    session = Crowded(str(project / FOLDER / FILE)).session(DEFAULT_SESSION)
     assert {todo.status for todo in session.todos} == {headway.Status.PENDING}
     assert session.run is not None
     assert not session.run.is_active

@@ -11,7 +11,6 @@ import pytest
 from headway import Event, Session
 from headway.core.clock import now
 from headway.core.errors import QuestionNotKept
-from headway.core.log import Log
 from headway.core.model import MAIN_AGENT, PERSON
 from headway.core.run_events import ApprovalAnswered, ApprovalAsked, ToolFinished
 from headway.core.runs import REPLIES
@@ -151,7 +150,7 @@ async def test_an_answer_in_the_append_of_its_question_counts_for_nothing(
 ) -> None:
     store = Answering() if kind == "memory" else AnsweringFile(str(tmp_path / "log.db"))
     store.reply = given
-    session = Session(Log(store, "default"))
+    session = store.session("default")
 
     async def ask(question: Question) -> Answer:
         await until(lambda: len(facts(session, ApprovalAnswered)) >= 2)

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from headway import HeadwayError, Session, Status, Todo
 from headway.core.clock import add_seconds
 from headway.core.fields import DEFAULTS
-from headway.core.log import Log
 from headway.core.model import TodoList, replace_fields
 from headway.store.memory import MemoryStore
 
@@ -39,7 +38,7 @@ class Ticking(Clock):
 
 
 def in_memory(clock: Clock | None = None, store: MemoryStore | None = None) -> Session:
-    return Session(Log(store or MemoryStore(), "test"), clock=clock or Ticking())
+    return (store or MemoryStore()).session("test", clock=clock or Ticking())
 
 
 def items(*contents: str, status: str = "pending") -> list[dict[str, object]]:

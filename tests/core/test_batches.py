@@ -10,7 +10,6 @@ from headway import Session, Status
 from headway.core.errors import HeadwayError, NotRunnable, RunRefused, TodoNotFound
 from headway.core.evolve import fold
 from headway.core.executions import LastAttempt, read_attempts_record
-from headway.core.log import Log
 from headway.core.model import EXECUTOR, State, Todo
 from headway.core.run_commands import EndRun
 from headway.core.run_events import RunFinished
@@ -234,7 +233,7 @@ def test_an_execution_whose_process_is_gone_leaves_nothing_in_progress() -> None
     agent = batch.start("a")
     Running(session.agent(agent)).begin()
     batch.let_go()
-    other = Session(Log(store, "test"), clock=Ticking())
+    other = store.session("test", clock=Ticking())
     until(lambda: item(other, "a").status is Status.PENDING, "the cut-off")
     assert item(other, "a").interrupted
     assert other.run is not None

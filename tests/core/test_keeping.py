@@ -13,7 +13,6 @@ import pytest
 from headway import Session
 from headway.core.codec import read_event, read_state, to_event_json, write_state
 from headway.core.evolve import fold
-from headway.core.log import Log
 from headway.core.model import State
 from headway.store.sqlite import SqliteStore
 
@@ -128,10 +127,10 @@ def test_a_snapshot_from_before_lists_had_a_keeper_still_loads(session: Session)
 
 def test_a_session_opened_again_knows_whose_list_it_is(tmp_path: Path) -> None:
     path = str(tmp_path / "headway.db")
-    first = Session(Log(SqliteStore(path), "work"))
+    first = SqliteStore(path).session("work")
     create(first, *(f"item {n}" for n in range(1000)))  # enough for a snapshot
     first.close()
-    again = Session(Log(SqliteStore(path), "work"))
+    again = SqliteStore(path).session("work")
     assert again.store.snapshot("work") is not None
     assert kept(again)
     again.undo()

@@ -14,7 +14,7 @@ from headway.core import commands
 from headway.core.codec import read_state, write_state
 from headway.core.decide import decide
 from headway.core.evolve import fold
-from headway.core.log import Log, run_lease_key
+from headway.core.log import run_lease_key
 from headway.core.model import LOOP, MODEL, PERSON, State
 from headway.core.run_commands import ControlRun, EndRun, FinishTool, RecordEvents, StartRun
 from headway.core.run_events import (
@@ -42,7 +42,7 @@ QUESTION = ApprovalAsked("q1", "bash", "execute", "make test", command="make tes
 
 
 def over_file(folder: Path, name: str = "default") -> Session:
-    return Session(Log(SqliteStore(str(folder / ".headway" / "headway.db")), name), clock=Ticking())
+    return SqliteStore(str(folder / ".headway" / "headway.db")).session(name, clock=Ticking())
 
 
 def unchanged(session: Session, attempt: Callable[[], object], error: type[HeadwayError]) -> str:

@@ -9,10 +9,9 @@ from typing import Any
 
 from tests.support.tables import check_rows
 
-from headway import Event, Session, Todo
+from headway import Event, Todo
 from headway.core.codec import to_event_dict
 from headway.core.events import EVENT_NAMES, LIVE_ONLY, RUN_EVENT_NAMES
-from headway.core.log import Log
 from headway.core.model import LOOP, CompletionLog
 from headway.core.run_events import RunData
 from headway.store.memory import MemoryStore
@@ -72,7 +71,7 @@ def test_a_list_change_has_the_whole_list_with_every_field() -> None:
 
 
 def test_every_other_event_can_be_written_down_too() -> None:
-    session = Session(Log(MemoryStore(), "test"))
+    session = MemoryStore().session("test")
     session.add("A")
     session.set_plan(PLAN)
     session.set_plan_mode(True)

@@ -7,10 +7,9 @@ from typing import NoReturn
 
 import headway as api
 from headway.cli.options import CommandContext
-from headway.core.log import Log
-from headway.core.session import Session
 from headway.execute.options import ExecutionOptions
 from headway.repl import slash
+from headway.session import Session
 
 
 class AtTerminal:
@@ -29,7 +28,7 @@ class AtTerminal:
         return slash.run_slash_command(line, self.chosen)
 
     def use_session(self, name: str) -> None:
-        self.session = Session(Log(self.session.store, name))
+        self.session = self.session.store.session(name)
 
     def edit(self, text: str, suffix: str) -> str | None:
         return None

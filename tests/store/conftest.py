@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from headway.core.store import Store
+from headway.session import SessionStore
 from headway.store.memory import MemoryStore
 from headway.store.sqlite import SqliteStore
 
@@ -35,5 +35,5 @@ def opened(path: Path) -> Iterator[Opener]:
 
 
 @pytest.fixture(params=["memory", "sqlite"])
-def store(request: pytest.FixtureRequest, opened: Opener) -> Store:
+def store(request: pytest.FixtureRequest, opened: Opener) -> SessionStore:
     return MemoryStore() if request.param == "memory" else opened()

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from headway import Session
 from headway.core.events import TODO_LIST_UPDATED, Event, ListDelta, Splice
-from headway.core.log import Log
 from headway.core.model import Todo
 from headway.project import FILE, FOLDER
 from headway.store.sqlite import SqliteStore
@@ -25,7 +24,7 @@ def file_of(project: Path) -> Path:
 
 
 def over(store: SqliteStore, name: str = "default") -> Session:
-    return Session(Log(store, name))
+    return store.session(name)
 
 
 def contents(session: Session) -> list[str]:

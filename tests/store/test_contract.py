@@ -7,13 +7,12 @@ import threading
 import pytest
 
 from headway import Event, Session, StoreConflict
-from headway.core.log import Log
-from headway.core.store import Store
+from headway.session import SessionStore
 
 from .samples import contents, event
 
 
-def test_an_empty_store_has_nothing_and_says_so(store: Store) -> None:
+def test_an_empty_store_has_nothing_and_says_so(store: SessionStore) -> None:
     assert store.version("s") == 0
     assert store.events("s", 0) == []
     assert store.snapshot("s") is None
@@ -22,7 +21,7 @@ def test_an_empty_store_has_nothing_and_says_so(store: Store) -> None:
     assert store.delete("s") is False
 
 
-def test_appended_events_come_back_equal_and_in_order(store: Store) -> None:
+def test_appended_events_come_back_equal_and_in_order(store: SessionStore) -> None:
     store.append("s", 0, [event(1), event(2)], None)
     store.append("s", 2, [event(3)], None)
     assert store.events("s", 0) == [event(1), event(2), event(3)]
@@ -33,7 +32,7 @@ def test_appended_events_come_back_equal_and_in_order(store: Store) -> None:
 
 
 @pytest.mark.parametrize("expected", [0, 1, 3])
-def test_an_append_after_another_version_than_the_last_is_refused(store: Store, expected: int) -> None:
+def test_an_append_after_another_version_than_the_last_is_refused(store: SessionStore, expected: int) -> None:
     store.append("s", 0, [event(1), event(2)], None)
     with pytest.raises(StoreConflict):
         store.append("s", expected, [event(expected + 1)], None)
@@ -43,14 +42,14 @@ def test_an_append_after_another_version_than_the_last_is_refused(store: Store, 
     assert store.version("s") == 3
 
 
-def test_a_refused_append_makes_no_session(store: Store) -> None:
+def test_a_refused_append_makes_no_session(store: SessionStore) -> None:
     with pytest.raises(StoreConflict):
         store.append("s", 1, [event(2)], None)
     assert store.sessions() == []
     assert store.delete("s") is False
 
 
-def test_an_append_to_a_log_that_was_begun_again_is_refused(store: Store) -> None:
+def test_an_append_to_a_log_that_was_begun_again_is_refused(store: SessionStore) -> None:
     identity = store.append("s", 0, [event(1)], None)
     assert identity == store.position("s")[0]
     assert store.append("s", 1, [event(2)], None, identity=identity) == identity
@@ -62,14 +61,14 @@ def test_an_append_to_a_log_that_was_begun_again_is_refused(store: Store) -> Non
     store.append("s", 2, [event(3)], None, identity=again)
 
 
-def test_sessions_are_apart(store: Store) -> None:
+def test_sessions_are_apart(store: SessionStore) -> None:
     store.append("a", 0, [event(1)], None)
     store.append("b", 0, [event(1), event(2)], None)
     assert (store.version("a"), store.version("b")) == (1, 2)
     assert store.events("a", 0) == [event(1)]
 
 
-def test_sessions_are_listed_with_the_most_recently_changed_first(store: Store) -> None:
+def test_sessions_are_listed_with_the_most_recently_changed_first(store: SessionStore) -> None:
     store.append("old", 0, [event(1, "2025-01-01T00:00:00.000Z")], None)
     store.append("new", 0, [event(1, "2025-01-03T00:00:00.000Z")], None)
     store.append("b", 0, [event(1, "2025-01-02T00:00:00.000Z")], None)
@@ -81,7 +80,7 @@ def test_sessions_are_listed_with_the_most_recently_changed_first(store: Store) 
     assert (first.created_at, first.updated_at) == ("2025-01-01T00:00:00.000Z", "2025-01-04T00:00:00.000Z")
 
 
-def test_a_deleted_session_is_gone_and_can_begin_again(store: Store) -> None:
+def test_a_deleted_session_is_gone_and_can_begin_again(store: SessionStore) -> None:
     store.append("a", 0, [event(1), event(2)], None)
     store.append("b", 0, [event(1)], None)
     assert store.version("a") == 2
@@ -94,7 +93,7 @@ def test_a_deleted_session_is_gone_and_can_begin_again(store: Store) -> None:
     assert store.version("a") == 1
 
 
-def test_a_log_is_told_from_another_of_the_same_name(store: Store) -> None:
+def test_a_log_is_told_from_another_of_the_same_name(store: SessionStore) -> None:
     assert (store.version("s"), store.position("s")[0]) == (0, None)
     store.append("s", 0, [event(1)], None)
     assert store.version("s") == 1
@@ -109,7 +108,7 @@ def test_a_log_is_told_from_another_of_the_same_name(store: Store) -> None:
     assert store.position("s")[0] not in (None, first)
 
 
-def test_the_current_session_is_kept_until_it_is_deleted(store: Store) -> None:
+def test_the_current_session_is_kept_until_it_is_deleted(store: SessionStore) -> None:
     store.append("a", 0, [event(1)], None)
     store.set_current("a")
     store.set_current("b")
@@ -121,7 +120,7 @@ def test_the_current_session_is_kept_until_it_is_deleted(store: Store) -> None:
     assert store.current() is None
 
 
-def test_in_a_turn_nobody_else_appends(store: Store) -> None:
+def test_in_a_turn_nobody_else_appends(store: SessionStore) -> None:
     store.append("s", 0, [event(1)], None)
     waiting, done = threading.Event(), threading.Event()
     refused: list[StoreConflict] = []
@@ -147,7 +146,7 @@ def test_in_a_turn_nobody_else_appends(store: Store) -> None:
     assert store.version("s") == 2
 
 
-def test_a_turn_without_an_append_changes_nothing(store: Store) -> None:
+def test_a_turn_without_an_append_changes_nothing(store: SessionStore) -> None:
     store.append("s", 0, [event(1)], None)
     with store.exclusive("s"):
         assert store.events("s", 0) == [event(1)]
@@ -157,8 +156,8 @@ def test_a_turn_without_an_append_changes_nothing(store: Store) -> None:
     assert store.version("s") == 2
 
 
-def test_two_sessions_over_one_store_lose_nothing(store: Store) -> None:
-    first, second = Session(Log(store, "s")), Session(Log(store, "s"))
+def test_two_sessions_over_one_store_lose_nothing(store: SessionStore) -> None:
+    first, second = store.session("s"), store.session("s")
     heard: list[int] = []
 
     def note(event: Event) -> None:
@@ -182,6 +181,6 @@ def test_two_sessions_over_one_store_lose_nothing(store: Store) -> None:
     assert heard == list(range(1, 51))
 
 
-def test_an_event_of_a_log_that_is_gone_is_a_conflict(store: Store) -> None:
+def test_an_event_of_a_log_that_is_gone_is_a_conflict(store: SessionStore) -> None:
     with pytest.raises(StoreConflict):
         store.event("s", 1)

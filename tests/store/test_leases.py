@@ -23,10 +23,9 @@ import headway
 from headway import RunRefused, Session, Status
 from headway.core import commands
 from headway.core.codec import to_event_json
-from headway.core.log import Log
 from headway.core.run_events import MessageAdded, RunFinished
 from headway.core.runs import CUT_OFF
-from headway.core.store import Store
+from headway.session import SessionStore
 from headway.store.leases import is_live, this_process
 from headway.store.migrations import APPLICATION_ID, NEWEST, m001_log
 from headway.store.sqlite import SqliteStore
@@ -47,7 +46,7 @@ def run(script: str, *arguments: object) -> str:
 # what every store promises
 
 
-def test_a_lease_has_one_holder_until_it_is_let_go(store: Store) -> None:
+def test_a_lease_has_one_holder_until_it_is_let_go(store: SessionStore) -> None:
     assert store.lease_holder("s", KEY) is None
     assert store.hold_lease("s", KEY, "ada", LONG) is None
     assert store.lease_holder("s", KEY) == "ada"
@@ -59,14 +58,14 @@ def test_a_lease_has_one_holder_until_it_is_let_go(store: Store) -> None:
     assert store.lease_holder("s", KEY) == "bob"
 
 
-def test_a_lease_is_let_go_only_by_its_holder(store: Store) -> None:
+def test_a_lease_is_let_go_only_by_its_holder(store: SessionStore) -> None:
     store.release_lease("s", KEY, "ada")
     store.hold_lease("s", KEY, "ada", LONG)
     store.release_lease("s", KEY, "bob")
     assert store.lease_holder("s", KEY) == "ada"
 
 
-def test_leases_of_other_sessions_and_keys_are_apart(store: Store) -> None:
+def test_leases_of_other_sessions_and_keys_are_apart(store: SessionStore) -> None:
     store.hold_lease("s", KEY, "ada", LONG)
     assert store.hold_lease("s", "run:sub-1", "bob", LONG) is None
     assert store.hold_lease("other", KEY, "cy", LONG) is None
@@ -75,7 +74,7 @@ def test_leases_of_other_sessions_and_keys_are_apart(store: Store) -> None:
     assert holders == [None, "bob", "cy"]
 
 
-def test_a_lease_that_ran_out_is_anyones(store: Store) -> None:
+def test_a_lease_that_ran_out_is_anyones(store: SessionStore) -> None:
     store.hold_lease("s", KEY, "ada", SHORT)
     until(lambda: store.lease_holder("s", KEY) is None)
     assert store.hold_lease("s", KEY, "bob", LONG) is None
@@ -84,7 +83,7 @@ def test_a_lease_that_ran_out_is_anyones(store: Store) -> None:
     assert store.lease_holder("s", KEY) == "bob"
 
 
-def test_a_lease_is_renewed_by_holding_it_again(store: Store) -> None:
+def test_a_lease_is_renewed_by_holding_it_again(store: SessionStore) -> None:
     store.hold_lease("s", KEY, "ada", SHORT)
     store.hold_lease("other", KEY, "bob", SHORT)
     assert store.hold_lease("s", KEY, "ada", LONG) is None
@@ -94,14 +93,14 @@ def test_a_lease_is_renewed_by_holding_it_again(store: Store) -> None:
     until(lambda: store.lease_holder("s", KEY) is None)
 
 
-def test_who_ran_out_and_was_not_replaced_may_take_it_again(store: Store) -> None:
+def test_who_ran_out_and_was_not_replaced_may_take_it_again(store: SessionStore) -> None:
     store.hold_lease("s", KEY, "ada", SHORT)
     until(lambda: store.lease_holder("s", KEY) is None)
     assert store.hold_lease("s", KEY, "ada", LONG) is None
     assert store.lease_holder("s", KEY) == "ada"
 
 
-def test_leases_are_not_in_the_log(store: Store) -> None:
+def test_leases_are_not_in_the_log(store: SessionStore) -> None:
     store.append("s", 0, [event(1)], None)
     before = store.position("s")
     store.hold_lease("s", KEY, "ada", LONG)
@@ -110,7 +109,7 @@ def test_leases_are_not_in_the_log(store: Store) -> None:
     store.append("s", 1, [event(2)], None)
 
 
-def test_of_many_that_want_it_at_once_one_gets_it(store: Store) -> None:
+def test_of_many_that_want_it_at_once_one_gets_it(store: SessionStore) -> None:
     together = threading.Barrier(8)
     got: list[str] = []
 
@@ -253,13 +252,13 @@ def holder_with(pid: object, place: str | None = None) -> str:
 
 
 @pytest.mark.parametrize("pid", [None, 10**30, 2**31 - 1])
-def test_a_process_that_is_not_there_holds_nothing(store: Store, pid: int | None) -> None:
+def test_a_process_that_is_not_there_holds_nothing(store: SessionStore, pid: int | None) -> None:
     store.hold_lease("s", KEY, holder_with(pid or dead_pid()), LONG)
     assert store.lease_holder("s", KEY) is None
     assert store.hold_lease("s", KEY, "ada", LONG) is None
 
 
-def test_a_process_elsewhere_holds_its_lease_until_it_runs_out(store: Store) -> None:
+def test_a_process_elsewhere_holds_its_lease_until_it_runs_out(store: SessionStore) -> None:
     there = holder_with(dead_pid(), "another-machine/4026531836")
     store.hold_lease("s", KEY, there, LONG)
     assert store.lease_holder("s", KEY) == there
@@ -268,7 +267,7 @@ def test_a_process_elsewhere_holds_its_lease_until_it_runs_out(store: Store) -> 
     until(lambda: store.lease_holder("s", KEY) is None)
 
 
-def test_this_process_holds_its_lease_as_long_as_it_is_there(store: Store) -> None:
+def test_this_process_holds_its_lease_as_long_as_it_is_there(store: SessionStore) -> None:
     """Also if it was stopped for longer than the lease lasts."""
     mine = this_process("(run r1)")
     assert mine != this_process("(run r2)")
@@ -285,7 +284,7 @@ def test_this_process_holds_its_lease_as_long_as_it_is_there(store: Store) -> No
     "name",
     ["", "process", "process 1", "process x on y z", "process ² on y z", "工人 一号", "a\nb", "process -1 on y z"],
 )
-def test_any_text_can_be_a_holder(store: Store, name: str) -> None:
+def test_any_text_can_be_a_holder(store: SessionStore, name: str) -> None:
     assert store.hold_lease("s", KEY, name, LONG) is None
     assert store.lease_holder("s", KEY) == name
     assert store.hold_lease("s", KEY, "ada", LONG) == name
@@ -390,8 +389,8 @@ def test_a_change_comes_after_the_end_of_a_killed_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("attentive")
-def test_a_run_whose_lease_ran_out_is_over(store: Store) -> None:
-    session = Session(Log(store, "s"))
+def test_a_run_whose_lease_ran_out_is_over(store: SessionStore) -> None:
+    session = store.session("s")
     create(session, "Run the tests")
     running = Running(session).begin()
     running.hold(SHORT)
@@ -424,8 +423,8 @@ def test_of_several_that_find_a_dead_run_one_ends_it_and_live_ones_go_on(opened:
 
 
 @pytest.mark.usefixtures("attentive")
-def test_a_watcher_sees_the_end_of_a_run_whose_process_is_gone(store: Store) -> None:
-    session = Session(Log(store, "s"))
+def test_a_watcher_sees_the_end_of_a_run_whose_process_is_gone(store: SessionStore) -> None:
+    session = store.session("s")
     create(session, "Run the tests")
     running = Running(session).begin()
     running.call()

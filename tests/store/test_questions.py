@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from headway import StoreBusy, StoreError
-from headway.core.store import Store
+from headway.session import SessionStore
 from headway.store.leases import this_process
 
 from .conftest import Opener
@@ -22,7 +22,7 @@ TEXT = "rm -rf \udcff / # 第一"
 
 
 @pytest.fixture
-def asking(store: Store) -> Store:
+def asking(store: SessionStore) -> SessionStore:
     """A store with a run that asks one question."""
     store.append("s", 0, [event(1)], None)
     store.hold_lease("s", "run:main", this_process("run 1"), 20)
@@ -34,7 +34,7 @@ def files(path: Path) -> list[Path]:
     return sorted(Path(f"{path}-questions").glob("*"))
 
 
-def test_a_kept_question_is_there_until_it_is_dropped(asking: Store) -> None:
+def test_a_kept_question_is_there_until_it_is_dropped(asking: SessionStore) -> None:
     assert asking.question("s", "q") == TEXT
     assert asking.question("s", "p") is asking.question("t", "q") is None
     asking.drop_question("s", "p")
@@ -44,7 +44,7 @@ def test_a_kept_question_is_there_until_it_is_dropped(asking: Store) -> None:
     assert asking.question("s", "q") is None
 
 
-def test_a_question_is_gone_with_its_run(asking: Store) -> None:
+def test_a_question_is_gone_with_its_run(asking: SessionStore) -> None:
     asking.release_lease("s", "run:main", this_process("run 1"))
     assert asking.question("s", "q") is None
     asking.hold_lease("s", "run:main", this_process("run 2"), 20)
@@ -55,7 +55,7 @@ def test_a_question_is_gone_with_its_run(asking: Store) -> None:
     assert asking.question("s", "q") is None
 
 
-def test_a_question_of_no_run_is_not_kept(store: Store) -> None:
+def test_a_question_of_no_run_is_not_kept(store: SessionStore) -> None:
     store.append("s", 0, [event(1)], None)
     store.keep_question("s", "q", "run:main", TEXT)
     assert store.question("s", "q") is None

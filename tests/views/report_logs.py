@@ -6,12 +6,11 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from headway import Session
 from headway.core import execution_events as facts
 from headway.core.clock import add_seconds
 from headway.core.evidence import Evidence
 from headway.core.execution_commands import FinishAttempt, RollBackTodos, StartAttempt
-from headway.core.log import Log, run_lease_key
+from headway.core.log import run_lease_key
 from headway.core.model import EXECUTOR, LOOP, MAIN_AGENT
 from headway.core.run_commands import EndRun, FinishTool, RecordEvents, StartRun
 from headway.core.run_events import RoundStarted, RunData, RunStarted, ToolFinished, Usage
@@ -28,7 +27,7 @@ class Story:
 
     def __init__(self, *items: str | dict[str, Any], session: str = "story") -> None:
         self.at = BEGAN
-        self.session = Session(Log(MemoryStore(), session), clock=lambda: self.at)
+        self.session = MemoryStore().session(session, clock=lambda: self.at)
         if items:
             todos = [{"content": item, "status": "pending"} if isinstance(item, str) else item for item in items]
             self.session.write(todos, replace=True)

@@ -35,7 +35,7 @@ from headway.core.run_events import ConversationCompacted, MessageAdded, ToolFin
 
 if TYPE_CHECKING:
     from headway.core.events import Event
-    from headway.core.session import Session
+    from headway.session import Session
 
 _ESCAPED_OR_WIDE = re.compile(r"\\|\s\s\s")
 PER_MESSAGE = 16

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pydantic_ai.models import Model
 
     from headway.agent.config import LoopConfig
-    from headway.core.session import Session
+    from headway.session import Session
 
 
 def run_settings(model: Model, config: LoopConfig, session: Session) -> dict[str, Any]:

@@ -27,8 +27,8 @@ from headway.store.leases import this_process
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage
 
-    from headway.core.session import Session
     from headway.core.tracking import Policy
+    from headway.session import Session
 
 LEASE = 20.0
 """Seconds after which a run that gave no sign of life is over."""

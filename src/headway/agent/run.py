@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from pydantic_ai.models import Model
 
     from headway.core.events import Event
-    from headway.core.session import Session
+    from headway.session import Session
     from headway.tools.base import Tool
     from headway.tools.functions import Function
     from headway.tools.limits import Limits

@@ -24,7 +24,7 @@ from headway.tools.checks.judge_check import judge_check
 if TYPE_CHECKING:
     from headway.agent.check_approvals import CheckApprovals
     from headway.core.model import State
-    from headway.core.session import Session
+    from headway.session import Session
     from headway.tools.base import ToolResult
     from headway.tools.checks.run_check import CheckRunner
 

@@ -14,9 +14,9 @@ from typing import Any, TypeVar
 from headway.core.errors import HeadwayError, TodoNotFound
 from headway.core.evidence import CHECK_FAILED, Evidence, EvidenceLevel
 from headway.core.model import Status, Todo
-from headway.core.session import Session
 from headway.core.text import sanitize_for_display
 from headway.project import project_folder_of
+from headway.session import Session
 from headway.tools.checks.check_command import can_fail
 from headway.tools.checks.check_files import CheckFiles, read_check_files
 from headway.tools.checks.judge_check import judge_check

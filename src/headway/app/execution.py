@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from headway.core.session import Session
     from headway.execute.checkpoint_rules import CheckpointRules
     from headway.execute.options import ExecutionOptions, ExecutionResult
+    from headway.session import Session
     from headway.settings.model import Settings
     from headway.tools.approvals import Approvals
 

@@ -8,7 +8,7 @@ from headway.core.json_text import to_json_text
 from headway.core.text import neutralize_lines
 
 if TYPE_CHECKING:
-    from headway.core.session import Session
+    from headway.session import Session
 
 
 def render_report(session: Session, kind: str, at: str) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from headway.agent import LoopConfig, RunResult
-    from headway.core.session import Session
+    from headway.session import Session
     from headway.settings.model import Settings
     from headway.tools.approvals import Approvals
 

@@ -14,15 +14,13 @@ import click
 
 from headway.cli.options import CommandContext, print_json, with_project_flags
 from headway.core.errors import HeadwayError
-from headway.core.log import Log
-from headway.core.session import Session
 from headway.core.text import sanitize_for_display
 from headway.project import FILE, headway_folder
 from headway.views.listing import HALF_CHANGED, is_half_changed
 
 if TYPE_CHECKING:
-    from headway.core.store import Store
     from headway.execute.shadow_repository import ShadowRepository
+    from headway.session import SessionStore
 
 PARTS = {
     "checkpoints": "saved files that rollback and diff need",
@@ -119,7 +117,7 @@ def _disk_size(path: str) -> int:
     return total
 
 
-def free_part(part: str, folder: str, store: Store, older_than: float | None) -> None:
+def free_part(part: str, folder: str, store: SessionStore, older_than: float | None) -> None:
     """Empty a part of `.headway`, or what is older in it."""
     from headway.execute import on_disk
 
@@ -132,7 +130,7 @@ def free_part(part: str, folder: str, store: Store, older_than: float | None) ->
         on_disk.remove_within(place, lambda name: _is_older(os.path.join(place, name), older_than))
 
 
-def _free_files(part: str, folder: str, store: Store, older_than: float | None) -> None:
+def _free_files(part: str, folder: str, store: SessionStore, older_than: float | None) -> None:
     from headway.execute.git import NoCheckpoints
     from headway.execute.shadow_repository import ShadowRepository
     from headway.execute.thinning import thin_out
@@ -179,9 +177,9 @@ def _is_older(path: str, older_than: float | None) -> bool:
     return True
 
 
-def _refuse_while_in_use(store: Store, parts: list[str]) -> None:
+def _refuse_while_in_use(store: SessionStore, parts: list[str]) -> None:
     for info in store.sessions():
-        session = Session(Log(store, info.name))
+        session = store.session(info.name)
         run = session.run
         if run is not None and run.is_active:
             raise HeadwayError(

@@ -16,8 +16,8 @@ import click
 from headway.cli.live import LiveBox
 from headway.cli.logs import keep_logs_off_the_screen
 from headway.core.errors import HeadwayError
-from headway.core.session import Session
 from headway.project import open_session
+from headway.session import Session
 
 if TYPE_CHECKING:
     from headway.execute import ExecutionResult

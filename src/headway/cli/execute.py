@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from headway.cli.live import LiveBox
     from headway.cli.run_view import RunView
     from headway.core.execution_events import BatchFinished
-    from headway.core.session import Session
     from headway.execute import ExecutionResult
+    from headway.session import Session
     from headway.settings.model import Settings
     from headway.tools.approvals import Ask
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from headway.cli.live import LiveBox
     from headway.cli.run_view import RunView
     from headway.core.events import Event
-    from headway.core.session import Session
+    from headway.session import Session
     from headway.tools.approvals import Ask
 
 T = TypeVar("T")

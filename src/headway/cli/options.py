@@ -15,12 +15,10 @@ from click.shell_completion import CompletionItem
 
 from headway.core.errors import HeadwayError, InvalidPlan, InvalidTodos, SessionNotFound, SettingsError, TodoNotFound
 from headway.core.json_text import to_json_text
-from headway.core.log import Log
 from headway.core.model import Status
-from headway.core.session import Session
-from headway.core.store import Store
 from headway.core.text import sanitize_for_display
 from headway.project import check_session_name, choose_session_name, find_project, find_project_of_list, open_store
+from headway.session import Session, SessionStore
 
 if TYPE_CHECKING:
     from headway.execute.options import ExecutionOptions
@@ -98,7 +96,7 @@ class CommandContext:
     def folder(self) -> str:
         return self.project or find_project(os.environ)
 
-    def store(self) -> Store:
+    def store(self) -> SessionStore:
         return open_store(self.folder()) if self.live is None else self.live.session.store
 
     def settings(self, **flags: object) -> LoadedSettings:
@@ -116,11 +114,11 @@ class CommandContext:
         name = check_session_name(choose_session_name(store, os.environ, self.session))
         if must_exist and self.session is not None:
             require_session(store, name)
-        session = Session(Log(store, name))
+        session = store.session(name)
         return session if self.agent is None else session.agent(self.agent)
 
 
-def require_session(store: Store, name: str) -> str:
+def require_session(store: SessionStore, name: str) -> str:
     """The name, if the project has a session of it."""
     if not store.version(name):
         there = ", ".join(sanitize_for_display(info.name) for info in store.sessions()) or "none yet"

@@ -7,8 +7,8 @@ import click
 from headway.cli.options import CommandContext, print_json
 from headway.core.codec import to_todo_dict
 from headway.core.model import MAIN_AGENT, Todo, count_by_status
-from headway.core.session import Session, Written
 from headway.core.text import join_first_few, sanitize_for_display
+from headway.session import Session, Written
 from headway.views.export import to_export_record
 from headway.views.listing import counts_line
 

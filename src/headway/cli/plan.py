@@ -20,9 +20,9 @@ from headway.cli.output import format_command, print_written
 from headway.core.errors import HeadwayError, InvalidPlan, NoPlan
 from headway.core.model import Status
 from headway.core.plans import Plan, to_plan_record
-from headway.core.session import Session
 from headway.core.text import neutralize, neutralize_lines, sanitize_for_display
 from headway.project import headway_folder, project_folder_of
+from headway.session import Session
 from headway.store.folder import make_private_folder
 
 DRAFT = "plan-draft.md"

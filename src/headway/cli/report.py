@@ -14,9 +14,9 @@ from headway.app.reports import render_report
 from headway.cli.options import CommandContext, print_json, with_session_flags
 from headway.core.clock import format_local_stamp, now
 from headway.core.errors import HeadwayError
-from headway.core.session import Session
 from headway.core.text import neutralize
 from headway.project import headway_folder, project_folder_of, refuse_link
+from headway.session import Session
 from headway.store.folder import make_closed_folder, make_private_folder
 
 FOLDER = "reports"

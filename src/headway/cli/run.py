@@ -19,12 +19,11 @@ from headway.cli.require_evidence import EvidenceCommand, require_evidence_optio
 from headway.cli.session_choice import TakesNew, check_flags, choose_session, explain_left_behind, new_option
 from headway.core.errors import HeadwayError, RunGoesOn, RunRefused
 from headway.core.events import PLAN_UPDATED
-from headway.core.log import Log
 from headway.core.model import FINISHED
 from headway.core.run_events import ToolFinished
-from headway.core.session import Session
 from headway.core.text import sanitize_for_display
 from headway.project import choose_session_name, open_store
+from headway.session import Session
 from headway.tools.effects import parse_mode
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from headway.cli.live import LiveBox
     from headway.cli.run_view import RunView
     from headway.core.events import Event
-    from headway.core.store import Store
+    from headway.session import SessionStore
     from headway.settings import LoadedSettings
     from headway.settings.model import Settings
     from headway.tools.approvals import Ask
@@ -146,7 +145,7 @@ def _run_task(
     if loaded.settings.model is None:
         raise HeadwayError(NO_MODEL)
     print_sandbox(loaded)
-    session = Session(Log(store, choose_session(chosen, store, go_on=go_on, new=new)))
+    session = store.session(choose_session(chosen, store, go_on=go_on, new=new))
     if new is not None and (left := explain_left_behind(store, choose_session_name(store, os.environ))):
         click.echo(f"Note: {left}", err=True)
     if not plan and session.plan_mode:
@@ -160,10 +159,10 @@ def _run_task(
 
 
 def _take_mode_of_last_run(
-    chosen: CommandContext, store: Store, loaded: LoadedSettings, flags: dict[str, object]
+    chosen: CommandContext, store: SessionStore, loaded: LoadedSettings, flags: dict[str, object]
 ) -> LoadedSettings:
     """Return the settings with which the last run goes on as it was wanted, and say its mode if another one is set."""
-    run = Session(Log(store, choose_session(chosen, store, go_on=True, new=None))).run
+    run = store.session(choose_session(chosen, store, go_on=True, new=None)).run
     if run is None or not run.mode or (mode := parse_mode(run.mode)) == loaded.settings.mode:
         return loaded
     click.echo(f"Note: The run is resumed in its own mode, {mode}; choose another one with --mode.", err=True)

@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING
 import click
 
 from headway.core.errors import HeadwayError
-from headway.core.log import Log
 from headway.core.model import FINISHED
-from headway.core.session import Session
 from headway.core.text import sanitize_for_display
 from headway.project import check_session_name, choose_session_name
 
 if TYPE_CHECKING:
     from headway.cli.options import CommandContext
-    from headway.core.store import Store
+    from headway.session import SessionStore
 
 UNNAMED = "\0"
 """What `--new` has for a value without a name; no session can be called so."""
@@ -54,7 +52,7 @@ def check_flags(chosen: CommandContext, *, go_on: bool, new: str | None, memory:
         raise click.UsageError(f"--new and {other} cannot be combined; omit one of the two.")
 
 
-def choose_session(chosen: CommandContext, store: Store, *, go_on: bool, new: str | None) -> str:
+def choose_session(chosen: CommandContext, store: SessionStore, *, go_on: bool, new: str | None) -> str:
     """Return the name of the session in which a command that works with a model does so."""
     if new is not None:
         return check_unused_name(store, None if new == UNNAMED else new)
@@ -66,7 +64,7 @@ def choose_session(chosen: CommandContext, store: Store, *, go_on: bool, new: st
     return name
 
 
-def check_unused_name(store: Store, name: str | None) -> str:
+def check_unused_name(store: SessionStore, name: str | None) -> str:
     """Return the name, if no session has it yet; without one, a name by the time."""
     if name is None:
         from secrets import token_hex
@@ -81,7 +79,7 @@ def check_unused_name(store: Store, name: str | None) -> str:
     return name
 
 
-def explain_left_behind(store: Store, name: str) -> str | None:
+def explain_left_behind(store: SessionStore, name: str) -> str | None:
     """Say which todos are open in a session that another one is begun instead of; None if there are none."""
     number = _count_open(store, name)
     if not number:
@@ -92,7 +90,7 @@ def explain_left_behind(store: Store, name: str) -> str | None:
     )
 
 
-def explain_open_elsewhere(store: Store, name: str) -> str | None:
+def explain_open_elsewhere(store: SessionStore, name: str) -> str | None:
     """Say in which other sessions than this one todos are open; None if there are none."""
     numbers = {info.name: _count_open(store, info.name) for info in store.sessions() if info.name != name}
     found = [(other, number) for other, number in numbers.items() if number]
@@ -117,8 +115,8 @@ def _switch_command(name: str) -> str:
     return f"headway session {shlex.quote(sanitize_for_display(name))}"
 
 
-def _count_open(store: Store, name: str) -> int:
+def _count_open(store: SessionStore, name: str) -> int:
     try:
-        return sum(todo.status not in FINISHED for todo in Session(Log(store, name)).todos)
+        return sum(todo.status not in FINISHED for todo in store.session(name).todos)
     except HeadwayError:  # one that cannot be read hides no other
         return 0

@@ -20,12 +20,10 @@ from headway.cli.options import (
 from headway.cli.session_choice import check_unused_name, explain_left_behind
 from headway.core.clock import format_local_time
 from headway.core.errors import HeadwayError
-from headway.core.log import Log
 from headway.core.model import FINISHED
-from headway.core.session import Session
-from headway.core.store import Store
 from headway.core.text import neutralize, sanitize_for_display, truncate
 from headway.project import DEFAULT_SESSION, FILE, headway_folder
+from headway.session import SessionStore
 from headway.store.foreign_files import explain_foreign
 from headway.store.opening import refuse_unusual
 from headway.store.sqlite import SqliteStore
@@ -57,7 +55,7 @@ def print_sessions(chosen: CommandContext) -> None:
     current = _current_name(chosen, store)
     found: list[dict[str, object]] = []
     for info in store.sessions():
-        todos = Session(Log(store, info.name)).todos
+        todos = store.session(info.name).todos
         done = sum(todo.status in FINISHED for todo in todos)
         found.append(
             {
@@ -87,7 +85,7 @@ def print_sessions(chosen: CommandContext) -> None:
         )
 
 
-def _current_name(chosen: CommandContext, store: Store) -> str:
+def _current_name(chosen: CommandContext, store: SessionStore) -> str:
     return chosen.live.session.name if chosen.live is not None else store.current() or DEFAULT_SESSION
 
 
@@ -129,7 +127,7 @@ def create_session(chosen: CommandContext, name: str | None) -> None:
         click.echo(f"Note: {left}")
 
 
-def _forget_files(chosen: CommandContext, store: Store, name: str) -> None:
+def _forget_files(chosen: CommandContext, store: SessionStore, name: str) -> None:
     """Remove the worktrees and checkpoints that only this session used."""
     if not os.path.isdir(os.path.join(headway_folder(chosen.folder()), "checkpoints")):
         return
@@ -153,7 +151,7 @@ def delete(chosen: CommandContext, name: str, yes: bool) -> None:
         raise HeadwayError(
             f"You are in '{sanitize_for_display(name)}'; switch to another session before you delete it."
         )
-    session = Session(Log(store, name))
+    session = store.session(name)
     if session.run is not None and session.run.is_active:
         raise HeadwayError(
             f"A run is in progress in '{sanitize_for_display(name)}'; stop it before you delete the session."

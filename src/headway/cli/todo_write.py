@@ -11,9 +11,7 @@ from contextlib import suppress
 
 from headway.contracts.shell import INVALID, ShellResult, help_text, run_words, wants_help
 from headway.core.errors import HeadwayError
-from headway.core.log import Log
-from headway.core.session import Session
-from headway.project import check_session_name, choose_session_name, find_project_of_list, open_store
+from headway.project import choose_session_name, find_project_of_list, open_store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,7 +48,7 @@ def _run_words(words: list[str]) -> ShellResult:
     stdin = _read_stdin() if words == ["-"] else None
     store = open_store(find_project_of_list(os.environ))
     try:
-        session = Session(Log(store, check_session_name(choose_session_name(store, os.environ))))
+        session = store.session(choose_session_name(store, os.environ))
         if agent := os.environ.get("HEADWAY_AGENT"):
             session = session.agent(agent)
         return run_words(session, words, stdin)

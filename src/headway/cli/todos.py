@@ -26,8 +26,8 @@ from headway.cli.verify import verify as verify_todos
 from headway.core.codec import to_event_dict
 from headway.core.errors import HeadwayError, InvalidTodos, TodoNotFound
 from headway.core.model import Priority, Status
-from headway.core.session import Session
 from headway.core.text import sanitize_for_display
+from headway.session import Session
 from headway.views.listing import HALF_CHANGED, counts_line, is_half_changed, list_lines, next_lines
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from headway.cli.output import print_written
 from headway.core.clock import now
 from headway.core.errors import HeadwayError
 from headway.core.json_text import to_json_text
-from headway.core.session import Session
 from headway.core.text import neutralize
+from headway.session import Session
 
 FORMATS = ("json", "md", "csv")
 

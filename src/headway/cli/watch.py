@@ -10,7 +10,7 @@ import click
 from headway.cli.options import CommandContext, print_json, with_session_flags
 from headway.core.codec import to_event_dict
 from headway.core.events import Event
-from headway.core.session import Session
+from headway.session import Session
 
 RESIZE_CHECK = 0.25
 """Seconds after which the size of the terminal is looked at even if nothing changed."""

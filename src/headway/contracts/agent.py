@@ -22,7 +22,7 @@ from headway.core.errors import HeadwayError, InvalidTodos
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from headway.core.model import Todo
-    from headway.core.session import Session
+    from headway.session import Session
 
 DESCRIPTION = (
     "Keep the list of what you are working on; the user sees it. Send the complete list each time: it replaces the "

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
     from headway.core.model import Todo
-    from headway.core.session import Session
+    from headway.session import Session
 
 FOLDER = ("memory", "todos")
 _LABELS = {

@@ -23,7 +23,7 @@ from headway.core.text import json_type_name, neutralize, sanitize_for_display, 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from headway.core.model import Todo
-    from headway.core.session import Session, Written
+    from headway.session import Session, Written
 
 DESCRIPTION = (
     "Replace the todo list with the complete current one; the answer contains the list, a recap and the "

@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from headway.core.session import Session, Written
+    from headway.session import Session, Written
 
 NAME = "TodoWrite"
 _PLAN_MODE = f"{NAME} is not available in plan mode and nothing was changed; finish the plan with create_plan instead."

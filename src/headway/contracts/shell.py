@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from headway.core.session import Session
+    from headway.session import Session
 
 MISSING = f"Error: Missing JSON parameter\nUsage: {NAME} '{{\"todos\":[...]}}'"
 INVALID = (

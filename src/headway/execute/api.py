@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 
     from headway.core.events import Event
     from headway.core.graph import WaitingTodo
-    from headway.core.session import Session
     from headway.execute.checkpoint_rules import CheckpointRules
+    from headway.session import Session
     from headway.tools.base import Tool
     from headway.tools.effects import Mode, ModeName
     from headway.tools.functions import Function

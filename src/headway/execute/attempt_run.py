@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from headway.agent.config import RunResult
     from headway.core.evidence import Evidence
-    from headway.core.session import Session
     from headway.execute.execution_checks import AttemptCheck
+    from headway.session import Session
     from headway.tools.approvals import Approvals
     from headway.tools.base import Tool
     from headway.tools.functions import Function

@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 
     from headway.agent.config import LoopConfig
     from headway.agent.recorder import Recorder
-    from headway.core.session import Session
     from headway.execute.execution_checks import AttemptCheck, ExecutionChecks
     from headway.execute.recover_files import SettledChange
     from headway.execute.workspaces import Workspace, Workspaces
+    from headway.session import Session
 
 MAX_WORDS = 2_000
 """Characters that are kept of what a model said last."""

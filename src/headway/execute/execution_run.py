@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from headway.agent.config import LoopConfig
     from headway.agent.recorder import Recorder
     from headway.core.runs import Run
-    from headway.core.session import Session
     from headway.execute.attempt_run import AttemptSettings
     from headway.execute.execution_checks import ExecutionChecks
     from headway.execute.recover_files import SettledChange
     from headway.execute.workspaces import Workspaces
+    from headway.session import Session
 
 _PATIENCE = 2.0
 """Seconds that items get to end when the execution does."""

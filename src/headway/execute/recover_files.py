@@ -27,7 +27,7 @@ from headway.store.leases import this_process
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping
 
-    from headway.core.session import Session
+    from headway.session import Session
 
 _LEASE = 60.0
 _TRIES = 5

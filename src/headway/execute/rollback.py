@@ -22,8 +22,8 @@ from headway.execute.shadow_repository import ProjectFilesChanged
 from headway.project import project_folder_of
 
 if TYPE_CHECKING:
-    from headway.core.session import Session
     from headway.execute.shadow_repository import ShadowRepository
+    from headway.session import Session
 
 THINNED = (
     "{}: the checkpoint for it has been removed. The settings keep_executions and keep_days say how long checkpoints "

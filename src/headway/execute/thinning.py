@@ -13,16 +13,15 @@ from typing import TYPE_CHECKING
 
 from headway.core.errors import HeadwayError
 from headway.core.execution_events import BatchStarted, ItemFinished, ItemMerging, ItemRolledBack, ItemStarted
-from headway.core.log import Log
-from headway.core.session import Session
 from headway.execute.git import GitFailed
 from headway.project import project_folder_of
+from headway.session import Session
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from headway.core.store import Store
     from headway.execute.shadow_repository import ShadowRepository
+    from headway.session import SessionStore
 
 _DAY = 86_400.0
 _FIELDS = ("checkpoint", "before", "after", "kept", "saved")
@@ -39,12 +38,12 @@ class ExecutionCheckpoints:
     commits: set[str] = field(default_factory=set[str])
 
 
-def list_executions(store: Store) -> list[ExecutionCheckpoints]:
+def list_executions(store: SessionStore) -> list[ExecutionCheckpoints]:
     """Return the commits that the log names, by execution, the latest first."""
     found: list[ExecutionCheckpoints] = []
     for info in store.sessions():
         current: dict[str, ExecutionCheckpoints] = {}
-        for event in Session(Log(store, info.name)).events():
+        for event in store.session(info.name).events():
             data = event.data
             if isinstance(data, BatchStarted):
                 current[event.agent] = ExecutionCheckpoints(info.name, event.at)
@@ -56,7 +55,9 @@ def list_executions(store: Store) -> list[ExecutionCheckpoints]:
     return sorted(found, key=lambda execution: execution.at, reverse=True)
 
 
-def thin_out(store: Store, shadow: ShadowRepository, *, older_than: float | None = None, at_once: bool = False) -> int:
+def thin_out(
+    store: SessionStore, shadow: ShadowRepository, *, older_than: float | None = None, at_once: bool = False
+) -> int:
     """Drop the checkpoints that are not to be kept; return how many went.
 
     `older_than`: seconds, instead of what the rules say.
@@ -81,7 +82,7 @@ def thin_out_quietly(session: Session, shadow: ShadowRepository | None) -> None:
         thin_out(session.store, shadow)
 
 
-def forget_session(store: Store, shadow: ShadowRepository, session: str) -> None:
+def forget_session(store: SessionStore, shadow: ShadowRepository, session: str) -> None:
     """Remove the worktrees of a session that is about to be deleted, and the checkpoints that nobody else needs."""
     shadow.remove_worktrees(lambda name: shadow.kept.session_of(name) == session)
     executions = list_executions(store)

@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
     from headway.core.model import State, Todo
-    from headway.core.session import Session
     from headway.core.undo import Step
     from headway.execute.shadow_repository import ShadowRepository
+    from headway.session import Session
 
 _TRIES = 5
 """How often it is done anew because someone changes the files, or the list, meanwhile."""

@@ -19,9 +19,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from headway.cli.ask_in_order import AskInOrder
 from headway.core.errors import HeadwayError, RunGoesOn, RunRefused
-from headway.core.log import Log
 from headway.core.run_events import RunStarted
-from headway.core.session import Session
 from headway.core.text import sanitize_for_display
 from headway.project import check_session_name, choose_session_name
 from headway.store.leases import this_process
@@ -32,8 +30,8 @@ if TYPE_CHECKING:
     from headway.agent import RunResult
     from headway.cli.options import CommandContext
     from headway.core.events import Event
-    from headway.core.store import Store
     from headway.execute.options import ExecutionOptions
+    from headway.session import SessionStore
     from headway.settings import LoadedSettings
     from headway.settings.model import Settings
     from headway.tools.approvals import Answer, Approvals, Question
@@ -89,7 +87,7 @@ class Conversation:
     """Also what slash commands know as the place where they were typed (`TerminalSession`)."""
 
     def __init__(
-        self, chosen: CommandContext, store: Store, name: str, *, go_on: bool, mode: str | None, memory: bool
+        self, chosen: CommandContext, store: SessionStore, name: str, *, go_on: bool, mode: str | None, memory: bool
     ) -> None:
         self.chosen = replace(chosen, session=None, live=self)
         self._store = store
@@ -117,7 +115,7 @@ class Conversation:
         """How often items were to be executed."""
         self.tokens = 0
         """Of the runs of this terminal session."""
-        self.session = Session(Log(store, name))
+        self.session = store.session(name)
         run = self.session.run
         self._had = run.model if run is not None else None
         """The model that the session had last."""
@@ -163,7 +161,7 @@ class Conversation:
     async def _switch_session(self, name: str) -> None:
         if self.is_running:
             raise HeadwayError("A run is in progress here; stop it with Ctrl+C before you change the session.")
-        session = Session(Log(self._store, name))
+        session = self._store.session(name)
         unsubscribe = session.subscribe(self._handle_event)
         self._unsubscribe()
         self.session, self._unsubscribe = session, unsubscribe

@@ -34,7 +34,7 @@ from headway.views.spoken_words import answer_text
 
 if TYPE_CHECKING:
     from headway.core.plans import Plan
-    from headway.core.session import Session
+    from headway.session import Session
 
 _REQUESTED = {"pause": "Paused after this round", "resume": "Resumed", "stop": "Stopped"}
 _KEPT = 100

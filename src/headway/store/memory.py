@@ -7,6 +7,7 @@ from _thread import RLock
 
 from headway.core.errors import StoreConflict
 from headway.core.forks import renew_in_children
+from headway.session import SessionStore
 from headway.store import leases
 
 TYPE_CHECKING = False
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from headway.core.store import SessionInfo, Snapshot
 
 
-class MemoryStore:
+class MemoryStore(SessionStore):
     keeps_snapshots = False
 
     def __init__(self) -> None:

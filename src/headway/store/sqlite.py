@@ -16,6 +16,7 @@ from headway.core.codec import NewerRecord, read_event, to_event_json
 from headway.core.errors import StoreConflict, StoreError
 from headway.core.events import is_progress
 from headway.core.forks import pause_for_forks, renew_in_children
+from headway.session import SessionStore
 from headway.store import leases, opening, sqlite_errors
 from headway.store.folder import FOLDER, close_to_others, make_private_folder
 
@@ -42,7 +43,7 @@ def _read_only() -> tuple[int, int, int]:
     return (os.getpid(), 0, 0)
 
 
-class SqliteStore:
+class SqliteStore(SessionStore):
     keeps_snapshots = True
 
     def __init__(

@@ -32,7 +32,7 @@ from headway.tools.violations import list_violations
 if TYPE_CHECKING:
     from pydantic_core import CoreSchema
 
-    from headway.core.session import Session
+    from headway.session import Session
     from headway.tools.files.known_files import KnownFiles
     from headway.tools.outputs import OutputFiles
 

@@ -28,7 +28,7 @@ from headway.tools.limits import Limits
 from headway.tools.outputs import OutputFiles
 
 if TYPE_CHECKING:
-    from headway.core.session import Session
+    from headway.session import Session
 
 _LOOK_EVERY = 0.05
 """Seconds between looks whether plan mode is off again."""

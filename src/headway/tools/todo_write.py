@@ -6,8 +6,8 @@ import os
 
 from headway.contracts import envelope
 from headway.contracts.shared_rules import NAME
-from headway.core.session import Session
 from headway.project import open_session
+from headway.session import Session
 
 
 class TodoWriteTool:

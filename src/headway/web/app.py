@@ -17,11 +17,10 @@ from starlette.routing import Route
 
 from headway.core.clock import now
 from headway.core.errors import HeadwayError, QuestionNotKept, SessionNotFound
-from headway.core.log import Log
 from headway.core.rules import is_object
-from headway.core.session import Session
 from headway.core.text import sanitize_for_display
 from headway.project import check_session_name
+from headway.session import Session
 from headway.views.pictures.drawing import STYLE as PICTURE_STYLE
 from headway.web.board import SessionBoard
 from headway.web.changes import CHANGE, apply_change
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-    from headway.core.store import Store
+    from headway.session import SessionStore
 
 MOST_EVENTS = 1_000
 MOST_STEPS = 1_000
@@ -55,7 +54,7 @@ StreamItem = dict[str, str]
 class Site:
     """One project, served."""
 
-    def __init__(self, store: Store, project: str, tickets: Tickets) -> None:
+    def __init__(self, store: SessionStore, project: str, tickets: Tickets) -> None:
         self._store = store
         self._project = project
         self._hub = Hub(store)
@@ -130,7 +129,7 @@ class Site:
         return JSONResponse(await asyncio.to_thread(self._board.list_records))
 
     def _open_session(self, name: str) -> Session:
-        return Session(Log(self._store, name))
+        return self._store.session(name)
 
     def _require_session(self, request: Request) -> Session:
         """The session that is asked for, which must be there."""
@@ -304,7 +303,7 @@ def _session_name(request: Request) -> str:
     return check_session_name(unquote(request.path_params["name"]))
 
 
-def make_web_app(store: Store, project: str, token: str, port: int) -> tuple[ASGIApp, Callable[[], None]]:
+def make_web_app(store: SessionStore, project: str, token: str, port: int) -> tuple[ASGIApp, Callable[[], None]]:
     """The server's application, and what ends its streams."""
     tickets = Tickets()
     site = Site(store, project, tickets)

@@ -14,13 +14,14 @@ from headway.project import DEFAULT_SESSION
 from headway.web.wire import to_session_record
 
 if TYPE_CHECKING:
-    from headway.core.store import SessionInfo, Store
+    from headway.core.store import SessionInfo
+    from headway.session import SessionStore
 
 LOOK_EVERY = 0.5
 
 
 class SessionBoard:
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: SessionStore) -> None:
         self._store = store
         self._records: dict[SessionInfo, dict[str, Any]] = {}
         self._text = ""

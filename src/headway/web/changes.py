@@ -13,7 +13,7 @@ from headway.project import project_folder_of
 from headway.settings.approved_checks import approve_checks
 
 if TYPE_CHECKING:
-    from headway.core.session import Session
+    from headway.session import Session
 
 
 MOST_IDS = 1_000

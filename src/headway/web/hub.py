@@ -17,14 +17,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from headway.core.errors import HeadwayError, StoreBusy
 from headway.core.evolve import fold
-from headway.core.log import Log
 from headway.core.logs import logger
-from headway.core.session import Session
 from headway.web.wire import format_log_identity, to_change_record, to_state_record
 
 if TYPE_CHECKING:
     from headway.core.model import State
-    from headway.core.store import Store
+    from headway.session import SessionStore
 
 LOOK_EVERY = 0.05
 ATTEND_EVERY = 1.0
@@ -49,8 +47,8 @@ class SessionGone(Exception):
 class Channel:
     """One session and all who watch it."""
 
-    def __init__(self, store: Store, name: str, left: Callable[[Channel], None]) -> None:
-        self.session = Session(Log(store, name))
+    def __init__(self, store: SessionStore, name: str, left: Callable[[Channel], None]) -> None:
+        self.session = store.session(name)
         self.is_over = False
         self._left = left
         self._store = store
@@ -173,7 +171,7 @@ class Channel:
 class Hub:
     """The sessions of a project that are being watched."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: SessionStore) -> None:
         self._store = store
         self._channels: dict[str, Channel] = {}
         self._lock = Lock()

@@ -11,7 +11,7 @@ from headway.core.model import MAIN_AGENT
 
 if TYPE_CHECKING:
     from headway.core.events import Event
-    from headway.core.session import Session
+    from headway.session import Session
 
 
 def item_events(session: Session, todo_id: str, after: int, limit: int) -> list[Event]:

@@ -34,8 +34,7 @@ if TYPE_CHECKING:
 
     from headway.core.events import Event
     from headway.core.model import Todo
-    from headway.core.session import Session
-    from headway.core.store import Store
+    from headway.session import Session, SessionStore
 
 MOST_NODES = 80
 MOST_PERIODS = 150
@@ -146,7 +145,7 @@ def _is_change(event: Event) -> bool:
 class Timelines:
     """Draws timelines; remembers what it has read of the logs, so that each event is read once."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: SessionStore) -> None:
         self._store = store
         self._logs: OrderedDict[tuple[str, object], _WorkLog] = OrderedDict()
         self._lock = Lock()

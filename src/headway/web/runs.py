@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Coroutine, Mapping
 
     from headway.core.runs import Run
-    from headway.core.session import Session
+    from headway.session import Session
     from headway.settings.model import Settings
     from headway.tools.approvals import Answer, Question
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from headway.core.model import State, Todo
     from headway.core.run_events import ApprovalAsked
     from headway.core.runs import Run
-    from headway.core.session import Session
     from headway.core.store import SessionInfo
+    from headway.session import Session
 
 _LEFT_OUT = ("holder", "added", "removed", "changed", "about", "todos", "key", "key_hash")
 """What the page does not need of an event, or gets elsewhere."""

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from headway.core.session import Session
+from headway.session import Session
 from headway.tools.base import Context, ToolResult
 from headway.tools.files.known_files import KnownFiles
 from headway.tools.files.workspace import Workspace

@@ -7,8 +7,6 @@ from itertools import pairwise
 
 from playwright.async_api import Page, expect
 
-import headway
-
 from ..conftest import Begun
 from ..running import Door, Scripted, ended, started, states, turn
 from ..serving import Server, at, item
@@ -109,7 +107,7 @@ SIDES = "all => all.map((one) => one.getBoundingClientRect()).map(({ left, right
 async def test_a_clock_that_is_set_back_spoils_nothing(tabs: Tabs, name: str, begun: Begun) -> None:
     session = begun("a")
     times = iter([f"2026-01-02T03:04:{second:02}.000Z" for second in (5, 9, 7, 8, 40, 30, 50, 20, 10, 59, 5)])
-    clocked = headway.Session(session.log, clock=lambda: next(times))
+    clocked = session.store.session(session.name, clock=lambda: next(times))
     for evidence in (None, {"level": "verified", "command": "true", "seconds": 1}):
         clocked.update("a", status="in_progress", actor="worker")
         clocked.update("a", status="completed", actor="worker", evidence=evidence)

@@ -24,7 +24,7 @@ from headway.tools.outputs import OutputFiles
 from headway.tools.shell.run_in_shell import TIMED_OUT, run_in_shell, to_exit_code
 
 if TYPE_CHECKING:
-    from headway.core.session import Session
+    from headway.session import Session
     from headway.tools.sandbox.sandbox import Sandbox
 
 MAX_LINES = 20

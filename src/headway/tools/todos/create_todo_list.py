@@ -12,7 +12,7 @@ from headway.tools.base import ToolInput, ToolResult, read_description
 from headway.tools.todos.list_tool import ListTool, format_ids
 
 if TYPE_CHECKING:
-    from headway.core.session import Session
+    from headway.session import Session
 
 
 _MOST_ITEMS = 1_000

@@ -17,7 +17,7 @@ from headway.tools.effects import Effect
 from headway.views.prompt_block import count_completed
 
 if TYPE_CHECKING:
-    from headway.core.session import Session
+    from headway.session import Session
 
 MOST_IDS = 20
 """How many ids an answer names one by one."""

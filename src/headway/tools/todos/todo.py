@@ -13,7 +13,7 @@ from headway.tools.base import ToolInput, ToolResult, read_description
 from headway.tools.todos.list_tool import MAX_ID, MAX_TEXT, ListTool, format_ids, format_progress
 
 if TYPE_CHECKING:
-    from headway.core.session import Session, Written
+    from headway.session import Session, Written
 
 
 class Block(ToolInput):

@@ -12,7 +12,7 @@ from headway.tools.base import ToolResult
 from headway.tools.todos.list_tool import ListTool
 
 if TYPE_CHECKING:
-    from headway.core.session import Session
+    from headway.session import Session
 
 
 class TodoWrite(ListTool[AsSent]):

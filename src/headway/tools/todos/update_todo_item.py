@@ -10,7 +10,7 @@ from headway.tools.base import ToolInput, ToolResult, read_description
 from headway.tools.todos.list_tool import MAX_ID, ListTool, format_progress
 
 if TYPE_CHECKING:
-    from headway.core.session import Session
+    from headway.session import Session
 
 
 class UpdateTodoItemInput(ToolInput):

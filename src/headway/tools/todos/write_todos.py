@@ -18,7 +18,7 @@ from headway.tools.todos.list_tool import ListTool
 from headway.views.listing import counts_line
 
 if TYPE_CHECKING:
-    from headway.core.session import Session
+    from headway.session import Session
 
 NAME = "write_todos"
 EXTENDED = Shape(

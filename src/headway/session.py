@@ -1,6 +1,7 @@
 """`Session`: what people, programs and models do with a list. Each method sends one command; all state is in the log.
 
-`headway.open` returns one. Methods raise `HeadwayError`s, whose texts are fit to be shown.
+It puts together what is below it: the log and the commands of `core`. `headway.open` and `store.session` return one.
+Methods raise `HeadwayError`s, whose texts are fit to be shown.
 """
 
 from __future__ import annotations
@@ -32,7 +33,10 @@ if TYPE_CHECKING:
     from headway.core.rules import Shape
     from headway.core.store import Store
     from headway.core.undo import Reverted, Step
+else:
+    Store = object  # as a protocol it would load `typing`
 
+DEFAULT_SESSION = "default"
 _LONGEST_LEASE = 366 * 86_400
 
 
@@ -55,11 +59,20 @@ class Written(Value):
 
 
 class Session(Stream, RunControl):
-    """One agent's list in one session. `session.agent(name)` gives the list of a sub-agent of the same session."""
+    """One agent's list in one session. `session.agent(name)` gives the list of a sub-agent of the same session.
 
-    def __init__(self, log: Log, agent: str = MAIN_AGENT, clock: Callable[[], str] = now) -> None:
-        super().__init__(log, agent)
-        self._clock = clock
+    It is a context manager, which closes the session at its end.
+    """
+
+    def __init__(self, store: SessionStore, name: str = DEFAULT_SESSION, *, clock: Callable[[], str] = now) -> None:
+        super().__init__(Log(store, check_session_name(name)), MAIN_AGENT)
+        self._store, self._clock = store, clock
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
     def __repr__(self) -> str:
         return f"<headway.Session {self.name!r} agent={self._agent!r}>"
@@ -113,7 +126,10 @@ class Session(Stream, RunControl):
 
     def agent(self, agent_id: str) -> Session:
         """Return the list of a sub-agent of this session."""
-        return Session(self._log, _check_name(agent_id, "agent"), self._clock)
+        other = Session.__new__(Session)
+        Stream.__init__(other, self._log, _check_name(agent_id, "agent"))
+        other._store, other._clock = self._store, self._clock
+        return other
 
     # changing the list
 
@@ -176,11 +192,10 @@ class Session(Stream, RunControl):
 
         The status stays as it is. Raises `HeadwayError` for a todo without a check.
         """
-        from importlib import import_module
-
         # It runs a command, which is the business of the layers above; they are loaded only for this.
-        todo: Todo = import_module("headway.agent.verify_todos").verify_todo(self, todo_id)
-        return todo
+        from headway.agent.verify_todos import verify_todo
+
+        return verify_todo(self, todo_id)
 
     def record_check(self, todo_id: str, evidence: Evidence, *, actor: str = PERSON) -> Todo:
         """Keep what the check of a todo showed; undo leaves it alone."""
@@ -278,8 +293,9 @@ class Session(Stream, RunControl):
     # inside
 
     @property
-    def store(self) -> Store:
-        return self._log.store
+    def store(self) -> SessionStore:
+        """Where the session is kept, with the project's other sessions."""
+        return self._store
 
     @property
     def log(self) -> Log:
@@ -287,7 +303,8 @@ class Session(Stream, RunControl):
         return self._log
 
     def close(self) -> None:
-        self._log.store.close()
+        """Close the file of the session, for its sub-agents too. Use a `with` block where you can."""
+        self._store.close()
 
     def _change(self, make: Callable[[State], commands.Command]) -> tuple[list[Event], TodoList]:
         events, state = self._log.execute(make)
@@ -326,9 +343,25 @@ class Session(Stream, RunControl):
         return Reverted(todo_list.items.values(), steps, keeps_files=any(step.files for step in steps))
 
 
+class SessionStore(Store):
+    """What keeps sessions; `store.session("name")` opens one. Each kind is a module of `headway.store`."""
+
+    def session(self, name: str = DEFAULT_SESSION, *, clock: Callable[[], str] = now) -> Session:
+        """Return a session of this store. Nothing is written before its first change."""
+        return Session(self, name, clock=clock)
+
+
 def _get_delta(event: Event) -> ListDelta:
     assert isinstance(event.data, ListDelta)
     return event.data
+
+
+def check_session_name(name: str) -> str:
+    """Return the name without blanks around it. Raise a sentence that says what is wrong with it."""
+    cleaned = trim_text(name)
+    if not cleaned or len(cleaned) > 200 or not cleaned.isprintable():
+        raise HeadwayError("The name of a session must have 1 to 200 printable characters.")
+    return cleaned
 
 
 def _check_name(text: object, what: str) -> str:
