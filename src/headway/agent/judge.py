@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pydantic_ai.messages import (
     InstructionPart,
@@ -26,7 +26,7 @@ from headway.core.run_events import TodoEvaluationCompleted, TodoEvaluationStart
 from headway.core.text import sanitize_for_display
 from headway.core.tracking import Policy, can_tracker_set, is_proposed, list_overtaken
 from headway.tools.base import ToolFault
-from headway.tools.todos.update_todo_item import UpdateTodoItem, UpdateTodoItemInput
+from headway.tools.todos import UpdateTodoItem
 from headway.views.prompt_block import escape_for_prompt
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class Judge:
             self._recorder.record(TodoEvaluationCompleted(todo.id, round, None, sanitize_for_display(str(error), 300)))
             return
         reason = sanitize_for_display(
-            self._recorder.redact(verdict.notes or "") if verdict else "The model gave no decision.", 500
+            self._recorder.redact(verdict.get("notes") or "") if verdict else "The model gave no decision.", 500
         )
         self._recorder.record(TodoEvaluationCompleted(todo.id, round, status, reason))
 
@@ -109,20 +109,20 @@ class Judge:
         return [ModelRequest([UserPromptPart(text)])], parameters
 
     @staticmethod
-    def _find_verdict(todo: Todo, answer: ModelResponse) -> UpdateTodoItemInput | None:
+    def _find_verdict(todo: Todo, answer: ModelResponse) -> dict[str, Any] | None:
         """Return the first call that is about the item."""
         tool = UpdateTodoItem()
         for part in answer.parts:
             if isinstance(part, ToolCallPart) and part.tool_name == tool.name:
                 try:
-                    call = tool.parse_input(part.args)
+                    call = tool.parse_input(part.args).sent
                 except ToolFault:
                     continue
-                if call.item_id.strip() == todo.id:
+                if call["item_id"].strip() == todo.id:
                     return call
         return None
 
-    def _apply(self, todo: Todo, verdict: UpdateTodoItemInput | None) -> str | None:
+    def _apply(self, todo: Todo, verdict: dict[str, Any] | None) -> str | None:
         """What the item was set to. Someone may have changed it meanwhile: then it stays as it is."""
         session = self._recorder.session
         now = session.todo_list.items.get(todo.id)
@@ -131,11 +131,11 @@ class Judge:
             return None
         if run is not None and now.id in run.set_by_user:
             return None
-        fields: dict[str, object] = {"status": verdict.status}
-        if verdict.notes and verdict.notes.strip():
-            fields["notes"] = self._recorder.redact(verdict.notes)
+        fields: dict[str, object] = {"status": verdict["status"]}
+        if (notes := verdict.get("notes")) and notes.strip():
+            fields["notes"] = self._recorder.redact(notes)
         session.update(todo.id, actor=JUDGE, **fields)
-        return verdict.status
+        return verdict["status"]
 
 
 def _format_call(call: ToolFinished, redacted: Callable[[str], str]) -> str:

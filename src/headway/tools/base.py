@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sized
+from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -20,11 +20,11 @@ from weakref import WeakKeyDictionary
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic.json_schema import GenerateJsonSchema
 
+from headway.contracts.arguments import ToolFault as ToolFault
+from headway.contracts.arguments import parse_call, refuse_faults
 from headway.core.errors import HeadwayError
 from headway.core.exact_text import exact_line
-from headway.core.json_text import BadJson
 from headway.core.text import sanitize_for_display
-from headway.tools.arguments import parse_arguments
 from headway.tools.effects import Effect
 from headway.tools.limits import Limits
 from headway.tools.violations import list_violations
@@ -37,12 +37,6 @@ if TYPE_CHECKING:
     from headway.tools.outputs import OutputFiles
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
-_MOST_FIELDS = 1_000
-"""Fields of a call; each that is unknown would be named."""
-
-
-class ToolFault(HeadwayError):
-    """A call that cannot be done. Its text is the answer to the model: what is wrong and what to do."""
 
 
 class ToolInput(BaseModel):
@@ -182,24 +176,13 @@ class Tool(ABC, Generic[Input]):
 
     def parse_input(self, arguments: object) -> Input:
         """The input, checked. Raises `ToolFault` with every violation."""
+        values, repeated = parse_call(self.name, arguments)
         try:
-            values, faults = parse_arguments(arguments)
-        except BadJson as error:
-            raise ToolFault(
-                f"{self.name} was not run: its arguments are not valid JSON ({error}); send one JSON object."
-            ) from None
-        number = len(values) if isinstance(values, Sized) else 0
-        if number > _MOST_FIELDS and not isinstance(values, str):
-            raise ToolFault(f"{self.name} was not run: it does not accept {number:,} fields.")
-        try:
-            call = self.input.model_validate(values)
+            call, faults = self.input.model_validate(values), repeated
         except ValidationError as error:
-            call, faults = None, [*list_violations(error, values), *faults]
-        if call is None or faults:
-            lines = [f"- {line}" for line in faults]
-            if any(line.endswith(": Unknown field") and "." not in line for line in faults):
-                lines.append(f"Its fields are: {', '.join(self.parameters().get('properties', ())) or 'none'}.")
-            raise ToolFault("\n".join([f"{self.name} was not run. Correct this and call it again:", *lines]))
+            call, faults = None, [*list_violations(error, values), *repeated]
+        refuse_faults(self.name, faults, self.parameters().get("properties", ()) if faults else ())
+        assert call is not None
         return call
 
 

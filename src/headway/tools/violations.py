@@ -6,10 +6,11 @@ Of a union only what is wrong with the member that comes nearest is told, so tha
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sized
+from collections.abc import Sized
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
+from headway.contracts.arguments import format_path
 from headway.core.rules import is_object
 from headway.core.text import json_type_name, sanitize_for_display
 
@@ -86,16 +87,6 @@ def list_violations(error: ValidationError, given: object = _UNKNOWN) -> list[st
     """Every fault, in the order of the input's fields. With what was given, unions are told in one line."""
     faults = [_to_fault(details, given) for details in error.errors(include_url=False)]
     return [f"{format_path(fault.path)}: {fault.text}" for fault in _merge_faults(faults)]
-
-
-def format_path(parts: Iterable[int | str]) -> str:
-    text = ""
-    for part in parts:
-        if isinstance(part, int):
-            text += f"[{part}]"
-        else:
-            text += f".{sanitize_for_display(part)}" if text else sanitize_for_display(part)
-    return text or "(root)"
 
 
 def _to_fault(details: ErrorDetails, given: object) -> _Fault:

@@ -210,31 +210,32 @@ def test_the_descriptions_are_short():
 def test_the_schema_of_create_todo_list_is_pinned():
     assert CreateTodoList().parameters() == snapshot(
         {
-            "$defs": {
-                "Item": {
-                    "additionalProperties": False,
-                    "properties": {
-                        "id": {"description": "Needed only if other items depend on it.", "type": "string"},
-                        "description": {
-                            "description": "What to do, in the imperative.",
-                            "maxLength": 1000,
-                            "type": "string",
-                        },
-                        "depends_on": {
-                            "description": "Ids of items that must be completed first.",
-                            "items": {"type": "string"},
-                            "type": "array",
-                        },
-                        "notes": {"type": "string"},
-                    },
-                    "required": ["description"],
-                    "type": "object",
-                }
-            },
             "additionalProperties": False,
             "properties": {
                 "title": {"type": "string"},
-                "items": {"items": {"$ref": "#/$defs/Item"}, "maxItems": 1000, "type": "array"},
+                "items": {
+                    "items": {
+                        "type": "object",
+                        "properties": {
+                            "id": {"type": "string", "description": "Needed only if other items depend on it."},
+                            "description": {
+                                "type": "string",
+                                "description": "What to do, in the imperative.",
+                                "maxLength": 1000,
+                            },
+                            "depends_on": {
+                                "type": "array",
+                                "items": {"type": "string"},
+                                "description": "Ids of items that must be completed first.",
+                            },
+                            "notes": {"type": "string"},
+                        },
+                        "required": ["description"],
+                        "additionalProperties": False,
+                    },
+                    "maxItems": 1000,
+                    "type": "array",
+                },
             },
             "required": ["items"],
             "type": "object",
@@ -260,19 +261,16 @@ def test_the_schema_of_update_todo_item_is_pinned():
 def test_the_schema_of_todo_is_pinned():
     assert TodoTool().parameters() == snapshot(
         {
-            "$defs": {
-                "Block": {
-                    "additionalProperties": False,
-                    "properties": {"id": {"type": "string"}, "why": {"type": "string"}},
-                    "required": ["id", "why"],
-                    "type": "object",
-                }
-            },
             "additionalProperties": False,
             "properties": {
                 "done": {"description": "Ids.", "items": {"type": "string"}, "type": "array"},
                 "start": {"description": "Id of the todo to start; only needed to change the order.", "type": "string"},
-                "block": {"$ref": "#/$defs/Block"},
+                "block": {
+                    "type": "object",
+                    "properties": {"id": {"type": "string"}, "why": {"type": "string"}},
+                    "required": ["id", "why"],
+                    "additionalProperties": False,
+                },
                 "add": {"description": "Texts of new todos.", "items": {"type": "string"}, "type": "array"},
                 "drop": {"description": "Ids.", "items": {"type": "string"}, "type": "array"},
             },

@@ -233,7 +233,7 @@ def test_the_description_and_the_input_are_pinned():
     tool = WriteTodos()
     assert 50 < len(tool.description) < 300
     assert len(json.dumps(tool.parameters())) < 1_200
-    assert tool.parameters()["$defs"]["Item"]["properties"] == snapshot(
+    assert tool.parameters()["properties"]["todos"]["items"]["properties"] == snapshot(
         {
             "id": {"type": "string"},
             "description": {"description": "What to do, in the imperative.", "type": "string"},

@@ -8,16 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from headway.contracts.todo_tools import KINDS
 from headway.core.errors import HeadwayError
 from headway.core.text import sanitize_for_display
 from headway.tools.base import Tool
 from headway.tools.todo_kinds import TodoTools, TodoToolsName
-from headway.tools.todos.create_todo_list import CreateTodoList
-from headway.tools.todos.list_tool import ListTool
-from headway.tools.todos.todo import TodoTool
-from headway.tools.todos.todo_write import TodoWrite
-from headway.tools.todos.update_todo_item import UpdateTodoItem
-from headway.tools.todos.write_todos import WriteTodos
+from headway.tools.todos.list_tool import CreateTodoList, ListTool, TodoTool, TodoWrite, UpdateTodoItem, WriteTodos
 
 if TYPE_CHECKING:
     from headway.tools.functions import Function
@@ -33,11 +29,8 @@ __all__ = [
     "resolve_tools",
 ]
 
-KINDS: dict[str, tuple[type[Tool[Any]], ...]] = {
-    TodoTools.FULL: (TodoWrite, CreateTodoList, UpdateTodoItem),
-    TodoTools.LIGHT: (CreateTodoList, TodoTool),
-    TodoTools.PLAN: (WriteTodos,),
-    TodoTools.OFF: (),
+_TOOLS: dict[str, type[ListTool]] = {
+    tool.name: tool for tool in (TodoWrite, CreateTodoList, UpdateTodoItem, TodoTool, WriteTodos)
 }
 
 
@@ -63,4 +56,4 @@ def make_todo_tools(kind: TodoTools | TodoToolsName = TodoTools.LIGHT) -> list[T
         raise HeadwayError(
             f"There is no set of todo tools named '{sanitize_for_display(kind)}'; choose from: {', '.join(KINDS)}."
         )
-    return [make() for make in KINDS[kind]]
+    return [_TOOLS[name]() for name in KINDS[kind]]

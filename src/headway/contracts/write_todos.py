@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
-
-from pydantic import Field
-
 from headway.contracts.shared_rules import list_notes
 from headway.core.errors import InvalidTodos
 from headway.core.graph import list_edge_faults
-from headway.core.model import MODEL, Status
+from headway.core.model import Status
 from headway.core.rules import DuplicateKeys, Shape, check_texts, check_todos, fields_by_name, is_object
 from headway.core.text import json_type_name, sanitize_for_display
-from headway.tools.as_sent import AsSent, parse_as_sent
-from headway.tools.base import ToolInput, ToolResult, build_schema, read_description
-from headway.tools.todos.list_tool import ListTool
 from headway.views.listing import counts_line
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from headway.session import Session
 
-NAME = "write_todos"
 EXTENDED = Shape(
     names=fields_by_name(
         *("id", "description", "status", "priority", "module", "dependencies", "risks", "estimatedTime"),
@@ -32,45 +27,52 @@ EXTENDED = Shape(
 _TIMES = frozenset({"createdAt", "completedAt"})
 
 
-class Item(ToolInput):
-    id: str
-    description: str = Field(description="What to do, in the imperative.")
-    status: Literal["pending", "in_progress", "completed", "cancelled"]
-    priority: Literal["high", "medium", "low"] | None = None
-    module: str | None = None
-    dependencies: list[str] | None = Field(None, description="Ids of items that must be completed first.")
-    risks: list[str] | None = None
-    estimatedTime: str | None = None
-    verify: str | None = Field(None, description="A command that fails until the item is done, such as its tests.")
-    createdFrom: Literal["plan", "manual"] | None = None
-    createdAt: str | None = Field(None, description="ISO 8601.")
-    completedAt: str | None = None
+PARAMETERS: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "todos": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "id": {"type": "string"},
+                    "description": {"type": "string", "description": "What to do, in the imperative."},
+                    "status": {"type": "string", "enum": ["pending", "in_progress", "completed", "cancelled"]},
+                    "priority": {"type": "string", "enum": ["high", "medium", "low"]},
+                    "module": {"type": "string"},
+                    "dependencies": {
+                        "type": "array",
+                        "items": {"type": "string"},
+                        "description": "Ids of items that must be completed first.",
+                    },
+                    "risks": {"type": "array", "items": {"type": "string"}},
+                    "estimatedTime": {"type": "string"},
+                    "verify": {
+                        "type": "string",
+                        "description": "A command that fails until the item is done, such as its tests.",
+                    },
+                    "createdFrom": {"type": "string", "enum": ["plan", "manual"]},
+                    "createdAt": {"type": "string", "description": "ISO 8601."},
+                    "completedAt": {"type": "string"},
+                },
+                "required": ["id", "description", "status"],
+                "additionalProperties": False,
+            },
+        }
+    },
+    "required": ["todos"],
+    "additionalProperties": False,
+}
 
 
-class TodosInput(ToolInput):
-    """What a model is told of the input."""
-
-    todos: list[Item]
-
-
-class WriteTodos(ListTool[AsSent]):
-    name = NAME
-    description = read_description(__file__)
-    input = AsSent
-
-    def parameters(self) -> dict[str, Any]:
-        return build_schema(TodosInput)
-
-    def parse_input(self, arguments: object) -> AsSent:
-        return parse_as_sent(NAME, arguments)
-
-    def change(self, session: Session, call: AsSent) -> ToolResult:
-        if faults := _list_faults(call.sent):
-            raise InvalidTodos(faults)
-        items = [_drop_null_times(item) for item in call.sent["todos"]]
-        written = session.write(items, replace=True, actor=MODEL, shape=EXTENDED)
-        what = f"Todo list updated: {counts_line(written.todos)}" if written.todos else "Todo list cleared"
-        return ToolResult("\n".join([what, *list_notes(written)]))
+def write_todos(session: Session, sent: Any, actor: str) -> str:
+    """Replace the list. Raises `InvalidTodos` with every violation."""
+    if faults := _list_faults(sent):
+        raise InvalidTodos(faults)
+    items = [_drop_null_times(item) for item in sent["todos"]]
+    written = session.write(items, replace=True, actor=actor, shape=EXTENDED)
+    what = f"Todo list updated: {counts_line(written.todos)}" if written.todos else "Todo list cleared"
+    return "\n".join([what, *list_notes(written)])
 
 
 def _drop_null_times(item: dict[str, object]) -> dict[str, object]:
