@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
@@ -15,7 +16,9 @@ from tests.support.tables import check_rows
 
 import headway
 from headway import Session
+from headway.agent import run_loop
 from headway.core import errors
+from headway.execute import execute, execute_all
 
 
 def test_what_is_exported_is_what_is_public() -> None:
@@ -202,6 +205,15 @@ def test_a_session_is_closed_at_the_end_of_its_block(tmp_path: Path) -> None:
 def has_open(folder: Path) -> bool:
     """Return whether this process has a file in the folder open."""
     return any(str(folder) in os.path.realpath(f"/proc/self/fd/{number}") for number in os.listdir("/proc/self/fd"))
+
+
+def test_what_executes_names_its_parameters() -> None:
+    def check(function: Callable[..., object]) -> None:
+        parameters = inspect.signature(function).parameters.values()
+        assert all(parameter.kind is not parameter.VAR_KEYWORD for parameter in parameters)
+        assert {parameter.name for parameter in parameters} >= {"approvals", "base_url", "config", "limits", "project"}
+
+    check_rows([run_loop, execute, execute_all], check)
 
 
 def test_a_store_opens_its_sessions_by_name() -> None:

@@ -25,7 +25,7 @@ from headway.execute.options import ExecutionOptions
 from headway.web.server import ServerPlace
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = ("README.md", *(f"docs/{name}.md" for name in ("python", "contracts", "commands", "tools", "models", "loop")))
+PAGES = ("README.md", *sorted(f"docs/{page.name}" for page in (ROOT / "docs").glob("*.md")))
 
 
 def test_every_test_that_the_page_on_security_names_is_there() -> None:

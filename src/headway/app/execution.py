@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -17,11 +18,10 @@ async def execute_todos(
 ) -> ExecutionResult:
     """Execute what the options say, and leave the rest to the settings."""
     from headway.agent.config import to_loop_config
-    from headway.execute import execute, execute_all
-    from headway.execute.api import ExecutionArguments
-    from headway.tools.effects import Mode
+    from headway.execute.api import ExecutionSetup, execute_with
 
-    arguments = ExecutionArguments(
+    parallel = 1 if options.in_place or options.only is not None else settings.parallel
+    setup = ExecutionSetup(
         base_url=settings.base_url,
         tools=settings.make_tools,
         approvals=approvals,
@@ -29,29 +29,13 @@ async def execute_todos(
         limits=settings.limits,
         project=folder,
         linked=settings.linked,
-        in_place=options.in_place,
         checkpoints=to_checkpoint_rules(settings),
         verify=settings.verify,
         verify_tries=settings.verify_tries,
         env=settings.env,
         sandbox=settings.commands_sandbox(),
     )
-    if options.mode is not None:
-        arguments["mode"] = Mode(options.mode)
-    retries, evidence = options.retries, options.require_evidence
-    if options.only is not None:
-        return await execute(
-            session, options.only, model=model, retries=retries, require_evidence=evidence, **arguments
-        )
-    return await execute_all(
-        session,
-        model=model,
-        parallel=options.parallel or (1 if options.in_place else settings.parallel),
-        retries=retries,
-        keep_going=options.keep_going,
-        require_evidence=evidence,
-        **arguments,
-    )
+    return await execute_with(session, model, replace(options, parallel=options.parallel or parallel), setup)
 
 
 def to_checkpoint_rules(settings: Settings) -> CheckpointRules:

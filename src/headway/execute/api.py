@@ -6,8 +6,9 @@ import asyncio
 import os
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any
 
 from headway.agent.check_approvals import CheckApprovals
 from headway.agent.config import LoopConfig
@@ -30,7 +31,7 @@ from headway.execute.thinning import thin_out_quietly
 from headway.execute.workspaces import Workspaces, open_workspaces
 from headway.project import project_folder_of
 from headway.settings.model import Settings
-from headway.tools.approvals import Approvals
+from headway.tools.approvals import Approvals, check_mode
 from headway.tools.checks.run_check import CheckRunner
 
 if TYPE_CHECKING:
@@ -56,36 +57,33 @@ def next_todos(session: Session) -> tuple[list[Todo], list[WaitingTodo]]:
     return session.next_todos()
 
 
-class ExecutionArguments(TypedDict, total=False):
+@dataclass(frozen=True, slots=True)
+class ExecutionSetup:
     """With what items are executed."""
 
-    base_url: str | None
+    base_url: str | None = None
     """As in `run_loop`; so are `config`, `limits`, `project`, `on_event` and `approvals`."""
-    config: LoopConfig | None
+    config: LoopConfig = field(default_factory=LoopConfig)
     """What may be used is for all items together."""
-    limits: Limits | None
-    project: str | os.PathLike[str] | None
-    on_event: Callable[[Event], object] | None
-    approvals: Approvals | None
-    mode: Mode | ModeName | None
-    """The mode of `approvals` as long as it lasts; it is then as it was before."""
-    tools: Tools | Iterable[Tool[Any] | Function] | None
+    limits: Limits | None = None
+    project: str | os.PathLike[str] | None = None
+    on_event: Callable[[Event], object] | None = None
+    approvals: Approvals = field(default_factory=Approvals)
+    tools: Tools | Iterable[Tool[Any] | Function] | None = None
     """Makes the tools for a folder, since each attempt works in a worktree of its own; None: the built-in ones.
     Tools that belong to no folder may be given as they are."""
-    linked: Sequence[str] | None
+    linked: Sequence[str] | None = None
     """Ignored folders that work needs, to be linked into the worktrees."""
-    checkpoints: CheckpointRules | None
+    checkpoints: CheckpointRules | None = None
     """What checkpoints leave out, and how long they are kept."""
-    verify: str | None
+    verify: str | None = None
     """The project's check, for items without one of their own. It comes from settings and is not asked about."""
-    verify_tries: int
+    verify_tries: int = _DEFAULTS.verify_tries
     """How often a model is sent the output of a check that failed, before its attempt fails."""
-    env: Sequence[str]
+    env: Sequence[str] = ()
     """Further environment variables that checks are given."""
-    sandbox: Sandbox | None
+    sandbox: Sandbox | None = None
     """What checks run in; commands run in that of the tools."""
-    in_place: bool
-    """Work in the project's own files, one item at a time, instead of in worktrees. Nothing is ever restored there."""
 
 
 async def execute(
@@ -95,19 +93,46 @@ async def execute(
     model: str | Model,
     retries: int = 0,
     require_evidence: bool | str = False,
-    **arguments: Unpack[ExecutionArguments],
+    mode: Mode | ModeName | None = None,
+    in_place: bool = False,
+    base_url: str | None = None,
+    config: LoopConfig | None = None,
+    limits: Limits | None = None,
+    project: str | os.PathLike[str] | None = None,
+    on_event: Callable[[Event], object] | None = None,
+    approvals: Approvals | None = None,
+    tools: Tools | Iterable[Tool[Any] | Function] | None = None,
+    linked: Sequence[str] | None = None,
+    checkpoints: CheckpointRules | None = None,
+    verify: str | None = None,
+    verify_tries: int = _DEFAULTS.verify_tries,
+    env: Sequence[str] = (),
+    sandbox: Sandbox | None = None,
 ) -> ExecutionResult:
-    """Has a model do one item.
+    """Have a model do one item.
 
-    Raises `NotRunnable` if it cannot be executed now, with the dependencies that are not completed.
+    The parameters that `execute_all` has too mean the same there. Raises `NotRunnable` if the item cannot be executed
+    now, with the dependencies that are not completed.
     """
-    return await _execute_with(
+    return await execute_with(
         session,
         model,
-        ExecutionOptions(
-            todo_id, retries=retries, require_evidence=require_evidence, in_place=arguments.get("in_place", False)
+        ExecutionOptions(todo_id, mode, retries=retries, require_evidence=require_evidence, in_place=in_place),
+        ExecutionSetup(
+            base_url=base_url,
+            config=config or LoopConfig(),
+            limits=limits,
+            project=project,
+            on_event=on_event,
+            approvals=approvals or Approvals(),
+            tools=tools,
+            linked=linked,
+            checkpoints=checkpoints,
+            verify=verify,
+            verify_tries=verify_tries,
+            env=env,
+            sandbox=sandbox,
         ),
-        arguments,
     )
 
 
@@ -119,35 +144,72 @@ async def execute_all(
     retries: int = 1,
     keep_going: bool = False,
     require_evidence: bool | str = False,
-    **arguments: Unpack[ExecutionArguments],
+    mode: Mode | ModeName | None = None,
+    in_place: bool = False,
+    base_url: str | None = None,
+    config: LoopConfig | None = None,
+    limits: Limits | None = None,
+    project: str | os.PathLike[str] | None = None,
+    on_event: Callable[[Event], object] | None = None,
+    approvals: Approvals | None = None,
+    tools: Tools | Iterable[Tool[Any] | Function] | None = None,
+    linked: Sequence[str] | None = None,
+    checkpoints: CheckpointRules | None = None,
+    verify: str | None = None,
+    verify_tries: int = _DEFAULTS.verify_tries,
+    env: Sequence[str] = (),
+    sandbox: Sandbox | None = None,
 ) -> ExecutionResult:
-    """Has a model do all items that are pending, or that an execution left blocked, each when it can run.
+    """Have a model do all items that are pending, or that an execution left blocked, each when it can run.
 
     `parallel` items run at once. One that fails is tried again `retries` times; with `keep_going`, what does not depend
     on it runs on. Whatever goes wrong with an item is in the result; being cancelled ends it within moments and goes
     through.
+
+    `base_url`, `config`, `limits`, `project`, `on_event` and `approvals` are as in `run_loop`; the limits of `config`
+    are for all items together, and `mode` is that of `approvals` as long as this lasts. `tools` makes the tools for a
+    folder, since each attempt works in a worktree of its own (None: the built-in ones); `linked` are ignored folders
+    that work needs there. With `in_place`, work is done in the project's own files, one item at a time, and nothing is
+    ever restored. `verify` is the check of items without one of their own, and is not asked about; `verify_tries` is
+    how often a model is sent the output of one that failed; `env` names further variables that checks are given, and
+    `sandbox` is what they run in. `checkpoints` says what checkpoints leave out, and how long they are kept.
     """
-    return await _execute_with(
+    return await execute_with(
         session,
         model,
         ExecutionOptions(
+            mode=mode,
             parallel=parallel,
             retries=retries,
             keep_going=keep_going,
             require_evidence=require_evidence,
-            in_place=arguments.get("in_place", False),
+            in_place=in_place,
         ),
-        arguments,
+        ExecutionSetup(
+            base_url=base_url,
+            config=config or LoopConfig(),
+            limits=limits,
+            project=project,
+            on_event=on_event,
+            approvals=approvals or Approvals(),
+            tools=tools,
+            linked=linked,
+            checkpoints=checkpoints,
+            verify=verify,
+            verify_tries=verify_tries,
+            env=env,
+            sandbox=sandbox,
+        ),
     )
 
 
-async def _execute_with(
-    session: Session, model: str | Model, options: ExecutionOptions, arguments: ExecutionArguments
+async def execute_with(
+    session: Session, model: str | Model, options: ExecutionOptions, setup: ExecutionSetup
 ) -> ExecutionResult:
-    folder = os.path.abspath(arguments.get("project") or project_folder_of(session) or ".")
-    config, approvals = arguments.get("config") or LoopConfig(), arguments.get("approvals") or Approvals()
-    base_url, on_event = arguments.get("base_url"), arguments.get("on_event")
-    resolve_model(model, base_url=base_url)  # what is wrong with it is said before anything begins
+    """Have a model do what the options say."""
+    folder = os.path.abspath(setup.project or project_folder_of(session) or ".")
+    approvals, on_event = setup.approvals, setup.on_event
+    resolve_model(model, base_url=setup.base_url)  # what is wrong with it is said before anything begins
     if session.plan_mode:
         raise HeadwayError("Plan mode is on, which changes nothing; first turn it off with headway plan off.")
     recovered = await finish_despite_cancel(asyncio.to_thread(recover_before_execution, session, folder))
@@ -158,18 +220,16 @@ async def _execute_with(
     end_delivery = session.log.deliver_in_background()
     unsubscribe = session.subscribe(to_thread_listener(on_event), to_the_end=_DELIVERY) if on_event else None
     try:
-        with _use_mode(approvals, arguments.get("mode")):
+        with _use_mode(approvals, options.mode):
             # First of all the session is taken: what another execution has under way is not to be touched.
             recorder.begin(task, model if isinstance(model, str) else model.model_id, 0, mode=str(approvals.mode))
             try:
-                opened = partial(
-                    _open_workspaces, session, options, folder, arguments, _make_progress_listener(recorder)
-                )
+                opened = partial(_open_workspaces, session, options, folder, setup, _make_progress_listener(recorder))
                 workspaces = await finish_despite_cancel(asyncio.to_thread(opened))
                 if approvals.lacks_sandbox:
                     note = "There is no sandbox, so the mode sandboxed asks as default does."
                     workspaces.note = f"{note} {workspaces.note}".strip()
-                tools = _make_tools_for_folders(arguments.get("tools"), config, isolated=workspaces.isolated)
+                tools = _make_tools_for_folders(setup.tools, setup.config, isolated=workspaces.isolated)
             except BaseException as error:
                 recorder.end("cancelled" if isinstance(error, asyncio.CancelledError) else "error", str(error))
                 raise
@@ -177,13 +237,13 @@ async def _execute_with(
                 model,
                 tools,
                 approvals,
-                config,
-                arguments.get("limits"),
-                base_url,
+                setup.config,
+                setup.limits,
+                setup.base_url,
                 required_level(options.require_evidence),
-                arguments.get("verify_tries", _DEFAULTS.verify_tries),
+                setup.verify_tries,
             )
-            checks = _make_checks(session, folder, recorder, approvals, workspaces, arguments)
+            checks = _make_checks(session, folder, recorder, approvals, workspaces, setup)
             try:
                 execution = ExecutionRun(session, options, recorder, settings, workspaces, checks, recovered)
                 return await execution.run(str(approvals.mode))
@@ -199,19 +259,19 @@ def _make_checks(
     recorder: Recorder,
     approvals: Approvals,
     workspaces: Workspaces,
-    arguments: ExecutionArguments,
+    setup: ExecutionSetup,
 ) -> ExecutionChecks:
-    project_check = arguments.get("verify")
+    project_check = setup.verify
     ask = LoggedQuestions(recorder, approvals.ask) if approvals.ask else None
-    linked = arguments.get("linked")
+    linked = setup.linked
     check_approvals = CheckApprovals(folder, approvals, [project_check] if project_check else [], ask)
     return ExecutionChecks(
         CheckRunner(
             folder,
             session,
-            arguments.get("limits"),
-            arguments.get("env", ()),
-            arguments.get("sandbox"),
+            setup.limits,
+            setup.env,
+            setup.sandbox,
             check_approvals.is_approved,
         ),
         check_approvals,
@@ -236,7 +296,7 @@ def _open_workspaces(
     session: Session,
     options: ExecutionOptions,
     folder: str,
-    arguments: ExecutionArguments,
+    setup: ExecutionSetup,
     on_saving: Callable[[int], None],
 ) -> Workspaces:
     in_memory = project_folder_of(session) is None
@@ -246,8 +306,8 @@ def _open_workspaces(
         parallel=options.parallel or 1,
         in_memory=in_memory,
         in_place=options.in_place,
-        linked=arguments.get("linked"),
-        rules=arguments.get("checkpoints"),
+        linked=setup.linked,
+        rules=setup.checkpoints,
         on_saving=on_saving,
     )
 
@@ -306,13 +366,13 @@ def _make_tools_for_folders(
 
 
 @contextmanager
-def _use_mode(approvals: Approvals, mode: Mode | ModeName | None) -> Generator[None]:
+def _use_mode(approvals: Approvals, mode: str | None) -> Generator[None]:
     """As it was before, however it ends."""
     if mode is None:
         yield
         return
     before = approvals.mode
-    approvals.mode = mode
+    approvals.mode = check_mode(mode)
     try:
         yield
     finally:

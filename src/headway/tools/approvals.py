@@ -87,7 +87,7 @@ class Approvals:
         on_asked: Callable[[Question], None] = lambda question: None,
         on_answered: Callable[[Question, Answer], None] = lambda question, answer: None,
     ) -> None:
-        self._mode = _check_mode(mode)
+        self._mode = check_mode(mode)
         self.ask = ask
         """Puts a question to a person; None if nobody is there."""
         self._allow = [parse_pattern(text) for text in check_texts(allow, "allow")]
@@ -109,7 +109,7 @@ class Approvals:
 
     @mode.setter
     def mode(self, mode: Mode | ModeName) -> None:
-        self._mode = _check_mode(mode)
+        self._mode = check_mode(mode)
 
     @property
     def lacks_sandbox(self) -> bool:
@@ -290,7 +290,7 @@ def check_texts(texts: Iterable[str], name: str) -> list[str]:
     return [*texts]
 
 
-def _check_mode(mode: Mode | str) -> Mode:
+def check_mode(mode: Mode | str) -> Mode:
     try:
         return Mode(mode)
     except ValueError:
