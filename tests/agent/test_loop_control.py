@@ -20,9 +20,9 @@ from headway.core.run_events import (
     ApprovalAnswered,
     ApprovalAsked,
     RoundStarted,
+    RunControlRequested,
     RunFinished,
     RunPaused,
-    RunRequested,
     RunStarted,
     ToolFinished,
 )
@@ -258,7 +258,7 @@ async def test_another_process_stops_a_run(kept_session: Session, tmp_path: Path
     work = asyncio.create_task(run(kept_session, [Turn("never", delay=600)]))
     await elsewhere(tmp_path, "until(lambda: session.run and session.run.round); session.stop_run()")
     assert (await work).reason == "cancelled"
-    [asked] = facts(kept_session, RunRequested)
+    [asked] = facts(kept_session, RunControlRequested)
     assert asked.request == "stop"
 
 
@@ -269,7 +269,7 @@ async def test_without_a_run_there_is_nothing_to_stop(session: Session) -> None:
     await run(session, ["Done."])
     with pytest.raises(NoRun):
         session.stop_run()
-    assert facts(session, RunRequested) == []
+    assert facts(session, RunControlRequested) == []
 
 
 async def test_a_run_whose_session_is_deleted_ends_with_an_error_and_does_not_bring_it_back(
@@ -344,7 +344,7 @@ async def test_to_pause_or_resume_again_changes_nothing(session: Session) -> Non
         return ""
 
     assert (await run(session, [calling("pause"), "Done."], tools=[pause])).text == "Done."
-    assert [asked.request for asked in facts(session, RunRequested)] == ["pause", "resume"]
+    assert [asked.request for asked in facts(session, RunControlRequested)] == ["pause", "resume"]
 
 
 # approvals

@@ -30,7 +30,7 @@ from tests.support.scripts import bash, talking, turn
 from tests.support.tables import check_rows
 
 import headway as api
-from headway.core.execution_events import BatchFinished, ItemFinished
+from headway.core.execution_events import AttemptFinished, ExecutionFinished
 
 from .commands import Headway
 
@@ -39,7 +39,7 @@ pytestmark = pytest.mark.usefixtures("repository")
 
 def outcomes() -> list[tuple[str, str]]:
     """What came of each attempt."""
-    finished = [event.data for event in api.open(".", NAME).events() if isinstance(event.data, ItemFinished)]
+    finished = [event.data for event in api.open(".", NAME).events() if isinstance(event.data, AttemptFinished)]
     return [(one.item_id, one.outcome) for one in finished]
 
 
@@ -210,6 +210,6 @@ def test_the_log_has_one_end_for_every_beginning_however_it_ended() -> None:
         running.signal(signalled)
         running.end()
     assert run(*ALL, "--mode=yolo", "--model", done("s1", "s2")).code == 0
-    ends = [event.data.outcome for event in session.events() if isinstance(event.data, BatchFinished)]
+    ends = [event.data.outcome for event in session.events() if isinstance(event.data, ExecutionFinished)]
     assert ends == ["interrupted", "complete"]
     assert session.run is not None and not session.run.is_active

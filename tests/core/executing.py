@@ -8,7 +8,7 @@ from typing import Any
 from headway import Event
 from headway.core.evidence import Evidence, EvidenceLevel
 from headway.core.execution_commands import FinishAttempt, RollBackTodos, StartAttempt
-from headway.core.execution_events import BatchStarted, ItemFinished, ItemRolledBack, ItemStarted
+from headway.core.execution_events import AttemptFinished, AttemptStarted, ExecutionStarted, TodosRolledBack
 from headway.core.model import EXECUTOR, PERSON
 
 from .running import Running
@@ -22,27 +22,27 @@ class Executing(Running):
     def begin(self, *, rounds: int = 0, lease: float = 600) -> Executing:
         super().begin(rounds=rounds, lease=lease)
         self.numbers = count(1)
-        self.record(BatchStarted("yolo", 2, len(self.session.todos)))
+        self.record(ExecutionStarted("yolo", 2, len(self.session.todos)))
         return self
 
     def start(self, todo_id: str, **more: Any) -> str:
         """The sub-agent that works on the item from now on."""
         agent = f"{todo_id} #{next(self.numbers)}"
         facts: dict[str, Any] = {"attempt": 1, "index": 1, "total": 2, "checkpoint": "c0", **more}
-        started = ItemStarted(todo_id, "Do it", agent, **facts)
+        started = AttemptStarted(todo_id, "Do it", agent, **facts)
         self.session.log.execute(lambda state: StartAttempt(self.agent, EXECUTOR, self.clock(), self.id, started))
         return agent
 
     def finish_item(
         self, todo_id: str, outcome: str = "completed", *, by: str = "", evidence: Evidence | None = None, **more: Any
     ) -> list[Event]:
-        batch = self.run.batch
+        batch = self.run.execution
         assert batch is not None
         who = by or batch.executing.get(todo_id, "nobody")
-        finished = ItemFinished(todo_id, who, 1, outcome, **more)
+        finished = AttemptFinished(todo_id, who, 1, outcome, **more)
         change = FinishAttempt(self.agent, EXECUTOR, self.clock(), self.id, finished, evidence)
         return self.session.log.execute(lambda state: change)[0]
 
     def roll_back(self, todo_id: str, *, changed_files: bool = True) -> None:
-        rolled = ItemRolledBack(todo_id, ("a.py",), False, "c1") if changed_files else ItemRolledBack(todo_id, ())
+        rolled = TodosRolledBack(todo_id, ("a.py",), False, "c1") if changed_files else TodosRolledBack(todo_id, ())
         self.session.log.execute(lambda state: RollBackTodos(self.agent, PERSON, self.clock(), rolled))

@@ -36,24 +36,24 @@ SAMPLES: tuple[facts.RunData, ...] = (
     facts.ApprovalAnswered("q1", "once", "go on"),
     facts.Usage(1, 100, 20, 80, 0, 120, 0.25),
     facts.RunError("It failed.", 2.5),
-    facts.RunRequested("pause"),
+    facts.RunControlRequested("pause"),
     facts.RunPaused(3),
     facts.MessageAdded({"kind": "request", "parts": [{"content": "修复"}]}),
     facts.ConversationCompacted({"kind": "request"}, 7),
     facts.RunFinished("r1", "finished", 3, 12, None),
-    batch.BatchStarted("auto_edit", 4, 5, 2, True, True, "t1", True, True, "no git"),
-    batch.ItemStarted(
+    batch.ExecutionStarted("auto_edit", 4, 5, 2, True, True, "t1", True, True, "no git"),
+    batch.AttemptStarted(
         "t1", "Do it", "t1 #1", 2, 1, 5, "c0ffee", False, True, "45min", ("a.py",), ".headway/worktrees/1"
     ),
-    batch.ItemMerging("t1", "c0ffee", "c0ffed"),
-    batch.ItemFinished(
+    batch.MergeStarted("t1", "c0ffee", "c0ffed"),
+    batch.AttemptFinished(
         *("t1", "t1 #1", 2, "blocked", "It failed.", True, "I could not.", 3, 4, 1, 100, 50, 20, 0.5, 1.5),
         before="c0ffee",
         after="c0ffed",
         files=("a.py", "文件.txt"),
     ),
-    batch.BatchFinished("failed", 1, 1, 5, 2.5, ("t1",)),
-    batch.ItemRolledBack("t1", ("a.py",), True, "c0ffed"),
+    batch.ExecutionFinished("failed", 1, 1, 5, 2.5, ("t1",)),
+    batch.TodosRolledBack("t1", ("a.py",), True, "c0ffed"),
     batch.FilesReverted(
         *("undo", ("a.py",), "c0ffed", "c0ffee", (), (7,), (9,)),
         executed={"t1": [[7, False, 0, 0, "r1"], [0, False, 0, 0, ""]]},

@@ -59,8 +59,8 @@ def test_an_item_that_begins_is_in_progress_and_the_run_knows_who_works_on_it(
     listed.update("a", interrupted=True)
     agent = batch.start("a", index=1, total=3)
     assert (item(listed, "a").status, item(listed, "a").interrupted) == (Status.IN_PROGRESS, False)
-    assert batch.run.batch is not None
-    assert (batch.run.batch.executing, batch.run.batch.index, batch.run.batch.total) == ({"a": agent}, 1, 3)
+    assert batch.run.execution is not None
+    assert (batch.run.execution.executing, batch.run.execution.index, batch.run.execution.total) == ({"a": agent}, 1, 3)
     assert batch.run.begun == 1
 
 
@@ -119,8 +119,8 @@ def test_a_completed_item_has_its_time_its_evidence_and_its_calls(listed: Sessio
     assert (done.status, done.evidence, done.tool_calls, done.failed_calls) == (Status.COMPLETED, SHOWN, 3, 1)
     assert done.completed_at is not None
     assert (of(listed, "a").failed, of(listed, "a").began) == (False, 0)
-    assert batch.run.batch is not None
-    assert batch.run.batch.executing == {}
+    assert batch.run.execution is not None
+    assert batch.run.execution.executing == {}
 
 
 @pytest.mark.parametrize("outcome", ["blocked", "cancelled"])
@@ -156,8 +156,8 @@ def test_the_end_never_overrides_what_a_person_set(
     after = item(listed, "a")
     assert (str(after.status), after.notes, after.evidence, after.interrupted) == (status, "by hand", None, False)
     assert after.tool_calls == 2, "its calls count all the same"
-    assert batch.run.batch is not None
-    assert batch.run.batch.executing == {}
+    assert batch.run.execution is not None
+    assert batch.run.execution.executing == {}
 
 
 def test_the_end_of_an_item_that_was_dropped_is_recorded(listed: Session, batch: Executing) -> None:
@@ -248,7 +248,7 @@ def test_what_came_of_executions_goes_on_into_the_next_run(listed: Session, batc
     batch.end()
     other = Executing(listed).begin()
     assert of(listed, "a").failed
-    assert (other.run.begun, other.run.batch is not None) == (1, True)
+    assert (other.run.begun, other.run.execution is not None) == (1, True)
     Running(listed).session.log.execute(lambda state: EndRun("main", "loop", other.clock(), other.id, "finished"))
     assert of(listed, "a").failed
 

@@ -12,7 +12,7 @@ from headway import HeadwayError, Session, Status
 from headway.core.codec import read_event, read_state, to_event_json, write_state
 from headway.core.events import ListDelta
 from headway.core.evolve import fold
-from headway.core.execution_events import EvidenceAsked, ItemFinished, ItemStarted
+from headway.core.execution_events import AttemptFinished, AttemptStarted, EvidenceAsked
 from headway.core.model import EXECUTOR, LOOP, MODEL, State
 
 from .executing import SHOWN, Executing
@@ -96,8 +96,8 @@ def test_events_survive_json_and_the_state_its_snapshot(story: list[Step]) -> No
         assert kept is not None
         for agent, run in before.runs.items():
             other = kept.runs[agent]
-            assert (other.batch, other.executed, other.work, other.asked) == (
-                run.batch,
+            assert (other.execution, other.executed, other.work, other.asked) == (
+                run.execution,
                 run.executed,
                 run.work,
                 run.asked,
@@ -112,17 +112,17 @@ def test_the_executor_only_ends_what_it_began_and_nobody_changed(story: list[Ste
         data = event.data
         if isinstance(data, ListDelta) and event.actor in (EXECUTOR, LOOP) and data.cause in ("execute", "interrupt"):
             run = before.runs["main"]
-            assert run.batch is not None
+            assert run.execution is not None
             for todo_id, fields in data.changed.items():
                 if "status" not in fields:
                     continue
                 was, now = fields["status"]
                 if now is Status.IN_PROGRESS:
                     assert was in (Status.PENDING, Status.BLOCKED)
-                    assert todo_id not in run.batch.executing
+                    assert todo_id not in run.execution.executing
                 else:
                     assert was is Status.IN_PROGRESS
-                    assert todo_id in run.batch.executing
+                    assert todo_id in run.execution.executing
         before = fold(before, [event])
 
 
@@ -132,19 +132,19 @@ def test_nothing_begins_twice_or_too_early_and_what_began_is_known(story: list[S
     working: dict[str, str] = {}
     for event in told(story).events():
         data = event.data
-        if isinstance(data, ItemStarted):
+        if isinstance(data, AttemptStarted):
             items = before.list_of("main").items
             assert data.item_id not in working
             assert all(items[node].status is Status.COMPLETED for node in items[data.item_id].depends_on)
             working[data.item_id] = data.agent
-        elif isinstance(data, ItemFinished):
+        elif isinstance(data, AttemptFinished):
             assert working.pop(data.item_id) == data.agent
         elif event.type == "RunFinished":
             working.clear()
         before = fold(before, [event])
         run = before.runs.get("main")
-        if run is not None and run.is_active and run.batch is not None:
-            assert run.batch.executing == working
+        if run is not None and run.is_active and run.execution is not None:
+            assert run.execution.executing == working
 
 
 @given(STORIES)
@@ -155,7 +155,9 @@ def test_after_the_end_nothing_that_was_executed_is_in_progress(story: list[Step
             stage.do(step)
     with suppress(HeadwayError):
         run = stage.session.run
-        executing = [*run.batch.executing] if run is not None and run.is_active and run.batch is not None else []
+        executing = (
+            [*run.execution.executing] if run is not None and run.is_active and run.execution is not None else []
+        )
         stage.batch.end("cancelled")
         items = stage.session.todo_list.items
         assert not [i for i in executing if i in items and items[i].status is Status.IN_PROGRESS]

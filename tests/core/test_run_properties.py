@@ -16,7 +16,7 @@ from headway import Event, HeadwayError, NothingToUndo, RunRefused, Session, Sta
 from headway.core.codec import read_event, read_state, to_event_json, write_state
 from headway.core.events import RUN_EVENT_NAMES, ListDelta
 from headway.core.evolve import fold
-from headway.core.execution_events import BatchData
+from headway.core.execution_events import ExecutionData
 from headway.core.model import FINISHED, LOOP, MODEL, TRACKER, State
 from headway.core.run_commands import RecordEvents, StartRun
 from headway.core.run_events import (
@@ -485,17 +485,17 @@ def _data(kind: type[RunData]) -> st.SearchStrategy[Any]:
     return st.builds(kind, **{name: _OF_FIELD[field] for name, field in written.items() if field in _OF_FIELD})
 
 
-_ALL = (*RunData.__args__, *BatchData.__args__)
+_ALL = (*RunData.__args__, *ExecutionData.__args__)
 
 
 @given(st.one_of([_data(kind) for kind in _ALL]), st.integers(1, 2**40), st.text(max_size=10))
 @settings(max_examples=some(300))
 def test_any_event_of_a_run_survives_being_written_down(data: RunData, version: int, agent: str) -> None:
-    event = Event(version, "2025-01-02T03:04:05.000Z", agent, LOOP, type(data).__name__, data)
+    event = Event(version, "2025-01-02T03:04:05.000Z", agent, LOOP, data.wire_name, data)
     read = through_json(event)
     assert read == event
     assert repr(read.data) == repr(data)
 
 
 def test_every_name_of_an_event_has_its_kind() -> None:
-    assert {kind.__name__ for kind in _ALL} == set(RUN_EVENT_NAMES)
+    assert {kind.wire_name for kind in _ALL} == set(RUN_EVENT_NAMES)

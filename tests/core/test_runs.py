@@ -22,9 +22,9 @@ from headway.core.run_events import (
     ConversationCompacted,
     MessageAdded,
     RoundStarted,
+    RunControlRequested,
     RunData,
     RunFinished,
-    RunRequested,
     RunStarted,
     TodoListContextInjected,
     TodoListItemProgress,
@@ -221,8 +221,8 @@ def test_a_request_that_is_already_met_is_no_event(running: Running) -> None:
     assert made == [0, 1, 0, 1, 0]
     session.stop_run()
     session.stop_run()
-    requests = [event for event in session.events() if isinstance(event.data, RunRequested)]
-    assert [event.data for event in requests] == [RunRequested(name) for name in ("pause", "resume", "stop")]
+    requests = [event for event in session.events() if isinstance(event.data, RunControlRequested)]
+    assert [event.data for event in requests] == [RunControlRequested(name) for name in ("pause", "resume", "stop")]
     assert {event.actor for event in requests} == {PERSON}
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from headway import Event, HeadwayError, NothingToUndo, Session, Status
 from headway.core.events import ListDelta
 from headway.core.evolve import fold
-from headway.core.execution_events import ItemRolledBack
+from headway.core.execution_events import TodosRolledBack
 from headway.core.model import MODEL, State
 from headway.core.run_events import RunFinished
 
@@ -172,7 +172,7 @@ def test_a_rollback_is_one_step(session: Session) -> None:
     batch.roll_back("a", changed_files=False)
     undone = session.undo()
     assert statuses(session)[:2] == ["completed", "completed"]
-    assert isinstance(undone.steps[0].origin.data, ItemRolledBack)
+    assert isinstance(undone.steps[0].origin.data, TodosRolledBack)
     redone = session.redo()
     assert statuses(session)[:2] == ["pending", "completed"]
     assert redone.steps[0].origin == undone.steps[0].origin

@@ -26,12 +26,12 @@ def wire(event: Event) -> dict[str, Any]:
 
 
 def test_there_is_a_sample_of_every_event_of_a_run() -> None:
-    assert {type(sample).__name__ for sample in SAMPLES} == set(RUN_EVENT_NAMES)
+    assert {sample.wire_name for sample in SAMPLES} == set(RUN_EVENT_NAMES)
 
 
 def test_an_event_of_a_run_is_one_flat_object_in_snake_case() -> None:
     def check(sample: RunData) -> None:
-        name = type(sample).__name__
+        name = sample.wire_name
         live_only = name == LIVE_ONLY
         event = Event(0 if live_only else 7, "2025-01-02T03:04:05.000Z", "sub-1", LOOP, name, sample)
         record = wire(event)
@@ -47,7 +47,7 @@ def test_an_event_of_a_run_is_one_flat_object_in_snake_case() -> None:
 
 
 def test_the_events_of_the_list_have_the_fields_that_pages_rely_on() -> None:
-    fields = {type(sample).__name__: set(sample.__dataclass_fields__) for sample in SAMPLES}
+    fields = {sample.wire_name: set(sample.__dataclass_fields__) for sample in SAMPLES}
     assert {"item_id", "status", "tool_calls_count"} <= fields["TodoListItemProgress"]
     assert {"completed_at", "total_rounds", "total_tool_calls"} <= fields["TodoListCompleted"]
     assert {"total_items", "active_item", "round"} <= fields["TodoListContextInjected"]

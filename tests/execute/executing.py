@@ -22,7 +22,7 @@ from headway import Event, Session
 from headway.agent import LoopConfig
 from headway.core.events import ListDelta
 from headway.core.evolve import fold
-from headway.core.execution_events import BatchFinished, BatchStarted, ItemFinished, ItemStarted
+from headway.core.execution_events import AttemptFinished, AttemptStarted, ExecutionFinished, ExecutionStarted
 from headway.core.model import State
 from headway.execute import ExecutionResult, execute, execute_all
 from headway.testing import Call, Request, ScriptedModel, Turn
@@ -295,11 +295,11 @@ def facts(session: Session, kind: type[T]) -> list[T]:
 
 
 def starts(session: Session) -> list[str]:
-    return [fact.item_id for fact in facts(session, ItemStarted)]
+    return [fact.item_id for fact in facts(session, AttemptStarted)]
 
 
 def outcomes(session: Session) -> list[tuple[str, str]]:
-    return [(fact.item_id, fact.outcome) for fact in facts(session, ItemFinished)]
+    return [(fact.item_id, fact.outcome) for fact in facts(session, AttemptFinished)]
 
 
 def states(session: Session) -> dict[str, str]:
@@ -319,7 +319,7 @@ def sound(session: Session) -> None:
     assert not [todo.id for todo in session.todos if str(todo.status) == "in_progress"]
     assert all(not run.is_active for run in state.runs.values())
     kinds = Counter(type(event.data) for event in log)
-    assert kinds[BatchFinished] <= kinds[BatchStarted]
+    assert kinds[ExecutionFinished] <= kinds[ExecutionStarted]
     _in_order(log)
 
 
@@ -329,12 +329,12 @@ def _in_order(log: list[Event]) -> None:
     before = State()
     for event in log:
         data = event.data
-        if isinstance(data, ItemStarted):
+        if isinstance(data, AttemptStarted):
             assert data.item_id not in working, "it ran twice at once"
             working.add(data.item_id)
             items = before.list_of("main").items
             assert all(str(items[node].status) == "completed" for node in items[data.item_id].depends_on)
-        elif isinstance(data, ItemFinished):
+        elif isinstance(data, AttemptFinished):
             working.discard(data.item_id)  # of one that was cut off, the end may be told later
         elif event.type == "RunFinished" and event.agent == "main":
             working.clear()

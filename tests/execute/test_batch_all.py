@@ -11,7 +11,7 @@ import pytest
 import headway
 from headway.agent import LoopConfig
 from headway.core.errors import HeadwayError
-from headway.core.execution_events import BatchFinished, BatchStarted, ItemFinished, ItemStarted
+from headway.core.execution_events import AttemptFinished, AttemptStarted, ExecutionFinished, ExecutionStarted
 from headway.core.run_events import RunStarted
 from headway.execute import ExecutionEnding
 from headway.testing import ScriptedModel, Turn
@@ -137,10 +137,10 @@ async def test_numbers_that_cannot_be_meant_are_refused(project: Path, wrong: di
 async def test_an_item_that_fails_is_tried_again_as_often_as_is_wanted(project: Path, retries: int) -> None:
     session = in_memory(["a"])
     result = await go(session, model(a=always(bash("false"))), retries=retries)
-    assert [fact.attempt for fact in facts(session, ItemStarted)] == list(range(1, retries + 2))
-    assert [fact.again for fact in facts(session, ItemFinished)] == [True] * retries + [False]
+    assert [fact.attempt for fact in facts(session, AttemptStarted)] == list(range(1, retries + 2))
+    assert [fact.again for fact in facts(session, AttemptFinished)] == [True] * retries + [False]
     assert (result.outcome, result.failed) == (ExecutionEnding.FAILED, ("a",))
-    assert {fact.index for fact in facts(session, ItemStarted)} == {1}
+    assert {fact.index for fact in facts(session, AttemptStarted)} == {1}
     assert states(session) == {"a": "blocked"}
     assert todo(session, "a").tool_calls == retries + 1, "all attempts count"
     sound(session)
@@ -168,7 +168,7 @@ async def test_a_retry_begins_a_new_conversation_with_the_files_from_before(fold
     assert "An earlier attempt failed" not in begins[0]
     assert "An earlier attempt failed: Its last command failed (exit code 7: exit 7)." in begins[1]
     assert "may still be in the files" not in begins[1]
-    sub_agents = [fact.agent for fact in facts(session, ItemStarted)]
+    sub_agents = [fact.agent for fact in facts(session, AttemptStarted)]
     assert len(set(sub_agents)) == 2
 
 
@@ -229,7 +229,7 @@ async def test_what_runs_beside_a_failure_is_finished(folder: Path, doors: Doors
     }
 
     def heard(event: headway.Event) -> None:
-        if isinstance(event.data, ItemFinished):
+        if isinstance(event.data, AttemptFinished):
             doors.open("b")
 
     result = await go(session, scripted(turns), parallel=2, retries=0, tools=doors.tools, on_event=heard)
@@ -263,7 +263,7 @@ async def test_a_failed_item_in_a_folder_of_its_own_leaves_nothing_in_the_projec
     turns = {"a": always(bash("echo junk > junk.txt"), bash("false")), "b": always(bash("true"))}
     await go(session, scripted(turns), parallel=2, retries=1, keep_going=True)
     assert texts(folder) == before
-    kept = [fact for fact in facts(session, ItemFinished) if fact.item_id == "a"]
+    kept = [fact for fact in facts(session, AttemptFinished) if fact.item_id == "a"]
     assert all(fact.kept and not fact.files for fact in kept)
 
 
@@ -314,7 +314,7 @@ async def test_dollars_are_shared_by_all_items(project: Path) -> None:
     result = await go(session, asked, config=config, retries=0)
     assert result.completed == ("a", "b")
     assert (result.outcome, states(session)["c"], starts(session)) == (ExecutionEnding.FAILED, "pending", ["a", "b"])
-    costs = [fact.cost for fact in facts(session, ItemFinished)]
+    costs = [fact.cost for fact in facts(session, AttemptFinished)]
     assert all(cost is not None and cost > 2 for cost in costs)
 
 
@@ -328,13 +328,13 @@ async def test_the_log_says_what_is_executed_now_and_how_far_it_is(folder: Path)
     def look() -> None:
         run = headway.open(folder).run
         assert run is not None
-        assert run.batch is not None
-        batch = run.batch
+        assert run.execution is not None
+        batch = run.execution
         seen.append((batch.mode, batch.parallel, batch.index, batch.total, [*batch.executing]))
 
     await go(session, model(a=[does(look, "Done.")], b=[does(look, "Done.")]), mode="auto_edit")
     assert seen == [("auto_edit", 1, 1, 2, ["a"]), ("auto_edit", 1, 2, 2, ["b"])]
-    [started] = facts(session, BatchStarted)
+    [started] = facts(session, ExecutionStarted)
     assert (started.mode, started.total, started.checkpoints, started.worktrees, started.note) == (
         "auto_edit",
         2,
@@ -342,11 +342,11 @@ async def test_the_log_says_what_is_executed_now_and_how_far_it_is(folder: Path)
         True,
         "",
     )
-    [ended] = facts(session, BatchFinished)
+    [ended] = facts(session, ExecutionFinished)
     assert (ended.outcome, ended.completed, ended.failed, ended.total) == ("complete", 2, 0, 2)
     assert session.run is not None
-    assert session.run.batch is not None
-    assert session.run.batch.executing == {}
+    assert session.run.execution is not None
+    assert session.run.execution.executing == {}
     assert session.run.reason == "finished"
 
 

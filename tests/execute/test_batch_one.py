@@ -13,7 +13,7 @@ import headway
 from headway.agent import LoopConfig
 from headway.core.errors import HeadwayError, NotRunnable, TodoNotFound
 from headway.core.evidence import EvidenceLevel
-from headway.core.execution_events import ItemFinished, ItemStarted
+from headway.core.execution_events import AttemptFinished, AttemptStarted
 from headway.execute import ExecutionEnding, check_dependencies
 from headway.execute.workspaces import Workspace, Workspaces
 from headway.testing import Call, Failure, Turn
@@ -157,7 +157,7 @@ async def test_an_item_that_is_done_is_completed_with_its_time_its_calls_and_wha
     assert done.evidence.level is EvidenceLevel.COMMAND_OK
     assert (done.evidence.command, done.evidence.exit_code, done.evidence.files) == ("diff a.txt a.txt", 0, ("a.txt",))
     assert states(session)["b"] == "pending", "only the one that was named is executed"
-    [ended] = facts(session, ItemFinished)
+    [ended] = facts(session, AttemptFinished)
     assert (ended.text, ended.files, ended.rounds) == ("I wrote a.txt.", ("a.txt",), 5)
     sound(session)
 
@@ -268,7 +268,7 @@ async def test_stopping_only_the_items_own_run_leaves_it_pending(project: Path, 
     session = in_memory(["a"])
     task = begun(session, model(a=[waits("in a")]), tools=doors.tools)
     await doors.until("in a")
-    session.agent(facts(session, ItemStarted)[0].agent).stop_run()
+    session.agent(facts(session, AttemptStarted)[0].agent).stop_run()
     result = await task
     assert result.outcome is ExecutionEnding.INTERRUPTED
     assert (states(session), todo(session, "a").interrupted) == ({"a": "pending"}, True)
@@ -283,7 +283,7 @@ async def test_the_calls_of_an_attempt_that_was_stopped_are_counted(project: Pat
     await task
     assert todo(session, "a").tool_calls >= 2
     assert todo(session, "a").failed_calls >= 1
-    assert facts(session, ItemFinished)[0].input_tokens > 0
+    assert facts(session, AttemptFinished)[0].input_tokens > 0
 
 
 # who has the last word
@@ -429,4 +429,4 @@ async def test_a_project_without_a_repository_is_executed_all_the_same(tmp_path:
     await one(session, "a", model(a=runs("echo a > a.txt")))
     assert states(session) == {"a": "completed"}
     assert not (tmp_path / ".git").exists()
-    assert facts(session, ItemFinished)[0].files == ("a.txt",)
+    assert facts(session, AttemptFinished)[0].files == ("a.txt",)

@@ -10,7 +10,7 @@ from tests.support.processes import run_python
 
 import headway
 from headway.core.errors import HeadwayError, RunRefused
-from headway.core.execution_events import BatchFinished, ItemFinished
+from headway.core.execution_events import AttemptFinished, ExecutionFinished
 from headway.core.run_events import ToolFinished, ToolStarted
 from headway.execute import ExecutionEnding
 from headway.tools import Answer, Approvals, Question
@@ -214,7 +214,7 @@ async def test_ended_in_plan_mode_what_was_done_is_kept_and_does_not_come_into_t
     else:
         await cancelled(task)
     assert (states(session), texts(folder).get("a.txt")) == ({"a": "pending"}, None)
-    [finished] = facts(session, ItemFinished)
+    [finished] = facts(session, AttemptFinished)
     assert finished.outcome == "interrupted"
     assert finished.worktree is not None and texts(folder / finished.worktree)["a.txt"] == "a\n"
     sound(session)
@@ -322,7 +322,7 @@ async def test_a_stop_from_another_process_ends_it_and_what_ran_is_pending_again
     assert states(session) == {"a": "completed", "b": "pending", "c": "pending"}
     assert session.run is not None
     assert session.run.reason == "cancelled"
-    assert facts(session, BatchFinished)[0].outcome == "interrupted"
+    assert facts(session, ExecutionFinished)[0].outcome == "interrupted"
     sound(session)
 
 
@@ -428,7 +428,7 @@ async def test_of_an_item_that_is_taken_away_the_end_says_where_its_work_is(
     await doors.until("a")
     session.drop("a") if edit == "dropped" else session.update("a", status=edit)
     await task
-    end = facts(session, ItemFinished)[-1]
+    end = facts(session, AttemptFinished)[-1]
     assert format_attempt_end(end, "Do a")[2] == f"stopped, since it was {edit} meanwhile"
     said = detail_lines(end)[-1][1]
     if in_place:

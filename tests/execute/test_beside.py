@@ -14,7 +14,7 @@ import headway
 from headway import Status
 from headway.agent import LoopConfig
 from headway.core.errors import NothingToUndo
-from headway.core.execution_events import ItemFinished
+from headway.core.execution_events import AttemptFinished
 from headway.execute import roll_back, undo
 from headway.execute.shadow_repository import ShadowRepository
 from headway.testing import Turn
@@ -77,7 +77,7 @@ async def test_what_a_person_writes_while_an_item_is_stopped_is_there_when_it_is
 async def test_a_rollback_leaves_what_a_person_wrote_while_the_item_ran(folder: Path) -> None:
     session = opened(folder, ["a"])
     await go(session, model(a=[bash("echo a > a.txt"), person_writes(folder, bash("true")), "Done."]))
-    assert facts(session, ItemFinished)[0].files == ("a.txt",)
+    assert facts(session, AttemptFinished)[0].files == ("a.txt",)
     assert roll_back(session, "a").files == ("a.txt",)
     assert texts(folder) == MINE
 
@@ -123,7 +123,7 @@ async def test_a_file_that_a_person_deletes_meanwhile_stays_deleted(folder: Path
 async def test_files_that_an_item_removes_are_named(folder: Path) -> None:
     session = opened(folder, ["a"])
     await go(session, model(a=runs("rm readme.txt; echo a > a.txt")))
-    [finished] = facts(session, ItemFinished)
+    [finished] = facts(session, AttemptFinished)
     assert (finished.files, finished.removed) == (("a.txt", "readme.txt"), ("readme.txt",))
 
 
@@ -131,7 +131,7 @@ async def test_copied_files_come_along_and_a_change_to_one_is_named_as_not_merge
     put(folder, {".gitignore": ".env\n", ".env": "KEY=1\n"})
     session = opened(folder, ["a"])
     await go(session, model(a=runs("cp .env seen.txt; echo KEY=2 > .env")))
-    [finished] = facts(session, ItemFinished)
+    [finished] = facts(session, AttemptFinished)
     assert (finished.files, finished.not_merged) == (("seen.txt",), (".env",))
     assert (texts(folder)[".env"], texts(folder)["seen.txt"]) == ("KEY=1\n", "KEY=1\n")
 
@@ -143,7 +143,7 @@ async def test_what_git_ignores_of_an_item_s_work_is_named_and_kept_though_it_is
         "mkdir -p dist __pycache__ .pytest_cache; echo app > dist/app.js; echo 1 > db.sqlite; touch __pycache__/a.pyc"
     )
     await go(session, model(a=runs(makes), b=runs("echo b > b.txt; mkdir __pycache__; touch __pycache__/b.pyc")))
-    a, b = facts(session, ItemFinished)
+    a, b = facts(session, AttemptFinished)
     assert (a.outcome, set(a.not_merged), b.not_merged, b.worktree) == ("completed", {"dist/", "db.sqlite"}, (), None)
     assert a.worktree is not None
     assert (folder / a.worktree / "dist/app.js").read_text() == "app\n"
@@ -158,7 +158,7 @@ async def test_a_copied_file_that_is_ignored_no_longer_is_no_conflict(folder: Pa
     put(folder, {".gitignore": ".env*\n", ".env.example": "KEY=\n"})
     session = opened(folder, ["a"])
     await go(session, model(a=runs("echo '!.env.example' >> .gitignore")), retries=0)
-    assert [(fact.outcome, fact.files) for fact in facts(session, ItemFinished)] == [("completed", (".gitignore",))]
+    assert [(fact.outcome, fact.files) for fact in facts(session, AttemptFinished)] == [("completed", (".gitignore",))]
     assert texts(folder)[".env.example"] == "KEY=\n"
 
 
@@ -174,7 +174,7 @@ async def test_ignored_files_in_the_way_of_a_file_stay_and_are_named(folder: Pat
     put(folder, {".gitignore": "*.log\n", "pkg/a.py": "a\n", "pkg/mine.log": "mine\n"})
     here, session = texts(folder), opened(folder, ["a"])
     await go(session, model(a=runs("rm -r pkg; echo one > pkg")), retries=0)
-    [finished] = facts(session, ItemFinished)
+    [finished] = facts(session, AttemptFinished)
     assert (finished.outcome, texts(folder)) == ("blocked", here)
     assert "files that are in no checkpoint are in the way: pkg/mine.log; move them out of the way" in finished.reason
 
@@ -194,7 +194,7 @@ async def test_an_item_sees_the_user_s_history_and_its_commits_come_back_as_file
     session = opened(folder, ["a"])
     commands = "git log --format=%s > log.txt; git add log.txt; git -c user.name=x -c user.email=x commit -qm mine"
     await go(session, model(a=runs(commands)))
-    [finished] = facts(session, ItemFinished)
+    [finished] = facts(session, AttemptFinished)
     assert (finished.files, finished.committed) == (("log.txt",), True)
     assert texts(folder)["log.txt"] == "first\n"
     assert (git(folder, "rev-parse", "HEAD"), git(folder, "status", "--short")) == (before, "?? log.txt\n")
@@ -249,7 +249,7 @@ async def test_stopped_before_their_folders_are_there_items_are_pending_and_not_
     session = opened(folder, [f"i{number}" for number in range(12)])
     answers = {f"i{number}": [Turn(text="Done.", delay=60)] for number in range(12)}
     task = begun(session, scripted(answers), parallel=12)
-    while session.run is None or session.run.batch is None or len(session.run.batch.executing) < 12:
+    while session.run is None or session.run.execution is None or len(session.run.execution.executing) < 12:
         await asyncio.sleep(0.01)
     session.stop_run()
     result = await task
@@ -291,5 +291,5 @@ async def test_a_limit_on_tokens_holds_for_all_items_together(project: Path, par
     await go(
         session, scripted(answers), parallel=parallel, retries=0, config=LoopConfig(max_tokens=4_000, reply_tokens=100)
     )
-    used = sum(item.input_tokens + item.output_tokens for item in facts(session, ItemFinished))
+    used = sum(item.input_tokens + item.output_tokens for item in facts(session, AttemptFinished))
     assert used <= 4_000

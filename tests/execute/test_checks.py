@@ -11,7 +11,7 @@ import pytest
 
 import headway
 from headway.core.evidence import Evidence
-from headway.core.execution_events import BatchStarted
+from headway.core.execution_events import ExecutionStarted
 from headway.settings.approved_checks import approve_checks, read_approved_checks
 from headway.testing import Turn
 from headway.tools import Answer, Approvals, Question
@@ -236,7 +236,7 @@ async def test_a_check_that_nobody_approved_is_not_run_and_that_is_said(folder: 
     session = opened(folder, [{"id": "a", "content": "Mend it", "verify": "touch ran"}])
     await go(session, model(a=[write("new.txt", "x"), "Done."]), mode=None, approvals=Approvals(mode="auto_edit"))
     assert shown(session) == ("reported", "check not run: there was nobody to approve it")
-    assert facts(session, BatchStarted)[0].note == "1 check is not run: there was nobody to approve it."
+    assert facts(session, ExecutionStarted)[0].note == "1 check is not run: there was nobody to approve it."
     assert not (folder / "ran").exists()
 
 

@@ -12,7 +12,7 @@ import headway
 from headway import Session
 from headway.agent import LoopConfig, RunResult, run_loop
 from headway.core.evidence import Evidence
-from headway.core.execution_events import EvidenceAsked, ItemFinished
+from headway.core.execution_events import AttemptFinished, EvidenceAsked
 from headway.execute import ExecutionEnding
 from headway.testing import Call, ScriptedModel, Turn
 from headway.tools import Approvals
@@ -104,7 +104,7 @@ async def test_an_item_is_asked_once_for_a_command_and_then_shown_by_it(folder: 
     result = await one(session, "a", asked, require_evidence=True)
     assert (result.outcome, level(session, "a")) == (ExecutionEnding.COMPLETE, "command_ok")
     assert "Nothing shows yet that the item is done" in str(asked.requests[2].messages[-1])
-    [ended] = facts(session, ItemFinished)
+    [ended] = facts(session, AttemptFinished)
     assert (ended.text, ended.files, ended.tool_calls) == ("Checked.", ("a.txt",), 2)
     sound(session)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from headway.core.events import Event
-from headway.core.execution_events import BatchFinished, BatchStarted, ItemFinished
+from headway.core.execution_events import AttemptFinished, ExecutionFinished, ExecutionStarted
 from headway.core.run_events import TextDelta
 from headway.execute.checkpoint_rules import CheckpointRules
 from headway.execute.shadow_repository import NoCheckpoints, ShadowRepository
@@ -286,8 +286,8 @@ async def test_what_saving_takes_is_shown_and_counted(tmp_path: Path) -> None:
 
     result = await go(session, model(a=runs("echo x > y")), on_event=watch)
     assert seen == ["Saving the project's files… 300 files"]
-    started, done = facts(session, BatchStarted)[0], facts(session, ItemFinished)[0]
+    started, done = facts(session, ExecutionStarted)[0], facts(session, AttemptFinished)[0]
     assert 0 < started.saving_seconds <= result.seconds
     assert 0 < done.saving_seconds <= done.seconds
-    finished = facts(session, BatchFinished)[0]
+    finished = facts(session, ExecutionFinished)[0]
     assert finished.saving_seconds >= max(started.saving_seconds, done.saving_seconds)

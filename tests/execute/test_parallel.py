@@ -12,7 +12,7 @@ import pytest
 
 import headway
 from headway.core.errors import NotRunnable
-from headway.core.execution_events import BatchStarted, ItemFinished, ItemStarted
+from headway.core.execution_events import AttemptFinished, AttemptStarted, ExecutionStarted
 from headway.execute import ExecutionEnding, diff_todo, roll_back, undo
 from headway.testing import Call, Turn
 
@@ -68,7 +68,7 @@ async def met(folder: Path, doors: Doors, turns: dict[str, list[Answer]], **how:
     session = opened(folder, ["a", "b"])
 
     def heard(event: headway.Event) -> None:
-        if isinstance(event.data, ItemFinished):
+        if isinstance(event.data, AttemptFinished):
             doors.open("first is done")
 
     task = begun(session, scripted(turns), parallel=2, tools=doors.tools, on_event=heard, **how)
@@ -92,7 +92,7 @@ async def test_edits_of_different_places_in_a_file_are_merged(lines: Path, doors
     session = await met(lines, doors, meeting([edit(2, "by a")], [edit(18, "by b")]))
     assert texts(lines)["lines.txt"] == LINES.replace("line 2\n", "by a\n").replace("line 18\n", "by b\n")
     assert outcomes(session) == [("a", "completed"), ("b", "completed")]
-    assert {fact.files for fact in facts(session, ItemFinished)} == {("lines.txt",)}
+    assert {fact.files for fact in facts(session, AttemptFinished)} == {("lines.txt",)}
 
 
 async def test_edits_of_the_same_place_are_made_one_after_the_other_and_the_log_says_so(
@@ -102,9 +102,9 @@ async def test_edits_of_the_same_place_are_made_one_after_the_other_and_the_log_
     session = await met(lines, doors, meeting([a], [b]))
     assert texts(lines)["lines.txt"].splitlines()[4] == "line 5 a b"
     assert outcomes(session) == [("a", "completed"), ("b", "conflict"), ("b", "completed")]
-    began = [(fact.item_id, fact.attempt, fact.alone, fact.index) for fact in facts(session, ItemStarted)]
+    began = [(fact.item_id, fact.attempt, fact.alone, fact.index) for fact in facts(session, AttemptStarted)]
     assert sorted(began) == [("a", 1, False, 1), ("b", 1, False, 2), ("b", 1, True, 2)]
-    [conflict] = [fact for fact in facts(session, ItemFinished) if fact.outcome == "conflict"]
+    [conflict] = [fact for fact in facts(session, AttemptFinished) if fact.outcome == "conflict"]
     assert conflict.reason == "Conflict with changes made in the meantime in lines.txt."
     assert conflict.again
     assert conflict.kept
@@ -119,7 +119,7 @@ async def test_items_that_run_again_keep_their_number_and_do_not_add_to_the_tota
     await until(lambda: doors.reached["here"] == 3)
     doors.open("here")
     result = await task
-    began = facts(session, ItemStarted)
+    began = facts(session, AttemptStarted)
     numbers = {fact.item_id: fact.index for fact in began}
     assert len(began) == 7 and sorted(numbers.values()) == [1, 2, 3, 4]
     assert [(fact.index, fact.total) for fact in began] == [(numbers[fact.item_id], 4) for fact in began]
@@ -130,7 +130,7 @@ async def test_an_item_that_a_person_adds_meanwhile_adds_to_the_total(folder: Pa
     session = opened(folder, ["a", "b"])
     adding = does(lambda: session.add("Do c", id="c"), "Done.")
     result = await go(session, model(a=[bash("false"), "No.", adding], b=["Done."], c=["Done."]), retries=1)
-    began = [(fact.item_id, fact.index, fact.total) for fact in facts(session, ItemStarted)]
+    began = [(fact.item_id, fact.index, fact.total) for fact in facts(session, AttemptStarted)]
     assert began == [("a", 1, 2), ("a", 1, 2), ("b", 2, 3), ("c", 3, 3)]
     assert result.total == 3
 
@@ -165,8 +165,8 @@ async def test_what_runs_again_alone_runs_beside_nothing(lines: Path, doors: Doo
 
     def look() -> None:
         assert session.run is not None
-        assert session.run.batch is not None
-        beside.append([*session.run.batch.executing])
+        assert session.run.execution is not None
+        beside.append([*session.run.execution.executing])
 
     change = bash("sed -i '5s/$/ b/' lines.txt")
     turns: dict[str, list[Answer]] = {
@@ -177,7 +177,7 @@ async def test_what_runs_again_alone_runs_beside_nothing(lines: Path, doors: Doo
     }
 
     def heard(event: headway.Event) -> None:
-        if isinstance(event.data, ItemFinished):
+        if isinstance(event.data, AttemptFinished):
             doors.open("a is done")
 
     task = begun(session, scripted(turns), parallel=3, tools=doors.tools, on_event=heard)
@@ -211,7 +211,7 @@ async def test_items_that_changed_nothing_are_completed(lines: Path, doors: Door
     before = texts(lines)
     session = await met(lines, doors, meeting([bash("true")], [bash("true")]))
     assert texts(lines) == before
-    assert [fact.files for fact in facts(session, ItemFinished)] == [(), ()]
+    assert [fact.files for fact in facts(session, AttemptFinished)] == [(), ()]
 
 
 # apart from each other
@@ -268,7 +268,7 @@ async def test_the_lists_of_items_stay_their_own(folder: Path) -> None:
     assert [todo.content for todo in session.todos] == before
     assert {agent: [t.content for t in todos.items.values()] for agent, todos in session.state.lists.items()} == {
         "main": before,
-        **{fact.agent: ["Mine"] for fact in facts(session, ItemStarted)},
+        **{fact.agent: ["Mine"] for fact in facts(session, AttemptStarted)},
     }
     assert result.outcome is ExecutionEnding.COMPLETE
     assert not [path for path in folder.rglob(".headway") if path.parent != folder], "nobody made a project of its own"
@@ -311,8 +311,8 @@ async def test_no_more_run_at_once_than_is_wanted(project: Path, doors: Doors, m
     for number in range(0, 6, most):
         await until(lambda number=number: len(doors.reached) >= min(number + most, 6))
         assert session.run is not None
-        assert session.run.batch is not None
-        assert len(session.run.batch.executing) <= most
+        assert session.run.execution is not None
+        assert len(session.run.execution.executing) <= most
         doors.open(*doors.reached)
     await task
     assert doors.most == most
@@ -377,7 +377,7 @@ async def test_without_git_items_work_one_at_a_time_in_the_project_and_it_says_s
     await doors.until("a")
     doors.open("a", "b")
     assert ((await task).outcome, doors.most) == (ExecutionEnding.COMPLETE, 1)
-    [began] = facts(session, BatchStarted)
+    [began] = facts(session, ExecutionStarted)
     assert (began.checkpoints, began.worktrees, began.parallel) == (False, False, 1)
     assert began.note == (
         "Saving the project's files needs git, which is not installed; install git. Items work in the project's "
@@ -420,7 +420,7 @@ async def test_with_an_old_git_items_work_in_the_project_s_files_and_can_be_roll
     monkeypatch.setenv("PATH", str(old.parent), prepend=os.pathsep)
     session = opened(folder, ["a"])
     await go(session, model(a=[write("a.txt", "a"), bash("echo b > b.txt"), "Done."]), parallel=2)
-    [began] = facts(session, BatchStarted)
+    [began] = facts(session, ExecutionStarted)
     assert began.note.startswith(
         "This version of git is too old for worktrees; install 2.38 or newer. Items work in the"
     )

@@ -12,7 +12,7 @@ import pytest
 import headway
 from headway.core import clock
 from headway.core.errors import NotRunnable
-from headway.core.execution_events import BatchStarted, ItemFinished, ItemMerging, ItemStarted
+from headway.core.execution_events import AttemptFinished, AttemptStarted, ExecutionStarted, MergeStarted
 from headway.execute import ExecutionEnding, diff_todo, roll_back, undo
 from headway.views.listing import HALF_CHANGED, is_half_changed
 from headway.views.report.build import build_report
@@ -44,7 +44,7 @@ async def test_a_merge_that_failed_is_not_rolled_back_from_what_a_person_then_wr
     session = opened(folder, ["a"])
     fail_to_write(monkeypatch, 1)
     await go(session, model(a=runs("echo work > a.txt")), retries=0)
-    [finished] = facts(session, ItemFinished)
+    [finished] = facts(session, AttemptFinished)
     assert (finished.outcome, finished.files, finished.before) == ("blocked", (), finished.after)
     assert "+work" in diff_todo(session, "a"), "what it did is kept"
     put(folder, {"a.txt": "work\n"})
@@ -82,8 +82,8 @@ def test_once_the_item_is_dropped_what_had_come_of_it_is_gone_too(tmp_path: Path
     session.drop("i0")
     asyncio.run(play(session))
     assert texts(tmp_path) == {**OLD, "three.txt": "i1.0\n"}
-    assert "one.txt" in facts(session, BatchStarted)[-1].note
-    assert facts(session, ItemMerging)[1].files[0] == "one.txt"
+    assert "one.txt" in facts(session, ExecutionStarted)[-1].note
+    assert facts(session, MergeStarted)[1].files[0] == "one.txt"
     sound(session)
 
 
@@ -105,7 +105,7 @@ def test_once_a_person_has_completed_the_item_all_of_it_comes_and_can_be_rolled_
     session.update("i0", status="completed")
     asyncio.run(play(session))
     assert texts(tmp_path) == {**OLD, "one.txt": "i0.0\n", "two.txt": "i0.1\n", "three.txt": "i1.0\n"}
-    assert facts(session, ItemFinished)[0].files == ("one.txt", "two.txt")
+    assert facts(session, AttemptFinished)[0].files == ("one.txt", "two.txt")
     assert roll_back(session, "i0").removed == ("one.txt", "two.txt")
     assert texts(tmp_path) == {**OLD, "three.txt": "i1.0\n"}
     sound(session)
@@ -121,7 +121,7 @@ def test_however_far_it_was_it_begins_anew(tmp_path: Path, place: str) -> None:
 
 def test_where_the_files_of_a_killed_attempt_are_is_said_until_the_next_attempt(tmp_path: Path) -> None:
     session = killed_at(tmp_path, "wrote")
-    worktree = facts(session, ItemStarted)[0].worktree
+    worktree = facts(session, AttemptStarted)[0].worktree
     assert worktree is not None
     assert (tmp_path / worktree / "one.txt").read_text() == "i0.0\n"
     with pytest.raises(

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.support.counts import some
 
 import headway
-from headway.core.execution_events import ItemFinished
+from headway.core.execution_events import AttemptFinished
 from headway.execute import ExecutionEnding, ExecutionResult, roll_back
 from headway.execute.shadow_repository import ShadowRepository
 from headway.execute.workspaces import Workspace, Workspaces
@@ -92,7 +92,7 @@ async def test_of_an_item_that_was_stopped_nothing_came_into_the_project_and_its
 ) -> None:
     session = await stopped_in_a(folder, doors)
     assert texts(folder) == {"readme.txt": "read me\n"}
-    [finished] = facts(session, ItemFinished)
+    [finished] = facts(session, AttemptFinished)
     assert finished.worktree is not None
     assert texts(folder / finished.worktree)["a.txt"] == "half\n"
     asked = scripted(WHOLE)
@@ -194,7 +194,7 @@ async def test_cut_off_while_changes_are_merged_the_log_has_them_all_the_same(
         await task
     monkeypatch.undo()
     assert (states(session), texts(folder)["a.txt"]) == ({"a": "completed"}, "a\n")
-    assert facts(session, ItemFinished)[-1].files == ("a.txt",)
+    assert facts(session, AttemptFinished)[-1].files == ("a.txt",)
     assert roll_back(session, "a").files == ("a.txt",)
     assert "a.txt" not in texts(folder)
 
@@ -209,7 +209,7 @@ async def test_in_place_what_a_file_tool_still_writes_when_it_is_stopped_is_name
     def slowly(self: WriteFile, *arguments: object) -> object:
         writing.set()
         deadline = time.monotonic() + 0.5
-        while not facts(session, ItemFinished) and time.monotonic() < deadline:
+        while not facts(session, AttemptFinished) and time.monotonic() < deadline:
             time.sleep(0.01)
         return writes(self, *arguments)
 
@@ -218,7 +218,7 @@ async def test_in_place_what_a_file_tool_still_writes_when_it_is_stopped_is_name
     await until(writing.is_set)
     await cancelled(task)
     await until((folder / "a.txt").exists)
-    assert facts(session, ItemFinished)[0].by_others == ("a.txt",)
+    assert facts(session, AttemptFinished)[0].by_others == ("a.txt",)
 
 
 # killed

@@ -12,7 +12,7 @@ from tests.support.projects import temporary_folder
 
 import headway
 from headway.core.errors import FilesChanged, NotRunnable, TodoNotFound
-from headway.core.execution_events import ItemFinished, ItemRolledBack, ItemStarted
+from headway.core.execution_events import AttemptFinished, AttemptStarted, TodosRolledBack
 from headway.execute import diff_todo, roll_back, undo
 from headway.execute.rollback import RollbackResult
 from headway.testing import Call, Turn
@@ -88,7 +88,7 @@ async def test_any_item_of_a_chain_can_be_rolled_back(folder: Path, which: str, 
     assert states(session) == {name: "pending" if name == which else "completed" for name in "abc"}
     assert todo(session, which).completed_at is None
     assert todo(session, which).evidence is None
-    [fact] = facts(session, ItemRolledBack)
+    [fact] = facts(session, TodosRolledBack)
     assert (fact.item_id, fact.files, fact.removed, fact.saved) == (which, rolled.files, rolled.files, rolled.saved)
     sound(session)
 
@@ -196,7 +196,7 @@ async def test_where_an_item_is_being_worked_on_is_said(folder: Path) -> None:
 
     turns = [*always(bash("echo old > x.txt"), bash("false"))[:4], does(look, bash("echo x > x.txt")), "Done."]
     await go(session, model(a=turns), retries=1)
-    worktree = facts(session, ItemStarted)[-1].worktree
+    worktree = facts(session, AttemptStarted)[-1].worktree
     assert refusals == [f"'a' is in progress in {worktree}, where git status and git diff show what it changed."]
 
 
@@ -205,7 +205,7 @@ async def test_what_a_failed_attempt_left_in_its_worktree_is_shown_and_where_it_
     await go(session, model(a=always(bash("echo x > x.txt"), bash("false"))), retries=0)
     assert (states(session), texts(folder)) == ({"a": "blocked"}, {"readme.txt": "read me\n"})
     assert "+x" in diff_todo(session, "a")
-    [finished] = facts(session, ItemFinished)
+    [finished] = facts(session, AttemptFinished)
     assert finished.worktree is not None
     assert (folder / finished.worktree / "x.txt").read_text() == "x\n"
     assert roll_back(session, "a").files == ()
@@ -349,7 +349,7 @@ async def test_in_place_only_what_its_own_file_tools_wrote_is_rolled_back_and_th
     session = opened(folder, ["a"])
     await go(session, model(a=[write("a.txt", "a\n"), bash("echo b > b.txt"), "Done."]), in_place=True)
     put(folder, {"a.txt": "mine\na\n", "mine.txt": "mine\n"})
-    [finished] = facts(session, ItemFinished)
+    [finished] = facts(session, AttemptFinished)
     assert (finished.files, finished.by_others) == (("a.txt",), ("b.txt",))
     with pytest.raises(FilesChanged, match="someone else"):
         roll_back(session, "a")
@@ -373,7 +373,7 @@ async def test_in_place_what_a_person_changed_in_the_same_file_meanwhile_stays(f
         does(lambda: edit("19\n", "19\nmine too\n"), "Done."),
     ]
     await go(session, model(a=turns), in_place=True)
-    [finished] = facts(session, ItemFinished)
+    [finished] = facts(session, AttemptFinished)
     assert (finished.files, finished.by_others) == (("a.txt",), ("a.txt",))
     assert texts(folder)["a.txt"].startswith("its\n")
     roll_back(session, "a")

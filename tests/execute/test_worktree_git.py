@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from headway.core.execution_events import ItemFinished
+from headway.core.execution_events import AttemptFinished
 from headway.execute.shadow_repository import ShadowRepository
 
 from .executing import facts, go, model, opened, put, runs, states, texts
@@ -41,7 +41,7 @@ async def test_git_commands_in_a_worktree_lose_nothing_of_a_persons_uncommitted_
     here, before = texts(dirty), bytes_below(dirty / ".git")
     session = opened(dirty, ["a"])
     await go(session, model(a=runs(f"{WHO} {command}; echo a > a.txt")))
-    assert [(fact.files, fact.removed) for fact in facts(session, ItemFinished)] == [(("a.txt",), ())]
+    assert [(fact.files, fact.removed) for fact in facts(session, AttemptFinished)] == [(("a.txt",), ())]
     assert (texts(dirty), bytes_below(dirty / ".git")) == ({**here, "a.txt": "a\n"}, before)
 
 
@@ -59,7 +59,7 @@ async def test_work_that_is_only_in_a_branch_or_a_stash_is_not_completed_and_kep
     here = texts(dirty)
     session = opened(dirty, ["a"])
     await go(session, model(a=runs(f"{WHO} {command}")), retries=0)
-    [finished] = facts(session, ItemFinished)
+    [finished] = facts(session, AttemptFinished)
     assert (states(session), texts(dirty)) == ({"a": "blocked"}, here)
     assert f"work is in {named} and not in the files" in finished.reason
     assert finished.worktree is not None
@@ -98,7 +98,7 @@ async def test_links_lead_into_the_worktree_and_not_into_the_project(folder: Pat
     turns = model(a=runs("echo a >> current/m.py; false"), b=runs(f"{sees}; echo b >> current/m.py; {moves}"))
     await go(session, turns, retries=0, keep_going=True)
     assert states(session) == {"a": "blocked", "b": "completed"}
-    _, b = facts(session, ItemFinished)
+    _, b = facts(session, AttemptFinished)
     assert set(b.files) == {"current", "now", "mine", "src/m.py", "seen.txt", "status.txt"}
     assert ((folder / "src/m.py").read_text(), (folder / "seen.txt").read_text()) == ("m\nb\n", "outside\n")
     assert ((folder / "now").readlink(), (folder / "mine").readlink()) == (folder / "src", folder / "src/m.py")

@@ -10,15 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import headway as api
-from headway.core.events import PLAN_MODE_CHANGED, Event, PlanModeChange
+from headway.core.events import Event, PlanModeChanged
 from headway.core.model import PERSON
 from headway.core.run_events import (
     ApprovalAnswered,
     MessageAdded,
     RoundStarted,
+    RunControlRequested,
     RunError,
     RunFinished,
-    RunRequested,
     RunStarted,
     TextDelta,
     ToolFinished,
@@ -35,8 +35,7 @@ MISSED = Piece("line", "Some of the answer came too fast to show. In full:", "!"
 
 
 def event(data: EventData, actor: str = "agent") -> Event:
-    kind = PLAN_MODE_CHANGED if isinstance(data, PlanModeChange) else type(data).__name__
-    return Event(1, "2026-01-01T00:00:00Z", "main", actor, kind, data)
+    return Event(1, "2026-01-01T00:00:00Z", "main", actor, data.wire_name, data)
 
 
 def heard(transcript: Transcript, *all_data: EventData) -> list[Piece]:
@@ -237,11 +236,11 @@ def test_what_ends_a_run_is_told_at_its_end_only():
     ("request_", "said"), [("pause", "Paused after this round"), ("resume", "Resumed"), ("stop", "Stopped")]
 )
 def test_what_another_asks_of_the_run_is_told_with_who_it_was(request_: str, said: str):
-    assert Transcript().handle(event(RunRequested(request_), "watcher")) == [line("!", f"{said} by watcher")]
+    assert Transcript().handle(event(RunControlRequested(request_), "watcher")) == [line("!", f"{said} by watcher")]
 
 
 def test_that_the_person_stopped_it_is_told_at_its_end_only():
-    assert Transcript().handle(event(RunRequested("stop"), PERSON)) == []
+    assert Transcript().handle(event(RunControlRequested("stop"), PERSON)) == []
 
 
 def test_a_no_is_told_with_its_reason_and_a_yes_is_not():
@@ -251,7 +250,7 @@ def test_a_no_is_told_with_its_reason_and_a_yes_is_not():
 
 @pytest.mark.parametrize("on", [True, False])
 def test_plan_mode_is_left_to_the_prompt(on: bool):
-    assert printed(PlanModeChange(on)) == []
+    assert printed(PlanModeChanged(on)) == []
 
 
 def test_what_a_person_need_not_see_is_not_printed():
@@ -262,7 +261,7 @@ def test_what_a_person_need_not_see_is_not_printed():
 def test_long_and_hostile_words_of_others_are_cut_and_harmless():
     hostile = "\x1b[2J\x07\u202e\n" + "x" * 10_000
     pieces = printed(RunError(hostile, 1.0), ApprovalAnswered("q1", "no", hostile))
-    pieces += Transcript().handle(event(RunRequested("pause"), hostile))
+    pieces += Transcript().handle(event(RunControlRequested("pause"), hostile))
     for piece in pieces:
         assert len(piece.text) <= 500 and len(piece.why) <= 200
         assert not {"\x1b", "\x07", "\u202e", "\n"} & {*piece.text, *piece.why}
@@ -276,7 +275,7 @@ def test_the_last_words_are_those_of_the_conversation_and_not_an_execution() -> 
         RunStarted("r2", "Execute all: 2 todos", "m", 0, "here"),
     )
     events = [
-        Event(version, "2026-01-01T00:00:00.000Z", "main", "loop", type(data).__name__, data)
+        Event(version, "2026-01-01T00:00:00.000Z", "main", "loop", data.wire_name, data)
         for version, data in enumerate(said, 1)
     ]
     session.store.append(session.name, 0, events, None)

@@ -10,7 +10,7 @@ from pathlib import Path
 from tests.support.scripts import bash, call, turn
 
 import headway as api
-from headway.core.execution_events import BatchStarted, ItemStarted
+from headway.core.execution_events import AttemptStarted, ExecutionStarted
 
 from .processes import Done, Form, until
 
@@ -104,12 +104,12 @@ def states(name: str = NAME) -> dict[str, str]:
     return {todo.id: str(todo.status) for todo in api.open(".", name).todos}
 
 
-def starts(name: str = NAME) -> list[ItemStarted]:
-    return [event.data for event in api.open(".", name).events() if isinstance(event.data, ItemStarted)]
+def starts(name: str = NAME) -> list[AttemptStarted]:
+    return [event.data for event in api.open(".", name).events() if isinstance(event.data, AttemptStarted)]
 
 
-def batches(name: str = NAME) -> list[BatchStarted]:
-    return [event.data for event in api.open(".", name).events() if isinstance(event.data, BatchStarted)]
+def batches(name: str = NAME) -> list[ExecutionStarted]:
+    return [event.data for event in api.open(".", name).events() if isinstance(event.data, ExecutionStarted)]
 
 
 def said(done: Done) -> list[str]:

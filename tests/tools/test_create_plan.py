@@ -14,7 +14,7 @@ from tests.support.tables import check_rows
 
 import headway
 from headway import Session
-from headway.core.events import PlanChange
+from headway.core.events import PlanUpdated
 from headway.core.plans import to_plan_record
 from headway.tools import Approvals, CreatePlan, Effect, Executor, ToolResult
 
@@ -91,7 +91,7 @@ async def test_a_new_plan_replaces_the_one_before_which_stays_in_the_history(exe
     await executor.call("create_plan", plan(STEP))
     await executor.call("create_plan", {**plan(STEP), "title": "Second"})
     assert session.plan is not None and session.plan.title == "Second"
-    plans = [event.data.plan for event in session.events() if isinstance(event.data, PlanChange)]
+    plans = [event.data.plan for event in session.events() if isinstance(event.data, PlanUpdated)]
     assert [each and each.title for each in plans] == ["T", "Second"]
     await executor.call("create_plan", {**plan(STEP), "title": "Second"})
     assert session.version == 2

@@ -85,7 +85,7 @@ class Story:
     def execution(self, parallel: int = 3, total: int = 0, **more: Any) -> Story:
         self._attempts = {}
         total = total or len(self.session.todos)
-        return self.run("Execute all", facts.BatchStarted("auto_edit", parallel, total, **more))
+        return self.run("Execute all", facts.ExecutionStarted("auto_edit", parallel, total, **more))
 
     def start(self, item_id: str, *, alone: bool = False, restored: tuple[str, ...] = (), again: bool = False) -> Story:
         number = self._attempts.get(item_id, 0) + (not again)
@@ -93,7 +93,7 @@ class Story:
         self._number += 1
         agent = f"{item_id} #{self._number}"
         content = self.session.todo_list.items[item_id].content
-        started = facts.ItemStarted(
+        started = facts.AttemptStarted(
             item_id,
             content,
             agent,
@@ -119,18 +119,18 @@ class Story:
             self.log(Usage(1, *used, 0, sum(used[:2]), more.get("cost")), agent=agent)
         self.end("error" if outcome == "interrupted" else "finished", agent=agent)
         more = {"seconds": round(self._seconds - since, 3), **more}
-        finished = facts.ItemFinished(item_id, agent, number, outcome, **more)
+        finished = facts.AttemptFinished(item_id, agent, number, outcome, **more)
         change = FinishAttempt(MAIN_AGENT, EXECUTOR, self.at, self.runs[MAIN_AGENT], finished, evidence)
         self.session.log.execute(lambda state: change)
         return self
 
     def finish_all(self, outcome: str, completed: int, failed: int, seconds: float, *failed_items: str) -> Story:
         total = len(self.session.todos)
-        self.log(facts.BatchFinished(outcome, completed, failed, total, seconds, failed_items))
+        self.log(facts.ExecutionFinished(outcome, completed, failed, total, seconds, failed_items))
         return self.end("all_done" if outcome == "complete" else "error")
 
     def roll_back(self, item_id: str, *files: str) -> Story:
-        rolled = facts.ItemRolledBack(item_id, files)
+        rolled = facts.TodosRolledBack(item_id, files)
         self.session.log.execute(lambda state: RollBackTodos(MAIN_AGENT, EXECUTOR, self.at, rolled))
         return self
 

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.support.tables import check_rows
 
-from headway.core.events import Event, ListDelta, PlanModeChange
+from headway.core.events import Event, ListDelta, PlanModeChanged
 from headway.core.evidence import Evidence, EvidenceLevel
 from headway.core.execution_events import (
-    BatchFinished,
-    BatchStarted,
+    AttemptFinished,
+    AttemptStarted,
     EvidenceAsked,
-    ItemFinished,
-    ItemStarted,
+    ExecutionFinished,
+    ExecutionStarted,
     ModeChanged,
 )
 from headway.core.run_events import ApprovalAsked, RoundStarted, TextDelta, ToolFinished, ToolStarted
@@ -38,11 +38,11 @@ HOSTILE = "a\x1b[31m\x07\nb\u202e"
 
 
 def event(data: EventData, agent: str = "main") -> Event:
-    return Event(1, "2026-01-01T00:00:00Z", agent, "loop", type(data).__name__, data)
+    return Event(1, "2026-01-01T00:00:00Z", agent, "loop", data.wire_name, data)
 
 
 def batch(parallel: int = 1, note: str = "") -> Event:
-    return event(BatchStarted("yolo", parallel, 5, note=note))
+    return event(ExecutionStarted("yolo", parallel, 5, note=note))
 
 
 def begun(
@@ -53,8 +53,8 @@ def begun(
     time: str | None = None,
     alone: bool = False,
     restored: tuple[str, ...] = (),
-) -> ItemStarted:
-    return ItemStarted(
+) -> AttemptStarted:
+    return AttemptStarted(
         item_id, content, f"{item_id} #1", attempt, 2, 5, alone=alone, estimated_time=time, restored=restored
     )
 
@@ -67,8 +67,8 @@ def over(
     again: bool = False,
     files: tuple[str, ...] = (),
     seconds: float = 4.24,
-) -> ItemFinished:
-    return ItemFinished(item_id, f"{item_id} #1", 1, outcome, reason, again, files=files, seconds=seconds)
+) -> AttemptFinished:
+    return AttemptFinished(item_id, f"{item_id} #1", 1, outcome, reason, again, files=files, seconds=seconds)
 
 
 def calling(summary: str, agent: str = "s2 #1") -> Event:
@@ -100,7 +100,7 @@ def executing(*events: Event) -> ExecutionLines:
         (begun(alone=True, attempt=2), "[2/5] Implement JWT (again, alone)"),
     ],
 )
-def test_an_item_begins_with_its_place_its_text_its_time_and_its_attempt(data: ItemStarted, text: str) -> None:
+def test_an_item_begins_with_its_place_its_text_its_time_and_its_attempt(data: AttemptStarted, text: str) -> None:
     assert started_lines(data) == [("▶", text, "")]
 
 
@@ -138,7 +138,7 @@ def test_of_a_line_that_is_too_long_the_time_and_the_attempt_stay() -> None:
 
 
 def test_every_outcome_of_an_item_has_a_line_of_its_own() -> None:
-    def check(data: ItemFinished, line: tuple[str, str, str]) -> None:
+    def check(data: AttemptFinished, line: tuple[str, str, str]) -> None:
         assert format_attempt_end(data, "Do it", "verified") == line
 
     check_rows(
@@ -238,12 +238,14 @@ def test_a_mode_that_is_changed_and_plan_mode_are_told_while_items_are_executed(
     assert going_on.handle(event(ModeChanged("default"))) == [
         (" ", "Mode: default (asks before writes and commands)", "")
     ]
-    assert going_on.handle(event(PlanModeChange(True))) == [("⏸", "The execution is paused until plan mode is off", "")]
-    assert going_on.handle(event(PlanModeChange(False))) == [
+    assert going_on.handle(event(PlanModeChanged(True))) == [
+        ("⏸", "The execution is paused until plan mode is off", "")
+    ]
+    assert going_on.handle(event(PlanModeChanged(False))) == [
         ("!", "The execution is no longer paused by plan mode", "")
     ]
-    going_on.handle(event(BatchFinished("complete", 1, 0, 1, 1.0)))
-    assert going_on.handle(event(PlanModeChange(True))) == []
+    going_on.handle(event(ExecutionFinished("complete", 1, 0, 1, 1.0)))
+    assert going_on.handle(event(PlanModeChanged(True))) == []
 
 
 def test_what_was_removed_not_merged_or_left_is_named_file_by_file_however_much_it_is() -> None:
@@ -281,7 +283,7 @@ def test_one_item_ends_with_a_line_about_itself() -> None:
 
 def test_other_events_say_nothing_by_themselves() -> None:
     going_on = executing(batch(), event(begun()))
-    for data in (EvidenceAsked(("s2",)), BatchFinished("complete", 1, 0, 1, 1.0), RoundStarted("r1", 1, 50)):
+    for data in (EvidenceAsked(("s2",)), ExecutionFinished("complete", 1, 0, 1, 1.0), RoundStarted("r1", 1, 50)):
         assert going_on.handle(event(data)) == []
     assert going_on.handle(calling("bash ls")) == []
 

@@ -13,7 +13,7 @@ from tests.support.tables import check_rows
 
 from headway.core.events import Event
 from headway.core.evidence import Evidence, EvidenceLevel
-from headway.core.execution_events import BatchFinished
+from headway.core.execution_events import ExecutionFinished
 from headway.core.graph import find_critical_path
 from headway.core.model import MAIN_AGENT
 from headway.core.run_events import RunStarted, Usage
@@ -196,7 +196,7 @@ def test_what_was_rolled_back_is_no_longer_changed() -> None:
 def test_what_saving_files_took_is_said_where_it_counts() -> None:
     def line(seconds: float) -> str:
         story = Story(item("a", "First")).execution(1).start("a").wait(12).finish("a")
-        story.log(BatchFinished("complete", 1, 0, 1, 12.0, (), seconds)).end("all_done")
+        story.log(ExecutionFinished("complete", 1, 0, 1, 12.0, (), seconds)).end("all_done")
         record = story.record()
         assert record["executions"][0]["saving_seconds"] == seconds
         return report_markdown(story.report())
@@ -230,7 +230,7 @@ def test_an_execution_that_goes_on_is_told_as_far_as_it_is() -> None:
 
 def test_an_execution_that_was_stopped_leaves_interrupted_attempts() -> None:
     story = Story(item("a", "First"), item("b", "Second")).execution(2).start("a").start("b").wait(4)
-    story.finish("b", "interrupted").log(BatchFinished("interrupted", 0, 0, 2, 4.0)).end("cancelled")
+    story.finish("b", "interrupted").log(ExecutionFinished("interrupted", 0, 0, 2, 4.0)).end("cancelled")
     record = story.record()
     assert record["executions"][0]["outcome"] == "interrupted"
     first, second = record["items"]
@@ -418,7 +418,7 @@ def test_times_are_said_in_their_units() -> None:
 
 def test_what_mixed_runs_used_is_each_ones_own() -> None:
     def event(agent: str, data: Any) -> Event:
-        return Event(1, BEGAN, agent, "loop", type(data).__name__, data)
+        return Event(1, BEGAN, agent, "loop", data.wire_name, data)
 
     def used(cost: float) -> Usage:
         return Usage(1, 10, 1, 5, 0, 11, cost)

@@ -431,7 +431,7 @@ def test_a_server_that_ends_leaves_no_run_going_on(
         assert "Traceback" not in server.stop()
         assert "completed" not in {str(todo.status) for todo in session.todos}
         assert session.run is not None
-        assert (session.run.is_active, session.state.runs["main"].batch is not None) == (False, True)
+        assert (session.run.is_active, session.state.runs["main"].execution is not None) == (False, True)
         session.add("Goes on")
     finally:
         server.stop()

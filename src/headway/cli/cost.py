@@ -6,7 +6,7 @@ import click
 
 from headway.cli.options import CommandContext, print_json, with_session_flags
 from headway.core.clock import format_local_time
-from headway.core.execution_events import ItemStarted
+from headway.core.execution_events import AttemptStarted
 from headway.core.text import sanitize_for_display
 from headway.views.terminal import to_visible
 from headway.views.usage import RunUsage, UsageCounter, sum_costs
@@ -24,9 +24,9 @@ def cost(chosen: CommandContext) -> None:
     """Show the tokens used by the session and their cost, by run and in total."""
     session = chosen.open()
     spending = UsageCounter()
-    items: dict[str, ItemStarted] = {}
+    items: dict[str, AttemptStarted] = {}
     for event in session.events():
-        if isinstance(event.data, ItemStarted):
+        if isinstance(event.data, AttemptStarted):
             items[event.data.agent] = event.data
         if chosen.agent in (None, event.agent):
             spending.count(event)

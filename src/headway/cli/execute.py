@@ -31,7 +31,7 @@ from headway.views.terminal import to_visible
 if TYPE_CHECKING:
     from headway.cli.live import LiveBox
     from headway.cli.run_view import RunView
-    from headway.core.execution_events import BatchFinished
+    from headway.core.execution_events import ExecutionFinished
     from headway.execute import ExecutionResult
     from headway.session import Session
     from headway.settings.model import Settings
@@ -213,15 +213,15 @@ def result_lines(
     session: Session, result: ExecutionResult, wanted: ExecutionOptions, program: str = "headway "
 ) -> list[str]:
     """What executing items came to, and how to go on."""
-    from headway.core.execution_events import BatchFinished
+    from headway.core.execution_events import ExecutionFinished
 
     done, failed = len(result.completed), len(result.failed)
-    end = BatchFinished(str(result.outcome), done, failed, result.total, result.seconds)
+    end = ExecutionFinished(str(result.outcome), done, failed, result.total, result.seconds)
     return _ending_lines(session, end, result.error, wanted, program)
 
 
 def _ending_lines(
-    session: Session, end: BatchFinished, error: str | None, wanted: ExecutionOptions, program: str
+    session: Session, end: ExecutionFinished, error: str | None, wanted: ExecutionOptions, program: str
 ) -> list[str]:
     from headway.views.execution_lines import ending_lines, format_status
 
@@ -239,12 +239,12 @@ def _ending_lines(
     return [line.replace("headway todos", "/todos") for line in lines] if program == "/" else lines
 
 
-def _find_end_in_log(session: Session, before: int) -> BatchFinished | None:
+def _find_end_in_log(session: Session, before: int) -> ExecutionFinished | None:
     """How an execution ended that nobody waited for."""
-    from headway.core.execution_events import BatchFinished
+    from headway.core.execution_events import ExecutionFinished
 
     last = session.store.events(session.name, max(session.version - _LAST_EVENTS, before))
-    ends = [event.data for event in last if isinstance(event.data, BatchFinished)]
+    ends = [event.data for event in last if isinstance(event.data, ExecutionFinished)]
     return ends[-1] if ends else None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from headway.cli.live import LiveBox
 from headway.cli.run_view import RunView
 from headway.core.events import Event
-from headway.core.execution_events import BatchStarted
+from headway.core.execution_events import ExecutionStarted
 from headway.core.model import EXECUTOR, MAIN_AGENT, Todo
 from headway.core.run_events import ApprovalAsked, RunStarted
 from headway.views.execution_lines import ExecutionLines
@@ -27,7 +27,7 @@ class ExecutionView(RunView):
             self._end_line()
             self._print_outcome(mark, what, why)
         is_first = isinstance(event.data, RunStarted) and event.agent == self._agent and not event.data.max_rounds
-        if is_first or isinstance(event.data, BatchStarted):  # until the first item begins
+        if is_first or isinstance(event.data, ExecutionStarted):  # until the first item begins
             self._box.show_note("Saving the project's files …")
         if isinstance(event.data, ApprovalAsked) and self._executing.is_hidden(event):
             self._print_outcome("?", self._executing.describe_todo(event))

@@ -18,8 +18,8 @@ from headway.core.run_events import (
     ApprovalAsked,
     MessageAdded,
     RoundStarted,
+    RunControlRequested,
     RunError,
-    RunRequested,
     TextDelta,
     ToolFinished,
     ToolStarted,
@@ -98,7 +98,7 @@ class RunView:
                 self._end_line()
                 self._said = ""
                 self._box.show_note(f"Round {data.round}/{data.max_rounds}: waiting for the model …")
-            case RunRequested():
+            case RunControlRequested():
                 self._print_outcome("!", f"{_REQUESTED[data.request]} by {sanitize_for_display(event.actor)}")
             case ApprovalAsked():
                 self._end_line()

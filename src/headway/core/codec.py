@@ -194,9 +194,9 @@ def _to_log_record(log: CompletionLog) -> dict[str, object]:
 
 _RECORD: dict[type, Callable[[Any], dict[str, object]]] = {
     ListDelta: _to_delta_record,
-    ev.LeaseRenewal: lambda data: {"id": data.todo_id, "until": data.until},
-    ev.PlanChange: lambda data: {"plan": _to_plan_record(data.plan)},
-    ev.PlanModeChange: lambda data: {"on": data.on},
+    ev.LeaseRenewed: lambda data: {"id": data.todo_id, "until": data.until},
+    ev.PlanUpdated: lambda data: {"plan": _to_plan_record(data.plan)},
+    ev.PlanModeChanged: lambda data: {"on": data.on},
     CompletionLog: _to_log_record,
 }
 
@@ -209,9 +209,9 @@ def to_data_record(data: ev.EventData) -> dict[str, object]:
 
 _READ_DATA: dict[str, Callable[[dict[str, Any]], ev.EventData]] = {
     ev.TODO_LIST_UPDATED: _read_delta,
-    ev.LEASE_RENEWED: lambda record: ev.LeaseRenewal(record["id"], record["until"]),
-    ev.PLAN_UPDATED: lambda record: ev.PlanChange(_read_plan(record["plan"])),
-    ev.PLAN_MODE_CHANGED: lambda record: ev.PlanModeChange(record["on"]),
+    ev.LEASE_RENEWED: lambda record: ev.LeaseRenewed(record["id"], record["until"]),
+    ev.PLAN_UPDATED: lambda record: ev.PlanUpdated(_read_plan(record["plan"])),
+    ev.PLAN_MODE_CHANGED: lambda record: ev.PlanModeChanged(record["on"]),
     ev.COMPLETION_LOGGED: lambda record: CompletionLog(**record),
 }
 

@@ -47,12 +47,12 @@ def decide(state: State, command: commands.Command) -> list[Event]:
             from headway.core.plans import check_plan
 
             plan = check_plan(command.plan)
-            return _event_unless(plan == state.plan, state, command, ev.PLAN_UPDATED, ev.PlanChange(plan))
+            return _event_unless(plan == state.plan, state, command, ev.PLAN_UPDATED, ev.PlanUpdated(plan))
         case commands.ClearPlan():
-            return _event_unless(state.plan is None, state, command, ev.PLAN_UPDATED, ev.PlanChange(None))
+            return _event_unless(state.plan is None, state, command, ev.PLAN_UPDATED, ev.PlanUpdated(None))
         case commands.SetPlanMode():
             same = command.on == state.plan_mode
-            return _event_unless(same, state, command, ev.PLAN_MODE_CHANGED, ev.PlanModeChange(command.on))
+            return _event_unless(same, state, command, ev.PLAN_MODE_CHANGED, ev.PlanModeChanged(command.on))
         case commands.LogCompletion():
             return [_new_event(state, command, ev.COMPLETION_LOGGED, command.log)]
         case commands.Renew():
@@ -392,7 +392,7 @@ def _get_claimed(todo_list: TodoList, todo_id: str, actor: str) -> Todo:
 def _renew(state: State, todo_list: TodoList, command: commands.Renew) -> list[Event]:
     todo = _get_claimed(todo_list, command.todo_id, command.actor)
     until = add_seconds(command.at, command.lease)
-    return _event_unless(until == todo.lease_until, state, command, ev.LEASE_RENEWED, ev.LeaseRenewal(todo.id, until))
+    return _event_unless(until == todo.lease_until, state, command, ev.LEASE_RENEWED, ev.LeaseRenewed(todo.id, until))
 
 
 def _release(todo_list: TodoList, command: commands.Release) -> ListDelta:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from headway.core.plans import Plan
     from headway.core.run_events import RunData
 
-    EventData: TypeAlias = "ListDelta | LeaseRenewal | PlanChange | PlanModeChange | CompletionLog | RunData"
+    EventData: TypeAlias = "ListDelta | LeaseRenewed | PlanUpdated | PlanModeChanged | CompletionLog | RunData"
 
 TODO_LIST_UPDATED = "TodoListUpdated"
 LEASE_RENEWED = "LeaseRenewed"
@@ -67,7 +67,8 @@ class Splice(Value):
         self.inserted = inserted
 
 
-class LeaseRenewal(Value):
+class LeaseRenewed(Value):
+    wire_name = LEASE_RENEWED
     __slots__ = ("todo_id", "until")
 
     def __init__(self, todo_id: str, until: str) -> None:
@@ -75,14 +76,16 @@ class LeaseRenewal(Value):
         self.until = until
 
 
-class PlanChange(Value):
+class PlanUpdated(Value):
+    wire_name = PLAN_UPDATED
     __slots__ = ("plan",)
 
     def __init__(self, plan: Plan | None) -> None:
         self.plan = plan
 
 
-class PlanModeChange(Value):
+class PlanModeChanged(Value):
+    wire_name = PLAN_MODE_CHANGED
     __slots__ = ("on",)
 
     def __init__(self, on: bool) -> None:
@@ -92,6 +95,8 @@ class PlanModeChange(Value):
 @dataclass(frozen=True, slots=True)
 class ListDelta:
     """A change of one list."""
+
+    wire_name = TODO_LIST_UPDATED
 
     cause: str
     """What was asked for: write, create, update, advance, add, move, drop, clear, claim, release, plan, import, undo,

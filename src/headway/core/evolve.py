@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import cache
 
 from headway.core import delta as deltas
-from headway.core.events import RUN_EVENTS, Event, LeaseRenewal, ListDelta, PlanChange, PlanModeChange
+from headway.core.events import RUN_EVENTS, Event, LeaseRenewed, ListDelta, PlanModeChanged, PlanUpdated
 from headway.core.model import PERSON, CompletionLog, State, TodoList, replace_fields
 
 TYPE_CHECKING = False
@@ -34,11 +34,11 @@ def evolve(state: State, event: Event) -> State:
         pass
     elif event.type in RUN_EVENTS:
         lists, runs, conversations = _load_evolve_run()(state, event)
-    elif isinstance(data, LeaseRenewal):
+    elif isinstance(data, LeaseRenewed):
         lists = {**lists, event.agent: _renew_lease(state.list_of(event.agent), data)}
-    elif isinstance(data, PlanChange):
+    elif isinstance(data, PlanUpdated):
         plan = data.plan
-    elif isinstance(data, PlanModeChange):
+    elif isinstance(data, PlanModeChanged):
         plan_mode = data.on
     elif isinstance(data, CompletionLog):
         log = data
@@ -133,7 +133,7 @@ def _apply_delta(old: TodoList, event: Event, delta: ListDelta) -> TodoList:
     )
 
 
-def _renew_lease(old: TodoList, data: LeaseRenewal) -> TodoList:
+def _renew_lease(old: TodoList, data: LeaseRenewed) -> TodoList:
     items = dict(old.items)
     if todo := items.get(data.todo_id):
         items[data.todo_id] = replace_fields(todo, {"lease_until": data.until})

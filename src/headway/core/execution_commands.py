@@ -7,7 +7,7 @@ from headway.core.commands import RunCommand
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from headway.core.evidence import Evidence
-    from headway.core.execution_events import ItemFinished, ItemMerging, ItemRolledBack, ItemStarted
+    from headway.core.execution_events import AttemptFinished, AttemptStarted, MergeStarted, TodosRolledBack
 
 
 class ExecutionCommand(RunCommand):
@@ -21,7 +21,7 @@ class ExecutionCommand(RunCommand):
 class StartAttempt(ExecutionCommand):
     """An item is to be executed now. Refused if it cannot be, as the list then is."""
 
-    def __init__(self, agent: str, actor: str, at: str, run_id: str, started: ItemStarted) -> None:
+    def __init__(self, agent: str, actor: str, at: str, run_id: str, started: AttemptStarted) -> None:
         super().__init__(agent, actor, at, run_id)
         self.started = started
 
@@ -30,7 +30,7 @@ class FinishAttempt(ExecutionCommand):
     """The execution of an item is over."""
 
     def __init__(
-        self, agent: str, actor: str, at: str, run_id: str, finished: ItemFinished, evidence: Evidence | None
+        self, agent: str, actor: str, at: str, run_id: str, finished: AttemptFinished, evidence: Evidence | None
     ) -> None:
         super().__init__(agent, actor, at, run_id)
         self.finished = finished
@@ -40,7 +40,7 @@ class FinishAttempt(ExecutionCommand):
 class MergeFiles(ExecutionCommand):
     """The project's files are about to change outside of an execution, or have changed."""
 
-    def __init__(self, agent: str, actor: str, at: str, fact: ItemMerging | ItemFinished) -> None:
+    def __init__(self, agent: str, actor: str, at: str, fact: MergeStarted | AttemptFinished) -> None:
         super().__init__(agent, actor, at, None)
         self.fact = fact
 
@@ -48,6 +48,6 @@ class MergeFiles(ExecutionCommand):
 class RollBackTodos(ExecutionCommand):
     """What items changed is reversed in the project's files; they are to be done again."""
 
-    def __init__(self, agent: str, actor: str, at: str, rolled: ItemRolledBack) -> None:
+    def __init__(self, agent: str, actor: str, at: str, rolled: TodosRolledBack) -> None:
         super().__init__(agent, actor, at, None)
         self.rolled = rolled

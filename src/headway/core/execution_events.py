@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(eq=False, repr=False, slots=True)
-class BatchStarted(Value):
+class ExecutionStarted(Value):
+    wire_name = "BatchStarted"
     mode: str
     """How much is asked: default, auto_edit, sandboxed, yolo."""
     parallel: int
@@ -40,7 +41,8 @@ class BatchStarted(Value):
 
 
 @dataclass(eq=False, repr=False, slots=True)
-class ItemStarted(Value):
+class AttemptStarted(Value):
+    wire_name = "ItemStarted"
     item_id: str
     content: str
     agent: str
@@ -64,11 +66,13 @@ class ItemStarted(Value):
 
 
 @dataclass(eq=False, repr=False, slots=True)
-class ItemMerging(Value):
+class MergeStarted(Value):
     """The project's files are about to change: what an item did comes into them, or is reversed.
 
     If its process is killed in the middle, the change is reversed when the files are next needed.
     """
+
+    wire_name = "ItemMerging"
 
     item_id: str
     before: str
@@ -81,7 +85,8 @@ class ItemMerging(Value):
 
 
 @dataclass(eq=False, repr=False, slots=True)
-class ItemFinished(Value):
+class AttemptFinished(Value):
+    wire_name = "ItemFinished"
     item_id: str
     agent: str
     attempt: int
@@ -125,7 +130,8 @@ class ItemFinished(Value):
 
 
 @dataclass(eq=False, repr=False, slots=True)
-class BatchFinished(Value):
+class ExecutionFinished(Value):
+    wire_name = "BatchFinished"
     outcome: str
     """complete, failed, waiting (items are left that cannot run) or interrupted."""
     completed: int
@@ -138,7 +144,8 @@ class BatchFinished(Value):
 
 
 @dataclass(eq=False, repr=False, slots=True)
-class ItemRolledBack(Value):
+class TodosRolledBack(Value):
+    wire_name = "ItemRolledBack"
     item_id: str
     files: tuple[str, ...]
     """What is now as it was before the item."""
@@ -161,6 +168,8 @@ class ItemRolledBack(Value):
 class FilesReverted(Value):
     """An undo or redo of something that had changed the project's files, and that changed them again."""
 
+    wire_name = "FilesReverted"
+
     cause: str
     """undo or redo."""
     files: tuple[str, ...]
@@ -171,7 +180,7 @@ class FilesReverted(Value):
     removed: tuple[str, ...] = ()
     """Those of `files` that are no longer in the project."""
     gone: tuple[int, ...] = ()
-    """Versions of the `ItemFinished` events of which the changes are no longer in the project's files."""
+    """Versions of the `AttemptFinished` events of which the changes are no longer in the project's files."""
     back: tuple[int, ...] = ()
     """Of those of which they are again."""
     executed: dict[str, list[list[int | str]]] = field(default_factory=dict[str, "list[list[int | str]]"])
@@ -188,6 +197,8 @@ class FilesReverted(Value):
 class ModeChanged(Value):
     """A person changed how much is asked while the execution goes on."""
 
+    wire_name = "ModeChanged"
+
     mode: str
 
 
@@ -195,18 +206,20 @@ class ModeChanged(Value):
 class EvidenceAsked(Value):
     """Items whose completion was refused once, because nothing shows that they are done."""
 
+    wire_name = "EvidenceAsked"
+
     item_ids: tuple[str, ...]
 
 
-BatchData: TypeAlias = (
-    BatchStarted
-    | ItemStarted
-    | ItemMerging
-    | ItemFinished
-    | BatchFinished
-    | ItemRolledBack
+ExecutionData: TypeAlias = (
+    ExecutionStarted
+    | AttemptStarted
+    | MergeStarted
+    | AttemptFinished
+    | ExecutionFinished
+    | TodosRolledBack
     | FilesReverted
     | ModeChanged
     | EvidenceAsked
 )
-KINDS: dict[str, type[BatchData]] = {kind.__name__: kind for kind in BatchData.__args__}
+KINDS: dict[str, type[ExecutionData]] = {kind.wire_name: kind for kind in ExecutionData.__args__}

@@ -90,7 +90,7 @@ def decide_execution(state: State, run: Run | None, command: execution_commands.
 
 
 def _event(state: State, command: execution_commands.ExecutionCommand, data: Any, offset: int) -> Event:
-    return Event(state.version + offset, command.at, command.agent, EXECUTOR, type(data).__name__, data)
+    return Event(state.version + offset, command.at, command.agent, EXECUTOR, data.wire_name, data)
 
 
 def _list_event(
@@ -112,7 +112,7 @@ def _start_attempt(
     started = command.started
     todo = _get_todo(todo_list, started.item_id)
     assert run is not None
-    if run.batch is None or todo.id in run.batch.executing:
+    if run.execution is None or todo.id in run.execution.executing:
         raise NotRunnable(f"'{sanitize_for_display(todo.id, 40)}' is already being executed.")
     refuse_unready(todo, todo_list)
     patch: Patch = {"status": Status.IN_PROGRESS, "interrupted": False}
@@ -149,7 +149,7 @@ def _finish_attempt(
     """Give the item its outcome, unless someone has set it to something else meanwhile."""
     finished = command.finished
     assert run is not None
-    if run.batch is None or run.batch.executing.get(finished.item_id) != finished.agent:
+    if run.execution is None or run.execution.executing.get(finished.item_id) != finished.agent:
         raise NotRunnable(
             f"'{sanitize_for_display(finished.item_id, 40)}' is not being executed "
             f"by '{sanitize_for_display(finished.agent)}'."
@@ -210,7 +210,7 @@ def _get_todo(todo_list: TodoList, todo_id: str) -> Todo:
 
 def list_interrupted_todos(run: Run, todo_list: TodoList) -> list[Todo]:
     """Return what an execution that ends now leaves in progress."""
-    executing = run.batch.executing if run.batch is not None else {}
+    executing = run.execution.executing if run.execution is not None else {}
     left = [todo_list.items[todo_id] for todo_id in executing if todo_id in todo_list.items]
     return [todo for todo in left if todo.status is Status.IN_PROGRESS]
 
@@ -220,39 +220,43 @@ def list_interrupted_todos(run: Run, todo_list: TodoList) -> list[Todo]:
 
 def evolve_execution(run: Run, data: object, version: int) -> Run:
     match data:
-        case facts.BatchStarted():
-            return replace(run, mode=data.mode, batch=Execution(data.mode, data.parallel, data.total))
-        case facts.ItemStarted() if run.batch is not None:
-            batch = replace(
-                run.batch,
-                index=max(run.batch.index, data.index),
+        case facts.ExecutionStarted():
+            return replace(run, mode=data.mode, execution=Execution(data.mode, data.parallel, data.total))
+        case facts.AttemptStarted() if run.execution is not None:
+            execution = replace(
+                run.execution,
+                index=max(run.execution.index, data.index),
                 total=data.total,
-                executing={**run.batch.executing, data.item_id: data.agent},
+                executing={**run.execution.executing, data.item_id: data.agent},
             )
             before = run.executed.get(data.item_id, LastAttempt(0))
             began = LastAttempt(before.version, False, version if data.in_place and data.checkpoint else 0, 0, run.id)
-            return replace(run, batch=batch, begun=run.begun + 1, executed={**run.executed, data.item_id: began})
-        case facts.ItemMerging() if data.item_id in run.executed:
+            return replace(
+                run, execution=execution, begun=run.begun + 1, executed={**run.executed, data.item_id: began}
+            )
+        case facts.MergeStarted() if data.item_id in run.executed:
             merging = replace(run.executed[data.item_id], merging=version if data.before != data.after else 0)
             return replace(run, executed={**run.executed, data.item_id: merging})
-        case facts.ItemFinished():
-            batch = run.batch
-            if batch is not None:
-                executing = {todo_id: agent for todo_id, agent in batch.executing.items() if todo_id != data.item_id}
-                batch = replace(batch, executing=executing)
+        case facts.AttemptFinished():
+            execution = run.execution
+            if execution is not None:
+                executing = {
+                    todo_id: agent for todo_id, agent in execution.executing.items() if todo_id != data.item_id
+                }
+                execution = replace(execution, executing=executing)
             failed = data.outcome == "blocked" and not data.again
             last = run.executed.get(data.item_id, LastAttempt(0))
             half_done = data.outcome in ("interrupted", "blocked")
             ended = LastAttempt(version, failed, last.began if half_done else 0, 0, run.id)
-            return replace(run, batch=batch, executed={**run.executed, data.item_id: ended})
-        case facts.ItemRolledBack():
+            return replace(run, execution=execution, executed={**run.executed, data.item_id: ended})
+        case facts.TodosRolledBack():
             gone = {todo_id: LastAttempt(0) for todo_id in (data.item_id, *data.with_later)}
             return replace(run, executed={**run.executed, **gone})
         case facts.FilesReverted():
             known = read_attempts_record({todo_id: after for todo_id, (_, after) in data.executed.items()})
             return replace(run, executed={**run.executed, **known})
         case facts.ModeChanged():
-            return replace(run, mode=data.mode, batch=run.batch and replace(run.batch, mode=data.mode))
+            return replace(run, mode=data.mode, execution=run.execution and replace(run.execution, mode=data.mode))
         case facts.EvidenceAsked():
             return replace(run, asked=run.asked | frozenset(data.item_ids))
         case _:
@@ -272,8 +276,8 @@ def forget_changed_todos(run: Run, delta: ListDelta, actor: str) -> dict[str, La
 # as the snapshot keeps it
 
 
-def to_execution_record(batch: Execution) -> list[object]:
-    return [batch.mode, batch.parallel, batch.total, batch.index, batch.executing]
+def to_execution_record(execution: Execution) -> list[object]:
+    return [execution.mode, execution.parallel, execution.total, execution.index, execution.executing]
 
 
 def to_attempts_record(executed: dict[str, LastAttempt]) -> dict[str, list[Any]]:

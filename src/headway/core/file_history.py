@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from headway.core.execution_events import FilesReverted, ItemFinished, ItemRolledBack
+from headway.core.execution_events import AttemptFinished, FilesReverted, TodosRolledBack
 from headway.core.executions import LastAttempt
 from headway.core.run_events import RunStarted
 
@@ -29,15 +29,15 @@ class FileChange:
 
 @dataclass(slots=True)
 class FileHistory:
-    """Of one agent's list; changes by the version of the `ItemFinished` event that tells of each."""
+    """Of one agent's list; changes by the version of the `AttemptFinished` event that tells of each."""
 
-    ends: dict[int, tuple[str, ItemFinished]] = field(default_factory=dict[int, "tuple[str, ItemFinished]"])
+    ends: dict[int, tuple[str, AttemptFinished]] = field(default_factory=dict[int, "tuple[str, AttemptFinished]"])
     """The run in which each attempt ended, and how."""
     changes: dict[int, FileChange] = field(default_factory=dict[int, FileChange])
     live: set[int] = field(default_factory=set[int])
     """Those that are in the project's files, not reversed."""
     rolled_back: dict[int, tuple[int, ...]] = field(default_factory=dict[int, "tuple[int, ...]"])
-    """Version of an `ItemRolledBack` event → the changes that it reversed."""
+    """Version of an `TodosRolledBack` event → the changes that it reversed."""
     _run_id: str = ""
 
     def take(self, event: Event) -> None:
@@ -45,13 +45,13 @@ class FileHistory:
         match event.data:
             case RunStarted() as started:
                 self._run_id = started.run_id
-            case ItemFinished() as end:
+            case AttemptFinished() as end:
                 self.ends[event.version] = (self._run_id, end)
                 if end.before is not None and end.after is not None and end.before != end.after:
                     change = FileChange(end.item_id, event.version, end.before, end.after, end.by_others)
                     self.changes[event.version] = change
                     self.live.add(event.version)
-            case ItemRolledBack() as rolled:
+            case TodosRolledBack() as rolled:
                 todo_ids = {rolled.item_id, *rolled.with_later}
                 gone = tuple(change.version for change in self.list_unreversed() if change.todo_id in todo_ids)
                 self.rolled_back[event.version] = gone

@@ -157,6 +157,7 @@ class TodoList:
 class CompletionLog(Value):
     """Where finished lists of this session are written, how many blocks there are, and the last of each agent."""
 
+    wire_name = "CompletionLogged"
     __slots__ = ("blocks", "last", "path")
 
     def __init__(self, path: str, blocks: int, last: dict[str, str]) -> None:
@@ -190,7 +191,7 @@ class State:
     def is_executing(self, agent: str) -> bool:
         """Return whether the agent's run is an execution that goes on, or works on a todo of one."""
         return any(
-            run.is_active and run.batch is not None and (agent == name or agent in run.batch.executing.values())
+            run.is_active and run.execution is not None and (agent == name or agent in run.execution.executing.values())
             for name, run in self.runs.items()
         )
 
@@ -208,9 +209,9 @@ class State:
         run = self.runs.get(agent)
         if run is None or not (run.is_active and run.paused):
             return False
-        if run.batch is None:
+        if run.execution is None:
             return not run.waiting
-        working = [self.runs.get(name) for name in run.batch.executing.values()]
+        working = [self.runs.get(name) for name in run.execution.executing.values()]
         return not all(sub is not None and sub.is_active and sub.waiting for sub in working)
 
 

@@ -16,11 +16,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, TypeAlias
 
-    from headway.core.execution_events import BatchData
+    from headway.core.execution_events import ExecutionData
 
 
 @dataclass(eq=False, repr=False, slots=True)
 class RunStarted(Value):
+    wire_name = "RunStarted"
     run_id: str
     task: str
     model: str
@@ -37,6 +38,7 @@ class RunStarted(Value):
 
 @dataclass(eq=False, repr=False, slots=True)
 class RoundStarted(Value):
+    wire_name = "RoundStarted"
     run_id: str
     round: int
     """Counted from 1."""
@@ -47,6 +49,8 @@ class RoundStarted(Value):
 class TextDelta(Value):
     """Live only: neither logged nor versioned."""
 
+    wire_name = "TextDelta"
+
     text: str
     kind: str = "text"
     """`text`, `reasoning`, `output` (what a tool prints while it runs) or `progress` (what takes long, in a line)."""
@@ -55,6 +59,7 @@ class TextDelta(Value):
 
 @dataclass(eq=False, repr=False, slots=True)
 class ToolStarted(Value):
+    wire_name = "ToolStarted"
     round: int
     call_id: str
     tool: str
@@ -68,6 +73,7 @@ class ToolStarted(Value):
 
 @dataclass(eq=False, repr=False, slots=True)
 class ToolFinished(Value):
+    wire_name = "ToolFinished"
     round: int
     call_id: str
     tool: str
@@ -98,6 +104,8 @@ class ToolFinished(Value):
 class TodoListItemProgress(Value):
     """A call was recorded on an item."""
 
+    wire_name = "TodoListItemProgress"
+
     item_id: str
     status: str
     """After the call, with what the tracker made of it."""
@@ -112,6 +120,7 @@ class TodoListItemProgress(Value):
 
 @dataclass(eq=False, repr=False, slots=True)
 class TodoListCompleted(Value):
+    wire_name = "TodoListCompleted"
     completed_at: str
     total_rounds: int
     total_tool_calls: int
@@ -119,6 +128,7 @@ class TodoListCompleted(Value):
 
 @dataclass(eq=False, repr=False, slots=True)
 class TodoListContextInjected(Value):
+    wire_name = "TodoListContextInjected"
     total_items: int
     active_item: str | None
     round: int
@@ -128,12 +138,14 @@ class TodoListContextInjected(Value):
 
 @dataclass(eq=False, repr=False, slots=True)
 class TodoEvaluationStarted(Value):
+    wire_name = "TodoEvaluationStarted"
     item_id: str
     round: int
 
 
 @dataclass(eq=False, repr=False, slots=True)
 class TodoEvaluationCompleted(Value):
+    wire_name = "TodoEvaluationCompleted"
     item_id: str
     round: int
     status: str | None
@@ -143,6 +155,7 @@ class TodoEvaluationCompleted(Value):
 
 @dataclass(eq=False, repr=False, slots=True)
 class ApprovalAsked(Value):
+    wire_name = "ApprovalAsked"
     question_id: str
     tool: str
     effect: str
@@ -158,6 +171,7 @@ class ApprovalAsked(Value):
 
 @dataclass(eq=False, repr=False, slots=True)
 class ApprovalAnswered(Value):
+    wire_name = "ApprovalAnswered"
     question_id: str
     reply: str
     """once, always, offline (once, without the network) or no."""
@@ -169,6 +183,8 @@ class ApprovalAnswered(Value):
 @dataclass(eq=False, repr=False, slots=True)
 class Usage(Value):
     """Tokens of one request, and what the run has used so far."""
+
+    wire_name = "Usage"
 
     round: int
     input_tokens: int
@@ -182,14 +198,17 @@ class Usage(Value):
 
 @dataclass(eq=False, repr=False, slots=True)
 class RunError(Value):
+    wire_name = "RunError"
     message: str
     retry_in: float | None = None
     """Seconds until the request is made again; None if the run ends with it."""
 
 
 @dataclass(eq=False, repr=False, slots=True)
-class RunRequested(Value):
+class RunControlRequested(Value):
     """Someone wants something of the run."""
+
+    wire_name = "RunRequested"
 
     request: str
     """stop, pause or resume."""
@@ -199,12 +218,16 @@ class RunRequested(Value):
 class RunPaused(Value):
     """A run that was asked to pause has come to the end of its round, and waits."""
 
+    wire_name = "RunPaused"
+
     round: int
 
 
 @dataclass(eq=False, repr=False, slots=True)
 class MessageAdded(Value):
     """One message of the conversation, as the agent's library writes it."""
+
+    wire_name = "MessageAdded"
 
     message: dict[str, Any]
 
@@ -213,12 +236,15 @@ class MessageAdded(Value):
 class ConversationCompacted(Value):
     """A summary takes the place of all messages before a version."""
 
+    wire_name = "ConversationCompacted"
+
     message: dict[str, Any]
     kept_from: int
 
 
 @dataclass(eq=False, repr=False, slots=True)
 class RunFinished(Value):
+    wire_name = "RunFinished"
     run_id: str
     reason: str
     rounds: int
@@ -245,17 +271,17 @@ _Own: TypeAlias = (
     | ApprovalAnswered
     | Usage
     | RunError
-    | RunRequested
+    | RunControlRequested
     | RunPaused
     | MessageAdded
     | ConversationCompacted
     | RunFinished
 )
 if TYPE_CHECKING:
-    RunData: TypeAlias = _Own | BatchData
+    RunData: TypeAlias = _Own | ExecutionData
 else:
     RunData = _Own
-_KINDS: dict[str, type[_Own]] = {kind.__name__: kind for kind in _Own.__args__}
+_KINDS: dict[str, type[_Own]] = {kind.wire_name: kind for kind in _Own.__args__}
 _values_of_call = attrgetter(*ToolFinished.__dataclass_fields__)
 _TUPLES = (
     "files",

@@ -33,10 +33,11 @@ def to_run_record(run: Run) -> dict[str, object]:
     record["forced"] = sorted(run.forced)
     record["started_by_model"] = sorted(run.started_by_model)
     record["asked"] = sorted(run.asked)
-    if run.batch is not None or run.executed:
+    record["batch"] = record.pop("execution")
+    if run.execution is not None or run.executed:
         from headway.core.executions import to_attempts_record, to_execution_record
 
-        record["batch"] = run.batch and to_execution_record(run.batch)
+        record["batch"] = run.execution and to_execution_record(run.execution)
         record["executed"] = to_attempts_record(run.executed)
     record["questions"] = {
         question_id: [to_fields(asked), answer and to_fields(answer)]
@@ -58,6 +59,7 @@ def parse_run_record(record: dict[str, Any]) -> Run:
 
         record["batch"] = Execution(*record["batch"]) if record["batch"] else None
         record["executed"] = read_attempts_record(record["executed"])
+    record["execution"] = record.pop("batch", None)
     record["started"] = tuple(record["started"])
     record["started_by_model"] = frozenset(record.get("started_by_model", ()))
     record["set_by_user"] = {todo_id: tuple(before) for todo_id, before in record.get("set_by_user", {}).items()}

@@ -78,7 +78,7 @@ class Run:
     require_evidence: bool | str = False
     asked: frozenset[str] = frozenset()
     """Items whose completion was refused once, because nothing showed it."""
-    batch: Execution | None = None
+    execution: Execution | None = None
     """The items that it executes, if it is such a run."""
     begun: int = 0
     """Executions of items that have begun in this session."""
@@ -144,7 +144,7 @@ def _get_active_run(state: State, agent: str) -> Run:
 
 def _new_events(state: State, command: run_commands.RunCommand, data: tuple[facts.RunData, ...] | Any) -> list[Event]:
     return [
-        Event(version, command.at, command.agent, command.actor, type(fact).__name__, fact)
+        Event(version, command.at, command.agent, command.actor, fact.wire_name, fact)
         for version, fact in enumerate(data, state.version + 1)
     ]
 
@@ -167,10 +167,10 @@ def _request(state: State, command: run_commands.ControlRun) -> list[Event]:
             f"choose from: {', '.join(REQUESTS)}."
         )
     run = _get_active_run(state, command.agent)
-    if command.request == "resume" and state.plan_mode and run.batch is not None:
+    if command.request == "resume" and state.plan_mode and run.execution is not None:
         raise HeadwayError(PLAN_MODE_PAUSES)
     there = {"stop": run.stopping, "pause": run.paused, "resume": not run.paused}[command.request]
-    return [] if there else _new_events(state, command, (facts.RunRequested(command.request),))
+    return [] if there else _new_events(state, command, (facts.RunControlRequested(command.request),))
 
 
 def _answer(state: State, command: run_commands.AnswerQuestion) -> list[Event]:
@@ -192,7 +192,7 @@ def _answer(state: State, command: run_commands.AnswerQuestion) -> list[Event]:
 
 def _end(state: State, run: Run, command: run_commands.EndRun) -> list[Event]:
     todo_list = state.list_of(command.agent)
-    if run.batch is None:
+    if run.execution is None:
         ours = (todo for todo in todo_list.items.values() if tracking.is_ours(todo))
         open_items = [todo for todo in ours if todo.status is Status.IN_PROGRESS]
     else:
@@ -204,7 +204,7 @@ def _end(state: State, run: Run, command: run_commands.EndRun) -> list[Event]:
     if left:
         made.append(_list_event(state, command, left, LOOP, "interrupt"))
     finished = facts.RunFinished(run.id, command.reason, run.round, run.tool_calls, command.error)
-    if run.batch is not None and (made or todo_list.open_step):
+    if run.execution is not None and (made or todo_list.open_step):
         finished.step = made[0].version if made else todo_list.open_step
     return [*made, Event(state.version + len(made) + 1, command.at, command.agent, LOOP, "RunFinished", finished)]
 
@@ -224,7 +224,7 @@ def _list_event(
     run = find_active_run(state, command.agent)
     if run and run.round:
         delta = tracking.add_rounds(delta, todo_list.items, run.round)
-    executing = run is not None and run.batch is not None
+    executing = run is not None and run.execution is not None
     delta = deltas.link_delta(delta, todo_list.open_step if executing else todo_list.undo, partial=executing)
     return Event(version or state.version + 1, command.at, command.agent, actor, ev.TODO_LIST_UPDATED, delta)
 
@@ -277,7 +277,7 @@ class _EventBuilder:
     def add_call(self, data: facts.RunData) -> None:
         """Of a call, which by itself changes nothing that is looked at here."""
         command = self.command
-        name = type(data).__name__
+        name = data.wire_name
         self.events.append(Event(self._next_version, command.at, command.agent, command.actor, name, data))
 
     @property
@@ -421,7 +421,7 @@ def _evolve_run_state(run: Run, data: object) -> Run:
             if run.shown_statuses:
                 run = replace(run, shown_statuses={})
             return replace(run, finished_shown=True) if data.finished else run
-        case facts.RunRequested():
+        case facts.RunControlRequested():
             if data.request == "stop":
                 return replace(run, stopping=True)
             if data.request == "pause":

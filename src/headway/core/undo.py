@@ -10,7 +10,7 @@ from __future__ import annotations
 from headway.core import delta as deltas
 from headway.core.errors import NothingToUndo
 from headway.core.events import ListDelta
-from headway.core.execution_events import FilesReverted, ItemFinished, ItemRolledBack
+from headway.core.execution_events import AttemptFinished, FilesReverted, TodosRolledBack
 from headway.core.model import MODEL, Status, replace_fields
 from headway.core.run_events import RunFinished, RunStarted
 from headway.core.value import Value
@@ -175,7 +175,7 @@ class _StepFinder:
                 changes.append(older)
                 older = self._same_step(older)
             return _Node(event, changes, _get_delta(changes[-1]).previous)
-        assert isinstance(data, RunFinished | ItemRolledBack | FilesReverted)
+        assert isinstance(data, RunFinished | TodosRolledBack | FilesReverted)
         at = data.step
         while at:
             changes.append(self._read_event(at))
@@ -224,7 +224,7 @@ class _StepFinder:
 
     def _files_of(self, node: _Node) -> list[Event]:
         data = node.event.data
-        if isinstance(data, ItemRolledBack | FilesReverted):
+        if isinstance(data, TodosRolledBack | FilesReverted):
             return [node.event] if data.saved is not None else []
         if self._was_redone_in_list(node):
             return self._files_of(self._find_origin(node))
@@ -233,7 +233,7 @@ class _StepFinder:
         ends = [
             self._read_event(change.version + 1) for change in node.changes if _get_delta(change).cause == "execute"
         ]
-        return [end for end in ends if isinstance(end.data, ItemFinished) and end.data.before != end.data.after]
+        return [end for end in ends if isinstance(end.data, AttemptFinished) and end.data.before != end.data.after]
 
     def _was_redone_in_list(self, node: _Node) -> bool:
         """Return whether it is a redo of the list alone that is to be undone: files are to follow what it was of."""

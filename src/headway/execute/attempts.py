@@ -16,7 +16,7 @@ from headway.core.clock import now
 from headway.core.errors import HeadwayError, NotRunnable, TodoNotFound
 from headway.core.evidence import EvidenceLevel
 from headway.core.execution_commands import FinishAttempt, StartAttempt
-from headway.core.execution_events import ItemFinished, ItemMerging, ItemStarted
+from headway.core.execution_events import AttemptFinished, AttemptStarted, MergeStarted
 from headway.core.model import EXECUTOR, Status, Todo
 from headway.core.run_events import ToolFinished, Usage
 from headway.core.text import sanitize_for_display
@@ -72,7 +72,7 @@ class AttemptEnd:
     """What came of an attempt."""
 
     outcome: str
-    """As in `ItemFinished`."""
+    """As in `AttemptFinished`."""
     reason: str
     again: bool
     tokens: int
@@ -119,14 +119,14 @@ class Attempts:
         workspace = await self._workspaces.reserve(todo.id)
         run = self._recorder.current_run
         number = self._numbers.get(todo.id, 0) + 1
-        index = self._places.get(todo.id) or (run.batch.index if run.batch else 0) + 1
-        started = ItemStarted(
+        index = self._places.get(todo.id) or (run.execution.index if run.execution else 0) + 1
+        started = AttemptStarted(
             todo.id,
             sanitize_for_display(todo.content, 300),
             f"{sanitize_for_display(todo.id, 60)} #{run.begun + 1}",
             number,
             index,
-            max(run.batch.index if run.batch else 0, index) + left,
+            max(run.execution.index if run.execution else 0, index) + left,
             workspace.checkpoint,
             not self._workspaces.isolated,
             alone,
@@ -195,13 +195,13 @@ class Attempts:
         """Why an earlier execution could not do the item."""
         version = self._ended_in.get(todo.id, 0)
         ended = self._read_event(version) if version else None
-        return ended.reason if isinstance(ended, ItemFinished) and ended.outcome == "blocked" else ""
+        return ended.reason if isinstance(ended, AttemptFinished) and ended.outcome == "blocked" else ""
 
     def _find_result(self, todo: Todo) -> DependencyResult:
         last = self._recorder.current_run.executed.get(todo.id)
         if last is not None and last.version:
             data = self._read_event(last.version)
-            if isinstance(data, ItemFinished):
+            if isinstance(data, AttemptFinished):
                 return DependencyResult(todo, data.text, data.files)
         return DependencyResult(todo, todo.notes or "", ())
 
@@ -255,7 +255,7 @@ class Attempts:
 
         def merging(before: str, after: str) -> None:
             nonlocal merged
-            self._recorder.record(ItemMerging(one.todo.id, before, after))
+            self._recorder.record(MergeStarted(one.todo.id, before, after))
             # Until it is done, nothing is in the project: a merge that fails restores what it found.
             merged = AttemptChanges(before, before, kept=after)
 
@@ -295,7 +295,7 @@ class Attempts:
                 if not await self._workspaces.reverse_merge(changes.before, changes.after):
                     self._dirty.add(one.todo.id)
                     reason = f"{reason}\nNot all of its changes could be undone, because others changed the same lines."
-                self._recorder.record(ItemMerging(one.todo.id, changes.before, changes.before))
+                self._recorder.record(MergeStarted(one.todo.id, changes.before, changes.before))
                 self._workspaces.forget_merge(changes)
         except (HeadwayError, OSError) as error:
             reason = f"Its check could not be run in the project: {error}"
@@ -377,7 +377,7 @@ class Attempts:
         files = changes.files if changes.after is not None else evidence.files if evidence else ()
         if evidence is not None:
             evidence = replace(evidence, files=files)
-        finished = ItemFinished(
+        finished = AttemptFinished(
             one.todo.id,
             one.agent,
             one.number,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from headway.agent.recorder import LOOK_EVERY
 from headway.core.errors import HeadwayError, NoRun
-from headway.core.execution_events import BatchFinished, BatchStarted, ModeChanged
+from headway.core.execution_events import ExecutionFinished, ExecutionStarted, ModeChanged
 from headway.core.graph import is_ready, list_waiting
 from headway.core.model import EXECUTOR, Status, Todo
 from headway.core.text import sanitize_for_display
@@ -135,9 +135,9 @@ class ExecutionRun:
         finally:
             await asyncio.to_thread(self._workspaces.close)
 
-    def _to_started_event(self, mode: str, unchecked: str) -> BatchStarted:
+    def _to_started_event(self, mode: str, unchecked: str) -> ExecutionStarted:
         options, workspaces = self._options, self._workspaces
-        return BatchStarted(
+        return ExecutionStarted(
             mode,
             self._parallel,
             self._schedule.count_left,
@@ -152,16 +152,16 @@ class ExecutionRun:
             round(workspaces.saving_seconds, 3),
         )
 
-    def _to_finished_event(self, result: ExecutionResult) -> BatchFinished:
+    def _to_finished_event(self, result: ExecutionResult) -> ExecutionFinished:
         completed, failed = len(result.completed), len(result.failed)
         saving = round(self._workspaces.saving_seconds, 3)
-        return BatchFinished(
+        return ExecutionFinished(
             str(result.outcome), completed, failed, result.total, result.seconds, result.failed, saving
         )
 
     def _to_result(self, ending: ExecutionEnding | None) -> ExecutionResult:
         run = self._session.run
-        begun = run.batch.index if run is not None and run.batch is not None else 0
+        begun = run.execution.index if run is not None and run.execution is not None else 0
         error = None
         if self._failed:
             todo_id = next(iter(self._failed))
@@ -217,7 +217,7 @@ class ExecutionRun:
             if run.stopping:
                 return ExecutionEnding.INTERRUPTED
             self._pass_on_pause(run)
-            if run.batch is not None and run.batch.mode != (mode := str(self._approvals.mode)):
+            if run.execution is not None and run.execution.mode != (mode := str(self._approvals.mode)):
                 self._recorder.record(ModeChanged(mode))
             if not self._recorder.is_paused:
                 await self._start_runnable()

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from headway.core.clock import now
 from headway.core.errors import NotRunnable
 from headway.core.execution_commands import MergeFiles
-from headway.core.execution_events import ItemFinished, ItemMerging
+from headway.core.execution_events import AttemptFinished, MergeStarted
 from headway.core.executions import BUSY
 from headway.core.log import run_lease_key
 from headway.core.model import EXECUTOR, Status
@@ -58,7 +58,7 @@ def open_shadow(session: Session, project: str | os.PathLike[str] | None) -> Sha
         raise NotRunnable(f"Rollback is unavailable: {error}") from None
 
 
-def record_change(session: Session, change: ItemMerging | ItemFinished) -> None:
+def record_change(session: Session, change: MergeStarted | AttemptFinished) -> None:
     """Say in the log what the project's files are to become, or what they became, outside of an execution."""
     session.log.execute(lambda state: MergeFiles(session.agent_id, EXECUTOR, now(), change))
 
@@ -144,7 +144,7 @@ def describe_recovery(recovered: Mapping[str, SettledChange]) -> str:
 
 def _settle_item(session: Session, shadow: ShadowRepository, todo_id: str, version: int) -> SettledChange:
     merging = session.store.event(session.name, version).data
-    assert isinstance(merging, ItemMerging)
+    assert isinstance(merging, MergeStarted)
     before, after = merging.before, merging.after
     todo = session.todo_list.items.get(todo_id)
     forward = todo is not None and todo.status is Status.COMPLETED and not merging.reverses
@@ -158,18 +158,18 @@ def _settle_item(session: Session, shadow: ShadowRepository, todo_id: str, versi
         )
         record_change(session, end)
     else:
-        record_change(session, ItemMerging(todo_id, before, before, files=settled.files))
+        record_change(session, MergeStarted(todo_id, before, before, files=settled.files))
     shadow.forget_change(before, after)
     return settled
 
 
 def _to_finished_event(
     session: Session, shadow: ShadowRepository, todo_id: str, before: str, after: str
-) -> ItemFinished:
+) -> AttemptFinished:
     """Return the end of an attempt whose changes are in the project's files, though its process was killed."""
     run = session.run
-    agent = run.batch.executing.get(todo_id, "") if run is not None and run.batch is not None else ""
+    agent = run.execution.executing.get(todo_id, "") if run is not None and run.execution is not None else ""
     files, removed = shadow.list_changed(before, after), shadow.list_removed(before, after)
-    return ItemFinished(
+    return AttemptFinished(
         todo_id, agent, 1, "completed", before=before, after=after, files=tuple(files), removed=tuple(removed)
     )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from headway.core.clock import now
 from headway.core.errors import FilesChanged, NotRunnable, TodoNotFound
 from headway.core.execution_commands import RollBackTodos
-from headway.core.execution_events import ItemFinished, ItemMerging, ItemRolledBack, ItemStarted
+from headway.core.execution_events import AttemptFinished, AttemptStarted, MergeStarted, TodosRolledBack
 from headway.core.file_history import FileChange, read_file_history
 from headway.core.model import PERSON, Status
 from headway.core.text import join_first_few, sanitize_for_display
@@ -72,7 +72,7 @@ def roll_back(
             _refuse_unknown(session, todo_id, own)
             chosen, rolled = _reverse(session, todo_id, changes, project, with_later=with_later)
         else:
-            chosen, rolled = (), ItemRolledBack(todo_id, recovered.pop(todo_id).files)
+            chosen, rolled = (), TodosRolledBack(todo_id, recovered.pop(todo_id).files)
         session.log.execute(lambda state: RollBackTodos(session.agent_id, PERSON, now(), rolled))
         if rolled.saved is not None and rolled.after is not None:
             open_shadow(session, project).forget_change(rolled.saved, rolled.after)
@@ -134,10 +134,10 @@ def _reverse(
     project: str | os.PathLike[str] | None,
     *,
     with_later: bool,
-) -> tuple[Sequence[str], ItemRolledBack]:
+) -> tuple[Sequence[str], TodosRolledBack]:
     """Return the other items that were rolled back, and what to record."""
     if not any(change.todo_id == todo_id for change in changes):
-        return (), ItemRolledBack(todo_id, ())
+        return (), TodosRolledBack(todo_id, ())
     shadow = open_shadow(session, project)
     missing = shadow.repository.find_missing(name for change in changes for name in (change.before, change.after))
     thinned = [change for change in changes if not missing.isdisjoint((change.before, change.after))]
@@ -148,17 +148,17 @@ def _reverse(
     while True:
         saved = shadow.snapshot()
         later, target = _find_reversal(shadow, todo_id, changes, saved, with_later=with_later)
-        record_change(session, ItemMerging(todo_id, saved, target, reverses=True))
+        record_change(session, MergeStarted(todo_id, saved, target, reverses=True))
         try:
             files = shadow.apply_change(saved, target)
         except ProjectFilesChanged:
-            record_change(session, ItemMerging(todo_id, saved, saved))
+            record_change(session, MergeStarted(todo_id, saved, saved))
             tries -= 1
             if not tries:
                 raise
             continue
         removed = tuple(shadow.list_removed(saved, target))
-        rolled = ItemRolledBack(
+        rolled = TodosRolledBack(
             todo_id, tuple(files), saved=saved, after=target, removed=removed, with_later=tuple(later)
         )
         return later, rolled
@@ -219,13 +219,13 @@ def _refuse_unknown(session: Session, todo_id: str, own: Sequence[FileChange]) -
             "interrupted, or has already been rolled back."
         )
     data = session.store.event(session.name, last.newest_version).data
-    if isinstance(data, ItemFinished) and data.before is None and data.tool_calls and not own:
+    if isinstance(data, AttemptFinished) and data.before is None and data.tool_calls and not own:
         changed = f" It changed: {join_first_few(data.files)}." if data.files else ""
         raise NotRunnable(
             f"'{sanitize_for_display(todo_id, 40)}' cannot be rolled back: no files "
             f"were saved when it was executed.{changed}"
         )
-    if isinstance(data, ItemStarted) and data.in_place and not own:
+    if isinstance(data, AttemptStarted) and data.in_place and not own:
         raise NotRunnable(
             f"'{sanitize_for_display(todo_id, 40)}' cannot be rolled back: it was "
             "interrupted while it worked in the project's "
@@ -240,9 +240,11 @@ def _read_kept_attempt(session: Session, todo_id: str, project: str | os.PathLik
     """
     name = f"'{sanitize_for_display(todo_id, 40)}'"
     events = [event.data for event in session.events() if event.agent == session.agent_id]
-    attempts = [data for data in events if isinstance(data, ItemStarted | ItemFinished) and data.item_id == todo_id]
+    attempts = [
+        data for data in events if isinstance(data, AttemptStarted | AttemptFinished) and data.item_id == todo_id
+    ]
     last = attempts[-1] if attempts else None
-    if isinstance(last, ItemStarted) and last.worktree is not None:
+    if isinstance(last, AttemptStarted) and last.worktree is not None:
         folder = os.path.join(project or project_folder_of(session) or ".", last.worktree)
         if os.path.isdir(folder):
             is_under_way = session.todo_list.items[todo_id].status is Status.IN_PROGRESS
@@ -251,9 +253,9 @@ def _read_kept_attempt(session: Session, todo_id: str, project: str | os.PathLik
     executed = session.run.executed.get(todo_id) if session.run is not None else None
     if executed is None or not executed.newest_version:
         raise NotRunnable(f"{name} was not executed in this session, was interrupted, or was rolled back.")
-    if isinstance(last, ItemStarted) and last.in_place and session.todo_list.items[todo_id].status is Status.PENDING:
+    if isinstance(last, AttemptStarted) and last.in_place and session.todo_list.items[todo_id].status is Status.PENDING:
         raise NotRunnable(f"The changes of {name} are not known: it was interrupted in the project's own files.")
-    if not isinstance(last, ItemFinished):
+    if not isinstance(last, AttemptFinished):
         return []
     if last.before is None and last.tool_calls and last.worktree is None:
         changed = f" It changed: {join_first_few(last.files)}." if last.files else ""

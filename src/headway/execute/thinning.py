@@ -12,7 +12,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from headway.core.errors import HeadwayError
-from headway.core.execution_events import BatchStarted, ItemFinished, ItemMerging, ItemRolledBack, ItemStarted
+from headway.core.execution_events import (
+    AttemptFinished,
+    AttemptStarted,
+    ExecutionStarted,
+    MergeStarted,
+    TodosRolledBack,
+)
 from headway.execute.git import GitFailed
 from headway.project import project_folder_of
 from headway.session import Session
@@ -45,10 +51,13 @@ def list_executions(store: SessionStore) -> list[ExecutionCheckpoints]:
         current: dict[str, ExecutionCheckpoints] = {}
         for event in store.session(info.name).events():
             data = event.data
-            if isinstance(data, BatchStarted):
+            if isinstance(data, ExecutionStarted):
                 current[event.agent] = ExecutionCheckpoints(info.name, event.at)
                 found.append(current[event.agent])
-            elif isinstance(data, ItemStarted | ItemMerging | ItemFinished | ItemRolledBack) and event.agent in current:
+            elif (
+                isinstance(data, AttemptStarted | MergeStarted | AttemptFinished | TodosRolledBack)
+                and event.agent in current
+            ):
                 execution = current[event.agent]
                 execution.at = event.at
                 execution.commits |= {name for part in _FIELDS if (name := getattr(data, part, None)) is not None}

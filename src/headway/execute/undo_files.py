@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from headway.core.clock import now
 from headway.core.commands import RevertSteps
 from headway.core.errors import FilesChanged, NothingToUndo, NotRunnable, StoreConflict
-from headway.core.execution_events import FilesReverted, ItemMerging, ItemRolledBack
+from headway.core.execution_events import FilesReverted, MergeStarted, TodosRolledBack
 from headway.core.executions import LastAttempt, read_attempts_record, to_attempt_record
 from headway.core.file_history import FileHistory, read_file_history
 from headway.core.model import PERSON
@@ -149,13 +149,13 @@ def _revert_files(session: Session, shadow: ShadowRepository, cause: str, n: int
             raise StoreConflict("The list changed in the meantime; try again.")
         return RevertSteps(session.agent_id, actor, now(), cause, found, reversals)
 
-    record_change(session, ItemMerging(todo_id, saved, target, reverses=True))
+    record_change(session, MergeStarted(todo_id, saved, target, reverses=True))
     try:
         files = shadow.apply_change(saved, target)
         _, state = session.log.execute(make)
     except BaseException:
         settle_change(shadow, saved, target)
-        record_change(session, ItemMerging(todo_id, saved, saved))
+        record_change(session, MergeStarted(todo_id, saved, saved))
         shadow.forget_change(saved, target)
         raise
     shadow.forget_change(saved, target)
@@ -195,7 +195,7 @@ class _ReversalFinder:
         gone: tuple[int, ...] = ()
         back: tuple[int, ...] = ()
         match event.data:
-            case ItemRolledBack(saved=str(before), after=str(after)) as rolled:
+            case TodosRolledBack(saved=str(before), after=str(after)) as rolled:
                 target = self._merge(event.version, after, saved, before)
                 back = history.rolled_back[event.version]
                 history.live.update(back)

@@ -143,7 +143,7 @@ class TerminalScreen:
         elif run.reason in ("finished", "all_done"):
             if not resumes:
                 self.show_notice(f"This is a new conversation; {self.work.how_to_continue} resumes the last one.", " ")
-        elif run.batch is not None:
+        elif run.execution is not None:
             self.show_notice("The last execution was interrupted. Type /todos execute-all to continue.", " ")
         elif resumes:
             self.show_notice('The last run was interrupted. Type "go on" to continue, or a new message.', " ")
@@ -180,8 +180,8 @@ class TerminalScreen:
         self.planning = state.plan_mode
         self.pause = explain_pause(state, self.work.session.agent_id)
         run = self.work.session.run
-        batch = run.batch if run is not None and run.is_active else None
-        self._executing_mode = batch.mode if batch is not None and not self.work.is_running else None
+        execution = run.execution if run is not None and run.is_active else None
+        self._executing_mode = execution.mode if execution is not None and not self.work.is_running else None
 
     @property
     def mode(self) -> str:

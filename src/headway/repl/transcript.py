@@ -10,17 +10,17 @@ from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from headway.core.events import Event, PlanChange
-from headway.core.execution_events import ItemStarted
+from headway.core.events import Event, PlanUpdated
+from headway.core.execution_events import AttemptStarted
 from headway.core.model import PERSON
 from headway.core.run_events import (
     ApprovalAnswered,
     ApprovalAsked,
     MessageAdded,
     RoundStarted,
+    RunControlRequested,
     RunError,
     RunFinished,
-    RunRequested,
     RunStarted,
     TextDelta,
     ToolFinished,
@@ -85,7 +85,7 @@ class Transcript:
 
     def handle(self, event: Event) -> list[Piece]:
         lines = [Piece("line", what, mark, why) for mark, what, why in self.executing.handle(event)]
-        if isinstance(event.data, ItemStarted):
+        if isinstance(event.data, AttemptStarted):
             self._note_activity("")
         if self.executing.is_hidden(event):
             if isinstance(event.data, ApprovalAsked):
@@ -116,7 +116,7 @@ class Transcript:
             case RunError() if data.retry_in is not None:  # the last one is told at the end
                 self._said = []
                 return [*self._end_text(), Piece("line", format_retry(data), "!")]
-            case RunRequested() if data.request != "stop" or event.actor != PERSON:  # that is told at the end
+            case RunControlRequested() if data.request != "stop" or event.actor != PERSON:  # that is told at the end
                 return [Piece("line", f"{_REQUESTED[data.request]} by {sanitize_for_display(event.actor)}", "!")]
             case ApprovalAnswered() if data.reply == "no":
                 return [Piece("line", "no", "⊘", sanitize_for_display(data.reason, 200))]
@@ -124,7 +124,7 @@ class Transcript:
                 self.running.clear()
                 self._note_activity("")
                 return self._end_text()
-            case PlanChange():
+            case PlanUpdated():
                 self._plan = data.plan
                 return []
             case _:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from headway.core.execution_events import ItemFinished, ItemStarted
+from headway.core.execution_events import AttemptFinished, AttemptStarted
 from headway.core.file_history import FileHistory
 from headway.core.model import MAIN_AGENT
 from headway.core.run_events import RunStarted, ToolFinished
@@ -61,9 +61,9 @@ def list_changes_by_run(events: Iterable[Event], agent: str | None = None) -> li
         data = event.data
         history = histories.setdefault(event.agent, FileHistory())
         history.take(event)
-        if isinstance(data, ItemStarted):
+        if isinstance(data, AttemptStarted):
             attempts[data.agent] = _Attempt(data.item_id, data.in_place, history)
-        elif isinstance(data, ItemFinished) and data.agent in attempts:
+        elif isinstance(data, AttemptFinished) and data.agent in attempts:
             attempts[data.agent].end = event.version
         if agent not in (None, event.agent):
             continue

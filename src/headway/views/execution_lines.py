@@ -5,8 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from headway.core.events import ListDelta, PlanModeChange
-from headway.core.execution_events import BatchFinished, BatchStarted, ItemFinished, ItemStarted, ModeChanged
+from headway.core.events import ListDelta, PlanModeChanged
+from headway.core.execution_events import (
+    AttemptFinished,
+    AttemptStarted,
+    ExecutionFinished,
+    ExecutionStarted,
+    ModeChanged,
+)
 from headway.core.model import Status
 from headway.core.run_events import RoundStarted, TextDelta, ToolFinished, ToolStarted
 from headway.core.text import SENTENCE_ENDS, sanitize_for_display
@@ -42,7 +48,7 @@ class ExecutionLines:
     """Give it every event; it gives lines to print, and `doing` is what goes on."""
 
     def __init__(self) -> None:
-        self._items: dict[str, ItemStarted] = {}
+        self._items: dict[str, AttemptStarted] = {}
         """Sub-agent → the item that it works on."""
         self._at: dict[str, str] = {}
         self._levels: dict[str, str] = {}
@@ -70,22 +76,22 @@ class ExecutionLines:
     def handle(self, event: Event) -> list[Line]:
         data = event.data
         match data:
-            case BatchStarted():
+            case ExecutionStarted():
                 self.side_by_side, self._goes_on = data.parallel > 1, True
                 self._items.clear()
                 return [(DETAIL, format_mode(data.mode), ""), *([("!", data.note, "")] if data.note else [])]
             case ModeChanged():
                 return [(DETAIL, format_mode(data.mode), "")]
-            case BatchFinished():
+            case ExecutionFinished():
                 self._goes_on = False
                 return []
-            case PlanModeChange() if self._goes_on:
+            case PlanModeChanged() if self._goes_on:
                 now = "is paused until plan mode is off" if data.on else "is no longer paused by plan mode"
                 return [("⏸" if data.on else "!", f"The execution {now}", "")]
-            case ItemStarted():
+            case AttemptStarted():
                 self._items[data.agent] = data
                 return started_lines(data)
-            case ItemFinished():
+            case AttemptFinished():
                 item = self._items.pop(data.agent, None)
                 self._at.pop(data.agent, None)
                 level = self._levels.get(data.item_id)
@@ -121,10 +127,10 @@ class ExecutionLines:
 def format_execution(state: State, agent: str) -> str:
     """That items are being executed, in which mode, and what holds that up; empty if none are."""
     run = state.runs.get(agent)
-    if run is None or not run.is_active or run.batch is None:
+    if run is None or not run.is_active or run.execution is None:
         return ""
     what = "Stopping" if run.stopping else explain_pause(state, agent) or "Executing"
-    return f"{what} · {format_mode(run.batch.mode)}"
+    return f"{what} · {format_mode(run.execution.mode)}"
 
 
 def explain_pause(state: State, agent: str) -> str:
@@ -140,7 +146,7 @@ def format_mode(mode: str) -> str:
     return f"Mode: {mode} ({ASKS[mode]})" if mode in ASKS else f"Mode: {sanitize_for_display(mode)}"
 
 
-def started_lines(data: ItemStarted) -> list[Line]:
+def started_lines(data: AttemptStarted) -> list[Line]:
     """`▶ [2/5] Implement JWT ⏱ 45min`, and what else there is to know."""
     time = f" ⏱ {data.estimated_time}" if data.estimated_time else ""
     again = " (again, alone)" if data.alone else f" (attempt {data.attempt})" if data.attempt > 1 else ""
@@ -160,7 +166,7 @@ def shorten_start_line(line: str, width: int) -> str:
     return fit_to_width(line[: found.start()], max(width - count_cells(end), 10)) + end
 
 
-def format_attempt_end(data: ItemFinished, content: str, level: str | None = None) -> Line:
+def format_attempt_end(data: AttemptFinished, content: str, level: str | None = None) -> Line:
     """`✓ s2: Implement JWT (verified, 4.2 s, 2 files)`, or why it is not completed."""
     what = (
         f"{sanitize_for_display(data.item_id, MAX_ID)}: {sanitize_for_display(content, MAX_TEXT)}"
@@ -181,14 +187,14 @@ def format_attempt_end(data: ItemFinished, content: str, level: str | None = Non
             return "✗", what, _add_retry(data)
 
 
-def _add_retry(data: ItemFinished) -> str:
+def _add_retry(data: AttemptFinished) -> str:
     if not data.again:
         return data.reason
     end = "" if data.reason.rstrip("”").endswith(SENTENCE_ENDS) else "."
     return f"{data.reason}{end} Retrying."
 
 
-def detail_lines(data: ItemFinished) -> list[Line]:
+def detail_lines(data: AttemptFinished) -> list[Line]:
     """What a person has to know of the files, besides how many changed."""
     lines: list[str] = []
     if data.removed:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headway.core.clock import format_local_time
-from headway.core.events import LeaseRenewal, ListDelta, PlanChange, PlanModeChange
+from headway.core.events import LeaseRenewed, ListDelta, PlanModeChanged, PlanUpdated
 from headway.core.evidence import Evidence
 from headway.core.model import CompletionLog
 from headway.core.text import sanitize_for_display
@@ -46,11 +46,11 @@ def _describe_cause(data: EventData) -> str:
     match data:
         case ListDelta():
             return _format_text(data.cause)
-        case LeaseRenewal():
+        case LeaseRenewed():
             return f"renewed {_format_text(data.todo_id)}"
-        case PlanChange():
+        case PlanUpdated():
             return f"plan {_quote(data.plan.title)}" if data.plan else "plan cleared"
-        case PlanModeChange():
+        case PlanModeChanged():
             return f"plan mode {'on' if data.on else 'off'}"
         case CompletionLog():
             return f"completion logged in {_format_text(data.path)}"

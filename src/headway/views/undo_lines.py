@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from headway.core.delta import UNSEEN
 from headway.core.events import ListDelta
-from headway.core.execution_events import ItemRolledBack
+from headway.core.execution_events import TodosRolledBack
 from headway.core.model import MODEL, PERSON
 from headway.core.run_events import RunFinished
 from headway.views.history import format_changes, format_move, format_name, list_moved_ids
@@ -64,7 +64,7 @@ def describe_step(step: Step) -> str:
     match data:
         case RunFinished():
             return f"execution of {_count_todos(step)}"
-        case ItemRolledBack():
+        case TodosRolledBack():
             others = len(data.with_later)
             return f"rollback of {1 + others} todos" if others else f"rollback of {format_name(data.item_id)}"
         case ListDelta(cause="execute"):

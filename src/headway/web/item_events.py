@@ -6,7 +6,7 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from headway.core.events import ListDelta
-from headway.core.execution_events import ItemStarted
+from headway.core.execution_events import AttemptStarted
 from headway.core.model import MAIN_AGENT
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def item_events(session: Session, todo_id: str, after: int, limit: int) -> list[
     agents: set[str] = set()
     for event in session.events(after):
         data = event.data
-        if isinstance(data, ItemStarted) and data.item_id == todo_id:
+        if isinstance(data, AttemptStarted) and data.item_id == todo_id:
             agents.add(data.agent)
             begun.append(event)
         elif event.agent in agents or (event.agent == MAIN_AGENT and _concerns(data, todo_id)):

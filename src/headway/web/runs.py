@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from headway.core.errors import HeadwayError, NoRun, RunRefused
-from headway.core.execution_events import BatchStarted
+from headway.core.execution_events import ExecutionStarted
 from headway.core.logs import logger
 from headway.core.model import MAIN_AGENT
 from headway.tools.effects import Mode, parse_mode
@@ -217,7 +217,7 @@ def _to_begin(session: Session, wanted: Message | Execute | Continue) -> Message
             run = session.run
             if run is None:
                 raise NoRun("There is no run to continue in this session.")
-            if run.batch is not None:
+            if run.execution is not None:
                 return _same_execution(session, run)
             return Message(action="message", mode=parse_mode(run.mode))
         case Message(text=None, mode=None) if (run := session.run) is not None:
@@ -231,7 +231,7 @@ def _same_execution(session: Session, run: Run) -> Execute:
     while last > 0:
         first = max(last - _EVENTS_AT_ONCE, 0)
         for event in reversed(session.store.events(session.name, first, last - first)):
-            if isinstance(event.data, BatchStarted) and event.agent == MAIN_AGENT:
+            if isinstance(event.data, ExecutionStarted) and event.agent == MAIN_AGENT:
                 begun = event.data
                 return Execute(
                     action="execute",

@@ -83,7 +83,7 @@ def to_about_record(session: Session, state: State) -> dict[str, Any]:
 
 
 def _to_run_record(run: Run, state: State) -> dict[str, Any]:
-    batch, is_pausing = run.batch, state.is_pausing(MAIN_AGENT)
+    execution, is_pausing = run.execution, state.is_pausing(MAIN_AGENT)
     return {
         "id": run.id,
         "model": run.model,
@@ -98,14 +98,14 @@ def _to_run_record(run: Run, state: State) -> dict[str, Any]:
         "stopping": run.stopping,
         "tool_calls": run.tool_calls,
         "batch": None
-        if batch is None
+        if execution is None
         else {
             "active": run.is_active,
-            "mode": batch.mode,
-            "current_index": batch.index,
-            "total_count": batch.total,
-            "executing": batch.executing,
-            "parallel": batch.parallel,
+            "mode": execution.mode,
+            "current_index": execution.index,
+            "total_count": execution.total,
+            "executing": execution.executing,
+            "parallel": execution.parallel,
         },
     }
 
@@ -132,7 +132,9 @@ class OpenQuestion(NamedTuple):
 
 
 def open_questions(runs: Mapping[str, Run]) -> list[OpenQuestion]:
-    executing = {agent: todo_id for run in runs.values() if run.batch for todo_id, agent in run.batch.executing.items()}
+    executing = {
+        agent: todo_id for run in runs.values() if run.execution for todo_id, agent in run.execution.executing.items()
+    }
     return [
         OpenQuestion(agent, executing.get(agent), asked)
         for agent, run in runs.items()

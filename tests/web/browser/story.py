@@ -72,7 +72,7 @@ class Story:
         session.write([*self._items()], title=word("title"), actor=word("actor")[:200])
         session.set_plan(self._plan(), actor=MODEL)
         self.main = Run(session, word)
-        self.main.record(batch.BatchStarted("default", 2, 3, 1, note=word("note")))
+        self.main.record(batch.ExecutionStarted("default", 2, 3, 1, note=word("note")))
         self._stuck()
         self._now()
 
@@ -119,7 +119,7 @@ class Story:
     def _begin(self, name: str, number: int) -> Run:
         own = self.session.agent(self.word(f"agent {name}")[:200])
         content = self.session.todo_list.items[self.ids[name]].content
-        started = batch.ItemStarted(self.ids[name], content, own.agent_id, 1, number, 3)
+        started = batch.AttemptStarted(self.ids[name], content, own.agent_id, 1, number, 3)
         self.main.change(StartAttempt(MAIN_AGENT, EXECUTOR, now(), self.main.id, started))
         return Run(own, self.word)
 
@@ -140,7 +140,7 @@ class Story:
         work.record(facts.MessageAdded({"kind": "response", "parts": [{"part_kind": "text", "content": word("said")}]}))
         work.record(facts.RunError(word("error"), 1.0), facts.Usage(1, 100, 20, 0, 0, 120, None))
         work.end("error", word("run error"))
-        finished = batch.ItemFinished(
+        finished = batch.AttemptFinished(
             self.ids["stuck"], work.agent, 1, "blocked", word("reason"), text=word("last words")
         )
         finished.worktree = ".headway/worktrees/1"

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from headway.core.events import ListDelta
 from headway.core.execution_events import (
-    BatchFinished,
-    BatchStarted,
+    AttemptFinished,
+    AttemptStarted,
+    ExecutionFinished,
+    ExecutionStarted,
     FilesReverted,
-    ItemFinished,
-    ItemMerging,
-    ItemRolledBack,
-    ItemStarted,
+    MergeStarted,
+    TodosRolledBack,
 )
 from headway.core.model import FINISHED, Status
 from headway.core.run_events import RoundStarted, RunFinished, RunStarted, ToolFinished, Usage
@@ -92,7 +92,7 @@ class AttemptLog:
             effort.failed_calls += not data.succeeded and not data.denied
             self.files.update(dict.fromkeys(data.files))
 
-    def finish(self, data: ItemFinished, at: str) -> None:
+    def finish(self, data: AttemptFinished, at: str) -> None:
         counted, used = self.effort, self.effort.usage
         is_counted = used.input_tokens or not data.input_tokens
         usage = ModelUsage(
@@ -123,13 +123,13 @@ class ExecutionLog:
     """One execution, as far as the log has been read."""
 
     run: RunUsage | None
-    started: BatchStarted
+    started: ExecutionStarted
     started_at: str
     last_at: str
     """When something last happened in it."""
     total: int
     ended_at: str | None = None
-    finished: BatchFinished | None = None
+    finished: ExecutionFinished | None = None
     attempts: list[AttemptLog] = field(default_factory=list[AttemptLog])
     rolled_back: list[RolledBack] = field(default_factory=list[RolledBack])
 
@@ -192,12 +192,12 @@ class LogReader:
             Usage: self._record_request,
             ToolFinished: self._record_call,
             RunFinished: self._finish_run,
-            BatchStarted: self._start_execution,
-            ItemStarted: self._start_attempt,
-            ItemMerging: self._merge_files,
-            ItemFinished: self._finish_attempt,
-            BatchFinished: self._finish_execution,
-            ItemRolledBack: self._roll_back,
+            ExecutionStarted: self._start_execution,
+            AttemptStarted: self._start_attempt,
+            MergeStarted: self._merge_files,
+            AttemptFinished: self._finish_attempt,
+            ExecutionFinished: self._finish_execution,
+            TodosRolledBack: self._roll_back,
             FilesReverted: self._revert_files,
         }
 
@@ -213,7 +213,7 @@ class LogReader:
         if event.agent == self._agent:
             if handle := self._handlers.get(type(data)):
                 handle(event, data)
-        elif isinstance(data, ItemStarted) and event.agent in self.family:
+        elif isinstance(data, AttemptStarted) and event.agent in self.family:
             self.family.add(data.agent)
 
     @property
@@ -302,14 +302,14 @@ class LogReader:
             attempt.interrupt(reason, max(at, attempt.started_at))
         self._open = {}
 
-    def _start_execution(self, event: Event, data: BatchStarted) -> None:
+    def _start_execution(self, event: Event, data: ExecutionStarted) -> None:
         self._end_execution("Another execution started.", event.at)
         self._execution = ExecutionLog(self._current_run, data, event.at, event.at, data.total)
         self.executions.append(self._execution)
 
-    def _start_attempt(self, event: Event, data: ItemStarted) -> None:
+    def _start_attempt(self, event: Event, data: AttemptStarted) -> None:
         if self._execution is None:
-            self._start_execution(event, BatchStarted("", 1, 0))
+            self._start_execution(event, ExecutionStarted("", 1, 0))
         assert self._execution is not None
         attempts = self.attempts.setdefault(data.item_id, [])
         attempt = AttemptLog(
@@ -332,13 +332,13 @@ class LogReader:
         self._executed_in[data.item_id] = self._execution
         self.family.add(data.agent)
 
-    def _merge_files(self, event: Event, data: ItemMerging) -> None:
+    def _merge_files(self, event: Event, data: MergeStarted) -> None:
         if data.before == data.after:
             self._merging.discard(data.item_id)
         else:
             self._merging.add(data.item_id)
 
-    def _finish_attempt(self, event: Event, data: ItemFinished) -> None:
+    def _finish_attempt(self, event: Event, data: AttemptFinished) -> None:
         self._merging.discard(data.item_id)
         attempt = self._open.pop(data.agent, None)
         files = data.files
@@ -348,12 +348,12 @@ class LogReader:
                 files = ()
         self.files.setdefault(data.item_id, {}).update(dict.fromkeys(files))
 
-    def _finish_execution(self, event: Event, data: BatchFinished) -> None:
+    def _finish_execution(self, event: Event, data: ExecutionFinished) -> None:
         if self._execution is not None:
             self._execution.finished = data
             self._execution.ended_at = event.at
 
-    def _roll_back(self, event: Event, data: ItemRolledBack) -> None:
+    def _roll_back(self, event: Event, data: TodosRolledBack) -> None:
         self._merging.clear()
         self._remove_changes(RolledBack(data.item_id, event.at, tuple(data.files), data.forced))
 
