@@ -12,7 +12,7 @@ from pathlib import Path
 
 import headway
 from headway.tools import Executor
-from headway.tools.todo_kinds import TodoToolsName
+from headway.planner.config import TodoToolsName
 from headway.tools.todos import make_todo_tools
 from headway.views.prompt_block import render_block
 

@@ -24,6 +24,7 @@ from headway.core.value import Value
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
 
     from headway.core.events import Event
     from headway.core.evidence import Evidence
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from headway.core.rules import Shape
     from headway.core.store import Store
     from headway.core.undo import Reverted, Step
+    from headway.planner.config import PlannerConfig
+    from headway.planner.planner import Planner
 else:
     Store = object  # as a protocol it would load `typing`
 
@@ -196,6 +199,13 @@ class Session(Stream, RunControl):
         from headway.agent.verify_todos import verify_todo
 
         return verify_todo(self, todo_id)
+
+    def planner(self, config: PlannerConfig | None = None, **options: Any) -> Planner:
+        """Return what a loop of your own needs of this list; the options are the fields of `PlannerConfig`."""
+        from headway.planner.config import PlannerConfig, make_config
+        from headway.planner.planner import Planner
+
+        return Planner(self, make_config(PlannerConfig, config, options))
 
     def record_check(self, todo_id: str, evidence: Evidence, *, actor: str = PERSON) -> Todo:
         """Keep what the check of a todo showed; undo leaves it alone."""

@@ -10,10 +10,10 @@ import pytest
 import headway
 from headway.agent import LoopConfig, RunResult, run_loop
 from headway.core.evidence import Evidence
+from headway.planner.config import TodoToolsName
 from headway.settings.approved_checks import approve_checks
 from headway.testing import Call, ScriptedModel, Turn
 from headway.tools import Answer, Approvals, Question, builtin_tools
-from headway.tools.todo_kinds import TodoToolsName
 
 GOOD, BAD = "def add(a, b): return a + b\n", "def add(a, b): return a - b\n"
 TEST = "from calc import add\nassert add(1, 2) == 3, 'wrong sum'\n"

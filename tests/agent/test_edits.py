@@ -13,7 +13,7 @@ from tests.support.tables import check_rows
 
 import headway
 from headway import Session
-from headway.agent.edits import MAX_LINE, format_edits
+from headway.planner.edits import MAX_LINE, format_edits
 
 Do = Callable[[Session], object]
 PLAN = {"title": "T", "overview": "O", "steps": [{"id": "step-1", "description": "Do it"}]}

@@ -25,9 +25,9 @@ from headway.core.run_events import (
     ToolStarted,
     Usage,
 )
+from headway.planner.config import TodoToolsName
 from headway.testing import Call, Failure, ScriptedModel, Turn
 from headway.tools import Approvals, ToolResult, builtin_tools, tool
-from headway.tools.todo_kinds import TodoToolsName
 
 from .looping import (
     BOUND,

@@ -153,7 +153,7 @@ async def test_the_recap_is_one_line_of_at_most_200_characters(session: Session,
     statuses = ["completed", "in_progress", *["pending"] * 3, "blocked", "blocked", "cancelled"]
     session.write([{"content": f"{number}{text}", "status": status} for number, status in enumerate(statuses)])
     model = ScriptedModel(["Done."])
-    await run(session, model, recap=True, max_nudges=0)
+    await run(session, model, block="recap", max_nudges=0)
     line = added(model.requests[0])
     assert line.startswith("[2/8] In progress: 1")
     assert len(line) <= 200

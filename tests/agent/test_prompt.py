@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from headway.agent import instructions, tool_definitions
 from headway.agent.prompt import MAX_NOTES
-from headway.settings import Settings, Tracking
+from headway.planner.config import TodoTools, TodoToolsName, Tracking
+from headway.settings import Settings
 from headway.tools import Executor
-from headway.tools.todo_kinds import TodoTools, TodoToolsName
 
 TODO_TOOL = re.compile(r"TodoWrite|create_todo_list|update_todo_item|write_todos|(?<=`)todo(?=`)")
 OPENED = re.compile(r"^<project-notes-([0-9a-f]{16})>$", re.MULTILINE)

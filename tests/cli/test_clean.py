@@ -82,8 +82,8 @@ def test_looking_first_and_not_confirming_free_nothing(headway: Headway, execute
 
 
 def test_nothing_is_freed_while_a_run_goes_on(headway: Headway, kept_session: Session) -> None:
-    from headway.agent.recorder import Recorder
     from headway.core.clock import now
+    from headway.planner.recorder import Recorder
 
     kept_session.write([{"content": "First"}])
     recorder = Recorder(kept_session, now)

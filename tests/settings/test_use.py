@@ -9,10 +9,11 @@ from threading import Thread
 
 import pytest
 
+import headway.planner.config
 from headway.agent import instructions
 from headway.core.errors import HeadwayError
 from headway.settings import Settings, TodoTools, load_settings
-from headway.tools import Answer, Approvals, Executor, Mode, Question, ToolResult, builtin_tools, todo_kinds
+from headway.tools import Answer, Approvals, Executor, Mode, Question, ToolResult, builtin_tools
 from headway.tools.todos import make_todo_tools
 
 from .conftest import Write
@@ -43,8 +44,8 @@ def test_the_todo_tools_are_those_that_are_set(folder: Path, in_project: Write, 
 
 
 def test_the_kinds_of_todo_tools_are_one_type_that_takes_its_names_too(folder: Path) -> None:
-    assert TodoTools is todo_kinds.TodoTools
-    assert type(Settings().todo_tools) is todo_kinds.TodoTools
+    assert TodoTools is headway.planner.config.TodoTools
+    assert type(Settings().todo_tools) is TodoTools
     assert instructions(folder) == instructions(folder, todo_tools="light")
     assert instructions(folder, todo_tools=TodoTools.OFF) == instructions(folder, todo_tools="off")
     by_type, by_name = (builtin_tools(folder, todo_tools=kind) for kind in (TodoTools.LIGHT, TodoTools("light")))

@@ -10,9 +10,9 @@ from tests.support import scripts
 from tests.support.processes import Form, until
 
 import headway
-from headway.agent.recorder import Recorder
 from headway.core.clock import now
 from headway.core.run_events import ApprovalAsked
+from headway.planner.recorder import Recorder
 
 from .conftest import SCRIPT, Begun
 from .running import Door, Scripted, answer, asked, ended, started, states, turn

@@ -30,8 +30,8 @@ from headway.tools.todos import UpdateTodoItem
 from headway.views.prompt_block import escape_for_prompt
 
 if TYPE_CHECKING:
-    from headway.agent.recorder import Recorder
     from headway.core.model import State
+    from headway.planner.recorder import Recorder
 
 MAX_TOKENS = 500
 _MOST_CALLS = 12

@@ -14,31 +14,33 @@ from headway.agent.compaction import SUMMARY_TOKENS, compact, to_headway_message
 from headway.agent.config import LoopConfig, Reason
 from headway.agent.conversation import Conversation, answer_text, join_answer_text, to_stored_message
 from headway.agent.judge import Judge
-from headway.agent.list_injector import ListInjector
 from headway.agent.repair import repair_answer
-from headway.agent.repeated_calls import RepeatedCalls
 from headway.core.clock import now
 from headway.core.errors import ContextTooLong, UserAfterToolRefused
 from headway.core.execution_events import ModeChanged
 from headway.core.run_events import (
     ConversationCompacted,
+    MessageAdded,
     RoundStarted,
     RunError,
     RunPaused,
     TodoListCompleted,
 )
 from headway.core.tracking import JUDGED, is_done, is_settled
+from headway.planner.list_injector import ListInjector
+from headway.planner.repeated_calls import RepeatedCalls
+from headway.settings.model import Inject
 
 if TYPE_CHECKING:
     from headway.agent.answer_endings import CutOff
     from headway.agent.budget import Budget
     from headway.agent.model_requests import ModelRequests
-    from headway.agent.recorder import Recorder
     from headway.agent.request_builder import ModelRequestData, RequestBuilder
     from headway.agent.tool_runner import RoundOutcome, ToolRunner
     from headway.core.events import Event
     from headway.core.model import State, TodoList
     from headway.core.runs import Run
+    from headway.planner.recorder import Recorder
 
 _SHORTENED = 5
 """How often the history is shortened because the provider finds a request too long."""
@@ -176,7 +178,8 @@ class Loop:
         state = (not waited and self._recorder.state) or self._session.state
         self._planning = state.is_planning(self._agent)
         warning = self._repeated.render_warning(self.round)
-        block, fact = self._injector.render(state, self._agent, self.round, warning, answering=self._all_done)
+        answering = self._all_done and self._config.inject == Inject.TAIL
+        block, fact = self._injector.render(state, self._agent, self.round, warning, answering=answering)
         self._block_size = len(block.encode(errors="replace"))
         if fact is not None:
             self._recorder.record_deferred(fact)
@@ -227,7 +230,7 @@ class Loop:
             self._requests.record_usage(answer, size, self.round),
             *self._calls.describe_first_calls(calls, self.round),
         ]
-        version = self._recorder.add_message(answer, *more, policy=self._policy)
+        version = self._recorder.add_message(self._to_record(answer), *more, policy=self._policy)
         self._conversation.add(answer, version)
         return calls, faults
 
@@ -238,7 +241,8 @@ class Loop:
             return None
         outcome = await self._calls.run(calls, faults, self.round)
         self._conversation.add(outcome.results, self._conversation.versions[-1] + 1)
-        self._repeated.add(calls, outcome.finished)
+        for call, done in zip(calls, outcome.finished, strict=True):
+            self._repeated.add(call.args, done)
         if self._judge is not None:
             self._judge.note_calls(outcome.finished)
             await self._judge.evaluate(self._session.state, self._agent, self.round)
@@ -295,9 +299,12 @@ class Loop:
         self._text_before_cut = self._answer or " "
         self._add_headway_message(cut.line if self._answer.strip() else cut.line_before_text)
 
+    def _to_record(self, message: ModelMessage) -> MessageAdded:
+        return MessageAdded(to_stored_message(message, self._recorder.redact))
+
     def _add_headway_message(self, line: str) -> None:
         message = to_headway_message(line)
-        self._conversation.add(message, self._recorder.add_message(message))
+        self._conversation.add(message, self._recorder.add_message(self._to_record(message)))
 
 
 def _todo_ids(todos: TodoList) -> frozenset[str]:

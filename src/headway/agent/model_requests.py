@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from pydantic_ai.models import Model, ModelRequestParameters
 
     from headway.agent.config import LoopConfig
-    from headway.agent.recorder import Recorder
+    from headway.planner.recorder import Recorder
 
 _FIRST_WAIT = 1.0
 _LONGEST_WAIT = 120.0

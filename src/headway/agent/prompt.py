@@ -13,25 +13,14 @@ from hashlib import sha256
 from pathlib import Path
 
 from headway.core.text import neutralize
-from headway.settings.model import Tracking
-from headway.tools.todo_kinds import TodoTools, TodoToolsName
+from headway.planner.config import TodoTools, TodoToolsName, Tracking
+from headway.planner.instructions import todo_instructions
 
 NOTES = ("AGENTS.md", "CLAUDE.md")
 """Where a project may say how to work on it; the first that is there counts."""
 MAX_NOTES = 30_000
 _LARGEST_FILE = 4_000_000
 _SYSTEMS = {"Darwin": "macOS"}
-_CONCLUDED = "`[x?]` marks an item that Headway only concluded to be completed"
-_KEPT_BY_MODEL = "You keep the list: an item is completed or blocked only when you say so."
-_STARTED = "Headway only starts the next item when you change or run something while none is in progress."
-_KEPT_BY_BOTH = (
-    "Headway keeps the list with you: from your calls it starts, completes and blocks items. "
-    f"{_CONCLUDED}: confirm it, or correct it."
-)
-_YOURS_ALONE = "A list that you write with TodoWrite is yours alone."
-_OTHERS_KEPT_TOO = f"A list made from a plan is kept by Headway too; {_CONCLUDED}: confirm it, or correct it."
-_KEPT_BY_HEADWAY = f"Headway keeps it for you from what you do. {_CONCLUDED}: if it is not, say so in your answer."
-_KEPT_BY_USER = "The user keeps it."
 
 
 def instructions(
@@ -42,12 +31,7 @@ def instructions(
     planning: bool = False,
 ) -> str:
     """Return the system prompt for a run in this project; in plan mode with that in place of the todo list."""
-    kind = TodoTools(todo_tools)
-    part = (
-        _read_section("plan_mode")
-        if planning
-        else _read_section(f"todo_{kind}").replace("{keeper}", _tracking_section(kind, tracking))
-    )
+    part = _read_section("plan_mode") if planning else todo_instructions(TodoTools(todo_tools), tracking)
     system = platform.system()
     parts = [
         _read_section("prompt").replace("{todo_list}", part),
@@ -55,20 +39,6 @@ def instructions(
         _project_notes(Path(project)),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
-
-
-def _tracking_section(todo_tools: TodoTools, tracking: Tracking) -> str:
-    """Who says what is done: the model, or Headway too."""
-    by_hand = tracking is Tracking.MANUAL
-    match todo_tools:
-        case TodoTools.OFF:
-            return _KEPT_BY_USER if by_hand else _KEPT_BY_HEADWAY
-        case TodoTools.PLAN:
-            return _KEPT_BY_MODEL if by_hand else f"{_KEPT_BY_MODEL} {_OTHERS_KEPT_TOO}"
-        case _ if by_hand:
-            return f"{_KEPT_BY_MODEL} {_STARTED}"
-        case _:
-            return _KEPT_BY_BOTH if todo_tools is TodoTools.LIGHT else f"{_KEPT_BY_BOTH} {_YOURS_ALONE}"
 
 
 def add_plan_mode(own: str) -> str:

@@ -23,7 +23,7 @@ from headway.core.text import truncate
 from headway.tools.approvals import Answer, Ask, Question, Reply
 
 if TYPE_CHECKING:
-    from headway.agent.recorder import Recorder
+    from headway.planner.recorder import Recorder
 
 
 _LONGEST_LINE = 4_000

@@ -17,13 +17,12 @@ from headway.agent.budget import Budget
 from headway.agent.check_approvals import CheckApprovals
 from headway.agent.compaction import to_headway_message
 from headway.agent.config import LoopConfig, Reason, RunResult
-from headway.agent.conversation import Conversation
+from headway.agent.conversation import Conversation, to_stored_message
 from headway.agent.loop import Loop
 from headway.agent.model_requests import ModelRequests
 from headway.agent.models import context_window, resolve_model, turn_off_client_retries
 from headway.agent.prompt import add_plan_mode, instructions
 from headway.agent.questions import LoggedQuestions
-from headway.agent.recorder import Recorder
 from headway.agent.request_builder import RequestBuilder
 from headway.agent.run_checks import RunChecks
 from headway.agent.server_windows import ask_for_window, assumed_window
@@ -33,8 +32,9 @@ from headway.agent.tool_runner import ToolRunner
 from headway.core.clock import format_local_time, now
 from headway.core.errors import HeadwayError, RunRefused, StoreError
 from headway.core.logs import logger
-from headway.core.run_events import RunError
+from headway.core.run_events import MessageAdded, RunError
 from headway.core.text import sanitize_for_display, to_storable
+from headway.planner.recorder import Recorder
 from headway.project import project_folder_of
 from headway.tools.approvals import Approvals, Ask
 from headway.tools.checks.run_check import CheckRunner
@@ -92,6 +92,7 @@ async def run_loop(
     asked = resolve_model(model, base_url=base_url)
     approvals = approvals or Approvals()
     recorder = Recorder(session, now)
+    recorder.call_later = asyncio.get_running_loop().call_later
     ask = LoggedQuestions(recorder, approvals.ask) if approvals.ask else None
     executor = Executor(
         resolve_tools(tools, config.todo_tools, folder),
@@ -114,7 +115,7 @@ async def run_loop(
             task or _GO_ON,
             named,
             config.max_rounds,
-            first,
+            [MessageAdded(to_stored_message(message, recorder.redact)) for message in first],
             require_evidence=config.require_evidence,
             new_conversation=new_conversation,
             mode=str(approvals.mode),

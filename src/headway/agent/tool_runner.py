@@ -6,37 +6,31 @@ What a call means for the list is decided with its record. A call that fails is 
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pydantic_ai.messages import ModelRequest, ToolCallPart, ToolReturnPart
 
 from headway.agent.conversation import Redact, to_result_part
 from headway.agent.repair import NO_OUTPUT
-from headway.core.command_kinds import CommandKind, classify_command
-from headway.core.json_text import BadJson, parse_json_cached
 from headway.core.run_events import ToolFinished, ToolStarted
-from headway.core.text import sanitize_for_display
 from headway.core.tracking import TODO_EFFECT
+from headway.planner.call_summary import find_command_kind, summarize_call
 from headway.tools.base import ToolResult
 from headway.tools.effects import Effect
 
 if TYPE_CHECKING:
-    from headway.agent.recorder import Recorder
     from headway.agent.run_checks import RunChecks
     from headway.core.tracking import Policy
+    from headway.planner.recorder import Recorder
     from headway.tools.executor import Executor
 
 Call: TypeAlias = ToolCallPart[Any]
 FinishedCall: TypeAlias = tuple[ToolFinished, ToolReturnPart[Any]]
 SIDE_BY_SIDE = 8
-_TOLD = ("command", "path", "paths", "pattern", "url", "query", "item_id", "status")
-"""Arguments that say best what a call is about."""
-_LOOKED_AT = 4_000
 MAX_DIFF = 20_000
 _SEARCHED = 200_000
 """Characters of a diff in which keys are looked for; no more of it is kept than fits into a tenth."""
@@ -97,7 +91,7 @@ class ToolRunner:
     def _describe_start(self, call: Call, round: int) -> ToolStarted:
         effect = self._executor.effect_of(call.tool_name, call.args)
         said = summarize_call(call.tool_name, call.args, self._recorder.redact)
-        command_kind = _command_kind(call.args) if effect is Effect.EXECUTE else None
+        command_kind = find_command_kind(call.args) if effect is Effect.EXECUTE else None
         return ToolStarted(round, call.tool_call_id, call.tool_name, said, effect and str(effect), command_kind)
 
     def _find_command(self, call: Call) -> str:
@@ -169,25 +163,13 @@ class ToolRunner:
             round_to_ms(time.monotonic() - began - self._recorder.seconds_waited.pop(call.tool_call_id, 0.0)),
             diff=shorten_diff(result.diff, self._recorder.redact) if isinstance(result.diff, str) else None,
             command=self._find_command(call) if result.effect is Effect.EXECUTE else None,
-            command_kind=_command_kind(call.args) if result.effect is Effect.EXECUTE else None,
+            command_kind=find_command_kind(call.args) if result.effect is Effect.EXECUTE else None,
         )
         # What the model is told now keeps keys and tokens, since it may have to write them back; the log does not.
         text = self._recorder.redact(finished.text)
         safe = finished if text == finished.text else replace(finished, text=text)
         finished.item_id = self._recorder.finish_tool(safe, self._policy)
         return finished, to_result_part(finished)
-
-
-def _command_kind(args: object) -> CommandKind:
-    """What the whole command comes to; a tool that runs no command line, and reports an exit code, is a check."""
-    values = args
-    if isinstance(args, str):
-        try:
-            values = parse_json_cached(args)
-        except BadJson:
-            return CommandKind.EDITS
-    command = cast("dict[str, object]", values).get("command") if isinstance(values, dict) else None
-    return classify_command(command) if isinstance(command, str) else CommandKind.CHECK
 
 
 def round_to_ms(seconds: float) -> float:
@@ -209,34 +191,3 @@ def shorten_diff(diff: str, redacted: Redact) -> str | None:
     end = diff.rfind("\n", 0, MAX_DIFF - _MORE) + 1
     left = diff.count("\n", end) + rest.count("\n") + (not (rest or diff).endswith("\n"))
     return f"{diff[:end]}… {left:,} line{'' if left == 1 else 's'} more"
-
-
-def summarize_call(tool: str, args: object, redacted: Redact) -> str:
-    """Return a call in one line. Keys are looked for before it is cut."""
-    values: object = args
-    if isinstance(args, str):
-        if len(args) > 20_000:
-            return f"{tool} ({len(args):,} characters)"
-        try:
-            values = parse_json_cached(args) if args.strip() else {}
-        except BadJson:
-            values = args
-    if isinstance(values, dict):
-        fields = cast("dict[str, object]", values)
-        told = next((fields[name] for name in _TOLD if fields.get(name)), None)
-        entries = fields.get("items") or fields.get("todos")
-        if told is None and isinstance(entries, list):
-            told = f"({_count_things(cast('list[object]', entries), 'item')})"
-        if told is None and isinstance(steps := fields.get("steps"), list):
-            told = f"{fields.get('title') or ''} ({_count_things(cast('list[object]', steps), 'step')})".lstrip()
-        if told is None:
-            told = json.dumps(fields, ensure_ascii=False, default=str) if fields else ""
-        values = told
-    if isinstance(values, list):
-        values = " ".join(map(str, cast("list[object]", values)))
-    text = values if isinstance(values, str) else str(values)
-    return f"{sanitize_for_display(tool, 64)} {sanitize_for_display(redacted(text[:_LOOKED_AT]), 200)}".rstrip()
-
-
-def _count_things(things: list[object], name: str) -> str:
-    return f"{len(things)} {name}{'' if len(things) == 1 else 's'}"

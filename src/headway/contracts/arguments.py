@@ -63,7 +63,7 @@ def list_schema_faults(schema: dict[str, Any], value: object, path: tuple[int | 
     A required string with a `maxLength` is a text, which may not be blank.
     """
     kind = schema["type"]
-    if not _HAS_KIND[kind](value):
+    if not isinstance(value, _KINDS[kind]):
         if "enum" not in schema:
             return [f"{format_path(path)}: Expected {kind}, received {json_type_name(value)}"]
     elif is_object(value):
@@ -84,7 +84,7 @@ def list_schema_faults(schema: dict[str, Any], value: object, path: tuple[int | 
     return []
 
 
-_HAS_KIND = {"object": is_object, "array": is_array, "string": lambda value: isinstance(value, str)}
+_KINDS: dict[str, type | tuple[type, ...]] = {"object": dict, "array": (list, tuple), "string": str}
 
 
 def _list_object_faults(schema: dict[str, Any], value: dict[str, object], path: tuple[int | str, ...]) -> list[str]:
@@ -114,14 +114,17 @@ def format_path(parts: Iterable[int | str]) -> str:
     return text or "(root)"
 
 
-def _clean(value: Any, path: tuple[int | str, ...], faults: list[str]) -> object:
+def _clean(value: object, path: tuple[int | str, ...], faults: list[str]) -> object:
     """The value with lone surrogates replaced, which can be neither stored nor sent on."""
     if isinstance(value, str):
         return to_storable(value)
-    if isinstance(value, list):
+    if is_array(value):
         return [_clean(part, (*path, at), faults) for at, part in enumerate(value)]
-    if not isinstance(value, dict):
+    if not is_object(value):
         return value
     if isinstance(value, DuplicateKeys):
         faults += [f"{format_path((*path, key))}: Duplicate field" for key in value.repeated]
-    return {_clean(key, path, faults): _clean(part, (*path, key), faults) for key, part in value.items()}
+    return {
+        to_storable(key) if isinstance(key, str) else key: _clean(part, (*path, key), faults)  # pyright: ignore[reportUnnecessaryIsInstance]
+        for key, part in value.items()
+    }

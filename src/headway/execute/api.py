@@ -14,7 +14,6 @@ from headway.agent.check_approvals import CheckApprovals
 from headway.agent.config import LoopConfig
 from headway.agent.models import resolve_model
 from headway.agent.questions import LoggedQuestions
-from headway.agent.recorder import Recorder
 from headway.agent.run import to_thread_listener
 from headway.core.clock import now
 from headway.core.errors import HeadwayError, TodoNotFound
@@ -29,6 +28,7 @@ from headway.execute.options import ExecutionEnding, ExecutionOptions, Execution
 from headway.execute.recover_files import recover_before_execution
 from headway.execute.thinning import thin_out_quietly
 from headway.execute.workspaces import Workspaces, open_workspaces
+from headway.planner.recorder import Recorder
 from headway.project import project_folder_of
 from headway.settings.model import Settings
 from headway.tools.approvals import Approvals, check_mode

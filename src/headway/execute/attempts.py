@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     from pydantic_ai.models import Model
 
     from headway.agent.config import LoopConfig
-    from headway.agent.recorder import Recorder
     from headway.execute.execution_checks import AttemptCheck, ExecutionChecks
     from headway.execute.recover_files import SettledChange
     from headway.execute.workspaces import Workspace, Workspaces
+    from headway.planner.recorder import Recorder
     from headway.session import Session
 
 MAX_WORDS = 2_000

@@ -13,7 +13,6 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from headway.agent.recorder import LOOK_EVERY
 from headway.core.errors import HeadwayError, NoRun
 from headway.core.execution_events import ExecutionFinished, ExecutionStarted, ModeChanged
 from headway.core.graph import is_ready, list_waiting
@@ -24,17 +23,18 @@ from headway.execute.finish_despite_cancel import finish_despite_cancel
 from headway.execute.options import ExecutionEnding, ExecutionOptions, ExecutionResult
 from headway.execute.recover_files import describe_recovery
 from headway.execute.schedule import Schedule
+from headway.planner.recorder import LOOK_EVERY
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from headway.agent.config import LoopConfig
-    from headway.agent.recorder import Recorder
     from headway.core.runs import Run
     from headway.execute.attempt_run import AttemptSettings
     from headway.execute.execution_checks import ExecutionChecks
     from headway.execute.recover_files import SettledChange
     from headway.execute.workspaces import Workspaces
+    from headway.planner.recorder import Recorder
     from headway.session import Session
 
 _PATIENCE = 2.0

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from headway.planner.config import TodoTools
 from headway.settings.load import LoadedSettings, load_settings
 from headway.settings.model import Settings, Tracking
-from headway.tools.todo_kinds import TodoTools
 
 __all__ = ["LoadedSettings", "Settings", "TodoTools", "Tracking", "load_settings"]

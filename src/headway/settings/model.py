@@ -14,10 +14,10 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from headway.core.text import sanitize_for_display
+from headway.planner.config import TodoTools, Tracking
 from headway.tools.effects import Mode
 from headway.tools.limits import Limits
 from headway.tools.sandbox.use import SandboxUse
-from headway.tools.todo_kinds import TodoTools
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,17 +25,6 @@ if TYPE_CHECKING:
     from headway.tools.approvals import Approvals, Ask
     from headway.tools.base import Tool
     from headway.tools.sandbox.sandbox import Sandbox
-
-
-class Tracking(StrEnum):
-    """Who decides that an item is done."""
-
-    MANUAL = "manual"
-    """The model, through its todo tools."""
-    AUTO = "auto"
-    """Headway too, from the outcome of tool calls."""
-    JUDGE = "judge"
-    """As auto, but a model decides whether an item is done."""
 
 
 class Inject(StrEnum):

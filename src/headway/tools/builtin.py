@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from headway.core.errors import HeadwayError
 from headway.core.text import sanitize_for_display
+from headway.planner.config import TodoTools, TodoToolsName
 from headway.tools.base import Tool
-from headway.tools.todo_kinds import TodoTools, TodoToolsName
 
 if TYPE_CHECKING:
     from headway.tools.sandbox.sandbox import Sandbox

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 import headway
+from headway.planner.config import TodoTools
 from headway.tools import Approvals, Executor
 from headway.tools.base import ToolFault
 from headway.tools.effects import Effect
 from headway.tools.files.workspace import Workspace
 from headway.tools.shell.bash import Bash, BashInput
-from headway.tools.todo_kinds import TodoTools
 from headway.tools.todos import resolve_tools
 
 from .calls import bash

@@ -15,10 +15,10 @@ from tests.support.tables import check_rows
 from headway import HeadwayError, Session
 from headway.contracts import agent
 from headway.core.events import ListDelta
+from headway.planner.config import TodoToolsName
 from headway.tools.base import Tool, ToolFault
 from headway.tools.effects import Effect
 from headway.tools.executor import Executor
-from headway.tools.todo_kinds import TodoToolsName
 from headway.tools.todos import CreateTodoList, TodoTool, TodoWrite, UpdateTodoItem, make_todo_tools
 from headway.views.history import history_lines
 

@@ -15,10 +15,10 @@ from tests.support.tables import check_rows
 import headway
 from headway import Session
 from headway.core.events import ListDelta
+from headway.planner.config import TodoToolsName
 from headway.tools import Executor, WriteTodos, builtin_tools
 from headway.tools.base import ToolFault
 from headway.tools.effects import Effect
-from headway.tools.todo_kinds import TodoToolsName
 from headway.tools.todos import TodoWrite, UpdateTodoItem, make_todo_tools, resolve_tools
 
 from .conftest import Call, context_of, in_memory_and_on_disk

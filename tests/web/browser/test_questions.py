@@ -13,10 +13,10 @@ from tests.support.processes import Form, until
 
 from headway import Session
 from headway.agent import run_loop
-from headway.agent.recorder import Recorder
 from headway.core.clock import now
 from headway.core.exact_text import exact_lines
 from headway.core.run_events import ApprovalAsked
+from headway.planner.recorder import Recorder
 from headway.testing import ScriptedModel
 from headway.tools import Answer, Approvals, Question
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from headway.contracts.todo_tools import KINDS
 from headway.core.errors import HeadwayError
 from headway.core.text import sanitize_for_display
+from headway.planner.config import TodoTools, TodoToolsName
 from headway.tools.base import Tool
-from headway.tools.todo_kinds import TodoTools, TodoToolsName
 from headway.tools.todos.list_tool import CreateTodoList, ListTool, TodoTool, TodoWrite, UpdateTodoItem, WriteTodos
 
 if TYPE_CHECKING:

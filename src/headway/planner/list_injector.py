@@ -9,12 +9,11 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from headway.agent.config import Inject, LoopConfig
-from headway.agent.edits import format_edits
 from headway.core.model import Status, Todo, TodoList
 from headway.core.run_events import TodoListContextInjected
 from headway.core.tracking import find_active_todo, is_done, is_ours
-from headway.tools.todo_kinds import TodoTools
+from headway.planner.config import Block, PlannerConfig, TodoTools
+from headway.planner.edits import format_edits
 from headway.views.prompt_block import TodoLineCache, escape_for_prompt, render_block
 
 if TYPE_CHECKING:
@@ -39,7 +38,12 @@ class ListInjector:
     """Of one run: what was shown, and how long the list has not changed."""
 
     def __init__(
-        self, config: LoopConfig, todos: TodoList, room: int, events: Callable[[int, int], Iterable[Event]], since: int
+        self,
+        config: PlannerConfig,
+        todos: TodoList,
+        room: int,
+        events: Callable[[int, int], Iterable[Event]],
+        since: int,
     ) -> None:
         """`room`: bytes that the block may take; `events` reads the log after a version, up to another one; `since`:
         the version at which the model last knew the list."""
@@ -80,10 +84,15 @@ class ListInjector:
         items = list(todos.items.values())
         config = self._config
         text = render_block(
-            items, round=round, max_rounds=run.max_rounds, recap=config.recap, room=self._room, lines=self._lines
+            items,
+            round=round,
+            max_rounds=run.max_rounds,
+            recap=config.block == Block.RECAP,
+            room=self._room,
+            lines=self._lines,
         )
         lines = [text, edits, self._render_reminder(state, agent, round, finished=finished), warning]
-        if answering and finished and config.inject == Inject.TAIL:
+        if answering and finished:
             lines.append(_ANSWER)
         active = find_active_todo(todos.items, run)
         fact = TodoListContextInjected(len(items), active and active.id, round, finished)
@@ -109,6 +118,9 @@ class ListInjector:
         how = _HOW[TodoTools(config.todo_tools)]
         rounds = "1 round" if self._worked == 1 else f"{self._worked} rounds"
         return f"(The list has not changed for {rounds} of work. If it is out of date, update it with {how}.)"
+
+    def forget(self) -> None:
+        """From now on the model knows nothing of what it was shown."""
 
     def end_round(self, todos: TodoList, *, worked: bool, succeeded: bool) -> None:
         if todos.changed_in != self._changed_in:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from headway.agent.tool_runner import summarize_call
 from headway.core.errors import HeadwayError
 from headway.core.json_text import BadJson, parse_json_cached
 from headway.core.tracking import TODO_EFFECT
+from headway.planner.call_summary import summarize_call
 from headway.views.prompt_block import escape_for_prompt
 
 if TYPE_CHECKING:
-    from pydantic_ai.messages import ToolCallPart
-
     from headway.core.run_events import ToolFinished
 
 WARN_AFTER = 3
@@ -34,14 +32,13 @@ class RepeatedCalls:
         self._warned_in = 0
         """The round in which the model was told of them."""
 
-    def add(self, calls: Sequence[ToolCallPart[Any]], finished: Sequence[ToolFinished]) -> None:
-        for call, done in zip(calls, finished, strict=True):
-            this = (call.tool_name, _normalize_arguments(call.args), _comparable_result(done))
-            if this == self._last:
-                self._number += 1
-                continue
-            self._last, self._number, self._warned_in = this, 1, 0
-            self._call = escape_for_prompt(summarize_call(call.tool_name, call.args, self._redacted), 200)
+    def add(self, arguments: object, done: ToolFinished) -> None:
+        this = (done.tool, _normalize_arguments(arguments), _comparable_result(done))
+        if this == self._last:
+            self._number += 1
+            return
+        self._last, self._number, self._warned_in = this, 1, 0
+        self._call = escape_for_prompt(summarize_call(done.tool, arguments, self._redacted), 200)
 
     def render_warning(self, round: int) -> str:
         """Return the line that tells the model, in the request of one round."""
@@ -76,4 +73,5 @@ def _comparable_result(done: ToolFinished) -> str:
     """What came of the call. That of a todo tool does not count: adding the same todo again gives it another id."""
     if done.effect == TODO_EFFECT:
         return ""
-    return done.text.replace(done.kept, "") if done.kept else done.text
+    text = done.text.replace(done.kept, "") if done.kept else done.text
+    return f"{done.ok} {done.exit_code} {text}"

@@ -6,13 +6,11 @@ records it returns, or moments later if it is deferred; keys and tokens are hidd
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 from uuid import uuid4
 
-from headway.agent.conversation import to_stored_message
 from headway.core.errors import HeadwayError, RunGoesOn, RunRefused
 from headway.core.events import LIVE_ONLY, Event
 from headway.core.log import run_lease_key
@@ -25,8 +23,6 @@ from headway.core.text import sanitize_for_display
 from headway.store.leases import this_process
 
 if TYPE_CHECKING:
-    from pydantic_ai.messages import ModelMessage
-
     from headway.core.tracking import Policy
     from headway.session import Session
 
@@ -37,6 +33,10 @@ DEFER_SECONDS = 0.02
 """Seconds in which a round's beginning is recorded, if nothing else is before."""
 LOOK_EVERY = 0.05
 """Seconds between looks at what others ask of the run."""
+
+
+class Timer(Protocol):
+    def cancel(self) -> object: ...
 
 
 class Recorder:
@@ -52,7 +52,9 @@ class Recorder:
         self.seconds_waited: dict[str | None, float] = {}
         """Call → seconds in which a person was asked about it."""
         self._waiting: list[RunData] = []
-        self._timer: asyncio.TimerHandle | None = None
+        self.call_later: Callable[[float, Callable[[], None]], Timer] | None = None
+        """How a fact is recorded later; None: every fact is recorded at once."""
+        self._timer: Timer | None = None
         self.redact = Redactor()
         """Rids a text of keys and tokens, before it is recorded."""
         self.state: State | None = None
@@ -63,7 +65,7 @@ class Recorder:
         task: str,
         model: str,
         max_rounds: int,
-        first: Sequence[ModelMessage] = (),
+        first: Sequence[MessageAdded] = (),
         *,
         require_evidence: bool | str = False,
         new_conversation: bool = False,
@@ -86,9 +88,8 @@ class Recorder:
             self.run_id, task, model, max_rounds, self._holder, require_evidence, new_conversation, mode
         )
         self.session.log.own_runs.add(self.run_id)
-        messages = [MessageAdded(to_stored_message(message, self.redact)) for message in first]
         try:
-            self._execute(lambda at: StartRun(self.session.agent_id, LOOP, at, started, messages))
+            self._execute(lambda at: StartRun(self.session.agent_id, LOOP, at, started, first))
         except BaseException:
             self.session.log.own_runs.discard(self.run_id)
             store.release_lease(self.session.name, self._key, self._holder)
@@ -115,9 +116,12 @@ class Recorder:
 
     def record_deferred(self, *facts: RunData) -> None:
         """Record facts within moments: together with what is recorded next, if that comes first."""
+        if self.call_later is None:
+            self.record(*facts)
+            return
         self._waiting += facts
         if self._timer is None:  # else it was set for what is recorded by now, and goes off the sooner for these
-            self._timer = asyncio.get_running_loop().call_later(DEFER_SECONDS, self._flush_on_timer)
+            self._timer = self.call_later(DEFER_SECONDS, self._flush_on_timer)
 
     def _flush_on_timer(self) -> None:
         self._timer = None
@@ -137,10 +141,10 @@ class Recorder:
         except HeadwayError:  # whatever is recorded next meets the same, where someone can say so
             self._waiting = [*facts, *self._waiting]
 
-    def add_message(self, message: ModelMessage, *facts: RunData, policy: Policy | None = None) -> int:
+    def add_message(self, message: MessageAdded, *facts: RunData, policy: Policy | None = None) -> int:
         """Record a message and what comes with it; return the version under which it is kept."""
         before = self._take_deferred()
-        recorded = (*before, MessageAdded(to_stored_message(message, self.redact)), *facts)
+        recorded = (*before, message, *facts)
         events, self.state = self.session.log.execute(
             lambda state: RecordEvents(self.session.agent_id, LOOP, self._clock(), self.run_id, recorded, policy)
         )
@@ -211,6 +215,8 @@ class Recorder:
 
     async def wait_until(self, holds: Callable[[Run], bool]) -> Run:
         """Wait until something holds of the run, as far as is known: every record and every look makes that new."""
+        import asyncio  # not by those who never wait
+
         run = self._get_run(self.session.log.last_state or self.session.state)
         while not holds(run):
             await asyncio.sleep(LOOK_EVERY)

@@ -1,0 +1,58 @@
+"""A call in one line, and what the command that it runs comes to: what the log holds of a call's arguments."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import cast
+
+from headway.core.command_kinds import CommandKind, classify_command
+from headway.core.json_text import BadJson, parse_json_cached
+from headway.core.text import sanitize_for_display
+
+_TOLD = ("command", "path", "paths", "pattern", "url", "query", "item_id", "status")
+"""Arguments that say best what a call is about."""
+_LOOKED_AT = 4_000
+
+
+def summarize_call(tool: str, args: object, redacted: Callable[[str], str]) -> str:
+    """Return a call in one line. Keys are looked for before it is cut."""
+    values: object = args
+    if isinstance(args, str):
+        if len(args) > 20_000:
+            return f"{tool} ({len(args):,} characters)"
+        try:
+            values = parse_json_cached(args) if args.strip() else {}
+        except BadJson:
+            values = args
+    if isinstance(values, dict):
+        fields = cast("dict[str, object]", values)
+        told = next((fields[name] for name in _TOLD if fields.get(name)), None)
+        entries = fields.get("items") or fields.get("todos")
+        if told is None and isinstance(entries, list):
+            told = f"({_count_things(cast('list[object]', entries), 'item')})"
+        if told is None and isinstance(steps := fields.get("steps"), list):
+            told = f"{fields.get('title') or ''} ({_count_things(cast('list[object]', steps), 'step')})".lstrip()
+        if told is None:
+            told = json.dumps(fields, ensure_ascii=False, default=str) if fields else ""
+        values = told
+    if isinstance(values, list):
+        values = " ".join(map(str, cast("list[object]", values)))
+    text = values if isinstance(values, str) else str(values)
+    return f"{sanitize_for_display(tool, 64)} {sanitize_for_display(redacted(text[:_LOOKED_AT]), 200)}".rstrip()
+
+
+def _count_things(things: list[object], name: str) -> str:
+    return f"{len(things)} {name}{'' if len(things) == 1 else 's'}"
+
+
+def find_command_kind(args: object) -> CommandKind:
+    """What the whole command comes to; a tool that runs no command line, and reports an exit code, is a check."""
+    values = args
+    if isinstance(args, str):
+        try:
+            values = parse_json_cached(args)
+        except BadJson:
+            return CommandKind.EDITS
+    command = cast("dict[str, object]", values).get("command") if isinstance(values, dict) else None
+    return classify_command(command) if isinstance(command, str) else CommandKind.CHECK

@@ -1,0 +1,376 @@
+"""One run of any loop: what its requests show of the list, and what its calls mean for it.
+
+Above the recorder, which puts everything into the log; below whoever runs the loop, Headway's own included.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from headway.contracts.todo_tools import ToolAnswer
+from headway.core.clock import now
+from headway.core.errors import HeadwayError, RunRefused
+from headway.core.model import State, TodoList
+from headway.core.run_events import (
+    RoundStarted,
+    RunError,
+    TodoListCompleted,
+    TodoListContextInjected,
+    ToolFinished,
+    ToolStarted,
+    Usage,
+)
+from headway.core.text import sanitize_for_display
+from headway.core.tracking import TODO_EFFECT, is_done, is_settled
+from headway.planner.call_summary import find_command_kind, summarize_call
+from headway.planner.list_injector import ListInjector
+from headway.planner.recorder import Recorder
+from headway.planner.repeated_calls import RepeatedCalls
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from headway.core.events import Event
+    from headway.planner.planner import Planner
+
+EFFECTS = ("read", "write", "execute", "network")
+"""What a call may do to the world."""
+_ROOM = 64_000
+"""Bytes that the list may take in a request."""
+
+
+class RunStopped(HeadwayError):
+    """A person stopped the run."""
+
+
+class LimitReached(HeadwayError):
+    """The run has used what it may."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """A call that has begun and is not over."""
+
+    tool: str
+    arguments: object
+    effect: str
+    at: float
+
+
+class PlannerRun(Recorder):
+    """One run, from `with planner.run(…)` to the end of that block. Its methods may be called from any thread."""
+
+    def __init__(self, planner: Planner, task: str, model: str, since: int | None) -> None:
+        super().__init__(planner.session, now)
+        self._planner = planner
+        self._config = planner.config
+        self._task, self._model = task, model
+        self._since = since
+        self._lock = threading.RLock()
+        self._agent = planner.session.agent_id
+        self._injector: ListInjector | None = None
+        self._repeated = RepeatedCalls(self.redact)
+        self._calls: dict[str, _Call] = {}
+        self._failed = False
+        """Whether the last request failed, so that the next one is the same again."""
+        self._is_round_open = self._has_ended = False
+        self._worked = self._succeeded = False
+        """Whether a call of this round was work, and whether one succeeded."""
+        self._done: frozenset[str] | None = None
+        """The todos of the list that was finished when it was last looked at."""
+        self._settled: frozenset[str] | None = None
+        """The same, if not only tracking says of any that it is completed."""
+        self.is_all_done = False
+        """Whether the list was settled in this run."""
+        self.done_in = 0
+        """The round in which it was."""
+        self.round = 0
+        self._input_tokens = self._output_tokens = 0
+        self._cost: float | None = 0.0
+
+    def __repr__(self) -> str:
+        return f"<headway.PlannerRun {self.run_id} round={self.round}>"
+
+    def __enter__(self) -> PlannerRun:
+        if self._injector is not None:
+            raise HeadwayError("This run has begun already; begin another one with planner.run(…).")
+        self.begin(self._task, self._model, self._config.max_rounds, require_evidence=self._config.require_evidence)
+        self.start_injecting(_ROOM, self._since)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with self._lock:
+            if self._has_ended:
+                return
+            reason, text = "finished", None
+            if isinstance(error, RunStopped) or (error is not None and not isinstance(error, Exception)):
+                reason = "cancelled"
+            elif error is not None:
+                reason, text = "error", _describe_error(error)
+            elif self._is_round_open:
+                self._try_to_close_round()
+                reason = "all_done" if self.is_all_done else reason
+            self._has_ended = True
+            self._planner.note_end(self.session.version)
+            self.end(reason, text and self.redact(text))
+
+    def start_injecting(self, room: int, since: int | None) -> None:
+        """From now on requests show the list, in at most `room` bytes.
+
+        `since` is the version at which the model last knew it; None: only what is changed from now on is told of.
+        """
+        state = self.session.state
+        todos = state.list_of(self._agent)
+        since = state.version if since is None else since
+        self._injector = ListInjector(self._config, todos, room, self._read_events, since)
+        self._done = _todo_ids(todos) if is_done(todos) else None
+        self._settled = self._done if is_settled(todos) else None
+
+    def _read_events(self, after: int, last: int) -> list[Event]:
+        return self.session.store.events(self.session.name, after, last - after)
+
+    # requests
+
+    def context(self) -> str:
+        """Return what goes at the tail of the next request: the list, a person's edits, a reminder; "" for nothing.
+
+        It begins a round. Raises `RunStopped` if a person stopped the run, `LimitReached` if it has used what it may,
+        and another `HeadwayError` if the model makes the same call over and over.
+        """
+        with self._lock:
+            state = self._look()
+            if not self._failed:
+                if self._is_round_open:
+                    state = self._close_round(state)
+                self._repeated.check()
+                self._check_limits()
+                self.begin_round()
+            self._failed = False
+            text, fact = self.render(state, answering=self.is_all_done)
+            if fact is not None:
+                self.record(fact)
+            return text
+
+    def begin_round(self) -> None:
+        self.round += 1
+        self._is_round_open, self._worked, self._succeeded = True, False, False
+        self.record_deferred(RoundStarted(self.run_id, self.round, self._config.max_rounds))
+
+    def render(self, state: State, *, answering: bool) -> tuple[str, TodoListContextInjected | None]:
+        """Return what a request of this round is shown, and the fact that the list was."""
+        warning = self._repeated.render_warning(self.round)
+        return self._get_injector().render(state, self._agent, self.round, warning, answering=answering)
+
+    def request_failed(self, error: str = "") -> None:
+        """Say that the last request was not answered: what `context` said is said again."""
+        with self._lock:
+            self._look()
+            self._failed = self._is_round_open
+            if error:
+                self.record(RunError(self.redact(sanitize_for_display(error, 500)), retry_in=0.0))
+
+    def usage(
+        self,
+        input_tokens: int = 0,
+        output_tokens: int = 0,
+        cache_read_tokens: int = 0,
+        cache_write_tokens: int = 0,
+        cost: float | None = None,
+    ) -> None:
+        """Record what one request took, for reports and limits; `cost` in US dollars, None if it is not known."""
+        with self._lock:
+            self._look()
+            self._input_tokens += input_tokens
+            self._output_tokens += output_tokens
+            self._cost = None if cost is None or self._cost is None else self._cost + cost
+            total = self._input_tokens + self._output_tokens
+            tokens = (input_tokens, output_tokens, cache_read_tokens, cache_write_tokens)
+            self.record(Usage(self.round, *tokens, total, self._cost))
+
+    def compacted(self) -> None:
+        """Say that the history was replaced: the next request shows the whole list."""
+        with self._lock:
+            self._look()
+            self._get_injector().forget()
+
+    def on_stop(self, answer: str = "") -> str | None:
+        """Return the line with which to go on when the model stops, with this answer; None if it may stop."""
+        with self._lock:
+            state = self._look()
+            if self._is_round_open:
+                state = self._close_round(state)
+            if self.is_all_done or state.runs[self._agent].stopping:
+                return None
+            return self._get_injector().render_nudge(state, self._agent, answer)
+
+    # calls
+
+    def call(self, name: str, arguments: object, call_id: str | None = None) -> ToolAnswer:
+        """Run a todo tool with what the model sent, an object or its JSON, and return the answer to the model."""
+        with self._lock:
+            call_id = call_id or uuid4().hex
+            self._begin_call(call_id, name, arguments, TODO_EFFECT)
+            answer = self._planner.run_tool(name, arguments)
+            self._finish_call(call_id, ok=answer.ok, text=answer.text)
+            return answer
+
+    def tool_started(self, call_id: str, tool: str, arguments: object = None, *, effect: str = "execute") -> None:
+        """Record that a call of another tool begins; `effect` is read, write, execute or network."""
+        with self._lock:
+            if effect not in EFFECTS:
+                raise HeadwayError(
+                    f"`effect` cannot be '{sanitize_for_display(effect)}'; choose from: {', '.join(EFFECTS)}."
+                )
+            if self._planner.has_tool(tool):
+                raise HeadwayError(
+                    f"'{sanitize_for_display(tool)}' is a tool of the planner; run and record it with run.call(…)."
+                )
+            self._begin_call(call_id, tool, arguments, effect)
+
+    def tool_finished(
+        self,
+        call_id: str,
+        *,
+        ok: bool = True,
+        exit_code: int | None = None,
+        files: Iterable[str] = (),
+        text: str = "",
+        denied: bool = False,
+    ) -> None:
+        """Record what a call came to: whether it did what it should, the exit code of a command, the files that it
+        changed, what the model is told, and whether a person did not allow it."""
+        with self._lock:
+            self._finish_call(call_id, ok, exit_code, tuple(files), text, denied)
+
+    def _begin_call(self, call_id: str, tool: str, arguments: object, effect: str) -> None:
+        self._look()
+        if call_id in self._calls:
+            raise HeadwayError(
+                f"The call '{sanitize_for_display(call_id)}' has started already; give every call an id of its own."
+            )
+        if not self._is_round_open:
+            self.begin_round()
+        self._calls[call_id] = _Call(tool, arguments, effect, time.monotonic())
+        started = self.describe_start(call_id, tool, arguments, effect, effect)
+        self.record(started, policy=self._config.policy)
+
+    def describe_start(
+        self, call_id: str, tool: str, arguments: object, effect: str | None, runs: str | None
+    ) -> ToolStarted:
+        said = summarize_call(tool, arguments, self.redact)
+        kind = find_command_kind(arguments) if runs == "execute" else None
+        return ToolStarted(self.round, call_id, tool, said, effect, kind)
+
+    def _finish_call(
+        self,
+        call_id: str,
+        ok: bool = True,
+        exit_code: int | None = None,
+        files: tuple[str, ...] = (),
+        text: str = "",
+        denied: bool = False,
+    ) -> None:
+        self._look()
+        call = self._calls.pop(call_id, None)
+        if call is None:
+            raise HeadwayError(
+                f"No call '{sanitize_for_display(call_id)}' is under way; say run.tool_started(…) before it finishes."
+            )
+        runs = call.effect == "execute"
+        self.finish(
+            call.arguments,
+            ToolFinished(
+                self.round,
+                call_id,
+                call.tool,
+                ok,
+                text,
+                denied,
+                call.effect,
+                exit_code,
+                files,
+                seconds=round(time.monotonic() - call.at, 3),
+                command=self.find_command(call.tool, call.arguments) if runs else None,
+                command_kind=find_command_kind(call.arguments) if runs else None,
+            ),
+        )
+
+    def find_command(self, tool: str, arguments: object) -> str:
+        return summarize_call(tool, arguments, self.redact).removeprefix(f"{tool} ")
+
+    def finish(self, arguments: object, call: ToolFinished) -> None:
+        """Record a call that is over, and what it means for the list."""
+        # What the model is told keeps keys and tokens, since it may have to write them back; the log does not.
+        text = self.redact(call.text)
+        safe = call if text == call.text else replace(call, text=text)
+        call.item_id = self.finish_tool(safe, self._config.policy)
+        self._worked = self._worked or call.effect != TODO_EFFECT
+        self._succeeded = self._succeeded or call.succeeded
+        self._repeated.add(arguments, call)
+
+    # rounds
+
+    def _close_round(self, state: State) -> State:
+        """Note what the calls of a round came to, and whether the list was finished in it."""
+        self._is_round_open = False
+        self._get_injector().end_round(state.list_of(self._agent), worked=self._worked, succeeded=self._succeeded)
+        self.note_done(state)
+        return self.state or state
+
+    def _try_to_close_round(self) -> None:
+        with suppress(RunRefused):  # another process has the session now, and says what became of the run
+            self._close_round(self._look())
+
+    def note_done(self, state: State) -> None:
+        """Record once that the list was finished in this round."""
+        todos, run = state.list_of(self._agent), state.runs[self._agent]
+        before, self._done = self._done, _todo_ids(todos) if is_done(todos) else None
+        settled, self._settled = self._settled, self._done if is_settled(todos) else None
+        if self._settled is None:
+            self.is_all_done = False
+        elif self._settled != settled:
+            self.done_in = self.round
+            self.is_all_done = self._config.stop_when_done
+        if self._done is not None and self._done != before:
+            self.record(TodoListCompleted(now(), self.round, run.tool_calls))
+
+    def _look(self) -> State:
+        """Return the state as it now is. Raises for a run that is not under way, or that a person stopped."""
+        if self._injector is None:
+            raise HeadwayError("This run has not begun; use it inside `with planner.run(…) as run:`.")
+        if self._has_ended:
+            raise HeadwayError("This run has ended; begin another one with planner.run(…).")
+        run = self.current_run
+        if run.stopping:
+            raise RunStopped("A person stopped this run.")
+        assert self.state is not None
+        return self.state
+
+    def _get_injector(self) -> ListInjector:
+        assert self._injector is not None
+        return self._injector
+
+    def _check_limits(self) -> None:
+        tokens, most = self._input_tokens + self._output_tokens, self._config.max_tokens
+        if most is not None and tokens >= most:
+            raise LimitReached(f"The run has used {tokens:,} of its {most:,} tokens; raise the limit.")
+        cost, limit = self._cost, self._config.max_cost
+        if limit is not None and cost is not None and cost >= limit:
+            raise LimitReached(f"The run has cost ${cost:.4f} of its limit of ${limit:g}; raise the limit.")
+
+
+def _todo_ids(todos: TodoList) -> frozenset[str]:
+    return frozenset(todos.items)
+
+
+def _describe_error(error: BaseException) -> str:
+    text = sanitize_for_display(str(error), 500)
+    return text if isinstance(error, HeadwayError) else f"{type(error).__name__}: {text}".rstrip(": ")
