@@ -18,7 +18,7 @@ from tests.support.counts import some
 import headway
 from headway.agent.check_approvals import CheckApprovals
 from headway.agent.questions import LoggedQuestions
-from headway.cli.terminal_ask import question_text, to_printable
+from headway.app.questions import question_text, to_printable
 from headway.core.clock import now
 from headway.core.exact_text import exact_line, exact_lines, parse_exact
 from headway.core.text import neutralize_lines

@@ -1,1 +1,1 @@
-"""What every surface calls: run a task, execute todos, report, each with the project's settings. Knows no surface."""
+"""What every surface calls: choose a session, run a task, execute todos, ask, report, with the project's settings."""

@@ -1,11 +1,15 @@
-"""Execute todos as the settings of the project say."""
+"""Execute todos as the settings of the project say, and tell in the lines of a terminal what came of it."""
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from headway.core.text import sanitize_for_display
+
 if TYPE_CHECKING:
+    from headway.core.execution_events import ExecutionFinished
     from headway.execute.checkpoint_rules import CheckpointRules
     from headway.execute.options import ExecutionOptions, ExecutionResult
     from headway.session import Session
@@ -47,3 +51,50 @@ def to_checkpoint_rules(settings: Settings) -> CheckpointRules:
         settings.keep_executions,
         settings.keep_days,
     )
+
+
+def result_lines(
+    session: Session, result: ExecutionResult, wanted: ExecutionOptions, program: str = "headway "
+) -> list[str]:
+    """What executing items came to, and how to go on."""
+    from headway.core.execution_events import ExecutionFinished
+
+    done, failed = len(result.completed), len(result.failed)
+    end = ExecutionFinished(str(result.outcome), done, failed, result.total, result.seconds)
+    return format_execution_end(session, end, result.error, wanted, program)
+
+
+def format_execution_end(
+    session: Session, end: ExecutionFinished, error: str | None, wanted: ExecutionOptions, program: str
+) -> list[str]:
+    from headway.views.execution_lines import ending_lines, format_status
+    from headway.views.terminal import to_visible
+
+    lines = ending_lines(
+        end.outcome,
+        end.completed,
+        end.failed,
+        end.total,
+        end.seconds,
+        error=error and to_visible(sanitize_for_display(error, 1_000)),
+        resume=resume_command(wanted, program),
+        only=wanted.only,
+        became=format_status(session.todo_list.items.get(wanted.only)) if wanted.only is not None else "",
+    )
+    return [line.replace("headway todos", "/todos") for line in lines] if program == "/" else lines
+
+
+def resume_command(wanted: ExecutionOptions, program: str = "headway ") -> str:
+    """The command that goes on with it, fit to be copied into a shell."""
+    words = (
+        ["execute-all"] if wanted.only is None else ["execute", shlex.quote(sanitize_for_display(wanted.only, 1_000))]
+    )
+    words += [f"--mode={wanted.mode}"] if wanted.mode else []
+    words += [f"--parallel={wanted.parallel}"] if wanted.parallel and wanted.only is None else []
+    words += [f"--retries={wanted.retries}"] if wanted.retries != (wanted.only is None) else []
+    words += ["--keep-going"] if wanted.keep_going else []
+    words += ["--in-place"] if wanted.in_place else []
+    if evidence := wanted.require_evidence:
+        words.append("--require-evidence" if evidence in (True, "command_ok") else f"--require-evidence={evidence}")
+    words += [f"--model={shlex.quote(wanted.model)}"] if wanted.model else []
+    return f"{program}todos {' '.join(words)}"

@@ -14,6 +14,7 @@ from typing import Literal, NamedTuple
 import click
 
 from headway import __version__
+from headway.cli.new_session import check_flags, insert_unnamed_new, new_option
 from headway.cli.options import (
     MODES,
     CommandContext,
@@ -24,7 +25,6 @@ from headway.cli.options import (
     merge_flags,
     print_error,
 )
-from headway.cli.session_choice import check_flags, insert_unnamed_new, new_option
 from headway.core.errors import HeadwayError
 
 
@@ -171,14 +171,22 @@ def app(
 
 
 def _start_session(
-    ctx: click.Context, chosen: CommandContext, *, go_on: bool, new: str | None, memory: bool, **rest: object
+    ctx: click.Context,
+    chosen: CommandContext,
+    *,
+    go_on: bool,
+    new: str | None,
+    plan: bool,
+    mode: str | None,
+    memory: bool,
 ) -> int:
     if chosen.live is not None:
         ctx.fail("You are already in the terminal session; enter a command, or type / to see all of them.")
     check_flags(chosen, go_on=go_on, new=new, memory=memory)
     try:
-        # By its name: the terminal session is above the commands, and most of them never need it.
-        return importlib.import_module("headway.repl.main").start(chosen, go_on=go_on, new=new, memory=memory, **rest)
+        from headway.repl.main import start  # above the commands, most of which never need it
+
+        return start(chosen, go_on=go_on, new=new, plan=plan, mode=mode, memory=memory)
     except HeadwayError as error:
         if chosen.debug:
             raise

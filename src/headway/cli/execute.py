@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from dataclasses import replace
 from functools import partial
@@ -20,10 +19,9 @@ from headway.cli.options import (
     with_session_flags,
 )
 from headway.cli.output import print_open_elsewhere
-from headway.cli.require_evidence import EvidenceCommand, require_evidence_option, required_level, to_option_words
+from headway.cli.require_evidence import EvidenceCommand, require_evidence_option, required_level
 from headway.core.errors import HeadwayError, NotRunnable
 from headway.core.model import FINISHED
-from headway.core.text import sanitize_for_display
 from headway.execute.options import ExecutionOptions
 from headway.views.listing import is_half_changed
 from headway.views.terminal import to_visible
@@ -170,7 +168,7 @@ def _refuse_unready(chosen: CommandContext, session: Session, wanted: ExecutionO
 def _execute_for_exit_code(
     chosen: CommandContext, session: Session, settings: Settings, wanted: ExecutionOptions
 ) -> int:
-    from headway.app.execution import execute_todos
+    from headway.app.execution import execute_todos, format_execution_end, result_lines
     from headway.cli.foreground import INTERRUPTED, ForegroundRun
 
     front: ForegroundRun[ExecutionResult] = ForegroundRun(session)
@@ -189,7 +187,7 @@ def _execute_for_exit_code(
         if code == INTERRUPTED and not chosen.json:
             end = _find_end_in_log(session, before)
             if end is not None:
-                _print_lines(["", *_ending_lines(session, end, None, wanted, "headway ")])
+                _print_lines(["", *format_execution_end(session, end, None, wanted, "headway ")])
         return code
     if chosen.json and result.outcome == "nothing":
         print_json({"type": "NothingToExecute", "session_id": session.name}, indent=None)
@@ -202,41 +200,10 @@ def _execute_for_exit_code(
 
 
 def _print_lines(lines: list[str]) -> None:
-    from headway.cli.live import has_unicode
-    from headway.views.terminal import to_ascii
+    from headway.views.terminal import has_unicode, to_ascii
 
     text = "\n".join(lines)
     click.echo(text if has_unicode(sys.stdout) else to_ascii(text))
-
-
-def result_lines(
-    session: Session, result: ExecutionResult, wanted: ExecutionOptions, program: str = "headway "
-) -> list[str]:
-    """What executing items came to, and how to go on."""
-    from headway.core.execution_events import ExecutionFinished
-
-    done, failed = len(result.completed), len(result.failed)
-    end = ExecutionFinished(str(result.outcome), done, failed, result.total, result.seconds)
-    return _ending_lines(session, end, result.error, wanted, program)
-
-
-def _ending_lines(
-    session: Session, end: ExecutionFinished, error: str | None, wanted: ExecutionOptions, program: str
-) -> list[str]:
-    from headway.views.execution_lines import ending_lines, format_status
-
-    lines = ending_lines(
-        end.outcome,
-        end.completed,
-        end.failed,
-        end.total,
-        end.seconds,
-        error=error and to_visible(sanitize_for_display(error, 1_000)),
-        resume=resume_command(wanted, program),
-        only=wanted.only,
-        became=format_status(session.todo_list.items.get(wanted.only)) if wanted.only is not None else "",
-    )
-    return [line.replace("headway todos", "/todos") for line in lines] if program == "/" else lines
 
 
 def _find_end_in_log(session: Session, before: int) -> ExecutionFinished | None:
@@ -246,21 +213,6 @@ def _find_end_in_log(session: Session, before: int) -> ExecutionFinished | None:
     last = session.store.events(session.name, max(session.version - _LAST_EVENTS, before))
     ends = [event.data for event in last if isinstance(event.data, ExecutionFinished)]
     return ends[-1] if ends else None
-
-
-def resume_command(wanted: ExecutionOptions, program: str = "headway ") -> str:
-    """The command that goes on with it, fit to be copied into a shell."""
-    words = (
-        ["execute-all"] if wanted.only is None else ["execute", shlex.quote(sanitize_for_display(wanted.only, 1_000))]
-    )
-    words += [f"--mode={wanted.mode}"] if wanted.mode else []
-    words += [f"--parallel={wanted.parallel}"] if wanted.parallel and wanted.only is None else []
-    words += [f"--retries={wanted.retries}"] if wanted.retries != (wanted.only is None) else []
-    words += ["--keep-going"] if wanted.keep_going else []
-    words += ["--in-place"] if wanted.in_place else []
-    words += to_option_words(wanted.require_evidence)
-    words += [f"--model={shlex.quote(wanted.model)}"] if wanted.model else []
-    return f"{program}todos {' '.join(words)}"
 
 
 def _make_view(box: LiveBox, agent: str) -> RunView:

@@ -72,7 +72,7 @@ class ForegroundRun(Generic[T]):
         return asyncio.run(self._run_until_stopped(work, tell, None))
 
     def _run_with_view(self, work: Callable[[Ask | None], Awaitable[T]], view_of: Callable[[LiveBox], RunView]) -> T:
-        from headway.cli.ask_in_order import AskInOrder
+        from headway.app.ask_in_order import AskInOrder
         from headway.cli.live import LiveBox
         from headway.cli.terminal_ask import TerminalQuestioner
 

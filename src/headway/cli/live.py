@@ -11,21 +11,12 @@ from typing import Self, TextIO
 
 from headway.core.model import Todo
 from headway.views.box import box_lines, draw_rows, list_changed_rows, to_row_texts
-from headway.views.terminal import ERASE, apply_style, fit_to_width
+from headway.views.terminal import ERASE, apply_style, fit_to_width, has_unicode
 
 _NO_WRAP, _WRAP = "\x1b[?7l", "\x1b[?7h"
 _HIDE_CURSOR, _SHOW_CURSOR = "\x1b[?25l", "\x1b[?25h"
 _ENTER_SCREEN, _LEAVE_SCREEN = "\x1b[?1049h", "\x1b[?1049l"
 _HOME, _ERASE_BELOW = "\x1b[H", "\x1b[J"
-
-
-def has_unicode(stream: TextIO) -> bool:
-    """Whether the box's characters can be written to the stream."""
-    try:
-        "┌─┐│└┘✓●○⊘✗…".encode(stream.encoding or "ascii")
-    except (UnicodeEncodeError, LookupError):
-        return False
-    return True
 
 
 def is_plain(stream: TextIO) -> bool:

@@ -57,7 +57,7 @@ def print_written(chosen: CommandContext, session: Session, written: Written, li
 
 def print_open_elsewhere(session: Session) -> None:
     """For a list with nothing to do: where there is something."""
-    from headway.cli.session_choice import explain_open_elsewhere
+    from headway.app.session_choice import explain_open_elsewhere
 
     if session.agent_id == MAIN_AGENT and (where := explain_open_elsewhere(session.store, session.name)):
         click.echo(where)

@@ -29,10 +29,3 @@ require_evidence_option = click.option(
 def required_level(value: str | None) -> bool | str:
     """Return what the option asks for: nothing, any command that could have failed (True), or a level."""
     return value == LEVELS[0] or value or False
-
-
-def to_option_words(level: str | bool | None) -> list[str]:
-    """Return the option as it is typed."""
-    if not level:
-        return []
-    return [_FLAG] if level in (True, LEVELS[0]) else [f"{_FLAG}={level}"]

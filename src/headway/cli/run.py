@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from headway.app.session_choice import explain_left_behind
 from headway.cli.foreground import INTERRUPTED, ForegroundRun
 from headway.cli.logs import keep_logs_off_the_screen
 from headway.cli.loop_options import loop_options
+from headway.cli.new_session import TakesNew, check_flags, choose_or_name, new_option
 from headway.cli.options import MODES, CommandContext, complete_sessions, print_sandbox, with_project_flags
 from headway.cli.require_evidence import EvidenceCommand, require_evidence_option, required_level
-from headway.cli.session_choice import TakesNew, check_flags, choose_session, explain_left_behind, new_option
 from headway.core.errors import HeadwayError, RunGoesOn, RunRefused
 from headway.core.events import PLAN_UPDATED
 from headway.core.model import FINISHED
@@ -145,7 +146,7 @@ def _run_task(
     if loaded.settings.model is None:
         raise HeadwayError(NO_MODEL)
     print_sandbox(loaded)
-    session = store.session(choose_session(chosen, store, go_on=go_on, new=new))
+    session = store.session(choose_or_name(chosen, store, go_on=go_on, new=new))
     if new is not None and (left := explain_left_behind(store, choose_session_name(store, os.environ))):
         click.echo(f"Note: {left}", err=True)
     if not plan and session.plan_mode:
@@ -162,7 +163,7 @@ def _take_mode_of_last_run(
     chosen: CommandContext, store: SessionStore, loaded: LoadedSettings, flags: dict[str, object]
 ) -> LoadedSettings:
     """Return the settings with which the last run goes on as it was wanted, and say its mode if another one is set."""
-    run = store.session(choose_session(chosen, store, go_on=True, new=None)).run
+    run = store.session(choose_or_name(chosen, store, go_on=True, new=None)).run
     if run is None or not run.mode or (mode := parse_mode(run.mode)) == loaded.settings.mode:
         return loaded
     click.echo(f"Note: The run is resumed in its own mode, {mode}; choose another one with --mode.", err=True)

@@ -9,6 +9,7 @@ from contextlib import suppress
 import click
 
 from headway.adoption import adopt_file, is_adopted
+from headway.app.session_choice import check_unused_name, explain_left_behind
 from headway.cli.options import (
     CommandContext,
     HelpfulGroup,
@@ -17,7 +18,6 @@ from headway.cli.options import (
     require_session,
     with_project_flags,
 )
-from headway.cli.session_choice import check_unused_name, explain_left_behind
 from headway.core.clock import format_local_time
 from headway.core.errors import HeadwayError
 from headway.core.model import FINISHED

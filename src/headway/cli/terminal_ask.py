@@ -5,17 +5,13 @@ from __future__ import annotations
 import asyncio
 import sys
 from contextlib import suppress
-from dataclasses import replace
 
 import click
 
-from headway.cli.live import has_unicode
+from headway.app.questions import parse_reply, question_text, to_printable
 from headway.cli.run_view import RunView
-from headway.core.exact_text import exact_in_ascii
-from headway.core.text import neutralize_lines
 from headway.tools.approvals import Answer, Question, Reply
-from headway.tools.base import Preview
-from headway.views.terminal import to_visible
+from headway.views.terminal import has_unicode
 
 
 class TerminalQuestioner:
@@ -38,20 +34,6 @@ class TerminalQuestioner:
                     return answer
 
 
-def to_printable(preview: Preview, *, ascii: bool) -> Preview:
-    """Return the question in characters that the terminal has, none of which stands for another one."""
-    if not ascii:
-        return preview
-    line, command, diff = (text and exact_in_ascii(text) for text in (preview.line, preview.command, preview.diff))
-    return replace(preview, line=line or "", command=command, diff=diff)
-
-
-def question_text(preview: Preview) -> str:
-    """Return all that a person approves, as it is printed."""
-    details = (line for text in preview.details for line in neutralize_lines(text).split("\n"))
-    return "\n".join([f"? {to_visible(preview.line)}", *(f"    {line}" for line in details)])
-
-
 def discard_typed() -> None:
     """What was typed before the question was there cannot be meant as its answer."""
     with suppress(ImportError, OSError):
@@ -59,22 +41,6 @@ def discard_typed() -> None:
 
         with suppress(termios.error):
             termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
-
-
-def parse_reply(line: str, *, in_sandbox: bool = False) -> Answer | None:
-    """The answer that a line means; None if it means none. To a command in the sandbox there is one more."""
-    word, _, rest = line.strip().partition(" ")
-    match word.lower().rstrip(",:"), bool(rest.strip()):
-        case ("y" | "yes" | "是", False):
-            return Answer(Reply.ONCE)
-        case ("a" | "always" | "总是", False):
-            return Answer(Reply.ALWAYS)
-        case ("o" | "offline", False) if in_sandbox:
-            return Answer(Reply.OFFLINE)
-        case ("n" | "no" | "否" | "不", _):
-            return Answer(Reply.NO, rest.strip())
-        case _:
-            return None
 
 
 async def _read_line() -> str | None:

@@ -17,7 +17,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
-from headway.cli.ask_in_order import AskInOrder
+from headway.app.ask_in_order import AskInOrder
 from headway.core.errors import HeadwayError, RunGoesOn, RunRefused
 from headway.core.run_events import RunStarted
 from headway.core.text import sanitize_for_display
@@ -396,8 +396,7 @@ class Conversation:
     async def _run_execution(
         self, options: ExecutionOptions, settings: Settings, approvals: Approvals, model: str
     ) -> None:
-        from headway.app.execution import execute_todos
-        from headway.cli.execute import result_lines
+        from headway.app.execution import execute_todos, result_lines
 
         assert self._screen is not None
         result = await execute_todos(self.session, options, settings, approvals, model, self._folder)

@@ -8,8 +8,9 @@ import signal
 import sys
 from typing import TYPE_CHECKING
 
+from headway.app.session_choice import explain_left_behind
 from headway.cli.logs import keep_logs_off_the_screen
-from headway.cli.session_choice import choose_session, explain_left_behind
+from headway.cli.new_session import choose_or_name
 from headway.core.text import sanitize_for_display
 from headway.project import choose_session_name, open_store
 from headway.repl.conversation import Conversation
@@ -22,7 +23,7 @@ def start(chosen: CommandContext, *, go_on: bool, new: str | None, plan: bool, m
     """Run the terminal session to its end; return the exit code."""
     keep_logs_off_the_screen(debug=chosen.debug)
     store = open_store(chosen.folder(), memory=memory)
-    name = choose_session(chosen, store, go_on=go_on, new=new)
+    name = choose_or_name(chosen, store, go_on=go_on, new=new)
     work = Conversation(chosen, store, name, go_on=go_on, mode=mode, memory=memory)
 
     def enter() -> None:
@@ -53,9 +54,9 @@ def _has_screen() -> bool:
 
 
 async def _run_on_screen(work: Conversation, *, resumes: bool, memory: bool) -> int:
-    from headway.cli.live import has_unicode
     from headway.repl.renderer import Renderer
     from headway.repl.screen import TerminalScreen
+    from headway.views.terminal import has_unicode
 
     screen = TerminalScreen(work, Renderer(ascii=not has_unicode(sys.stdout)), None if memory else _find_history_file())
     loop = asyncio.get_running_loop()

@@ -8,7 +8,6 @@ import signal
 import sys
 from typing import TYPE_CHECKING, TextIO
 
-from headway.cli.live import has_unicode
 from headway.cli.terminal_ask import discard_typed
 from headway.core.errors import HeadwayError
 from headway.core.events import TODO_LIST_UPDATED
@@ -17,7 +16,7 @@ from headway.core.text import neutralize_lines, sanitize_for_display
 from headway.repl.markdown import LineStream
 from headway.repl.renderer import Renderer
 from headway.repl.transcript import Transcript
-from headway.views.terminal import to_visible
+from headway.views.terminal import has_unicode, to_visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -261,7 +260,7 @@ class PlainScreen:
         pass
 
     async def ask(self, question: Question) -> Answer:
-        from headway.cli.terminal_ask import parse_reply, question_text, to_printable
+        from headway.app.questions import parse_reply, question_text, to_printable
         from headway.tools.approvals import Answer, Reply
 
         self.drain()

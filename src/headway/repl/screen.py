@@ -392,7 +392,7 @@ class TerminalScreen:
     # questions
 
     async def ask(self, question: Question) -> Answer:
-        from headway.cli.terminal_ask import to_printable
+        from headway.app.questions import to_printable
 
         self._drain()
         self.question = question
@@ -420,7 +420,7 @@ class TerminalScreen:
         self.app.invalidate()
 
     def _take_answer(self, text: str) -> None:
-        from headway.cli.terminal_ask import parse_reply
+        from headway.app.questions import parse_reply
 
         assert self._answer is not None and self.question is not None
         answer = parse_reply(text, in_sandbox=self.question.in_sandbox)

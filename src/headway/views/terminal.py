@@ -6,9 +6,13 @@ Widths are rich's, imported when something is measured. Knows nothing of todos.
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 from unicodedata import category
 
 from headway.core.text import neutralize
+
+if TYPE_CHECKING:
+    from typing import TextIO
 
 ERASE = "\x1b[K"
 """Erases to the end of the line."""
@@ -103,3 +107,12 @@ def _take_cells(line: str, width: int) -> str:
         if taken > width:
             return line[:start]
     return line
+
+
+def has_unicode(stream: TextIO) -> bool:
+    """Whether the box's characters can be written to the stream."""
+    try:
+        "┌─┐│└┘✓●○⊘✗…".encode(stream.encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True

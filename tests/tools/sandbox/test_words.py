@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from headway.cli.terminal_ask import parse_reply
+from headway.app.questions import parse_reply
 from headway.core.errors import HeadwayError, SettingsError
 from headway.settings import load_settings
 from headway.tools import Answer, Approvals, Executor, Question, Reply, builtin_tools

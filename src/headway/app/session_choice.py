@@ -6,57 +6,20 @@ import os
 import shlex
 from typing import TYPE_CHECKING
 
-import click
-
 from headway.core.errors import HeadwayError
 from headway.core.model import FINISHED
 from headway.core.text import sanitize_for_display
 from headway.project import check_session_name, choose_session_name
 
 if TYPE_CHECKING:
-    from headway.cli.options import CommandContext
     from headway.session import SessionStore
 
-UNNAMED = "\0"
-"""What `--new` has for a value without a name; no session can be called so."""
 _MOST_NAMED = 5
 
-new_option = click.option(
-    "--new",
-    metavar="[=NAME]",
-    help="Start a new session and make it the current one (give a name with =).",
-)
 
-
-class TakesNew(click.Command):
-    """A command with `--new`: a word after it is no name, as it is for options whose value is not optional."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, insert_unnamed_new(args))
-
-
-def insert_unnamed_new(args: list[str]) -> list[str]:
-    """The words with a value for each `--new` that has none; what follows `--` is left as it is."""
-    end = args.index("--") if "--" in args else len(args)
-    return [f"--new={UNNAMED}" if word == "--new" else word for word in args[:end]] + args[end:]
-
-
-def check_flags(chosen: CommandContext, *, go_on: bool, new: str | None, memory: bool) -> None:
-    """Raise a usage error for flags that contradict each other."""
-    if memory and go_on:
-        raise click.UsageError("--memory keeps nothing to continue; omit one of the two.")
-    if new is None:
-        return
-    others = {"--continue": go_on, "--session": chosen.session is not None, "--memory": memory}
-    if other := next((flag for flag, is_given in others.items() if is_given), None):
-        raise click.UsageError(f"--new and {other} cannot be combined; omit one of the two.")
-
-
-def choose_session(chosen: CommandContext, store: SessionStore, *, go_on: bool, new: str | None) -> str:
-    """Return the name of the session in which a command that works with a model does so."""
-    if new is not None:
-        return check_unused_name(store, None if new == UNNAMED else new)
-    name = check_session_name(choose_session_name(store, os.environ, chosen.session))
+def choose_session(store: SessionStore, named: str | None, *, go_on: bool) -> str:
+    """Return the name of the session to work in: the one that was named, else the current one."""
+    name = check_session_name(choose_session_name(store, os.environ, named))
     if go_on and not store.version(name):
         raise HeadwayError(
             f"The session '{sanitize_for_display(name)}' has no conversation to continue; omit --continue to start one."
