@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import headway
-from headway.tools import Executor
 from headway.planner.config import TodoToolsName
+from headway.tools import Executor
 from headway.tools.todos import make_todo_tools
 from headway.views.prompt_block import render_block
 
