@@ -83,7 +83,7 @@ def test_a_slash_alone_lists_all_that_can_be_typed(say: AtTerminal, line: str) -
     assert "run" not in paths
     assert lines[-2:] == [
         "Details of a command: /help COMMAND",
-        "Only in a shell: headway completion, headway demo, headway run, headway watch.",
+        "Only in a shell: headway completion, headway demo, headway mcp, headway run, headway watch.",
     ]
 
 

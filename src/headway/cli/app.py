@@ -59,6 +59,13 @@ COMMANDS = {
     "diff": CommandEntry("headway.cli.diff", "diff", "Show the file changes of the last run."),
     "exit": CommandEntry("headway.cli.quit", "leave", "As /quit.", "repl"),
     "help": CommandEntry("headway.cli.help", "help_command", "List all commands, or explain one."),
+    "mcp": CommandEntry(
+        "headway.cli.mcp",
+        "mcp",
+        "Serve the todo list to other agents (MCP).",
+        "shell",
+        "it is other agents' programs that start it",
+    ),
     "mode": CommandEntry("headway.cli.mode", "mode", "Show or set the approval mode."),
     "model": CommandEntry("headway.cli.model", "model", "Show or set the model."),
     "plan": CommandEntry("headway.cli.plan", "plan", "Show or edit the plan, turn it into todos, switch plan mode."),

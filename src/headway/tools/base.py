@@ -176,14 +176,19 @@ class Tool(ABC, Generic[Input]):
 
     def parse_input(self, arguments: object) -> Input:
         """The input, checked. Raises `ToolFault` with every violation."""
-        values, repeated = parse_call(self.name, arguments)
-        try:
-            call, faults = self.input.model_validate(values), repeated
-        except ValidationError as error:
-            call, faults = None, [*list_violations(error, values), *repeated]
-        refuse_faults(self.name, faults, self.parameters().get("properties", ()) if faults else ())
-        assert call is not None
-        return call
+        return validate_call(self.name, self.input, arguments)
+
+
+def validate_call(name: str, model: type[Input], arguments: object) -> Input:
+    """The arguments of a call of a tool, as its input. Raises `ToolFault` with every violation."""
+    values, repeated = parse_call(name, arguments)
+    try:
+        call, faults = model.model_validate(values), repeated
+    except ValidationError as error:
+        call, faults = None, [*list_violations(error, values), *repeated]
+    refuse_faults(name, faults, build_schema(model).get("properties", ()) if faults else ())
+    assert call is not None
+    return call
 
 
 def _format_preview(value: object) -> str:
