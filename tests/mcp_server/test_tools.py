@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from inline_snapshot import snapshot
-from mcp import Client
+from mcp import Client, types
 from tests.support.tables import check_rows
 
 import headway
@@ -102,6 +102,17 @@ async def test_two_agents_share_a_list_by_claims(project: Path) -> None:
             await call(one, "todo_update", id="t2", status="completed", worker="night shift")
         )
         assert (await call(other, "todo_claim"))["summary"] == "Nothing to claim: every todo is finished"
+
+
+async def test_nobody_works_under_the_name_of_the_user_or_of_headway(project: Path) -> None:
+    headway.open(project).write([{"content": "A"}])
+    info = types.Implementation(name="user", version="1")
+    async with connected(client_info=info) as client:
+        for name in ("user", " User ", "executor", ""):
+            assert "cannot be the name of a worker" in await refusal(client, "todo_claim", worker=name)
+            assert "cannot be the name" in await refusal(client, "todo_update", id="t1", notes="x", worker=name)
+        await call(client, "todo_update", id="t1", notes="Mine")
+    assert headway.open(project).history()[-1].actor.startswith("user-")
 
 
 async def test_bad_input_is_answered_with_all_that_is_wrong_and_changes_nothing(project: Path) -> None:

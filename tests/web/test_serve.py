@@ -20,9 +20,9 @@ from tests.support import projects, warm
 from tests.support.processes import PROGRAM, WAIT, Form, Started, start
 from tests.support.tables import check_rows
 
+from headway.app.server_places import PAGE
 from headway.core.errors import HeadwayError
 from headway.web.security import TICKET_LASTS, Tickets
-from headway.web.server import listen, read_place
 
 from .serving import JSON, Server, at, environment, program
 
@@ -79,10 +79,10 @@ def test_where_it_is_served_already_the_link_is_told_again(folder: Path) -> None
 
 def test_where_someone_else_has_the_port_the_key_is_another_one(folder: Path) -> None:
     """Pages that are still open have sent theirs there."""
-    other, place = listen(str(folder), None)
+    other, place = PAGE.listen(str(folder), None)
     other.setblocking(False)
     with closing(other):
-        found, second = listen(str(folder), None)
+        found, second = PAGE.listen(str(folder), None)
         found.close()
         with pytest.raises(BlockingIOError):  # nobody has come
             other.accept()
@@ -130,7 +130,7 @@ def test_a_port_that_cannot_be_is_refused(folder: Path) -> None:
 def test_port_and_token_are_kept_for_the_owner_alone(folder: Path) -> None:
     before = os.umask(0)
     try:
-        bound, place = listen(str(folder), None)
+        bound, place = PAGE.listen(str(folder), None)
     finally:
         os.umask(before)
     bound.close()
@@ -140,14 +140,14 @@ def test_port_and_token_are_kept_for_the_owner_alone(folder: Path) -> None:
     assert kept(folder) == {"port": place.port, "token": place.token}
     assert {one.name for one in file.parent.iterdir()} == {"web.json", ".gitignore"}
     assert len(place.token) >= 32
-    again, second = listen(str(folder), None)
+    again, second = PAGE.listen(str(folder), None)
     again.close()
-    assert second == place == read_place(str(folder))
+    assert second == place == PAGE.read_place(str(folder))
 
 
 def test_another_project_has_another_token(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
-    (one, first), (two, second) = listen(str(folder), None), listen(str(tmp_path / "other"), None)
+    (one, first), (two, second) = PAGE.listen(str(folder), None), PAGE.listen(str(tmp_path / "other"), None)
     one.close()
     two.close()
     assert first.token != second.token
@@ -158,12 +158,12 @@ def test_a_port_that_is_asked_for_is_the_one(folder: Path) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    bound, place = listen(str(folder), port)
+    bound, place = PAGE.listen(str(folder), port)
     assert (bound.getsockname(), place.port) == (("127.0.0.1", port), port)
     with pytest.raises(
         HeadwayError, match=f"^Port {port} is already in use; choose another one with --port, or omit --port.$"
     ):
-        listen(str(folder), port)
+        PAGE.listen(str(folder), port)
     bound.close()
 
 
@@ -193,8 +193,8 @@ def test_a_file_that_makes_no_sense_is_replaced(folder: Path) -> None:
 
     def replaces(text: str) -> None:
         file.write_text(text, encoding="utf-8")
-        assert read_place(str(folder)) is None
-        bound, place = listen(str(folder), None)
+        assert PAGE.read_place(str(folder)) is None
+        bound, place = PAGE.listen(str(folder), None)
         bound.close()
         assert kept(folder) == {"port": place.port, "token": place.token}
         assert len(place.token) >= 32
@@ -211,25 +211,25 @@ def test_a_token_that_came_with_the_project_is_not_used(folder: Path, is_tracked
     file.chmod(0o600)
     if is_tracked:
         subprocess.run(["git", "-C", folder, "add", "-f", ".headway/web.json"], check=True)
-    assert read_place(str(folder)) is None
-    bound, place = listen(str(folder), None)
+    assert PAGE.read_place(str(folder)) is None
+    bound, place = PAGE.listen(str(folder), None)
     bound.close()
-    assert place.token != "t" * 40 and (is_tracked or read_place(str(folder)) == place)
+    assert place.token != "t" * 40 and (is_tracked or PAGE.read_place(str(folder)) == place)
 
 
 def test_a_project_that_was_copied_has_a_token_of_its_own(folder: Path, tmp_path: Path) -> None:
-    bound, place = listen(str(folder), None)
+    bound, place = PAGE.listen(str(folder), None)
     bound.close()
     shutil.copytree(folder, tmp_path / "copy")
-    assert read_place(str(folder)) == place and read_place(str(tmp_path / "copy")) is None
+    assert PAGE.read_place(str(folder)) == place and PAGE.read_place(str(tmp_path / "copy")) is None
 
 
 def test_a_token_that_others_could_read_is_not_used_again(folder: Path) -> None:
-    bound, place = listen(str(folder), None)
+    bound, place = PAGE.listen(str(folder), None)
     bound.close()
     (folder / ".headway").chmod(0o755)
     (folder / ".headway" / "web.json").chmod(0o644)
-    again, second = listen(str(folder), None)
+    again, second = PAGE.listen(str(folder), None)
     again.close()
     assert second.token != place.token
 
@@ -247,7 +247,7 @@ def test_a_file_that_is_a_link_is_replaced_and_what_it_leads_to_is_left_alone(fo
     (tmp_path / "theirs").write_text("theirs", encoding="utf-8")
     (folder / ".headway").mkdir()
     (folder / ".headway" / "web.json").symlink_to(tmp_path / "theirs")
-    bound, _ = listen(str(folder), None)
+    bound, _ = PAGE.listen(str(folder), None)
     bound.close()
     assert (tmp_path / "theirs").read_text(encoding="utf-8") == "theirs"
     assert not (folder / ".headway" / "web.json").is_symlink()
@@ -255,7 +255,7 @@ def test_a_file_that_is_a_link_is_replaced_and_what_it_leads_to_is_left_alone(fo
 
 def test_a_folder_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(HeadwayError, match="There is no folder"):
-        listen(str(tmp_path / "none"), None)
+        PAGE.listen(str(tmp_path / "none"), None)
 
 
 # requests that do not arrive whole

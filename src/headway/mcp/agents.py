@@ -16,7 +16,7 @@ from headway.core.clock import now
 from headway.core.commands import Update
 from headway.core.errors import ClaimRefused, HeadwayError
 from headway.core.events import ListDelta
-from headway.core.model import Status
+from headway.core.model import EXECUTOR, JUDGE, LOOP, MODEL, PERSON, TRACKER, Status
 from headway.core.text import sanitize_for_display
 from headway.project import choose_session_name, find_project, find_project_of_list, open_store
 
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from headway.session import Session, SessionStore
 
 _LONGEST_NAME = 40
+_RESERVED = frozenset({PERSON, MODEL, TRACKER, JUDGE, LOOP, EXECUTOR})
+"""Names that say more than who it was: what the user does is trusted."""
 
 
 class SessionFinder:
@@ -83,7 +85,7 @@ class CallingAgent:
 
     def __init__(self, finder: SessionFinder, client: str, *, connected: bool = True) -> None:
         name = sanitize_for_display(client, _LONGEST_NAME).strip() or "mcp"
-        self.actor = f"{name}-{secrets.token_hex(2)}" if connected else name
+        self.actor = f"{name}-{secrets.token_hex(2) if connected else 'http'}"
         self._connected = connected
         self._finder = finder
         self._met: dict[str, tuple[Session, int]] = {}
@@ -95,11 +97,20 @@ class CallingAgent:
             self._met[session.name] = session, session.version
         return session
 
-    def get_worker(self, name: str | None) -> str:
+    def get_actor(self, worker: str | None) -> str:
+        """Return the name under which the agent changes a todo: its own, or that of the worker it says it is."""
+        if worker is None:
+            return self.actor
+        name = " ".join(worker.split())
+        if not name or name.lower() in _RESERVED:
+            raise ToolFault(f"'{sanitize_for_display(worker)}' cannot be the name of a worker; choose another one.")
+        return name
+
+    def get_claimer(self, worker: str | None) -> str:
         """Return the name under which the agent claims todos."""
-        if name is None and not self._connected:
+        if worker is None and not self._connected:
             raise ToolFault("Pass `worker`, a name of your own for this task, and the same one in every call.")
-        return name or self.actor
+        return self.get_actor(worker)
 
     def release_started(self) -> None:
         """Set what the agent started without a claim, and left in progress, to pending, marked as interrupted."""

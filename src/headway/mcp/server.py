@@ -18,6 +18,7 @@ import anyio
 from anyio.to_thread import run_sync
 from mcp import types
 from mcp.server import NotificationOptions, Server, ServerRequestContext
+from mcp.server.connection import Connection
 from mcp.server.context import CallNext, HandlerResult
 from mcp.server.session import ServerSession
 from mcp.server.stdio import stdio_server
@@ -82,14 +83,15 @@ class _WatchedBus(InMemorySubscriptionBus):
 
 
 class TodoServer:
-    """Serves one project's list to the clients of one transport."""
+    """Serves one project's list: to one client, or `shared` by several, each with a connection of its own or none."""
 
-    def __init__(self, finder: SessionFinder) -> None:
+    def __init__(self, finder: SessionFinder, *, shared: bool = False) -> None:
         self._finder = finder
+        self._shared = shared
         self._agent: CallingAgent | None = None
         self._in_turn = anyio.Lock()
         self._bus = _WatchedBus(self._wake)
-        self._subscribed: dict[str, dict[int, ServerSession]] = {}
+        self._subscribed: dict[str, dict[Connection, ServerSession]] = {}
         self._woken = anyio.Event()
         self.sdk: Server[Any] = Server(
             NAME,
@@ -153,10 +155,19 @@ class TodoServer:
         )
 
     def _meet_agent(self, context: Context) -> CallingAgent:
-        if self._agent is None:
-            client = context.session.client_params
-            self._agent = CallingAgent(self._finder, client.client_info.name if client else "")
-        return self._agent
+        client = context.session.client_params
+        name = client.client_info.name if client else ""
+        if not self._shared:
+            self._agent = self._agent or CallingAgent(self._finder, name)
+            return self._agent
+        connection = _get_connection(context)
+        if connection.session_id is None:
+            return CallingAgent(self._finder, name, connected=False)
+        agent = connection.state.get(NAME)
+        if agent is None:
+            agent = connection.state[NAME] = CallingAgent(self._finder, name)
+            connection.exit_stack.push_async_callback(run_sync, agent.release_started)
+        return agent
 
     async def _settle_project(
         self, context: Context, params: types.CallToolRequestParams | None = None
@@ -209,12 +220,15 @@ class TodoServer:
 
     async def _subscribe(self, context: Context, params: types.SubscribeRequestParams) -> types.EmptyResult:
         await self._settle_project(context)
-        self._subscribed.setdefault(str(params.uri), {})[0] = context.session
+        connection = _get_connection(context)
+        subscribers = self._subscribed.setdefault(str(params.uri), {})
+        subscribers[connection] = context.session
+        connection.exit_stack.callback(subscribers.pop, connection, None)
         self._wake()
         return types.EmptyResult()
 
     async def _unsubscribe(self, context: Context, params: types.UnsubscribeRequestParams) -> types.EmptyResult:
-        self._subscribed.pop(str(params.uri), None)
+        self._subscribed.get(str(params.uri), {}).pop(_get_connection(context), None)
         return types.EmptyResult()
 
     # changes
@@ -256,11 +270,11 @@ class TodoServer:
 
     async def _tell_changed(self, uri: str) -> None:
         await self._bus.publish(ResourceUpdated(uri=uri))
-        for key, session in list(self._subscribed.get(uri, {}).items()):
+        for connection, session in list(self._subscribed.get(uri, {}).items()):
             try:
                 await session.send_resource_updated(uri)
             except (anyio.ClosedResourceError, anyio.BrokenResourceError, MCPError):
-                self._subscribed[uri].pop(key, None)
+                self._subscribed[uri].pop(connection, None)
 
     # the prompt
 
@@ -277,6 +291,11 @@ class TodoServer:
         text = f"{_read_text('prompt.md')}\n\n{f'The task: {task}' if task else 'Go on with what is open.'}"
         message = types.PromptMessage(role="user", content=types.TextContent(type="text", text=text))
         return types.GetPromptResult(messages=[message])
+
+
+def _get_connection(context: Context) -> Connection:
+    """Return what a client's requests have in common; the SDK means handlers to push their cleanup there."""
+    return context.session._connection  # pyright: ignore[reportPrivateUsage]
 
 
 async def _refuse_arguments(ctx: Context, call_next: CallNext) -> HandlerResult:

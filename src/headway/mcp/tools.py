@@ -221,7 +221,7 @@ def _update(agent: CallingAgent, arguments: dict[str, Any]) -> ServedAnswer:
     if not fields:
         raise ToolFault(f"todo_update was not run: pass what is to change: {', '.join(sorted(_CHANGES))}.")
     session = agent.open()
-    todo = session.update(trim_text(call.id), actor=call.worker or agent.actor, **fields)
+    todo = session.update(trim_text(call.id), actor=agent.get_actor(call.worker), **fields)
     notes = [f"Its check has not run: {todo.verify}"] if todo.status is Status.COMPLETED and todo.verify else []
     return _answer_with_list(session, f"{_quote(todo)} is {todo.status}; {counts_line(session.todos)}", notes)
 
@@ -232,7 +232,7 @@ def _quote(todo: Todo) -> str:
 
 def _claim(agent: CallingAgent, arguments: dict[str, Any]) -> ServedAnswer:
     call = validate_call("todo_claim", ClaimInput, arguments)
-    session, worker = agent.open(), agent.get_worker(call.worker)
+    session, worker = agent.open(), agent.get_claimer(call.worker)
     todo = session.claim(worker, call.lease)
     if todo is not None:
         return _answer_with_claim(todo, worker, f"You have {_quote(todo)} for {call.lease:g} seconds")
@@ -244,7 +244,7 @@ def _claim(agent: CallingAgent, arguments: dict[str, Any]) -> ServedAnswer:
 
 def _renew(agent: CallingAgent, arguments: dict[str, Any]) -> ServedAnswer:
     call = validate_call("todo_renew", RenewInput, arguments)
-    session, worker = agent.open(), agent.get_worker(call.worker)
+    session, worker = agent.open(), agent.get_claimer(call.worker)
     todo = session.renew(trim_text(call.id), worker, call.lease)
     return _answer_with_claim(todo, worker, f"You keep {_quote(todo)} for {call.lease:g} seconds")
 
@@ -259,7 +259,7 @@ def _answer_with_claim(todo: Todo, worker: str, summary: str) -> ServedAnswer:
 def _release(agent: CallingAgent, arguments: dict[str, Any]) -> ServedAnswer:
     call = validate_call("todo_release", ReleaseInput, arguments)
     session = agent.open()
-    todo = session.release(trim_text(call.id), agent.get_worker(call.worker))
+    todo = session.release(trim_text(call.id), agent.get_claimer(call.worker))
     return _answer_with_list(session, f"{_quote(todo)} is pending again; {counts_line(session.todos)}")
 
 
