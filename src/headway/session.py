@@ -12,7 +12,7 @@ from headway.core.errors import HeadwayError
 from headway.core.events import EVIDENCE_ASKED, ListDelta
 from headway.core.graph import list_ready, list_waiting
 from headway.core.log import Log
-from headway.core.model import FINISHED, MAIN_AGENT, MODEL, PERSON, Todo, TodoList
+from headway.core.model import FINISHED, MAIN_AGENT, MODEL, PERSON, Todo, TodoList, is_person
 from headway.core.recap import format_recap
 from headway.core.replace import find_dropped, find_refused_statuses
 from headway.core.rules import FULL
@@ -163,10 +163,10 @@ class Session(Stream, RunControl):
         return written
 
     def update(self, todo_id: str, *, actor: str | None = None, **fields: object) -> Todo:
-        """Change fields of one item. With an actor it is a worker's change, refused if the item is another's."""
+        """Change fields of one item. A worker's change (any actor but a person) of another's item is refused."""
         who = PERSON if actor is None else _check_name(actor, "actor")
         _, todos = self._change(
-            lambda state: commands.Update(self._agent, who, self._clock(), todo_id, fields, actor is not None)
+            lambda state: commands.Update(self._agent, who, self._clock(), todo_id, fields, not is_person(who))
         )
         return todos.items[todo_id]
 

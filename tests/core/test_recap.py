@@ -32,7 +32,7 @@ def todos(*pairs: tuple[str, str]) -> list[Todo]:
         (
             [("A", "in_progress"), ("A2", "in_progress"), *[(f"p{n}", "pending") for n in range(4)],
              *[(f"c{n}", "cancelled") for n in range(3)], *[(f"b{n}", "blocked") for n in range(3)]],
-            "[3/12] In progress: A. Pending: p0; p1; p2. Cancelled: c0; c1. Blocked: b0; b1.",
+            "[3/12] In progress: A (and 1 more). Pending: p0; p1; p2. Cancelled: c0; c1. Blocked: b0; b1.",
         ),
         ([("a\nb\x1b[31m", "pending")], "[0/1] In progress: None. Pending: a b␛[31m."),
     ],

@@ -17,7 +17,7 @@ from headway.core.errors import ClaimRefused, HeadwayError, InvalidTodos, NoPlan
 from headway.core.events import Event, ListDelta, Splice
 from headway.core.evolve import evolve
 from headway.core.graph import PRIORITY_ORDER, is_ready
-from headway.core.model import DEFAULT_TITLE, FINISHED, MODEL, PERSON, State, Status, Todo, TodoList, replace_fields
+from headway.core.model import DEFAULT_TITLE, FINISHED, MODEL, State, Status, Todo, TodoList, is_person, replace_fields
 from headway.core.replace import check_dependencies, create_todo, drop_status, patch_todo, remove_todos, replace_todos
 from headway.core.rules import FULL, Fault, check_text, check_todo, check_todos, has_field, wire_name
 from headway.core.text import sanitize_for_display, trim_text
@@ -102,7 +102,7 @@ def _list_events(state: State, todo_list: TodoList, command: commands.Command, d
 
 def _keep_checks(todo_list: TodoList, delta: ListDelta, actor: str) -> None:
     """Refuse to change, unless a person does, the check of an item on which work has begun."""
-    if actor == PERSON:
+    if is_person(actor):
         return
     changed = [todo_list.items[todo_id] for todo_id, fields in delta.changed.items() if "verify" in fields]
     begun = [
@@ -234,7 +234,7 @@ def _smart_update(
         todo = touched.get(todo_id, todo_list.items[todo_id])
         if keeps is not None and keeps(todo, patch.get("status")):
             patch = drop_status(patch)
-        if command.actor != PERSON:
+        if not is_person(command.actor):
             patch = _restrict_to_worker(todo_list, todo, patch, command)
         touched[todo_id] = patch_todo(todo, patch, command.at)
     if any(has_field(patches, "depends_on")):
@@ -263,7 +263,7 @@ def _advance(todo_list: TodoList, command: commands.Advance) -> ListDelta:
     from headway.core.advance import apply_steps
 
     def restrict(todo: Todo, patch: Patch) -> Patch:
-        return patch if command.actor == PERSON else _restrict_to_worker(todo_list, todo, patch, command)
+        return patch if is_person(command.actor) else _restrict_to_worker(todo_list, todo, patch, command)
 
     delta = deltas.to_delta(todo_list.items, apply_steps(todo_list, command, restrict), "advance")
     return _refuse_touching_others(todo_list, delta, command)

@@ -7,7 +7,7 @@ from functools import cache
 
 from headway.core import delta as deltas
 from headway.core.events import RUN_EVENTS, Event, LeaseRenewed, ListDelta, PlanModeChanged, PlanUpdated
-from headway.core.model import PERSON, CompletionLog, State, TodoList, replace_fields
+from headway.core.model import CompletionLog, State, TodoList, is_person, replace_fields
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def _apply_delta(old: TodoList, event: Event, delta: ListDelta) -> TodoList:
         workers,
         kept_by_loop,
         changed_in=event.version,
-        edited_in=event.version if event.actor == PERSON else old.edited_in,
+        edited_in=event.version if is_person(event.actor) else old.edited_in,
     )
 
 

@@ -23,11 +23,18 @@ if TYPE_CHECKING:
 MAIN_AGENT = "main"
 PERSON = "user"
 """The actor of a change for which nobody else is named."""
+PERSON_PREFIX = "user:"
+"""What the actor of a person begins with who has a name, such as `user:alice`."""
 MODEL, TRACKER, JUDGE, LOOP = "model", "tracker", "judge", "loop"
 """The actors of a run: what its model calls, what tracking makes of its calls, what a judge decides, and itself."""
 EXECUTOR = "executor"
 """The actor that executes items."""
 DEFAULT_TITLE = "Agent Tasks"
+
+
+def is_person(actor: str) -> bool:
+    """Return whether it is a person who acts: `user` or `user:NAME`. Every other name is a program's or a worker's."""
+    return actor == PERSON or actor.startswith(PERSON_PREFIX)
 
 
 class Status(StrEnum):

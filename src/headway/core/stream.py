@@ -58,7 +58,9 @@ class Stream:
             hint = f"did you mean '{near[0]}'?" if near else f"the names are: {', '.join(sorted(NAMES))}."
             raise HeadwayError(f"There is no event named '{sanitize_for_display(name)}'; {hint}")
         if name == TODOS_UPDATE and self._agent != MAIN_AGENT:
-            return lambda: None
+            raise HeadwayError(
+                f"'{TODOS_UPDATE}' is only for the main agent's list; here use: session.on('{TODO_LIST_UPDATED}', …)."
+            )
         return self._add_listener(name, listener)
 
     def subscribe(self, listener: Callable[[Event], object], *, to_the_end: float | None = None) -> Callable[[], None]:

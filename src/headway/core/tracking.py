@@ -16,12 +16,12 @@ from headway.core.model import (
     JUDGE,
     LOOP,
     MODEL,
-    PERSON,
     TRACKER,
     Status,
     Todo,
     TodoList,
     is_inferred,
+    is_person,
 )
 
 TYPE_CHECKING = False
@@ -425,7 +425,7 @@ def _track_user_states(run: Run, delta: ListDelta, actor: str, set_now: set[str]
     """Return the items whose state a person set, with those that they had before, after a change of some states."""
     gone = {todo.id: todo for todo in delta.removed}
     kept = {todo_id: before for todo_id, before in run.set_by_user.items() if todo_id not in gone}
-    if actor != PERSON:
+    if not is_person(actor):
         # A rewrite may give an item another id; else only the model can have set something else.
         moved = {gone[todo_id].content: run.set_by_user[todo_id] for todo_id in gone if todo_id in run.set_by_user}
         same = {todo.id: before for todo in delta.added if (before := moved.get(todo.content)) is not None}

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import cast
 
 from headway.core.events import Event, ListDelta, Splice
-from headway.core.model import PERSON, Status, Todo, replace_fields
+from headway.core.model import Status, Todo, is_person, replace_fields
 from headway.views.prompt_block import escape_for_prompt
 
 MAX_LINE = 600
@@ -37,7 +37,7 @@ def format_edits(events: Iterable[Event], agent: str) -> str:
     """The line for what a person changed in this agent's list; nothing if that is nothing."""
     edits = _EditSummary()
     for event in events:
-        if event.actor == PERSON and event.agent == agent and isinstance(event.data, ListDelta):
+        if is_person(event.actor) and event.agent == agent and isinstance(event.data, ListDelta):
             if event.data.cause in _WHOLE:
                 edits = _EditSummary()
             edits.take(event.data)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from headway.core.events import Event, PlanUpdated
 from headway.core.execution_events import AttemptStarted
-from headway.core.model import PERSON
+from headway.core.model import is_person
 from headway.core.run_events import (
     ApprovalAnswered,
     ApprovalAsked,
@@ -116,7 +116,7 @@ class Transcript:
             case RunError() if data.retry_in is not None:  # the last one is told at the end
                 self._said = []
                 return [*self._end_text(), Piece("line", format_retry(data), "!")]
-            case RunControlRequested() if data.request != "stop" or event.actor != PERSON:  # that is told at the end
+            case RunControlRequested() if data.request != "stop" or not is_person(event.actor):  # told at the end
                 return [Piece("line", f"{_REQUESTED[data.request]} by {sanitize_for_display(event.actor)}", "!")]
             case ApprovalAnswered() if data.reply == "no":
                 return [Piece("line", "no", "⊘", sanitize_for_display(data.reason, 200))]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from headway.core.delta import UNSEEN
 from headway.core.events import ListDelta
 from headway.core.execution_events import TodosRolledBack
-from headway.core.model import MODEL, PERSON
+from headway.core.model import MODEL, PERSON, PERSON_PREFIX
 from headway.core.run_events import RunFinished
 from headway.views.history import format_changes, format_move, format_name, list_moved_ids
 
@@ -118,7 +118,7 @@ def _count_todos(step: Step) -> str:
 def _format_actor(actor: str) -> str:
     if actor == PERSON:
         return ""
-    return " by the model" if actor == MODEL else f" by {format_name(actor)}"
+    return " by the model" if actor == MODEL else f" by {format_name(actor.removeprefix(PERSON_PREFIX))}"
 
 
 def _list_details(step: Step) -> Iterator[str]:

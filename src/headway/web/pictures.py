@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 from headway.core.events import ListDelta
 from headway.core.evidence import EvidenceLevel, evidence_level
 from headway.core.graph import find_critical_path
-from headway.core.model import EXECUTOR, FINISHED, MAIN_AGENT, PERSON, Status
+from headway.core.model import EXECUTOR, FINISHED, MAIN_AGENT, PERSON, Status, is_person
 from headway.views.evidence_words import evidence_mark, evidence_word
 from headway.views.pictures.graph import Node, draw_graph
 from headway.views.pictures.timeline import Axis, Bar, Lane, Moment, assign_lanes, describe_bars, draw_timeline
@@ -129,7 +129,7 @@ class _WorkLog:
         for event in session.events(self.version):
             self.reader.read(event)
             self.version = event.version
-            if event.actor == PERSON and _is_change(event):
+            if is_person(event.actor) and _is_change(event):
                 self.changes.append((event.at, event.version))
 
 

@@ -6,7 +6,7 @@ import { route } from "./route.js";
 import { store } from "./store.js";
 import { count } from "./text.js";
 import { clock } from "./time.js";
-import { eventWords } from "./words.js";
+import { eventWords, isPerson } from "./words.js";
 
 const LEAST = 544;
 const MOST_WORDS = 8;
@@ -38,7 +38,7 @@ function query() {
 }
 
 function drawn(isNew) {
-  const changes = new Map(store.log.events.filter((event) => event.actor === "user").map((event) => [event.version, event]));
+  const changes = new Map(store.log.events.filter((event) => isPerson(event.actor)).map((event) => [event.version, event]));
   for (const dot of picture.frame.querySelectorAll(".dot")) {
     const versions = dot.dataset.moments.split(" ").map(Number);
     const events = versions.slice(-MOST_WORDS).map((version) => changes.get(version));

@@ -51,8 +51,11 @@ export function statusOf(todo) {
 
 /** Who, in words: the person who looks is “You”. */
 export function who(actor) {
-  return actor === "user" ? "You" : line(actor, 60);
+  return actor === "user" ? "You" : line(actor.replace(/^user:/, ""), 60);
 }
+
+/** Whether a person acts: you, or someone with a name. */
+export const isPerson = (actor) => actor === "user" || actor.startsWith("user:");
 
 /** Whose event it is: of an agent, or of whoever changed something. */
 export function whose(event) {
