@@ -5,7 +5,7 @@ BIN := .venv/bin
 unexport PYTHONDONTWRITEBYTECODE  # every worker would rewrite the assertions of all tests again
 TEST := $(BIN)/python -m pytest --dist loadgroup -n
 
-.PHONY: help demo test test-more test-model check bench soak picture clean
+.PHONY: help demo test test-more test-model test-adapters check bench soak picture clean
 
 help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -28,6 +28,9 @@ test-more: .venv/.tests ## Run the tests that make test leaves out: more of the 
 test-model: .venv/.tests ## Ask a small real model, served on this machine, through the provider path
 	@scripts/test-model
 
+test-adapters: .venv/.tests ## Test the adapters against the frameworks themselves, in an environment for each
+	@scripts/test-adapters $(ONLY)
+
 check: .venv/.tests ## Lint, types, layers, file sizes and names
 	@$(BIN)/ruff check src tests bench scripts
 	@$(BIN)/ruff format --check src tests bench scripts
@@ -48,4 +51,4 @@ picture: .venv/.tests ## Redraw the README's picture
 	@$(BIN)/python scripts/picture.py
 
 clean: ## Remove what the targets made
-	rm -rf .venv .bench build dist .coverage .hypothesis
+	rm -rf .venv .venv-adapters .bench build dist .coverage .hypothesis
