@@ -15,7 +15,7 @@ from pydantic_ai.messages import ModelMessage
 import headway
 from headway.execute import execute_all
 from headway.testing import Call, Request, ScriptedModel, Turn
-from headway.testing.answers import list_user_texts
+from headway.testing.scripted import list_user_texts
 
 from .measure import Measured, Row
 

@@ -11,8 +11,7 @@ import sys
 from pathlib import Path
 
 from headway.tools import Approvals, Executor, builtin_tools
-from headway.tools.sandbox.available import BUBBLEWRAP, Available
-from headway.tools.sandbox.sandbox import Sandbox
+from headway.tools.sandbox.sandbox import BUBBLEWRAP, Available, Sandbox
 
 from .measure import Measured, NotAvailable, Row, side_by_side
 

@@ -348,6 +348,7 @@ def test_continue_shows_what_was_said_last_and_the_list(project: Path) -> None:
 )
 def test_a_conversation_goes_on_in_its_own_mode_but_never_in_yolo(project: Path, mode: str, said: str) -> None:
     terminal = Repl("--model", script("First."), "--mode", mode)
+    terminal.idle("What would you like to do?")
     terminal.say("first")
     terminal.idle("First.")
     assert terminal.leave() == 0

@@ -15,7 +15,7 @@ import pytest
 import headway
 from headway import StoreCorrupt, StoreForeign
 from headway.adoption import adopt_file
-from headway.store.git_index import FOLDED_TO_ASCII
+from headway.store.foreign_files import FOLDED_TO_ASCII
 
 from .samples import file_of
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from headway.store.git_index import is_tracked
+from headway.store.foreign_files import is_tracked
 
 FILE = ".headway/headway.db"
 

@@ -29,9 +29,8 @@ from headway.tools.base import Preview
 from headway.tools.files.file_change import FileChange
 from headway.tools.files.workspace import Workspace
 from headway.tools.shell.bash import Bash
-from headway.tools.web.search_providers import find_search_provider
 from headway.tools.web.web_fetch import WebFetch
-from headway.tools.web.web_search import WebSearch
+from headway.tools.web.web_search import WebSearch, find_search_provider
 from headway.views.terminal import to_visible
 from headway.web.wire import whole_question
 

@@ -28,10 +28,10 @@ from headway.views.pictures.graph import (
     NODE_HEIGHT,
     NODE_WIDTH,
     Node,
+    arrange_layers,
     draw_graph,
     place_in_layer,
 )
-from headway.views.pictures.layout import arrange_layers
 from headway.views.pictures.timeline import (
     MOST_BARS,
     MOST_LANES,

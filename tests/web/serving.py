@@ -16,7 +16,7 @@ from urllib.parse import quote, urlencode
 from tests.support import processes, warm
 from tests.support.processes import WAIT, Form, Pipe, Process, Started
 
-from headway.web.tab_keys import sign
+from headway.web.security import sign
 
 if TYPE_CHECKING:
     from starlette.requests import Request

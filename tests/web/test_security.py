@@ -13,7 +13,7 @@ from tests.support.counts import some
 from tests.support.processes import Form
 
 import headway
-from headway.web.tab_keys import sign
+from headway.web.security import sign
 
 from .serving import JSON, Answer, Headers, Server, at
 

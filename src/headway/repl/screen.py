@@ -22,8 +22,7 @@ from headway.core.events import PLAN_MODE_CHANGED, TODO_LIST_UPDATED
 from headway.core.logs import logger
 from headway.core.text import sanitize_for_display
 from headway.repl.completer import SlashCompleter
-from headway.repl.escape_input import FLUSH_AFTER, EscapeInput
-from headway.repl.keys import make_key_bindings
+from headway.repl.keys import FLUSH_AFTER, EscapeInput, make_key_bindings
 from headway.repl.layout import make_layout
 from headway.repl.printer import Printer, has_typed_ahead
 from headway.repl.renderer import Renderer

@@ -7,6 +7,9 @@ this start of the server, or the token. The page's own files are the same for ev
 
 from __future__ import annotations
 
+import hashlib
+import hmac
+import re
 import secrets
 import time
 from typing import TYPE_CHECKING, Any
@@ -15,10 +18,56 @@ from urllib.parse import unquote_plus
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 
-from headway.web.tab_keys import TabKeys, is_same
-
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+# What makes a tab of the page known to the server, though a cookie goes to every port of the machine.
+
+_NAME = re.compile(r"[\w-]{16,64}", re.ASCII)
+
+
+def sign(secret: str, *words: str) -> str:
+    """Return what only someone who knows the secret can say of these words. The page has the same function."""
+    return hmac.new(secret.encode(), "\n".join(words).encode(), hashlib.sha256).hexdigest()
+
+
+class TabKeys:
+    """Of one start of the server."""
+
+    def __init__(self, token: str, port: int) -> None:
+        self._token = token
+        self._port = str(port)
+        self._start = secrets.token_urlsafe(32)
+
+    def issue(self) -> str:
+        """Return a name and a secret for a new tab, as it gets them in its address."""
+        name = secrets.token_urlsafe(16)
+        return f"{name}.{self._secret(name)}"
+
+    def proof(self, name: str, nonce: str) -> dict[str, str] | None:
+        """Return what shows a tab that this is the server that let it in; None if it asks for nothing sensible."""
+        if not (_NAME.fullmatch(name) and _NAME.fullmatch(nonce)):
+            return None
+        # With the port: what another server passes on from here proves nothing about that one.
+        return {"start": self._start, "proof": sign(self._secret(name), "server", self._port, nonce, self._start)}
+
+    def is_valid(self, name: str, key: str) -> bool:
+        return is_same(key, self._key(name))
+
+    def is_signed(self, name: str, path: str, signature: str) -> bool:
+        """Return whether a tab made the link to this path, which is opened in another tab."""
+        return is_same(signature, sign(self._key(name), path))
+
+    def _secret(self, name: str) -> str:
+        return sign(self._token, "tab", name)
+
+    def _key(self, name: str) -> str:
+        return sign(self._secret(name), "key", self._start)
+
+
+def is_same(one: str, other: str) -> bool:
+    return hmac.compare_digest(one.encode(errors="replace"), other.encode())
+
 
 _SAFE = frozenset({"GET", "HEAD"})
 _SITES = frozenset({"same-origin", "none"})

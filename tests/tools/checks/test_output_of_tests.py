@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headway.tools.checks.output_of_tests import list_shell_scripts, shows_no_passed_test
+from headway.tools.checks.run_check import list_shell_scripts, shows_no_passed_test
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from tests.support.tables import check_rows
 
 from headway.core.errors import HeadwayError
 from headway.tools import Approvals, Executor, builtin_tools
-from headway.tools.files.executed_later import ExecutedLater
+from headway.tools.files.workspace import ExecutedLater
 
 from ..samples import NO, Person
 

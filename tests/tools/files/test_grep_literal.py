@@ -14,8 +14,7 @@ from tests.support.projects import temporary_folder
 from tests.support.tables import check_rows
 from tests.tools.files.finding import answer, write
 
-from headway.tools.files.grep import Grep
-from headway.tools.files.grep_literal import find_literal
+from headway.tools.files.grep import Grep, find_literal
 from headway.tools.files.workspace import Workspace
 
 

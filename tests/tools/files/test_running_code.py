@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from headway.tools import Approvals, Executor, Tool, builtin_tools
-from headway.tools.files.running_code import is_running_code
+from headway.tools.files.workspace import is_running_code
 
 from ..samples import NO, Person
 from .finding import write

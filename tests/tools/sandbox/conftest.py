@@ -116,9 +116,7 @@ def user() -> Iterator[User]:
             for path in (folder, *folder.rglob("*")):
                 os.chown(path, UID, UID)
         user = User(python, home)
-        said = user.run(
-            python, "-c", "from headway.tools.sandbox.available import find_sandbox as f; print(f().problem)"
-        )
+        said = user.run(python, "-c", "from headway.tools.sandbox.sandbox import find_sandbox as f; print(f().problem)")
         if said.strip():
             pytest.skip(f"there is no sandbox here: {said.strip()}")
         yield user

@@ -12,8 +12,7 @@ from headway.settings import load_settings
 from headway.tools import Answer, Approvals, Executor, Question, Reply, builtin_tools
 from headway.tools.sandbox.bubblewrap import StandIns, bubblewrap_arguments
 from headway.tools.sandbox.places import Places, find_places
-from headway.tools.sandbox.sandbox import describe_sandbox
-from headway.tools.sandbox.seatbelt import seatbelt_profile
+from headway.tools.sandbox.sandbox import describe_sandbox, seatbelt_profile
 
 PLACES = Places(
     "/Users/a/p",

@@ -15,7 +15,7 @@ from tests.support.counts import some
 from tests.support.tables import check_rows
 
 from headway.tools.limits import Limits
-from headway.tools.shell.plain_output import PlainText
+from headway.tools.shell.run_in_shell import PlainText
 
 from .calls import bash, python, running, until
 

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from tests.support.counts import some
 from tests.support.tables import check_rows
 
-from headway.tools.web.html_tokens import EndTag, StartTag, tokenize
-from headway.tools.web.readable import to_readable_text
+from headway.tools.web.readable import EndTag, StartTag, to_readable_text, tokenize
 
 PAGE = """<!DOCTYPE html>
 <html><head><meta charset="utf-8"><title>Sorting &mdash; HOWTO</title>

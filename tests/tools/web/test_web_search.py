@@ -11,8 +11,7 @@ from headway.core.errors import HeadwayError
 from headway.tools.base import ToolFault
 from headway.tools.web.addresses import parse_address
 from headway.tools.web.host_policy import make_host_policy
-from headway.tools.web.search_providers import SearchProvider, make_brave, make_tavily
-from headway.tools.web.web_search import WebSearch, find_search_provider
+from headway.tools.web.web_search import SearchProvider, WebSearch, find_search_provider, make_brave, make_tavily
 
 from .servers import HERE, Server, context, page, serving
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import shlex
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -15,9 +16,7 @@ from headway.core.secrets import redact
 from headway.core.text import neutralize_lines, sanitize_for_display
 from headway.tools.base import Context, ToolFault
 from headway.tools.checks.changed_files import read_files
-from headway.tools.checks.check_command import CHANGED_FILES
-from headway.tools.checks.output_of_tests import list_shell_scripts, shows_no_passed_test
-from headway.tools.checks.stale_bytecode import WITHOUT_BYTECODE, remove_bytecode
+from headway.tools.checks.check_command import CHANGED_FILES, parse_check
 from headway.tools.files.known_files import KnownFiles
 from headway.tools.limits import Limits
 from headway.tools.outputs import OutputFiles
@@ -26,6 +25,85 @@ from headway.tools.shell.run_in_shell import TIMED_OUT, run_in_shell, to_exit_co
 if TYPE_CHECKING:
     from headway.session import Session
     from headway.tools.sandbox.sandbox import Sandbox
+
+# Python's compiled files, which may be of another version of a source than the one that is checked.
+
+WITHOUT_BYTECODE = {"PYTHONDONTWRITEBYTECODE": "1"}
+"""So that a check leaves nothing behind that would hide a later edit."""
+_NOT_OURS = frozenset({".git", ".hg", ".svn", ".headway", "node_modules", ".venv", "venv", ".tox", ".nox"})
+
+
+def remove_bytecode(folder: str) -> None:
+    """Remove what Python compiled of the folder's sources.
+
+    Python takes a compiled file for current if the source has the same size and was saved in the same second. So a
+    quick edit, or a made-up time, would let a check run code that is no longer there.
+    """
+    for at, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if name not in _NOT_OURS]
+        if os.path.basename(at) == "__pycache__":
+            for name in names:
+                if name.endswith(".pyc"):
+                    with suppress(OSError):
+                        os.unlink(os.path.join(at, name))
+
+
+# Whether a command that only runs tests shows that one of them passed. Pure.
+
+_PYTEST = frozenset({"pytest", "py.test"})
+_UNITTEST = frozenset({"unittest"})
+_STARTED_BY = frozenset({"python"})
+_MAKE, _GMAKE = frozenset({"make"}), frozenset({"gmake"})
+_SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh"})
+_MOST_LINES = 200
+_RUNS_NONE = ("--co", "--collect-only", "--setup-plan", "--fixtures", "--markers", "--version", "--help", "-h")
+_PASSED = re.compile(
+    r"""(?xm)
+      \b [1-9]\d* [ ] (?: passed | xfailed | xpassed ) \b
+    | ^ [a-zA-Z]* \. [.a-zA-Z]* (?: \s+ \[ [ ]* \d+ % \] )? $   # dots, of which the last line may not be summed up
+    """
+)
+_RAN = re.compile(r"^Ran (\d+) tests?\b", re.MULTILINE)
+_SKIPPED = re.compile(r"^OK \(.*?\bskipped=(\d+)", re.MULTILINE)
+
+
+def shows_no_passed_test(command: str, output: str, scripts: Iterable[str] = ()) -> bool:
+    """Return whether all that the command runs is tests, with their results in its output, and none of them passed.
+
+    What holds for a command of one of its shell `scripts` holds for it, and for `make`, which prints its commands.
+    """
+    passed = _find_pass_detector(command)
+    if passed is None:
+        lines = [line.strip() for script in scripts for line in script.splitlines()]
+        if parse_check(command).programs in (_MAKE, _GMAKE):
+            lines += output.splitlines()[:_MOST_LINES]
+        passed = next((found for found in map(_find_pass_detector, lines) if found is not None), None)
+    return passed is not None and not passed(output)
+
+
+def list_shell_scripts(command: str) -> Iterator[str]:
+    """Yield the paths of the shell scripts that a command runs by themselves: `sh check.sh`, `./check.sh`."""
+    read = parse_check(command)
+    if len(read.programs) == 1:
+        is_shell = not read.programs.isdisjoint(_SHELLS)
+        for folder, word in read.words:
+            if word.endswith(".sh") or (is_shell and word not in _SHELLS and not word.startswith("-")):
+                yield os.path.join(folder, word)
+
+
+def _find_pass_detector(command: str) -> Callable[[str], bool] | None:
+    """Return what tells from the output whether a test passed; None for a command that does not only run tests."""
+    read = parse_check(command)
+    programs = read.programs - _STARTED_BY
+    words = {word for _, word in read.words}
+    if not read.is_certain or ">" in command or "|" in command or not words.isdisjoint(_RUNS_NONE):
+        return None
+    if programs and programs <= _PYTEST:
+        return lambda output: _PASSED.search(output) is not None
+    if programs and programs <= _UNITTEST:
+        return lambda output: sum(map(int, _RAN.findall(output))) > sum(map(int, _SKIPPED.findall(output)))
+    return None
+
 
 MAX_LINES = 20
 MAX_OUTPUT = 2_000

@@ -9,15 +9,103 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import sys
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from importlib.machinery import PathFinder
+from pathlib import Path
 
 from headway.core.text import sanitize_for_display
 from headway.tools.base import ToolFault
 from headway.tools.files import protected_folders as closed
-from headway.tools.files.executed_later import ExecutedLater
-from headway.tools.files.running_code import is_running_code
+from headway.tools.files.gitignore import IgnoreRules
+from headway.tools.files.protected_folders import plain_name
+
+# Whether a file is, or could become, part of the program that runs here: a change of it would be a command unasked.
+
+_PACKAGE = Path(__file__).resolve().parents[2]
+_OF_AN_ENVIRONMENT = ("bin", "lib", "lib64", "include", "pyvenv.cfg")
+_IMPORTED = (".py", ".pyc", ".so", ".pth")
+
+
+def is_running_code(root: str, path: str) -> bool:
+    """Whether it is in the interpreter's own folders, or would hide a module that may be imported."""
+    try:
+        return _is_running(root, Path(os.path.realpath(os.path.join(root, path))))
+    except (OSError, ValueError):
+        return True  # no path that can be: whoever looks at it next will say so
+
+
+def _is_running(root: str, file: Path) -> bool:
+    for home in (Path(sys.prefix).resolve(), _PACKAGE):
+        if home.is_relative_to(root) and file.is_relative_to(home):
+            inside = file.relative_to(home).parts
+            return home != Path(root) or inside[0] in _OF_AN_ENVIRONMENT
+    for entry in sys.path:
+        home = Path(entry or os.curdir).resolve()
+        if home.is_relative_to(root) and file != home and file.is_relative_to(home) and file.suffix in _IMPORTED:
+            first = home / file.relative_to(home).parts[0]
+            if file.suffix == ".pth" or (not first.exists() and _is_imported(first.stem, root)):
+                return True
+    return False
+
+
+def _is_imported(name: str, root: str) -> bool:
+    """Whether the program could mean another module by the name, one that is not of the project."""
+    if name in sys.stdlib_module_names or name in ("sitecustomize", "usercustomize"):
+        return True
+    elsewhere = [entry for entry in sys.path if not Path(entry or os.curdir).resolve().is_relative_to(root)]
+    return PathFinder.find_spec(name, elsewhere) is not None
+
+
+# Files that run something later, outside the agent: a change of one is a command that nobody approved.
+
+EXECUTED_LATER = (
+    # shells, and folders that are entered
+    *(".envrc", ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".kshrc"),
+    *(".zshrc", ".zshenv", ".zprofile", ".zlogin", ".zlogout", ".config/fish/"),
+    # editors, hooks and continuous integration
+    *(".vscode/", ".idea/", ".devcontainer/", ".husky/", ".githooks/", ".pre-commit-config.yaml", "lefthook.yml"),
+    *(".github/workflows/", ".github/actions/", ".gitlab-ci.yml", ".circleci/"),
+    # tests and builds
+    *("conftest.py", "sitecustomize.py", "usercustomize.py", "*.pth", "pyproject.toml", "setup.py", "setup.cfg"),
+    *("tox.ini", "noxfile.py", "Makefile", "GNUmakefile", "*.mk", "justfile", "package.json", ".npmrc", ".yarnrc*"),
+    *("build.rs", "build.gradle*"),
+    # other agents
+    *(".claude/", ".cursor/", ".codex/", ".gemini/", ".opencode/", ".mcp.json", "AGENTS.md", "CLAUDE.md", "GEMINI.md"),
+)
+"""In the syntax of `.gitignore`. Case and invisible characters are ignored, as some file systems do."""
+_WITH_LINKS = ("", ".github")
+"""Folders, relative to the project, in which links of such names are looked for."""
+
+
+class ExecutedLater:
+    """The default patterns with further ones; `!pattern` takes files out, and the last pattern that fits decides."""
+
+    def __init__(self, further: Sequence[str] = ()) -> None:
+        self._rules = IgnoreRules("\n".join(pattern.casefold() for pattern in (*EXECUTED_LATER, *further)))
+
+    def includes(self, path: str) -> bool:
+        """Return whether a file, by its path in the project, is among them, or is in a folder that is."""
+        parts = plain_name(path).split("/")
+        verdicts = [self._rules.is_ignored("/".join(parts[:depth]) + "/") for depth in range(1, len(parts))]
+        verdicts.append(self._rules.is_ignored("/".join(parts)))
+        return next((verdict for verdict in reversed(verdicts) if verdict is not None), False)
+
+    def has_link_to(self, root: str, path: str) -> bool:
+        """Return whether a link of the project that has such a name leads to the file, or to a folder around it."""
+        file = os.path.realpath(os.path.join(root, path))
+        for folder in _WITH_LINKS:
+            with suppress(OSError), os.scandir(os.path.join(root, folder)) as entries:
+                for entry in entries:
+                    name = f"{folder}/{entry.name}".lstrip("/")
+                    if entry.is_symlink() and (self.includes(name) or self.includes(f"{name}/x")):
+                        leads_to = os.path.realpath(entry.path)
+                        if file == leads_to or file.startswith(f"{leads_to}{os.sep}"):
+                            return True
+        return False
+
 
 _MOST_LINKS = 40
 _FOLDER_FLAGS = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC

@@ -7,6 +7,8 @@ import os
 import re
 import shutil
 import stat
+import subprocess
+import sys
 import tempfile
 import time
 import weakref
@@ -17,13 +19,108 @@ from functools import cache
 from glob import glob
 
 from headway.core.errors import HeadwayError
+from headway.core.text import sanitize_for_display
 from headway.project import IN_SANDBOX
 from headway.tools.effects import Mode
-from headway.tools.sandbox.available import SEATBELT, Available, find_sandbox
-from headway.tools.sandbox.bubblewrap import TEMPORARY, StandIns, bubblewrap_arguments, cache_folder
+from headway.tools.sandbox.bubblewrap import BASE, NO_NESTING, TEMPORARY, StandIns, bubblewrap_arguments, cache_folder
 from headway.tools.sandbox.places import Places, find_places, is_inside, split_worktree
-from headway.tools.sandbox.seatbelt import seatbelt_profile
 from headway.tools.sandbox.use import SandboxUse
+
+# The profile of macOS's `sandbox-exec`, from what a command may use. Pure. The last rule that fits decides.
+
+_DEVICES = ("/dev/null", "/dev/zero", "/dev/tty", "/dev/dtracehelper", "/dev/fd")
+
+
+def seatbelt_profile(places: Places, *, temporary: str, network: bool) -> str:
+    """Return the rules under which a command runs; `temporary` is its folder for temporary files."""
+    lines = ["(version 1)", "(allow default)"]
+    lines += [] if network else ["(deny network*)"]
+    lines += ["(deny file-write*)", *_rules("deny file-read*", places.private)]
+    lines += _rules("allow file-read-metadata", (places.home,))
+    layers = [(path, "allow file-read*", "deny file-write*") for path in places.readable]
+    layers += [(path, "allow file-read*", "allow file-write*") for path in (*places.writable, temporary)]
+    layers += [(path, "deny file-read*", "deny file-write*") for path in (*places.hidden_folders, *places.hidden_files)]
+    layers += [(path, "deny file-write*", "allow file-read*") for path in places.missing]
+    for path, *rules in sorted(layers, key=lambda layer: layer[0].count("/")):
+        for rule in rules:
+            lines += _rules(rule, (path,))
+    lines += _rules("allow file-write*", _DEVICES)
+    # A folder that holds what is protected cannot be moved away.
+    kept = (*places.hidden_folders, *places.writable)
+    lines += [f"(deny file-write-unlink (literal {_quote(path)}))" for path in kept]
+    lines += [f"(deny file-write* (literal {_quote(path)}))" for path in places.forbidden]
+    return "\n".join([*lines, ""])
+
+
+def _rules(rule: str, paths: Iterable[str]) -> list[str]:
+    return [f"({rule} (subpath {_quote(path)}))" for path in paths]
+
+
+def _quote(path: str) -> str:
+    escaped = path.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+# Which sandbox this system offers: found out once, by running something in it.
+
+BUBBLEWRAP = "bubblewrap"
+SEATBELT = "sandbox-exec"
+_FOLDERS = ("/usr/bin", "/bin", "/usr/local/bin", "/run/current-system/sw/bin")
+"""Where the program is looked for: on the PATH, a project may have put something in front of it."""
+_PATIENCE = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Available:
+    """What can be used, or why nothing can."""
+
+    name: str = ""
+    program: str = ""
+    options: tuple[str, ...] = ()
+    problem: str = ""
+    """Why there is none, as the end of a sentence; nothing if there is one."""
+
+
+@cache
+def find_sandbox() -> Available:
+    if os.geteuid() == 0:
+        return Available(problem="root could leave it; use an ordinary account")
+    if sys.platform == "darwin":
+        return _find_seatbelt()
+    program = _find_program("bwrap")
+    if program is None:
+        return Available(problem="bubblewrap is not installed (for example 'apt-get install bubblewrap')")
+    said = ""
+    for options in ((NO_NESTING,), ()):
+        start = [program, *BASE, *options, "--unshare-net", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
+        said = _try([*start, "--tmpfs", "/tmp", "--", "/bin/true"])
+        if not said:
+            return Available(BUBBLEWRAP, program, options)
+    return Available(problem=f"bubblewrap does not work here ({said})")
+
+
+def _find_seatbelt() -> Available:
+    program = _find_program("sandbox-exec")
+    if program is None:
+        return Available(problem="sandbox-exec is not there")
+    said = _try([program, "-p", "(version 1)(allow default)(deny network*)", "/usr/bin/true"])
+    return Available(SEATBELT, program) if not said else Available(problem=f"sandbox-exec does not work here ({said})")
+
+
+def _find_program(name: str) -> str | None:
+    paths = (os.path.join(folder, name) for folder in _FOLDERS)
+    return next((path for path in paths if os.access(path, os.X_OK)), None)
+
+
+def _try(command: list[str]) -> str:
+    """Run a command that does nothing; return what is wrong, or nothing."""
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=_PATIENCE, check=False, stdin=subprocess.DEVNULL)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return sanitize_for_display(str(error), 200)
+    said = done.stderr.decode(errors="replace").strip() or f"exit code {done.returncode}"
+    return "" if done.returncode == 0 else sanitize_for_display(said.splitlines()[-1], 200)
+
 
 _PREFIX = "headway-sandbox-"
 _YOUNG = 60.0

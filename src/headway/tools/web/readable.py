@@ -5,13 +5,173 @@ One pass over the tokens with no tree, so that depth costs nothing. Breaks are o
 
 from __future__ import annotations
 
+import html
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import NamedTuple, TypeAlias
 from urllib.parse import urljoin
 
-from headway.tools.web.elements import BLOCKS, END_OPTIONAL, IN_HEAD, LEFT_OUT, LINES, VOID
-from headway.tools.web.html_tokens import EndTag, StartTag, tokenize
 from headway.tools.web.page_text import to_visible_text
+
+# HTML as a stream of text, opening and closing tags: one pass, linear in time, and no input that it chokes on.
+
+_MARKUP = re.compile(r"<(?=[a-zA-Z/!?])")
+_OPEN = re.compile(r"<([a-zA-Z][^\s/>]*)")
+_CLOSE = re.compile(r"</([a-zA-Z][^\s/>]*)")
+_ATTRIBUTE = re.compile(r"[\s/]*([^\s/>][^\s/>=]*)(?:\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s>\"'][^\s>]*)|(?=>)))?")
+_UNCLOSED_VALUE = re.compile(r"\s*=\s*[\"']")
+_TAG_END = re.compile(r"[\s/]*>")
+_RAW = frozenset({"iframe", "noembed", "noframes", "noscript", "script", "style", "textarea", "title", "xmp"})
+"""Elements in which tags mean nothing until their own end."""
+_LONGEST_NAME = 64
+"""Characters of a name that are looked at."""
+_REFERENCE = re.compile(r"&#(?:[0-9]{8,}|[xX][0-9a-fA-F]{7,});?")
+"""A character by a number that no character has, at any length."""
+
+
+class StartTag(NamedTuple):
+    name: str
+    attributes: dict[str, str]
+
+
+class EndTag(NamedTuple):
+    name: str
+
+
+Token: TypeAlias = "str | StartTag | EndTag"
+
+
+def tokenize(page: str) -> Iterator[Token]:
+    at = 0
+    while at < len(page):
+        found = _MARKUP.search(page, at)
+        tag = found.start() if found else len(page)
+        if tag > at:
+            yield unescape_references(page[at:tag])
+        if opened := _OPEN.match(page, tag):
+            at, start = _read_start_tag(page, opened)
+            if start is None:
+                return
+            yield start
+            if start.name in _RAW:
+                end = _find_end_of_raw(page, start.name, at)
+                yield unescape_references(page[at:end]) if start.name in ("textarea", "title") else page[at:end]
+                at = end
+        elif closed := _CLOSE.match(page, tag):
+            at = _find_after(page, ">", closed.end())
+            yield EndTag(_read_name(closed[1]))
+        else:
+            at = _find_end_of_markup(page, tag)
+
+
+def unescape_references(text: str) -> str:
+    """The text with its character references decoded."""
+    return html.unescape(_REFERENCE.sub("\ufffd", text)) if "&" in text else text
+
+
+def _read_start_tag(page: str, opened: re.Match[str]) -> tuple[int, StartTag | None]:
+    """Where the tag ends, and the tag; None where the page ends first."""
+    at = opened.end()
+    attributes: dict[str, str] = {}
+    while not (end := _TAG_END.match(page, at)):
+        found = _ATTRIBUTE.match(page, at)
+        if found is None or (found.end() == found.end(1) and _UNCLOSED_VALUE.match(page, found.end())):
+            return len(page), None
+        at = found.end()
+        value = next((group for group in found.groups()[1:] if group is not None), "")
+        attributes.setdefault(_read_name(found[1]), unescape_references(value))
+    return end.end(), StartTag(_read_name(opened[1]), attributes)
+
+
+def _find_end_of_raw(page: str, name: str, at: int) -> int:
+    found = re.compile(rf"</{name}(?=[\s/>])", re.IGNORECASE).search(page, at)
+    return found.start() if found else len(page)
+
+
+def _find_end_of_markup(page: str, tag: int) -> int:
+    """Behind a comment, a declaration or an instruction."""
+    if page.startswith("<!--", tag):
+        # `<!-->` is a whole comment, so the end may overlap the beginning.
+        return _find_after(page, "-->", tag + 2)
+    if page.startswith("<![CDATA[", tag):
+        return _find_after(page, "]]>", tag)
+    return _find_after(page, ">", tag)
+
+
+def _find_after(page: str, mark: str, at: int) -> int:
+    found = page.find(mark, at)
+    return found + len(mark) if found >= 0 else len(page)
+
+
+def _read_name(text: str) -> str:
+    return text[:_LONGEST_NAME].lower()
+
+
+# The elements of HTML by what they mean for the text of a page. `readable` does what these names say.
+
+LEFT_OUT = frozenset(
+    [
+        "applet",
+        "audio",
+        "canvas",
+        "datalist",
+        "embed",
+        "frameset",
+        "head",
+        "iframe",
+        "noembed",
+        "noframes",
+        "noscript",
+        "object",
+        "script",
+        "select",
+        "style",
+        "svg",
+        "template",
+        "title",
+        "video",
+    ]
+)
+"""Nothing in them is for readers."""
+VOID = frozenset(
+    ["area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr"]
+)
+"""They have no content and no end."""
+IN_HEAD = frozenset(["base", "link", "meta", "noscript", "script", "style", "template", "title"])
+"""What a page's head holds; anything else shows that its end was forgotten."""
+END_OPTIONAL = frozenset({"dd", "dt", "li", "option", "p", "td", "th", "tr"})
+"""The next of their kind ends them."""
+BLOCKS = frozenset(
+    [
+        "address",
+        "article",
+        "aside",
+        "body",
+        "caption",
+        "details",
+        "dialog",
+        "dl",
+        "fieldset",
+        "figcaption",
+        "figure",
+        "footer",
+        "form",
+        "header",
+        "hgroup",
+        "html",
+        "legend",
+        "main",
+        "nav",
+        "p",
+        "section",
+        "summary",
+        "table",
+    ]
+)
+"""Set off by a blank line."""
+LINES = frozenset(["div", "dt", "option", "tbody", "tfoot", "thead"])
+"""On lines of their own."""
+
 
 _HEADINGS = {f"h{level}": "#" * level + " " for level in range(1, 7)}
 _HIDING = re.compile(r"\bdisplay\s*:\s*none", re.IGNORECASE)
