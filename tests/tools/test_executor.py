@@ -152,7 +152,7 @@ async def test_a_tools_own_time_out_is_told_as_its_failure(tmp_path: Path):
 
 
 async def test_a_tool_that_ignores_being_stopped_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("headway.tools.call_deadline._GRACE", 0.2)
+    monkeypatch.setattr("headway.tools.executor._GRACE", 0.2)
     release = asyncio.Event()
 
     async def stubborn() -> None:
