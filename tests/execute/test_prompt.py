@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from headway.core.model import Todo
-from headway.execute.prompt import MAX_CONTENT, MAX_NAMED, MAX_RESULT, DependencyResult, build_prompt
+from headway.execute.attempts import MAX_CONTENT, MAX_NAMED, MAX_RESULT, DependencyResult, build_prompt
 
 from .executing import go, in_memory, prompts, scripted
 

@@ -34,13 +34,18 @@ from headway.execute.git import (
 )
 from headway.execute.included_files import IncludedFiles, include_files, list_ignored
 from headway.execute.index_trust import doubt_changed, is_trusted, trust_index
-from headway.execute.kept_worktrees import KeptWorktrees
 from headway.execute.on_disk import PathChange
 from headway.execute.replace_files import FileDisturbed, FileReplacer, ProjectFilesChanged, recover_staged
 from headway.execute.three_way import merge_changes
-from headway.execute.translated_links import has_links, list_links, restore_links, translate_links
 from headway.execute.user_git import UserGit
-from headway.execute.worktree_git import WorktreeGit
+from headway.execute.worktree_git import (
+    KeptWorktrees,
+    WorktreeGit,
+    has_links,
+    list_links,
+    restore_links,
+    translate_links,
+)
 from headway.project import FOLDER, headway_folder, refuse_link
 from headway.store.folder import make_closed_folder, make_private_folder
 from headway.tools.programs import find_program

@@ -10,9 +10,8 @@ from headway.app.questions import parse_reply
 from headway.core.errors import HeadwayError, SettingsError
 from headway.settings import load_settings
 from headway.tools import Answer, Approvals, Executor, Question, Reply, builtin_tools
-from headway.tools.sandbox.bubblewrap import StandIns, bubblewrap_arguments
 from headway.tools.sandbox.places import Places, find_places
-from headway.tools.sandbox.sandbox import describe_sandbox, seatbelt_profile
+from headway.tools.sandbox.sandbox import StandIns, bubblewrap_arguments, describe_sandbox, seatbelt_profile
 
 PLACES = Places(
     "/Users/a/p",
