@@ -120,7 +120,8 @@ def _load() -> None:
     import headway.testing
 
     for module in pkgutil.walk_packages(headway.__path__, "headway."):
-        importlib.import_module(module.name)
+        if not module.name.startswith("headway.adapters."):  # their frameworks are in environments of their own
+            importlib.import_module(module.name)
     for name in ("rich.live", "rich.console", "rich.cells", "rich.text", "pydantic_ai.models", "platformdirs.unix"):
         importlib.import_module(name)
     session = headway.open(memory=True)  # what is built when it is first used
