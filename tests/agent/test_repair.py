@@ -44,6 +44,7 @@ from headway.agent.repair import (
     NO_ANSWER,
     NO_OUTPUT,
     UNFINISHED,
+    SentCall,
     repair_answer,
     repair_messages,
 )
@@ -362,10 +363,15 @@ def test_a_character_that_a_stream_cut_in_two_is_put_together() -> None:
     assert repaired[1] == said("😀", call("a", args='{"a": "😀"}'))
 
 
+def faults_of(sent: list[SentCall]) -> dict[str, str]:
+    return {one.id: one.fault for one in sent if one.fault is not None}
+
+
 @given(answers)
 def test_any_answer_is_made_one_that_can_be_appended(answer: ModelResponse) -> None:
     before = inside([answer])
-    made, faults = repair_answer(answer, {"c", "d"})
+    made, sent = repair_answer(answer, {"c", "d"})
+    faults = faults_of(sent)
     ids = [one.tool_call_id for one in calls_of(made)]
     results = [result(one.tool_call_id, faults.get(one.tool_call_id), one.tool_name) for one in calls_of(made)]
     history = [user("Hi"), made, user(*results, "On")]
@@ -381,7 +387,8 @@ def test_any_answer_is_made_one_that_can_be_appended(answer: ModelResponse) -> N
 def test_a_sound_answer_is_the_same_object(messages: list[ModelMessage]) -> None:
     for message in messages:
         if isinstance(message, ModelResponse):
-            made, faults = repair_answer(message, frozenset())
+            made, sent = repair_answer(message, frozenset())
+            faults = faults_of(sent)
             assert made is message
             assert faults == {}
 
@@ -397,27 +404,31 @@ def test_a_sound_answer_is_the_same_object(messages: list[ModelMessage]) -> None
     ],
 )
 def test_unreadable_arguments_are_a_fault_that_says_why(args: str, reason: str) -> None:
-    made, faults = repair_answer(said("I look.", call("a", args=args)), set())
+    made, sent = repair_answer(said("I look.", call("a", args=args)), set())
+    faults = faults_of(sent)
     assert made == said("I look.", call("a", args={}))
     assert f"not a valid JSON object ({reason}" in faults["a"]
     assert args[:100] in faults["a"]
 
 
 def test_a_fault_shows_only_the_beginning_and_nothing_that_a_terminal_obeys() -> None:
-    _, faults = repair_answer(said(call("a", args='{"\x1b[31m\n' + "x" * 5_000_000)), set())
+    _, sent = repair_answer(said(call("a", args='{"\x1b[31m\n' + "x" * 5_000_000)), set())
+    faults = faults_of(sent)
     assert len(faults["a"]) < 500
     assert faults["a"].isprintable()
 
 
 @pytest.mark.parametrize("name", BAD_NAMES)
 def test_a_name_that_cannot_be_sent_is_a_fault_that_shows_it(name: str) -> None:
-    made, faults = repair_answer(said(call("a", name)), set())
+    made, sent = repair_answer(said(call("a", name)), set())
+    faults = faults_of(sent)
     assert made == said(call("a", INVALID_NAME, {}))
     assert (repr(name[:59])[:-1] if name else "does not name a tool") in faults["a"]
 
 
 def test_an_id_that_is_missing_or_used_is_replaced() -> None:
-    made, faults = repair_answer(said(call("a"), call(""), call("b"), call("a", args="{")), {"b"})
+    made, sent = repair_answer(said(call("a"), call(""), call("b"), call("a", args="{")), {"b"})
+    faults = faults_of(sent)
     first, *others = [one.tool_call_id for one in calls_of(made)]
     assert first == "a"
     assert len(set(others)) == 3
@@ -428,14 +439,18 @@ def test_an_id_that_is_missing_or_used_is_replaced() -> None:
 def test_long_arguments_stay_the_same_object() -> None:
     args = json.dumps({"content": "ä" * 5_000_000}, ensure_ascii=False)
     answer = said(call("a", args=args))
-    made, faults = repair_answer(answer, set())
+    made, sent = repair_answer(answer, set())
+    faults = faults_of(sent)
     assert made is answer
     assert faults == {}
 
 
 def test_an_answer_of_nothing_is_appended_as_text() -> None:
-    assert repair_answer(said(ThinkingPart("hm")), set()) == (said(NO_ANSWER), {})
-    assert repair_answer(said("Done.", call("a", args=" ")), set()) == (said("Done.", call("a", args={})), {})
+    assert repair_answer(said(ThinkingPart("hm")), set()) == (said(NO_ANSWER), [])
+    assert repair_answer(said("Done.", call("a", args=" ")), set()) == (
+        said("Done.", call("a", args={})),
+        [SentCall("a", "bash", {})],
+    )
 
 
 class Wire:

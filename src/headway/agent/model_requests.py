@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from pydantic_ai.models import Model, ModelRequestParameters
 
     from headway.agent.config import LoopConfig
-    from headway.planner.recorder import Recorder
+    from headway.planner.run import PlannerRun
 
 _FIRST_WAIT = 1.0
 _LONGEST_WAIT = 120.0
@@ -56,7 +56,7 @@ class ModelRequests:
         self,
         model: Model,
         client: StreamingClient,
-        recorder: Recorder,
+        run: PlannerRun,
         spending: Spending,
         budget: Budget,
         config: LoopConfig,
@@ -67,11 +67,11 @@ class ModelRequests:
         self._model = model
         self._retries_off = retries_off
         self._client = client
-        self._recorder = recorder
+        self._run = run
         self._spending = spending
-        self._budget = budget
+        self.budget = budget
         self._retries = config.retries
-        self._settings = run_settings(model, config, recorder.session)
+        self._settings = run_settings(model, config, run.session)
         """What goes along with every request of the run."""
         self._reply_limit = config.reply_tokens
         """Tokens that an answer may have; None: as many as the model itself allows."""
@@ -82,7 +82,7 @@ class ModelRequests:
         """Whether any request of the run was answered, so that its settings are right."""
 
     async def request_with_retries(
-        self, request: ModelRequestData, round: int, renewed: Callable[[], ModelRequestData]
+        self, request: ModelRequestData, renewed: Callable[[], ModelRequestData]
     ) -> ModelResponse:
         """Return the model's answer, which may be cut off. Raises `ModelError` or `LimitReached`.
 
@@ -90,39 +90,39 @@ class ModelRequests:
         """
         failed, empty = 0, False
         while True:
-            room = self._spending.reply_room(self._budget.estimate_tokens(request.size))
+            room = self._spending.reply_room(self.budget.estimate_tokens(request.size))
             try:
                 answer = await self._request_once(request, room)
-                ending = self._check_ending(answer, request.size, round)
+                ending = self._check_ending(answer, request.size)
             except ModelBusy as error:
                 wait = self._retry_delay(error, failed)
                 if failed == self._retries or wait > _LONGEST_WAIT:
                     raise
                 failed += 1
-                self._recorder.record(RunError(str(error), retry_in=wait))
+                self._run.record(RunError(str(error), retry_in=wait))
                 await asyncio.sleep(wait)
                 request = renewed()
                 continue
             self._has_answered = True
-            self._budget.calibrate(request.size, answer.usage.input_tokens)
+            self.budget.calibrate(request.size, answer.usage.input_tokens)
             if ending is not Ending.EMPTY:
                 return answer
-            self._recorder.record(self.record_usage(answer, request.size, round))
+            self._run.record(self.record_usage(answer, request.size))
             if empty:
                 raise empty_answer_error(self._model)
             empty = True  # some models send nothing now and then; asked again, they answer
             request = renewed()
 
-    def _check_ending(self, answer: ModelResponse, size: int, round: int) -> Ending:
+    def _check_ending(self, answer: ModelResponse, size: int) -> Ending:
         """Return how the answer ended. Raises `ModelBusy` if it may end well the next time, `ModelError` if not."""
         match ending := self.find_ending(answer):
             case Ending.BROKEN_OFF:
                 raise broken_stream_error(self._model)
             case Ending.FAILED:
-                self._recorder.record(self.record_usage(answer, size, round))
+                self._run.record(self.record_usage(answer, size))
                 raise failed_answer_error(answer, self._model)
             case Ending.REFUSED:
-                self._recorder.record(self.record_usage(answer, size, round))
+                self._run.record(self.record_usage(answer, size))
                 raise refused_answer_error(answer, self._model)
             case _:
                 return ending
@@ -143,18 +143,18 @@ class ModelRequests:
         except Exception as error:
             raise explain(error, self._model, has_answered=self._has_answered) from error
         if not self._heard_any and (text := answer_text(answer)):
-            self._recorder.publish_live(text, "text")
+            self._run.publish_live(text, "text")
         return answer
 
     def _reply_limit_for(self, room: int | None) -> int | None:
         """Return how many tokens the answer may have; None where the model's own limit holds."""
-        limit = None if self._reply_limit is None else min(self._reply_limit, self._budget.reply)
+        limit = None if self._reply_limit is None else min(self._reply_limit, self.budget.reply)
         own = caller_reply_limit(self._model)
         if limit is not None and own is not None:
             limit = min(limit, own)
         if room is None:
             return limit
-        return min(room, limit or own or max_reply_tokens(self._model) or self._budget.reply)
+        return min(room, limit or own or max_reply_tokens(self._model) or self.budget.reply)
 
     def find_cut(self, answer: ModelResponse) -> CutOff | None:
         """Return where this answer, the last one, was cut off, if it was."""
@@ -170,15 +170,15 @@ class ModelRequests:
         most = max_reply_tokens(self._model)
         if most is not None and self._reply_limit is not None:
             self._reply_limit = max(most, self._reply_limit)
-            self._budget.keep_room_for(self._reply_limit)
+            self.budget.keep_room_for(self._reply_limit)
 
     async def side_request(
         self, messages: list[ModelMessage], parameters: ModelRequestParameters, most_tokens: int
     ) -> ModelResponse:
         """Ask a short question beside the conversation, once and without streaming."""
         size = estimate_parameters_size(parameters) + sum(map(estimate_size, messages))
-        room = self._spending.reply_room(self._budget.estimate_tokens(size))
-        most_tokens = min(most_tokens, self._budget.reply)
+        room = self._spending.reply_room(self.budget.estimate_tokens(size))
+        most_tokens = min(most_tokens, self.budget.reply)
         settings: dict[str, Any] = {"max_tokens": most_tokens if room is None else min(room, most_tokens)}
         if self._model.system == "anthropic" and len(messages) > 1:  # a summary, of what is cached
             settings |= CACHED_AHEAD | {"anthropic_cache_messages": True}
@@ -188,19 +188,19 @@ class ModelRequests:
                 raise broken_stream_error(self._model)
         except Exception as error:
             raise explain(error, self._model, has_answered=self._has_answered) from error
-        self._recorder.record(self.record_usage(answer, size, self._recorder.current_run.round))
+        self._run.record(self.record_usage(answer, size))
         return answer
 
-    def record_usage(self, answer: ModelResponse, size: int, round: int) -> Usage:
+    def record_usage(self, answer: ModelResponse, size: int) -> Usage:
         """Count a request; where the provider did not say what it took, as it was estimated."""
         usage = answer.usage
         if not usage.input_tokens and not usage.output_tokens:
             usage = replace(
                 usage,
-                input_tokens=self._budget.estimate_tokens(size),
-                output_tokens=self._budget.estimate_tokens(estimate_size(answer)),
+                input_tokens=self.budget.estimate_tokens(size),
+                output_tokens=self.budget.estimate_tokens(estimate_size(answer)),
             )
-        return self._spending.add(usage, round)
+        return self._spending.add(usage, self._run.round)
 
     def _turn_off_retries(self, settings: dict[str, Any]) -> ModelSettings:
         """The settings of a request that is the loop's to make again, and to tell of it."""
@@ -215,7 +215,7 @@ class ModelRequests:
         return _FIRST_WAIT * 2**failed * random.uniform(0.5, 1)
 
     def _publish_stream_event(self, event: ModelResponseStreamEvent) -> None:
-        if not self._recorder.has_listeners:
+        if not self._run.has_listeners:
             return
         piece = event.part if isinstance(event, PartStartEvent) else None
         piece = event.delta if isinstance(event, PartDeltaEvent) else piece
@@ -231,4 +231,4 @@ class ModelRequests:
     def _publish_text(self, text: str, kind: str) -> None:
         if text:
             self._heard_any = self._heard_any or kind == "text"
-            self._recorder.publish_live(text, kind)
+            self._run.publish_live(text, kind)

@@ -10,10 +10,10 @@ import json
 import re
 from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence, Set
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from operator import is_
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard, cast
 from uuid import NAMESPACE_OID, uuid4, uuid5
 
 from pydantic_ai.messages import (
@@ -32,7 +32,7 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 
-from headway.core.json_text import BadJson, parse_json_cached
+from headway.core.json_text import BadJson, parse_json
 from headway.core.text import json_type_name, sanitize_for_display, to_storable
 
 if TYPE_CHECKING:
@@ -75,31 +75,41 @@ def repair_messages(messages: Sequence[ModelMessage]) -> list[ModelMessage]:
     return repaired
 
 
+@dataclass(frozen=True, slots=True)
+class SentCall:
+    """A call of an answer, with its arguments parsed."""
+
+    id: str
+    tool: str
+    arguments: object
+    fault: str | None = None
+    """Why it must not be run, as a reply to the model."""
+
+
 def repair_answer(
     answer: ModelResponse, used_ids: Set[str], cut: CutOff | None = None
-) -> tuple[ModelResponse, dict[str, str]]:
-    """Return a valid answer, and for each call that must not be run, its id and what to reply to it.
+) -> tuple[ModelResponse, list[SentCall]]:
+    """Return a valid answer and its calls.
 
     No call is dropped: the model learns what was wrong with it from the reply. `used_ids` are the history's; `cut` says
     where the answer was cut off, if it was.
     """
-    faults: dict[str, str] = {}
+    calls: list[SentCall] = []
     ids: set[str] = set()
     parts: list[ModelResponsePart] = []
     for part in answer.parts:
         if not isinstance(part, ToolCallPart):
             parts.append(part)
             continue
-        call, fault = _to_sendable(part)
+        call, arguments, fault = _to_sendable(part)
         if cut is not None and (fault or (part is answer.parts[-1] and not part.args)):
             fault = cut.fault
         if not _is_id(call.tool_call_id) or call.tool_call_id in used_ids or call.tool_call_id in ids:
             call = replace(call, tool_call_id=f"call_{uuid4().hex}")
         ids.add(call.tool_call_id)
-        if fault:
-            faults[call.tool_call_id] = fault
+        calls.append(SentCall(call.tool_call_id, call.tool_name, arguments, fault))
         parts.append(call)
-    return _replace_parts(answer, _drop_blank_parts(parts)), faults
+    return _replace_parts(answer, _drop_blank_parts(parts)), calls
 
 
 class _CallIds:
@@ -150,7 +160,7 @@ def _repair_response(
         # Also a call that is dropped takes its result with it: it must not pass for that of another with the same id.
         waiting = found.get(part.tool_call_id)
         result = waiting.popleft() if waiting else None
-        call, fault = _to_sendable(part)
+        call, _, fault = _to_sendable(part)
         if fault or not _is_id(call.tool_call_id):
             continue
         if (id := ids.make_unique(call.tool_call_id)) != call.tool_call_id:
@@ -280,19 +290,20 @@ def _to_encodable(part: ModelResponsePart) -> ModelResponsePart:
     return part if content is part.content else replace(part, content=content)
 
 
-def _to_sendable(call: ToolCallPart[Any]) -> tuple[ToolCallPart[Any], str | None]:
-    """The call with a name and arguments that can be sent, and what is wrong if they are not what the model sent."""
+def _to_sendable(call: ToolCallPart[Any]) -> tuple[ToolCallPart[Any], object, str | None]:
+    """The call with a name and arguments that can be sent, these parsed, and what is wrong if the model sent others."""
     if not _NAME.fullmatch(call.tool_name or ""):
-        return replace(call, tool_name=INVALID_NAME, args={}), _explain_name_fault(call.tool_name)
+        return replace(call, tool_name=INVALID_NAME, args={}), {}, _explain_name_fault(call.tool_name)
     try:
-        args = _check_arguments(call.args)
+        args, values = _check_arguments(call.args)
     except BadJson as reason:
-        return replace(call, args={}), (
+        fault = (
             f"The arguments of this call were not a valid JSON object ({reason}), so it was not run; call again "
             "with all arguments in one JSON object. The arguments sent start "
             f"with: {sanitize_for_display(call.args, 200)}"
         )
-    return (call if args is call.args else replace(call, args=args)), None
+        return replace(call, args={}), {}, fault
+    return (call if args is call.args else replace(call, args=args)), values, None
 
 
 def _explain_name_fault(name: str) -> str:
@@ -300,10 +311,11 @@ def _explain_name_fault(name: str) -> str:
     return f"{came}, so nothing was run; call one of your tools by its exact name."
 
 
-def _check_arguments(args: str | dict[str, Any] | None) -> str | dict[str, Any] | None:
-    """Return the same arguments if they can be sent as they are. Raises `BadJson` if they are no object."""
+def _check_arguments(args: str | dict[str, Any] | None) -> tuple[str | dict[str, Any] | None, object]:
+    """Return the same arguments if they can be sent as they are, and their values. Raises `BadJson` if they are no
+    object."""
     if not args:
-        return args
+        return args, {}
     if not isinstance(args, str):
         try:
             text = json.dumps(args, ensure_ascii=False, allow_nan=False)
@@ -311,14 +323,14 @@ def _check_arguments(args: str | dict[str, Any] | None) -> str | dict[str, Any] 
             raise BadJson(str(error) or "it cannot be written as JSON") from None
         # As text where an object would fail later on: half characters, and what is nested too deeply to be stored.
         plain = to_storable(text) is text and text.count("{") + text.count("[") < _DEEPEST
-        return args if plain else to_storable(text)
+        return args if plain else to_storable(text), args
     if not args.strip():
-        return {}
+        return {}, {}
     text = to_storable(args)
-    value = parse_json_cached(text)
+    value = parse_json(text)
     if not isinstance(value, dict):
         raise BadJson(f"expected object, received {json_type_name(value)}")
-    return text
+    return text, cast("object", value)
 
 
 def _is_id(id: str) -> bool:

@@ -34,7 +34,9 @@ from headway.core.errors import HeadwayError, RunRefused, StoreError
 from headway.core.logs import logger
 from headway.core.run_events import MessageAdded, RunError
 from headway.core.text import sanitize_for_display, to_storable
+from headway.planner.planner import Planner
 from headway.planner.recorder import Recorder
+from headway.planner.run import PlannerRun
 from headway.project import project_folder_of
 from headway.tools.approvals import Approvals, Ask
 from headway.tools.checks.run_check import CheckRunner
@@ -91,7 +93,8 @@ async def run_loop(
     folder = os.path.abspath(project or project_folder_of(session) or ".")
     asked = resolve_model(model, base_url=base_url)
     approvals = approvals or Approvals()
-    recorder = Recorder(session, now)
+    named = model if isinstance(model, str) else asked.model_id
+    recorder = PlannerRun(Planner(session, config), task or _GO_ON, named)
     recorder.call_later = asyncio.get_running_loop().call_later
     ask = LoggedQuestions(recorder, approvals.ask) if approvals.ask else None
     executor = Executor(
@@ -110,7 +113,6 @@ async def run_loop(
     end_delivery = session.log.deliver_in_background()
     unsubscribe = session.subscribe(to_thread_listener(on_event), to_the_end=_DELIVERY) if on_event else lambda: None
     try:
-        named = model if isinstance(model, str) else asked.model_id
         recorder.begin(
             task or _GO_ON,
             named,
@@ -232,7 +234,7 @@ def _do_nothing() -> None:
 
 
 async def _run_supervised(
-    recorder: Recorder,
+    recorder: PlannerRun,
     first: list[ModelRequest],
     client: StreamingClient,
     model: Model,
@@ -245,7 +247,7 @@ async def _run_supervised(
 ) -> RunResult:
     """Run the loop; end it when it is over, when a person wants it, or when it is cancelled."""
     spending = Spending(model, config)
-    calls = ToolRunner(executor, recorder, config.policy, checks)
+    calls = ToolRunner(executor, recorder, checks)
     loop: Loop | None = None
     reason, error = Reason.ERROR, None
     connections = AsyncExitStack()
@@ -260,7 +262,7 @@ async def _run_supervised(
             requests = ModelRequests(model, client, recorder, spending, budget, config, retries_off=retries_off)
             builder = RequestBuilder(make_instructions, executor, config.inject, model)
             conversation = _load_conversation(recorder.session, first)
-            loop = Loop(config, recorder, conversation, builder, budget, requests, calls)
+            loop = Loop(config, recorder, conversation, builder, requests, calls)
             reason = await _run_until_stopped(loop.run(), recorder) or Reason.CANCELLED
     except HeadwayError as failure:
         error = str(failure)
@@ -281,7 +283,7 @@ async def _run_supervised(
     return RunResult(
         recorder.run_id,
         reason if error is None else Reason.ERROR,
-        rounds=loop.round if loop else 0,
+        rounds=recorder.round,
         text=loop.text if loop else "",
         error=error,
         tool_calls=recorder.tool_calls,

@@ -8,28 +8,24 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from pydantic_ai.messages import ModelRequest, ToolCallPart, ToolReturnPart
+from pydantic_ai.messages import ModelRequest, ToolReturnPart
 
 from headway.agent.conversation import Redact, to_result_part
 from headway.agent.repair import NO_OUTPUT
-from headway.core.run_events import ToolFinished, ToolStarted
-from headway.core.tracking import TODO_EFFECT
-from headway.planner.call_summary import find_command_kind, summarize_call
 from headway.tools.base import ToolResult
-from headway.tools.effects import Effect
+from headway.tools.executor import Executor, PreparedCall
 
 if TYPE_CHECKING:
+    from headway.agent.repair import SentCall
     from headway.agent.run_checks import RunChecks
-    from headway.core.tracking import Policy
-    from headway.planner.recorder import Recorder
-    from headway.tools.executor import Executor
+    from headway.core.run_events import ToolFinished, ToolStarted
+    from headway.planner.run import PlannerRun
 
-Call: TypeAlias = ToolCallPart[Any]
-FinishedCall: TypeAlias = tuple[ToolFinished, ToolReturnPart[Any]]
+FinishedCall: TypeAlias = "tuple[ToolFinished, ToolReturnPart[Any]]"
 SIDE_BY_SIDE = 8
 MAX_DIFF = 20_000
 _SEARCHED = 200_000
@@ -45,18 +41,15 @@ class RoundOutcome:
     """What the calls of a round came to."""
 
     results: ModelRequest
-    worked: bool
-    """Whether any was work, and not only a change of the list."""
-    succeeded: bool
     finished: list[ToolFinished]
 
 
 class ToolRunner:
-    def __init__(self, executor: Executor, recorder: Recorder, policy: Policy, checks: RunChecks | None = None) -> None:
+    def __init__(self, executor: Executor, run: PlannerRun, checks: RunChecks | None = None) -> None:
         self._checks = checks
         self._executor = executor
-        self._recorder = recorder
-        self._policy = policy
+        self._run_log = run
+        self._prepared: dict[str, PreparedCall] = {}
         self.files: dict[str, None] = {}
         """Files that were changed, in the order of their first change."""
 
@@ -65,43 +58,39 @@ class ToolRunner:
         """The approval mode in force."""
         return str(self._executor.approvals.mode)
 
-    def describe_first_calls(self, calls: Sequence[Call], round: int) -> list[ToolStarted]:
+    def describe_first_calls(self, calls: Sequence[SentCall]) -> list[ToolStarted]:
         """Return what is recorded of the calls that begin first, together with the answer that has them."""
-        return [self._describe_start(call, round) for call in next(self._group_calls(calls), ())]
+        return [self._prepare(call) for call in next(self._group_calls(calls), ())]
 
-    async def run(self, calls: Sequence[Call], faults: Mapping[str, str], round: int) -> RoundOutcome:
-        """Run the calls of an answer. `faults` has a sentence for those that cannot be run."""
+    async def run(self, calls: Sequence[SentCall]) -> RoundOutcome:
+        """Run the calls of an answer, the first of which were described before."""
         done: dict[str, FinishedCall] = {}
         for number, group in enumerate(self._group_calls(calls)):
             if number:
-                self._recorder.record(*(self._describe_start(call, round) for call in group), policy=self._policy)
+                self._run_log.record_starts([self._prepare(call) for call in group])
             if len(group) == 1:
-                done[group[0].tool_call_id] = await self._run_and_record(group[0], faults, round)
+                done[group[0].id] = await self._run_and_record(group[0])
             else:
-                done |= await self._run_group(group, faults, round)
-        ordered = [done[call.tool_call_id] for call in calls]
-        finished = [call for call, _ in ordered]
-        return RoundOutcome(
-            ModelRequest([part for _, part in ordered]),
-            worked=any(call.effect != TODO_EFFECT for call in finished),
-            succeeded=any(call.succeeded for call in finished),
-            finished=finished,
-        )
+                done |= await self._run_group(group)
+        ordered = [done[call.id] for call in calls]
+        for call, (finished, _) in zip(calls, ordered, strict=True):
+            self._run_log.repeated.add(call.arguments, finished)
+        return RoundOutcome(ModelRequest([part for _, part in ordered]), [finished for finished, _ in ordered])
 
-    def _describe_start(self, call: Call, round: int) -> ToolStarted:
-        effect = self._executor.effect_of(call.tool_name, call.args)
-        said = summarize_call(call.tool_name, call.args, self._recorder.redact)
-        command_kind = find_command_kind(call.args) if effect is Effect.EXECUTE else None
-        return ToolStarted(round, call.tool_call_id, call.tool_name, said, effect and str(effect), command_kind)
+    def _prepare(self, call: SentCall) -> ToolStarted:
+        if call.fault is None:
+            prepared = self._executor.prepare(call.tool, call.arguments)
+        else:
+            prepared = PreparedCall(None, fault=ToolResult(call.fault, ok=False))
+        self._prepared[call.id] = prepared
+        effect = prepared.effect
+        return self._run_log.describe_start(call.id, call.tool, call.arguments, effect and str(effect))
 
-    def _find_command(self, call: Call) -> str:
-        return summarize_call(call.tool_name, call.args, self._recorder.redact).removeprefix(f"{call.tool_name} ")
-
-    def _group_calls(self, calls: Sequence[Call]) -> Iterator[list[Call]]:
+    def _group_calls(self, calls: Sequence[SentCall]) -> Iterator[list[SentCall]]:
         """Group the calls: neighbours that only read are one group, every other call is one by itself."""
-        reading: list[Call] = []
+        reading: list[SentCall] = []
         for call in calls:
-            if self._executor.is_read_only(call.tool_name):
+            if self._executor.is_read_only(call.tool):
                 reading.append(call)
                 continue
             if reading:
@@ -111,14 +100,14 @@ class ToolRunner:
         if reading:
             yield reading
 
-    async def _run_group(self, group: Sequence[Call], faults: Mapping[str, str], round: int) -> dict[str, FinishedCall]:
+    async def _run_group(self, group: Sequence[SentCall]) -> dict[str, FinishedCall]:
         room = asyncio.Semaphore(SIDE_BY_SIDE)
 
-        async def one(call: Call) -> FinishedCall:
+        async def one(call: SentCall) -> FinishedCall:
             async with room:
-                return await self._run_and_record(call, faults, round)
+                return await self._run_and_record(call)
 
-        running = {call.tool_call_id: asyncio.create_task(one(call)) for call in group}
+        running = {call.id: asyncio.create_task(one(call)) for call in group}
         try:
             await asyncio.gather(*running.values())
         finally:
@@ -126,54 +115,42 @@ class ToolRunner:
                 task.cancel()
         return {call_id: task.result() for call_id, task in running.items()}
 
-    async def _run(self, call: Call) -> ToolResult:
+    async def _run(self, call_id: str, prepared: PreparedCall) -> ToolResult:
         checks = self._checks
-        if checks is None:
-            return await self._executor.call(call.tool_name, call.args, call.tool_call_id)
-        state = self._recorder.state
-        await checks.note_start(state if state is not None else self._recorder.session.state)
+        if checks is None or prepared.tool is None:
+            return await self._executor.run(prepared, call_id)
+        await checks.note_start(self._run_log.state)
 
         async def again() -> ToolResult:
-            return await self._executor.call(call.tool_name, call.args, call.tool_call_id)
+            return await self._executor.run(prepared, call_id)
 
         def report(text: str) -> None:
-            self._recorder.publish_live(text, "output", call.tool_call_id)
+            self._run_log.publish_live(text, "output", call_id)
 
         return await checks.complete(await again(), again, report)
 
-    async def _run_and_record(self, call: Call, faults: Mapping[str, str], round: int) -> FinishedCall:
+    async def _run_and_record(self, call: SentCall) -> FinishedCall:
         began = time.monotonic()
-        if fault := faults.get(call.tool_call_id):
-            result = ToolResult(fault, ok=False)
-        else:
-            result = await self._run(call)
+        result = await self._run(call.id, self._prepared.pop(call.id))
         for path in result.files:
             self.files[path] = None
-        finished = ToolFinished(
-            round,
-            call.tool_call_id,
-            call.tool_name,
-            result.ok,
-            result.text if result.text.strip() else NO_OUTPUT,  # some providers refuse a blank one
-            result.denied,
-            result.effect and str(result.effect),
-            result.exit_code,
-            result.files,
-            result.kept,
-            round_to_ms(time.monotonic() - began - self._recorder.seconds_waited.pop(call.tool_call_id, 0.0)),
-            diff=shorten_diff(result.diff, self._recorder.redact) if isinstance(result.diff, str) else None,
-            command=self._find_command(call) if result.effect is Effect.EXECUTE else None,
-            command_kind=find_command_kind(call.args) if result.effect is Effect.EXECUTE else None,
+        redact = self._run_log.redact
+        finished = self._run_log.describe_finish(
+            call.id,
+            call.tool,
+            call.arguments,
+            ok=result.ok,
+            text=result.text if result.text.strip() else NO_OUTPUT,  # some providers refuse a blank one
+            denied=result.denied,
+            effect=result.effect and str(result.effect),
+            exit_code=result.exit_code,
+            files=result.files,
+            kept=result.kept,
+            seconds=time.monotonic() - began - self._run_log.seconds_waited.pop(call.id, 0.0),
+            diff=shorten_diff(result.diff, redact) if isinstance(result.diff, str) else None,
         )
-        # What the model is told now keeps keys and tokens, since it may have to write them back; the log does not.
-        text = self._recorder.redact(finished.text)
-        safe = finished if text == finished.text else replace(finished, text=text)
-        finished.item_id = self._recorder.finish_tool(safe, self._policy)
+        self._run_log.finish(finished)
         return finished, to_result_part(finished)
-
-
-def round_to_ms(seconds: float) -> float:
-    return round(seconds, 3)
 
 
 def shorten_diff(diff: str, redacted: Redact) -> str | None:

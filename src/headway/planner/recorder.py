@@ -57,8 +57,7 @@ class Recorder:
         self._timer: Timer | None = None
         self.redact = Redactor()
         """Rids a text of keys and tokens, before it is recorded."""
-        self.state: State | None = None
-        """As it was when something was recorded, or the run looked at, last."""
+        self._state: State | None = None
 
     def begin(
         self,
@@ -145,7 +144,7 @@ class Recorder:
         """Record a message and what comes with it; return the version under which it is kept."""
         before = self._take_deferred()
         recorded = (*before, message, *facts)
-        events, self.state = self.session.log.execute(
+        events, self._state = self.session.log.execute(
             lambda state: RecordEvents(self.session.agent_id, LOOP, self._clock(), self.run_id, recorded, policy)
         )
         return events[len(before)].version
@@ -153,7 +152,7 @@ class Recorder:
     def finish_tool(self, call: ToolFinished, policy: Policy) -> str | None:
         """Record a call that is over; return the item that it was recorded on."""
         self._flush()
-        events, self.state = self.session.log.execute(
+        events, self._state = self.session.log.execute(
             lambda state: FinishTool(self.session.agent_id, LOOP, self._clock(), self.run_id, call, policy)
         )
         return next((event.data.item_id for event in events if isinstance(event.data, ToolFinished)), None)
@@ -185,8 +184,8 @@ class Recorder:
             self.session.store.release_lease(self.session.name, self._key, self._holder)
 
     def _execute(self, make: Callable[[str], StartRun | RecordEvents | EndRun]) -> State:
-        self.state = self.session.log.execute(lambda state: make(self._clock()))[1]
-        return self.state
+        self._state = self.session.log.execute(lambda state: make(self._clock()))[1]
+        return self._state
 
     @property
     def tool_calls(self) -> int:
@@ -197,27 +196,37 @@ class Recorder:
     # what others want
 
     @property
+    def state(self) -> State:
+        """The session's state when something was recorded, or the log looked at, last."""
+        assert self._state is not None, "the run has begun"
+        return self._state
+
+    def look(self) -> State:
+        """Return the state as the log has it now. Raises `RunRefused` if the run in it is no longer this one."""
+        return self._take_over(self.session.state)
+
+    @property
     def current_run(self) -> Run:
-        """The run as the log has it. Raises `RunRefused` if it is no longer this one."""
-        return self._get_run(self.session.state)
+        """The run as the log has it now. Raises `RunRefused` if it is no longer this one."""
+        return self.look().runs[self.session.agent_id]
 
     @property
     def is_paused(self) -> bool:
         """Whether the run waits, as of the last look."""
-        return self.state is not None and self.state.is_paused(self.session.agent_id)
+        return self._state is not None and self._state.is_paused(self.session.agent_id)
 
-    def _get_run(self, state: State) -> Run:
+    def _take_over(self, state: State) -> State:
         run = state.runs.get(self.session.agent_id)
         if run is None or run.id != self.run_id or not run.is_active:
             raise RunRefused("Another process ended this run or took over its session; start it again.")
-        self.state = state
-        return run
+        self._state = state
+        return state
 
     async def wait_until(self, holds: Callable[[Run], bool]) -> Run:
         """Wait until something holds of the run, as far as is known: every record and every look makes that new."""
         import asyncio  # not by those who never wait
 
-        run = self._get_run(self.session.log.last_state or self.session.state)
+        run = self._take_over(self.session.log.last_state or self.session.state).runs[self.session.agent_id]
         while not holds(run):
             await asyncio.sleep(LOOK_EVERY)
             run = self.current_run

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from headway.contracts.todo_tools import ToolAnswer
@@ -21,7 +21,6 @@ from headway.core.run_events import (
     RoundStarted,
     RunError,
     TodoListCompleted,
-    TodoListContextInjected,
     ToolFinished,
     ToolStarted,
     Usage,
@@ -66,7 +65,7 @@ class _Call:
 class PlannerRun(Recorder):
     """One run, from `with planner.run(…)` to the end of that block. Its methods may be called from any thread."""
 
-    def __init__(self, planner: Planner, task: str, model: str, since: int | None) -> None:
+    def __init__(self, planner: Planner, task: str, model: str, since: int | None = None) -> None:
         super().__init__(planner.session, now)
         self._planner = planner
         self._config = planner.config
@@ -75,7 +74,7 @@ class PlannerRun(Recorder):
         self._lock = threading.RLock()
         self._agent = planner.session.agent_id
         self._injector: ListInjector | None = None
-        self._repeated = RepeatedCalls(self.redact)
+        self.repeated = RepeatedCalls(self.redact)
         self._calls: dict[str, _Call] = {}
         self._failed = False
         """Whether the last request failed, so that the next one is the same again."""
@@ -116,7 +115,8 @@ class PlannerRun(Recorder):
             elif error is not None:
                 reason, text = "error", _describe_error(error)
             elif self._is_round_open:
-                self._try_to_close_round()
+                with suppress(RunRefused):  # another process has the session now, and says what became of the run
+                    self.close_round(self.look())
                 reason = "all_done" if self.is_all_done else reason
             self._has_ended = True
             self._planner.note_end(self.session.version)
@@ -146,33 +146,37 @@ class PlannerRun(Recorder):
         and another `HeadwayError` if the model makes the same call over and over.
         """
         with self._lock:
-            state = self._look()
+            state = self._check()
             if not self._failed:
                 if self._is_round_open:
-                    state = self._close_round(state)
-                self._repeated.check()
+                    self.close_round(state)
+                self.repeated.check()
                 self._check_limits()
                 self.begin_round()
             self._failed = False
-            text, fact = self.render(state, answering=self.is_all_done)
-            if fact is not None:
-                self.record(fact)
-            return text
+            return self.render_context(self.state, answering=self.is_all_done)
 
     def begin_round(self) -> None:
         self.round += 1
         self._is_round_open, self._worked, self._succeeded = True, False, False
         self.record_deferred(RoundStarted(self.run_id, self.round, self._config.max_rounds))
 
-    def render(self, state: State, *, answering: bool) -> tuple[str, TodoListContextInjected | None]:
-        """Return what a request of this round is shown, and the fact that the list was."""
-        warning = self._repeated.render_warning(self.round)
-        return self._get_injector().render(state, self._agent, self.round, warning, answering=answering)
+    def render_context(self, state: State, *, answering: bool) -> str:
+        """Return what a request of this round is shown, and record that the list was; made anew if it failed."""
+        warning = self.repeated.render_warning(self.round)
+        text, fact = self._get_injector().render(state, self._agent, self.round, warning, answering=answering)
+        if fact is not None:
+            self.record_deferred(fact)
+        return text
+
+    def render_nudge(self, answer: str) -> str | None:
+        """Return the line for a model that stopped with this answer while items are open; None if it may stop."""
+        return self._get_injector().render_nudge(self.state, self._agent, answer)
 
     def request_failed(self, error: str = "") -> None:
         """Say that the last request was not answered: what `context` said is said again."""
         with self._lock:
-            self._look()
+            self._check()
             self._failed = self._is_round_open
             if error:
                 self.record(RunError(self.redact(sanitize_for_display(error, 500)), retry_in=0.0))
@@ -187,7 +191,7 @@ class PlannerRun(Recorder):
     ) -> None:
         """Record what one request took, for reports and limits; `cost` in US dollars, None if it is not known."""
         with self._lock:
-            self._look()
+            self._check()
             self._input_tokens += input_tokens
             self._output_tokens += output_tokens
             self._cost = None if cost is None or self._cost is None else self._cost + cost
@@ -198,18 +202,16 @@ class PlannerRun(Recorder):
     def compacted(self) -> None:
         """Say that the history was replaced: the next request shows the whole list."""
         with self._lock:
-            self._look()
+            self._check()
             self._get_injector().forget()
 
     def on_stop(self, answer: str = "") -> str | None:
         """Return the line with which to go on when the model stops, with this answer; None if it may stop."""
         with self._lock:
-            state = self._look()
+            state = self._check()
             if self._is_round_open:
-                state = self._close_round(state)
-            if self.is_all_done or state.runs[self._agent].stopping:
-                return None
-            return self._get_injector().render_nudge(state, self._agent, answer)
+                self.close_round(state)
+            return None if self.is_all_done else self.render_nudge(answer)
 
     # calls
 
@@ -248,10 +250,10 @@ class PlannerRun(Recorder):
         """Record what a call came to: whether it did what it should, the exit code of a command, the files that it
         changed, what the model is told, and whether a person did not allow it."""
         with self._lock:
-            self._finish_call(call_id, ok, exit_code, tuple(files), text, denied)
+            self._finish_call(call_id, ok=ok, exit_code=exit_code, files=tuple(files), text=text, denied=denied)
 
     def _begin_call(self, call_id: str, tool: str, arguments: object, effect: str) -> None:
-        self._look()
+        self._check()
         if call_id in self._calls:
             raise HeadwayError(
                 f"The call '{sanitize_for_display(call_id)}' has started already; give every call an id of its own."
@@ -259,54 +261,42 @@ class PlannerRun(Recorder):
         if not self._is_round_open:
             self.begin_round()
         self._calls[call_id] = _Call(tool, arguments, effect, time.monotonic())
-        started = self.describe_start(call_id, tool, arguments, effect, effect)
-        self.record(started, policy=self._config.policy)
+        self.record_starts([self.describe_start(call_id, tool, arguments, effect)])
 
-    def describe_start(
-        self, call_id: str, tool: str, arguments: object, effect: str | None, runs: str | None
-    ) -> ToolStarted:
-        said = summarize_call(tool, arguments, self.redact)
-        kind = find_command_kind(arguments) if runs == "execute" else None
-        return ToolStarted(self.round, call_id, tool, said, effect, kind)
-
-    def _finish_call(
-        self,
-        call_id: str,
-        ok: bool = True,
-        exit_code: int | None = None,
-        files: tuple[str, ...] = (),
-        text: str = "",
-        denied: bool = False,
-    ) -> None:
-        self._look()
+    def _finish_call(self, call_id: str, **outcome: Any) -> None:
+        self._check()
         call = self._calls.pop(call_id, None)
         if call is None:
             raise HeadwayError(
                 f"No call '{sanitize_for_display(call_id)}' is under way; say run.tool_started(…) before it finishes."
             )
-        runs = call.effect == "execute"
-        self.finish(
-            call.arguments,
-            ToolFinished(
-                self.round,
-                call_id,
-                call.tool,
-                ok,
-                text,
-                denied,
-                call.effect,
-                exit_code,
-                files,
-                seconds=round(time.monotonic() - call.at, 3),
-                command=self.find_command(call.tool, call.arguments) if runs else None,
-                command_kind=find_command_kind(call.arguments) if runs else None,
-            ),
+        seconds = time.monotonic() - call.at
+        finished = self.describe_finish(
+            call_id, call.tool, call.arguments, effect=call.effect, seconds=seconds, **outcome
         )
+        self.finish(finished)
+        self.repeated.add(call.arguments, finished)
 
-    def find_command(self, tool: str, arguments: object) -> str:
-        return summarize_call(tool, arguments, self.redact).removeprefix(f"{tool} ")
+    def describe_start(self, call_id: str, tool: str, arguments: object, effect: str | None) -> ToolStarted:
+        line = summarize_call(tool, arguments, self.redact)
+        kind = find_command_kind(arguments) if effect == "execute" else None
+        return ToolStarted(self.round, call_id, tool, line, effect, kind)
 
-    def finish(self, arguments: object, call: ToolFinished) -> None:
+    def record_starts(self, starts: Sequence[ToolStarted]) -> None:
+        """Record that calls begin, which may begin a todo."""
+        self.record(*starts, policy=self._config.policy)
+
+    def describe_finish(
+        self, call_id: str, tool: str, arguments: object, *, effect: str | None, seconds: float, **outcome: Any
+    ) -> ToolFinished:
+        """Return what is recorded of a call that is over; `outcome` has the other fields of it."""
+        call = ToolFinished(self.round, call_id, tool, effect=effect, seconds=round(seconds, 3), **outcome)
+        if effect == "execute":
+            call.command = summarize_call(tool, arguments, self.redact).removeprefix(f"{tool} ")
+            call.command_kind = find_command_kind(arguments)
+        return call
+
+    def finish(self, call: ToolFinished) -> None:
         """Record a call that is over, and what it means for the list."""
         # What the model is told keeps keys and tokens, since it may have to write them back; the log does not.
         text = self.redact(call.text)
@@ -314,24 +304,14 @@ class PlannerRun(Recorder):
         call.item_id = self.finish_tool(safe, self._config.policy)
         self._worked = self._worked or call.effect != TODO_EFFECT
         self._succeeded = self._succeeded or call.succeeded
-        self._repeated.add(arguments, call)
 
     # rounds
 
-    def _close_round(self, state: State) -> State:
-        """Note what the calls of a round came to, and whether the list was finished in it."""
+    def close_round(self, state: State) -> None:
+        """Note what the calls of a round came to, and record once that the list was finished in it."""
         self._is_round_open = False
-        self._get_injector().end_round(state.list_of(self._agent), worked=self._worked, succeeded=self._succeeded)
-        self.note_done(state)
-        return self.state or state
-
-    def _try_to_close_round(self) -> None:
-        with suppress(RunRefused):  # another process has the session now, and says what became of the run
-            self._close_round(self._look())
-
-    def note_done(self, state: State) -> None:
-        """Record once that the list was finished in this round."""
         todos, run = state.list_of(self._agent), state.runs[self._agent]
+        self._get_injector().end_round(todos, worked=self._worked, succeeded=self._succeeded)
         before, self._done = self._done, _todo_ids(todos) if is_done(todos) else None
         settled, self._settled = self._settled, self._done if is_settled(todos) else None
         if self._settled is None:
@@ -342,17 +322,16 @@ class PlannerRun(Recorder):
         if self._done is not None and self._done != before:
             self.record(TodoListCompleted(now(), self.round, run.tool_calls))
 
-    def _look(self) -> State:
+    def _check(self) -> State:
         """Return the state as it now is. Raises for a run that is not under way, or that a person stopped."""
         if self._injector is None:
             raise HeadwayError("This run has not begun; use it inside `with planner.run(…) as run:`.")
         if self._has_ended:
             raise HeadwayError("This run has ended; begin another one with planner.run(…).")
-        run = self.current_run
-        if run.stopping:
+        state = self.look()
+        if state.runs[self._agent].stopping:
             raise RunStopped("A person stopped this run.")
-        assert self.state is not None
-        return self.state
+        return state
 
     def _get_injector(self) -> ListInjector:
         assert self._injector is not None

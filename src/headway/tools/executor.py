@@ -10,7 +10,7 @@ import asyncio
 import difflib
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from traceback import format_exc, format_exception
 from typing import TYPE_CHECKING, Any
 
@@ -102,6 +102,18 @@ _LOOK_EVERY = 0.05
 _ALWAYS_THE_SAME = Tool[Any].effect_of
 
 
+@dataclass(frozen=True, slots=True)
+class PreparedCall:
+    """A call whose arguments were checked."""
+
+    tool: Tool[Any] | None
+    input: Any = None
+    effect: Effect | None = None
+    """What it would do; None if it cannot be run."""
+    fault: ToolResult | None = None
+    """What the model is told then."""
+
+
 class Executor:
     """Runs the calls of one run.
 
@@ -159,31 +171,39 @@ class Executor:
             return False
         return tool.effect in (Effect.READ, Effect.NETWORK)
 
-    def effect_of(self, name: str, arguments: object) -> Effect | None:
-        """What a call would do; None if it cannot be run."""
+    def prepare(self, name: str, arguments: object) -> PreparedCall:
+        """Check a call's arguments, an object or its JSON; what is wrong with them is the call's answer."""
         tool = self._names.get(str(name))
         if tool is None:
-            return None
-        try:
-            return check_effect(tool.effect_of(tool.parse_input(arguments)))
-        except Exception:  # whatever is wrong with it, `call` says it to the model
-            return None
-
-    async def call(self, name: str, arguments: object, call_id: str | None = None) -> ToolResult:
-        """Runs one call. `arguments`: an object, or its JSON."""
-        tool = self._names.get(str(name))
-        if tool is None:
-            return ToolResult(self._explain_unknown(str(name)), ok=False)
-        ran: Effect | None = None
+            return PreparedCall(None, fault=ToolResult(self._explain_unknown(str(name)), ok=False))
         try:
             call = tool.parse_input(arguments)
-            effect = check_effect(tool.effect_of(call))
+            return PreparedCall(tool, call, check_effect(tool.effect_of(call)))
+        except HeadwayError as error:
+            return PreparedCall(tool, fault=ToolResult(error_text(error), ok=False))
+        except (Exception, SystemExit) as error:
+            return PreparedCall(tool, fault=ToolResult(explain_unexpected(tool, error), ok=False))
+
+    async def call(self, name: str, arguments: object, call_id: str | None = None) -> ToolResult:
+        """Prepare one call and run it."""
+        return await self.run(self.prepare(name, arguments), call_id)
+
+    async def run(self, prepared: PreparedCall, call_id: str | None = None) -> ToolResult:
+        tool, effect = prepared.tool, prepared.effect
+        if tool is None:
+            assert prepared.fault is not None
+            return prepared.fault
+        if effect is None:
+            assert prepared.fault is not None
+            return await self._shorten_result(tool, prepared.fault)
+        ran: Effect | None = None
+        try:
             await self._await_plan_mode(tool, effect)
             context = self._make_context(call_id)
-            has_network = await self.approvals.require(tool, call, effect, context, call_id, ask=self._ask)
+            has_network = await self.approvals.require(tool, prepared.input, effect, context, call_id, ask=self._ask)
             await self._await_plan_mode(tool, effect)
             ran = effect
-            result = await run_with_deadline(tool, call, replace(context, network=has_network))
+            result = await run_with_deadline(tool, prepared.input, replace(context, network=has_network))
         except HeadwayError as error:
             result = ToolResult(error_text(error), ok=False, denied=isinstance(error, Denied))
         except (Exception, SystemExit) as error:
