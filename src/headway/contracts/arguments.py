@@ -6,7 +6,7 @@ Faults are lines of the form `path: what is wrong`, in the order of the schema's
 from __future__ import annotations
 
 from headway.core.errors import HeadwayError
-from headway.core.json_text import BadJson, parse_json_cached, to_json_text
+from headway.core.json_text import BadJson, parse_json, to_json_text
 from headway.core.rules import DuplicateKeys, is_array, is_object
 from headway.core.text import json_type_name, sanitize_for_display, to_storable
 
@@ -27,7 +27,7 @@ class ToolFault(HeadwayError):
 def parse_arguments(arguments: object) -> tuple[object, list[str]]:
     """The arguments, and a fault for each key that came twice. Raises `BadJson`, whose text goes into a sentence."""
     if isinstance(arguments, str):
-        arguments = parse_json_cached(arguments) if arguments.strip() else {}
+        arguments = parse_json(arguments) if arguments.strip() else {}
     faults: list[str] = []
     try:
         return _clean({} if arguments is None else arguments, (), faults), faults

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from functools import lru_cache
 
 from headway.core.rules import DuplicateKeys
 from headway.core.text import UNSAFE, to_storable
@@ -38,11 +37,6 @@ def parse_json(text: str) -> object:
         raise BadJson("it is nested too deeply", where=False) from None
     except ValueError:
         raise BadJson("it has a number with too many digits", where=False) from None
-
-
-def parse_json_cached(text: str) -> object:
-    """The same for those who only look at the value: the arguments of a call are looked at by several in turn."""
-    return _parse_cached(text) if len(text) < _SHORT else parse_json(text)
 
 
 def _to_object(pairs: list[tuple[str, object]]) -> dict[str, object]:
@@ -89,8 +83,6 @@ def _decode(text: str) -> object:
 
 
 _OPENING = ("{", "[")
-_SHORT = 10_000
-_parse_cached = lru_cache(maxsize=8)(parse_json)
 
 
 def to_json_text(value: object, indent: int | None = 2) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import cast
 
 from headway.core.command_kinds import CommandKind, classify_command
-from headway.core.json_text import BadJson, parse_json_cached
+from headway.core.json_text import BadJson, parse_json
 from headway.core.text import sanitize_for_display
 
 _TOLD = ("command", "path", "paths", "pattern", "url", "query", "item_id", "status")
@@ -15,16 +15,18 @@ _TOLD = ("command", "path", "paths", "pattern", "url", "query", "item_id", "stat
 _LOOKED_AT = 4_000
 
 
-def summarize_call(tool: str, args: object, redacted: Callable[[str], str]) -> str:
+def parse_or_keep(arguments: object) -> object:
+    """Return the values of arguments that are JSON, and others as they are."""
+    if not isinstance(arguments, str):
+        return {} if arguments is None else arguments
+    try:
+        return parse_json(arguments) if arguments.strip() else {}
+    except BadJson:
+        return arguments
+
+
+def summarize_call(tool: str, values: object, redacted: Callable[[str], str]) -> str:
     """Return a call in one line. Keys are looked for before it is cut."""
-    values: object = args
-    if isinstance(args, str):
-        if len(args) > 20_000:
-            return f"{tool} ({len(args):,} characters)"
-        try:
-            values = parse_json_cached(args) if args.strip() else {}
-        except BadJson:
-            values = args
     if isinstance(values, dict):
         fields = cast("dict[str, object]", values)
         told = next((fields[name] for name in _TOLD if fields.get(name)), None)
@@ -46,13 +48,9 @@ def _count_things(things: list[object], name: str) -> str:
     return f"{len(things)} {name}{'' if len(things) == 1 else 's'}"
 
 
-def find_command_kind(args: object) -> CommandKind:
+def find_command_kind(values: object) -> CommandKind:
     """What the whole command comes to; a tool that runs no command line, and reports an exit code, is a check."""
-    values = args
-    if isinstance(args, str):
-        try:
-            values = parse_json_cached(args)
-        except BadJson:
-            return CommandKind.EDITS
+    if isinstance(values, str):  # what is no JSON can be anything
+        return CommandKind.EDITS
     command = cast("dict[str, object]", values).get("command") if isinstance(values, dict) else None
     return classify_command(command) if isinstance(command, str) else CommandKind.CHECK

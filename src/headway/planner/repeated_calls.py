@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from headway.core.errors import HeadwayError
-from headway.core.json_text import BadJson, parse_json_cached
 from headway.core.tracking import TODO_EFFECT
 from headway.planner.call_summary import summarize_call
 from headway.views.prompt_block import escape_for_prompt
@@ -33,7 +32,11 @@ class RepeatedCalls:
         """The round in which the model was told of them."""
 
     def add(self, arguments: object, done: ToolFinished) -> None:
-        this = (done.tool, _normalize_arguments(arguments), _comparable_result(done))
+        this = (
+            done.tool,
+            json.dumps(arguments, sort_keys=True, ensure_ascii=False, default=str),
+            _comparable_result(done),
+        )
         if this == self._last:
             self._number += 1
             return
@@ -57,16 +60,6 @@ class RepeatedCalls:
                 f"The model made the same call {self._number} times in a row with the same result ({self._call}). "
                 "Tell it how to continue differently, or choose another model with --model."
             )
-
-
-def _normalize_arguments(args: object) -> str:
-    """Return the arguments in one way of writing them."""
-    if isinstance(args, str):
-        try:
-            args = parse_json_cached(args)
-        except BadJson:
-            return str(args)
-    return json.dumps(args, sort_keys=True, ensure_ascii=False, default=str)
 
 
 def _comparable_result(done: ToolFinished) -> str:

@@ -27,7 +27,7 @@ from headway.core.run_events import (
 )
 from headway.core.text import sanitize_for_display
 from headway.core.tracking import TODO_EFFECT, is_done, is_settled
-from headway.planner.call_summary import find_command_kind, summarize_call
+from headway.planner.call_summary import find_command_kind, parse_or_keep, summarize_call
 from headway.planner.list_injector import ListInjector
 from headway.planner.recorder import Recorder
 from headway.planner.repeated_calls import RepeatedCalls
@@ -218,7 +218,7 @@ class PlannerRun(Recorder):
     def call(self, name: str, arguments: object, call_id: str | None = None) -> ToolAnswer:
         """Run a todo tool with what the model sent, an object or its JSON, and return the answer to the model."""
         with self._lock:
-            call_id = call_id or uuid4().hex
+            call_id, arguments = call_id or uuid4().hex, parse_or_keep(arguments)
             self._begin_call(call_id, name, arguments, TODO_EFFECT)
             answer = self._planner.run_tool(name, arguments)
             self._finish_call(call_id, ok=answer.ok, text=answer.text)
@@ -235,7 +235,7 @@ class PlannerRun(Recorder):
                 raise HeadwayError(
                     f"'{sanitize_for_display(tool)}' is a tool of the planner; run and record it with run.call(…)."
                 )
-            self._begin_call(call_id, tool, arguments, effect)
+            self._begin_call(call_id, tool, parse_or_keep(arguments), effect)
 
     def tool_finished(
         self,
