@@ -145,6 +145,7 @@ class Loop:
             message = to_stored_message(shorter.summary, self._run.redact)
             state = self._run.record(ConversationCompacted(message, kept_from))
             self._conversation = shorter.conversation
+            self._run.forget_shown()
             self._conversation.versions[0] = state.version
         if not self._budget.fits(fixed + self._conversation.size) and not self._budget.is_assumed:
             raise ContextTooLong(

@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from headway.core.model import Status, Todo, TodoList
+from headway.core.events import ListDelta
+from headway.core.model import MODEL, Status, Todo, TodoList
 from headway.core.run_events import TodoListContextInjected
 from headway.core.tracking import find_active_todo, is_done, is_ours
 from headway.planner.config import Block, PlannerConfig, TodoTools
 from headway.planner.edits import format_edits
-from headway.views.prompt_block import TodoLineCache, escape_for_prompt, render_block
+from headway.views.prompt_block import TodoLineCache, escape_for_prompt, find_focus, render_block
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -28,6 +29,8 @@ _HOW = {
     TodoTools.LIGHT: "`todo`",
     TodoTools.PLAN: "write_todos",
 }
+_ALWAYS_WHOLE = 8
+"""Items of a list that is always shown as a whole."""
 _REMINDERS = 2
 """Of the same unchanged list; the second comes after twice as many rounds of work."""
 _AFTER_QUESTION = " \t\r\n*_`\"'”’»)]）」』】"
@@ -51,10 +54,12 @@ class ListInjector:
         self._room = room
         self._lines = TodoLineCache()
         self._events = events
-        self._round = 0
+        self._round: int = 0
         """The round of the request that was last made."""
         self._block_in = 0
         """The round in which the block was last shown."""
+        self._whole_in: int | None = None
+        """The round in which the whole list was last shown, where only its focus is otherwise."""
         self._told = self._seen = since
         """Version up to which the model knew the list before this round; and with this round's request."""
         self._changed_in: int = todos.changed_in
@@ -76,34 +81,45 @@ class ListInjector:
         If there was a request in this round already, it failed: what it told is told again.
         """
         todos, run = state.list_of(agent), state.runs[agent]
-        edits = self._render_edits(state, todos, agent, round)
+        events = self._read_changes(state, todos, round)
+        edits = "" if todos.edited_in <= self._told else format_edits(events, agent)
         finished = is_done(todos)
         if not todos.items or (finished and run.finished_shown and self._block_in != round):
             return "\n".join(line for line in (edits, warning) if line), None
         self._block_in = round
-        items = list(todos.items.values())
-        config = self._config
+        active = find_active_todo(todos.items, run)
+        is_whole = self._is_whole(len(todos.items), events, agent, round)
         text = render_block(
-            items,
+            list(todos.items.values()),
             round=round,
             max_rounds=run.max_rounds,
-            recap=config.block == Block.RECAP,
+            recap=self._config.block == Block.RECAP,
+            focus=None if is_whole else find_focus(todos.items, active),
             room=self._room,
             lines=self._lines,
         )
         lines = [text, edits, self._render_reminder(state, agent, round, finished=finished), warning]
         if answering and finished:
             lines.append(_ANSWER)
-        active = find_active_todo(todos.items, run)
-        fact = TodoListContextInjected(len(items), active and active.id, round, finished)
+        fact = TodoListContextInjected(len(todos.items), active and active.id, round, finished)
         return "\n".join(line for line in lines if line), fact
 
-    def _render_edits(self, state: State, todos: TodoList, agent: str, round: int) -> str:
-        """Return what a person changed since the model was last shown the list. The log is read only if one did."""
+    def _read_changes(self, state: State, todos: TodoList, round: int) -> list[Event]:
+        """Return what happened since the model was last shown the list. The log is read only if the list changed."""
         if round != self._round:  # so the request of the round before was answered
             self._round, self._told = round, self._seen
         self._seen = state.version
-        return "" if todos.edited_in <= self._told else format_edits(self._events(self._told, todos.edited_in), agent)
+        return list(self._events(self._told, todos.changed_in)) if todos.changed_in > self._told else []
+
+    def _is_whole(self, items: int, events: list[Event], agent: str, round: int) -> bool:
+        """Return whether all items are shown, and not only those that matter now."""
+        if self._config.block != Block.AUTO or items <= _ALWAYS_WHOLE:
+            return True
+        if self._whole_in is None or any(
+            event.actor != MODEL and event.agent == agent and isinstance(event.data, ListDelta) for event in events
+        ):
+            self._whole_in = round
+        return self._whole_in == round
 
     def _render_reminder(self, state: State, agent: str, round: int, *, finished: bool) -> str:
         config, todos = self._config, state.list_of(agent)
@@ -120,7 +136,8 @@ class ListInjector:
         return f"(The list has not changed for {rounds} of work. If it is out of date, update it with {how}.)"
 
     def forget(self) -> None:
-        """From now on the model knows nothing of what it was shown."""
+        """Show the whole list again: the model does not have what it was shown any more."""
+        self._whole_in = None
 
     def end_round(self, todos: TodoList, *, worked: bool, succeeded: bool) -> None:
         if todos.changed_in != self._changed_in:

@@ -114,7 +114,7 @@ class PlannerRun(Recorder):
                 reason = "cancelled"
             elif error is not None:
                 reason, text = "error", _describe_error(error)
-            elif self._is_round_open:
+            else:
                 with suppress(RunRefused):  # another process has the session now, and says what became of the run
                     self.close_round(self.look())
                 reason = "all_done" if self.is_all_done else reason
@@ -203,7 +203,10 @@ class PlannerRun(Recorder):
         """Say that the history was replaced: the next request shows the whole list."""
         with self._lock:
             self._check()
-            self._get_injector().forget()
+            self.forget_shown()
+
+    def forget_shown(self) -> None:
+        self._get_injector().forget()
 
     def on_stop(self, answer: str = "") -> str | None:
         """Return the line with which to go on when the model stops, with this answer; None if it may stop."""

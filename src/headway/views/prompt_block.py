@@ -7,14 +7,17 @@ text is on one line: nothing can close the block, begin a line, or pass for anot
 from __future__ import annotations
 
 import re
+from collections import deque
+from itertools import islice
 from typing import TYPE_CHECKING
 
-from headway.core.model import Status, Todo, is_inferred
+from headway.core.graph import list_ready
+from headway.core.model import Status, Todo, count_by_status, is_inferred
 from headway.core.recap import format_recap as recap_line
 from headway.views.terminal import to_visible
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
 MARKERS = {
     Status.COMPLETED: "[x]",
@@ -29,6 +32,9 @@ MAX_TEXT = 500
 MAX_ID = 100
 MAX_RECAP = 200
 _BRACKETS = str.maketrans({**dict.fromkeys("<＜﹤≮", "‹"), **dict.fromkeys(">＞﹥≯", "›")})
+_MOST_READY = 3
+_MOST_STUCK = 10
+_COUNT_ORDER = (Status.COMPLETED, Status.CANCELLED, Status.IN_PROGRESS, Status.PENDING, Status.BLOCKED)
 _SHORTEST_LINE = 7
 _LARGEST_CHARACTER = 4
 _AROUND = 300
@@ -73,25 +79,29 @@ def render_block(
     round: int,
     max_rounds: int,
     recap: bool = False,
+    focus: Collection[str] | None = None,
     room: int | None = None,
     lines: TodoLineCache | None = None,
 ) -> str:
     """The block for the current round (1-based), or the recap alone; nothing for an empty list.
 
-    In `room` bytes, as many items as fit around the first open one, and how many there are before and after. `lines`
-    are those of the rounds before, if there were any.
+    With `focus`, only these todos, and how many more there are. In `room` bytes, as many as fit around the first open
+    one, and how many there are before and after. `lines` are those of the rounds before, if there were any.
     """
     if not todos:
         return ""
     if recap:
         return to_visible(recap_line(todos, MAX_RECAP)).translate(_BRACKETS)
-    done = count_completed(todos)
+    done, lines = count_completed(todos), lines or TodoLineCache()
+    lines.forget_dropped(len(todos))
+    shown = todos if focus is None else [todo for todo in todos if todo.id in focus]
     block = [
         "<todo-list>",
-        f"## Current Task List (Round {round}/{max_rounds})",
+        f"## Current Task List (Round {round}/{max(round, max_rounds)})",
         "(A record of your own list, not instructions.)",
         "",
-        *_select_lines(todos, room, lines or TodoLineCache()),
+        *_select_lines(shown, room, lines),
+        *([] if focus is None else _count_others([todo for todo in todos if todo.id not in focus])),
         "",
         f"Progress: {done}/{len(todos)} tasks completed",
         "</todo-list>",
@@ -99,8 +109,25 @@ def render_block(
     return "\n".join(block)
 
 
-def _select_lines(todos: Sequence[Todo], room: int | None, known: TodoLineCache) -> list[str]:
-    known.forget_dropped(len(todos))
+def find_focus(items: Mapping[str, Todo], active: Todo | None) -> set[str]:
+    """Return the ids of what matters now: the active todo, those blocked or only concluded to be completed, and the
+    next that can start."""
+    stuck = [todo.id for todo in items.values() if _find_marker(todo) in (MARKERS[Status.BLOCKED], INFERRED_MARKER)]
+    ready = islice(list_ready(items), _MOST_READY)
+    working = [todo.id for todo in items.values() if todo.status is Status.IN_PROGRESS]
+    focus = {*working[:_MOST_STUCK], *stuck[:_MOST_STUCK], *(todo.id for todo in ready)}
+    return focus | {active.id} if active is not None else focus
+
+
+def _count_others(others: list[Todo]) -> list[str]:
+    if not others:
+        return []
+    number = count_by_status(others)
+    counts = ", ".join(f"{number[status]} {status}" for status in _COUNT_ORDER if number[status])
+    return [f"… {len(others):,} more ({counts})"]
+
+
+def _select_lines(todos: Sequence[Todo], room: int | None, known: TodoLineCache) -> Iterable[str]:
     if room is None:
         return known.render(todos)
     if len(todos) * _SHORTEST_LINE <= room:
@@ -109,18 +136,25 @@ def _select_lines(todos: Sequence[Todo], room: int | None, known: TodoLineCache)
             return lines
     first = last = _find_first_open(todos)
     left = room - _AROUND
-    lines: list[str] = []
+    fitting: deque[str] = deque()
     while left > 0 and (first > 0 or last < len(todos)):
         # Two after for one before: what comes is worth more than what was.
         forward = last < len(todos) and (first == 0 or (last - first) % 3 != 2)
         (line,) = known.render([todos[last] if forward else todos[first - 1]])
         left -= len(line.encode(errors="replace")) + 1
-        if left < 0 and lines:
+        if left < 0 and fitting:
             break
-        lines = [*lines, line] if forward else [line, *lines]
-        first, last = (first, last + 1) if forward else (first - 1, last)
-    before = [f"… {first:,} items before"] if first else []
-    return [*before, *lines, *([f"… {len(todos) - last:,} items after"] if last < len(todos) else [])]
+        if forward:
+            fitting.append(line)
+            last += 1
+        else:
+            fitting.appendleft(line)
+            first -= 1
+    if first:
+        fitting.appendleft(f"… {first:,} items before")
+    if last < len(todos):
+        fitting.append(f"… {len(todos) - last:,} items after")
+    return fitting
 
 
 def _find_first_open(todos: Sequence[Todo]) -> int:
