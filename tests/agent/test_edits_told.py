@@ -207,7 +207,7 @@ async def test_a_person_who_finishes_the_list_is_told_of_before_the_word_to_answ
     assert result.reason == "all_done"
 
 
-@pytest.mark.parametrize("settings", [{"inject": "system"}, {"inject": "system", "recap": True}])
+@pytest.mark.parametrize("settings", [{"inject": "system"}, {"inject": "system", "block": "recap"}])
 async def test_in_the_system_message_it_goes_with_the_block(listed: Session, settings: dict[str, Any]) -> None:
     change = then(lambda: listed.add("C"), calling("look"))
     model = ScriptedModel([change, then(listed.clear, calling("look")), "Done."])

@@ -97,7 +97,7 @@ def test_evidence_follows_from_calls_and_is_in_the_report(session: Session) -> N
     assert (report.runs[-1].task, report.runs[-1].model) == ("Fix the tests", "my-model")
     assert [line.split("  ")[-1] for line in history_lines(session.history()) if line[0] != " "][:1] == ["create"]
     session.undo()
-    assert [todo.status for todo in session.todos] == ["in_progress", "pending"]
+    assert [todo.status for todo in session.todos] == ["pending", "pending"]
     (usage,) = facts(session, Usage)
     assert isinstance(usage, Usage) and (usage.total_tokens, usage.total_cost) == (980, 0.01)
 
