@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import headway
-from headway.planner.config import TodoToolsName
+from headway.planner.config import BlockName, TodoToolsName
 from headway.tools import Executor
 from headway.tools.todos import make_todo_tools
 from headway.views.prompt_block import render_block
@@ -79,6 +79,33 @@ def beside_langchain(folder: Path) -> Measured:
     return Measured(_light_tokens(folder), _tokens(texts))
 
 
+def _injected(block: BlockName) -> tuple[list[str], list[str]]:
+    """What each request is shown while the list is worked through one item at a time; and calls and answers."""
+    session = headway.open(memory=True)
+    shown: list[str] = []
+    texts: list[str] = []
+    with session.planner(block=block).run("Work through the list") as run:
+        for number, (name, arguments) in enumerate(light()):
+            shown.append(run.context())
+            if number:
+                run.tool_started(f"c{number}", "bash", {"command": "pytest -q"})
+                run.tool_finished(f"c{number}", exit_code=0, text=f"{number} passed")
+            sent = json.dumps(arguments, separators=(",", ":"))
+            texts += [sent, run.call(name, sent).text]
+        shown.append(run.context())
+    return shown, texts
+
+
+def injected(folder: Path) -> Measured:
+    return Measured(_tokens(_injected("auto")[0]), _tokens(_injected("full")[0]))
+
+
+def whole_work(folder: Path) -> Measured:
+    """What is injected, and calls and answers of the light tools."""
+    shown, texts = _injected("auto")
+    return Measured(_tokens(shown + texts))
+
+
 def longest_recap(folder: Path) -> Measured:
     """Over the states of going through the list, also with blocked and cancelled items at its end."""
     lengths: list[int] = []
@@ -105,5 +132,7 @@ ROWS = [
         "tokens",
         in_unit=True,
     ),
+    Row("tokens, 20 items, the list in all requests", "block=full", 2_500, injected, "tokens", in_unit=True),
+    Row("tokens, 20 items, the list, calls and answers", "", 3_500, whole_work, "tokens"),
     Row("characters, 20 items, longest recap", "", 200, longest_recap, "chars"),
 ]
