@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -291,3 +292,30 @@ def test_a_run_that_another_process_ended_says_so(tmp_path: Path) -> None:
         other.close()
     assert session.todos[0].status == "pending"
     session.close()
+
+
+# ends that nobody sees
+
+
+KILLED = """
+import os, signal, sys
+import headway
+session = headway.open(sys.argv[1])
+with session.planner().run("Work") as run:
+    run.context()
+    run.call("create_todo_list", {"items": [{"description": "Fix the parser"}]})
+    run.call("todo", {"start": "t1"})
+    run.tool_started("c1", "bash", {"command": "pytest"})
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_run_whose_process_was_killed_is_cut_off_and_leaves_nothing_in_progress(tmp_path: Path) -> None:
+    assert subprocess.run([sys.executable, "-c", KILLED, tmp_path]).returncode == -signal.SIGKILL
+    with headway.open(tmp_path) as session:
+        assert [(todo.status, todo.interrupted) for todo in session.todos] == [("pending", True)]
+        assert session.run is not None
+        assert session.run.reason == "error"
+        with session.planner().run("Go on") as run:
+            assert "[ ] t1: Fix the parser" in run.context()
+            assert run.call("todo", {"done": ["t1"]}).text == "ok 1/1; all done"
