@@ -264,6 +264,7 @@ def write_state(state: State) -> str:
             "kept_by_loop": todos.kept_by_loop,
             "changed_in": todos.changed_in,
             "edited_in": todos.edited_in,
+            "others_in": todos.others_in,
         }
         for agent, todos in state.lists.items()
     }
@@ -301,6 +302,7 @@ def _read_state(record: dict[str, Any]) -> State:
         fields["workers"] = frozenset(fields["workers"])
         fields.setdefault("changed_in", max(fields["undo"], fields["redo"]))
         fields.setdefault("edited_in", fields["changed_in"])  # by whom, an older snapshot does not say
+        fields.setdefault("others_in", fields["changed_in"])
         lists[agent] = TodoList({todo.id: todo for todo in todos}, **fields)
     log = record["completion_log"]
     plan = _read_plan(record["plan"])

@@ -7,7 +7,7 @@ from functools import cache
 
 from headway.core import delta as deltas
 from headway.core.events import RUN_EVENTS, Event, LeaseRenewed, ListDelta, PlanModeChanged, PlanUpdated
-from headway.core.model import CompletionLog, State, TodoList, is_person, replace_fields
+from headway.core.model import MODEL, CompletionLog, State, TodoList, is_person, replace_fields
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -130,6 +130,7 @@ def _apply_delta(old: TodoList, event: Event, delta: ListDelta) -> TodoList:
         kept_by_loop,
         changed_in=event.version,
         edited_in=event.version if is_person(event.actor) else old.edited_in,
+        others_in=old.others_in if event.actor == MODEL else event.version,
     )
 
 

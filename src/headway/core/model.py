@@ -159,6 +159,8 @@ class TodoList:
     """Version of the last change of the list."""
     edited_in: int = 0
     """Version of the last change by a person."""
+    others_in: int = 0
+    """Version of the last change by anyone but a run's model."""
 
 
 class CompletionLog(Value):

@@ -9,8 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from headway.core.events import ListDelta
-from headway.core.model import MODEL, Status, Todo, TodoList
+from headway.core.model import Status, Todo, TodoList
 from headway.core.run_events import TodoListContextInjected
 from headway.core.tracking import find_active_todo, is_done, is_ours
 from headway.planner.config import Block, PlannerConfig, TodoTools
@@ -81,14 +80,13 @@ class ListInjector:
         If there was a request in this round already, it failed: what it told is told again.
         """
         todos, run = state.list_of(agent), state.runs[agent]
-        events = self._read_changes(state, todos, round)
-        edits = "" if todos.edited_in <= self._told else format_edits(events, agent)
+        edits = self._render_edits(state, todos, agent, round)
         finished = is_done(todos)
         if not todos.items or (finished and run.finished_shown and self._block_in != round):
             return "\n".join(line for line in (edits, warning) if line), None
         self._block_in = round
         active = find_active_todo(todos.items, run)
-        is_whole = self._is_whole(len(todos.items), events, agent, round)
+        is_whole = self._is_whole(todos, round)
         text = render_block(
             list(todos.items.values()),
             round=round,
@@ -104,20 +102,18 @@ class ListInjector:
         fact = TodoListContextInjected(len(todos.items), active and active.id, round, finished)
         return "\n".join(line for line in lines if line), fact
 
-    def _read_changes(self, state: State, todos: TodoList, round: int) -> list[Event]:
-        """Return what happened since the model was last shown the list. The log is read only if the list changed."""
+    def _render_edits(self, state: State, todos: TodoList, agent: str, round: int) -> str:
+        """Return what a person changed since the model was last shown the list. The log is read only if one did."""
         if round != self._round:  # so the request of the round before was answered
             self._round, self._told = round, self._seen
         self._seen = state.version
-        return list(self._events(self._told, todos.changed_in)) if todos.changed_in > self._told else []
+        return "" if todos.edited_in <= self._told else format_edits(self._events(self._told, todos.edited_in), agent)
 
-    def _is_whole(self, items: int, events: list[Event], agent: str, round: int) -> bool:
+    def _is_whole(self, todos: TodoList, round: int) -> bool:
         """Return whether all items are shown, and not only those that matter now."""
-        if self._config.block != Block.AUTO or items <= _ALWAYS_WHOLE:
+        if self._config.block != Block.AUTO or len(todos.items) <= _ALWAYS_WHOLE:
             return True
-        if self._whole_in is None or any(
-            event.actor != MODEL and event.agent == agent and isinstance(event.data, ListDelta) for event in events
-        ):
+        if self._whole_in is None or todos.others_in > self._told:
             self._whole_in = round
         return self._whole_in == round
 
