@@ -7,8 +7,10 @@ import os
 import click
 
 from headway.app.server_places import AlreadyServed, ServerPlace
-from headway.cli.options import CommandContext, HelpfulGroup, print_json, with_session_flags
+from headway.cli.options import CommandContext, HelpfulGroup, print_json, with_project_flags, with_session_flags
 from headway.core.errors import HeadwayError
+from headway.core.text import sanitize_for_display
+from headway.mcp.clients import CLIENTS, find_file, format_entry, install_entry, uninstall_entry
 
 
 @click.group(cls=HelpfulGroup, invoke_without_command=True)
@@ -55,3 +57,54 @@ def mcp(chosen: CommandContext, ctx: click.Context, http: bool, port: int | None
         if port is not None and port != served.place.port:
             raise
         ready(served.place, "Headway's MCP server is already running at")
+
+
+_client_argument = click.argument("client", type=click.Choice([*CLIENTS]))
+_user_option = click.option("--user", is_flag=True, help="In your own settings of the client, for all projects.")
+
+
+@mcp.command()
+@_client_argument
+@_user_option
+@click.option("--print", "only_print", is_flag=True, help="Only show the entry and where it belongs.")
+@with_session_flags
+def install(chosen: CommandContext, client: str, user: bool, only_print: bool) -> None:
+    """Add the server to the settings of an agent's program, in this project.
+
+    Everything else in the file stays as it is; what it was before is kept beside it.
+    """
+    agent_client = CLIENTS[client]
+    folder = chosen.folder()
+    file = find_file(agent_client, folder, os.environ, user=user)
+    named = (("--session", chosen.session), ("--agent", chosen.agent))
+    entry = agent_client.build_entry(["mcp", *(word for flag, value in named if value for word in (flag, value))])
+    if only_print:
+        click.echo(f"{_describe_file(file, folder)}:\n", err=True)
+        click.echo(format_entry(agent_client, entry), nl=False)
+    elif install_entry(agent_client, file, entry):
+        click.echo(f"✅ Added Headway to {agent_client.title}, in {_describe_file(file, folder)}")
+        if agent_client.hint:
+            click.echo(agent_client.hint)
+    else:
+        click.echo(f"{agent_client.title} has it already, in {_describe_file(file, folder)}")
+
+
+@mcp.command()
+@_client_argument
+@_user_option
+@with_project_flags
+def uninstall(chosen: CommandContext, client: str, user: bool) -> None:
+    """Remove the server from the settings of an agent's program."""
+    agent_client = CLIENTS[client]
+    folder = chosen.folder()
+    file = find_file(agent_client, folder, os.environ, user=user)
+    if uninstall_entry(agent_client, file):
+        click.echo(f"✅ Removed Headway from {agent_client.title}, in {_describe_file(file, folder)}")
+    else:
+        other = "" if user or agent_client.project_file is None else "; for all projects use --user"
+        click.echo(f"{agent_client.title} does not have it in {_describe_file(file, folder)}{other}")
+
+
+def _describe_file(file: str, folder: str) -> str:
+    inside = os.path.relpath(file, folder)
+    return sanitize_for_display(file if inside.startswith("..") else inside, 300)
