@@ -106,13 +106,13 @@ async def test_two_agents_share_a_list_by_claims(project: Path) -> None:
 
 async def test_nobody_works_under_the_name_of_the_user_or_of_headway(project: Path) -> None:
     headway.open(project).write([{"content": "A"}])
-    info = types.Implementation(name="user", version="1")
+    info = types.Implementation(name="user:alice", version="1")
     async with connected(client_info=info) as client:
-        for name in ("user", " User ", "executor", ""):
+        for name in ("user", " User ", "user:alice", "executor", ""):
             assert "cannot be the name of a worker" in await refusal(client, "todo_claim", worker=name)
             assert "cannot be the name" in await refusal(client, "todo_update", id="t1", notes="x", worker=name)
         await call(client, "todo_update", id="t1", notes="Mine")
-    assert headway.open(project).history()[-1].actor.startswith("user-")
+    assert headway.open(project).history()[-1].actor.startswith("mcp-user:alice-")
 
 
 async def test_bad_input_is_answered_with_all_that_is_wrong_and_changes_nothing(project: Path) -> None:

@@ -16,7 +16,7 @@ from headway.core.clock import now
 from headway.core.commands import Update
 from headway.core.errors import ClaimRefused, HeadwayError
 from headway.core.events import ListDelta
-from headway.core.model import EXECUTOR, JUDGE, LOOP, MODEL, PERSON, TRACKER, Status
+from headway.core.model import EXECUTOR, JUDGE, LOOP, MODEL, TRACKER, Status, is_person
 from headway.core.text import sanitize_for_display
 from headway.project import choose_session_name, find_project, find_project_of_list, open_store
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from headway.session import Session, SessionStore
 
 _LONGEST_NAME = 40
-_RESERVED = frozenset({PERSON, MODEL, TRACKER, JUDGE, LOOP, EXECUTOR})
+_RESERVED = frozenset({MODEL, TRACKER, JUDGE, LOOP, EXECUTOR})
 """Names that say more than who it was: what the user does is trusted."""
 
 
@@ -85,7 +85,7 @@ class CallingAgent:
 
     def __init__(self, finder: SessionFinder, client: str, *, connected: bool = True) -> None:
         name = sanitize_for_display(client, _LONGEST_NAME).strip() or "mcp"
-        self.actor = f"{name}-{secrets.token_hex(2) if connected else 'http'}"
+        self.actor = f"{'mcp-' * is_person(name)}{name}-{secrets.token_hex(2) if connected else 'http'}"
         self._connected = connected
         self._finder = finder
         self._met: dict[str, tuple[Session, int]] = {}
@@ -102,7 +102,7 @@ class CallingAgent:
         if worker is None:
             return self.actor
         name = " ".join(worker.split())
-        if not name or name.lower() in _RESERVED:
+        if not name or name.lower() in _RESERVED or is_person(name.lower()):
             raise ToolFault(f"'{sanitize_for_display(worker)}' cannot be the name of a worker; choose another one.")
         return name
 
