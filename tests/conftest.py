@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+import headway
 
 pytest.register_assert_rewrite("tests")  # what test modules share says why it failed, as they do
 
@@ -36,3 +39,12 @@ def pytest_configure(config: pytest.Config) -> None:
     """One process from which all workers have theirs forked: it loads while they collect."""
     if getattr(config.option, "numprocesses", None) and not hasattr(config, "workerinput"):
         warm.start()
+
+
+@pytest.fixture(params=["memory", "file"])
+def any_session(request: pytest.FixtureRequest, tmp_path: Path) -> headway.Session:
+    if request.param == "memory":
+        return headway.open(memory=True)
+    opened = headway.open(project=tmp_path, session="default")
+    request.addfinalizer(opened.close)
+    return opened

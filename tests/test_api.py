@@ -29,7 +29,7 @@ def test_what_is_exported_is_what_is_public() -> None:
         and name not in ("annotations", "TYPE_CHECKING")
         and not isinstance(value, ModuleType)
     }
-    later = {"Evidence", "EvidenceLevel", "Plan", "PlanStep"}
+    later = {"Evidence", "EvidenceLevel", "Plan", "PlanStep", "Report", "SessionInfo", "TodoChanges", "TodoFields"}
     assert {getattr(headway, name).__name__ for name in later} == later
     public |= later
     assert sorted(headway.__all__) == sorted(public)
@@ -124,15 +124,6 @@ def test_an_error_is_caught_as_headways_and_as_the_standard_one() -> None:
         ],
         check,
     )
-
-
-@pytest.fixture(params=["memory", "file"])
-def any_session(request: pytest.FixtureRequest, tmp_path: Path) -> Session:
-    if request.param == "memory":
-        return headway.open(memory=True)
-    opened = headway.open(project=tmp_path, session="default")
-    request.addfinalizer(opened.close)
-    return opened
 
 
 def test_the_example_of_the_design_works(any_session: Session) -> None:

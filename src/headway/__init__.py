@@ -16,6 +16,7 @@ from headway.core.errors import (
     HeadwayError,
     InvalidPlan,
     InvalidTodos,
+    ListChanged,
     ModelBusy,
     ModelError,
     ModelNotReady,
@@ -42,13 +43,17 @@ from headway.core.errors import (
 from headway.core.events import Event
 from headway.core.logs import logger as _logger
 from headway.core.model import Priority, Status, Todo
+from headway.project import list_sessions as sessions
 from headway.project import open_session as open
-from headway.session import Session, SessionStore, Written
+from headway.session import Progress, Session, SessionStore, Written
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from headway.core.evidence import Evidence, EvidenceLevel
     from headway.core.plans import Plan, PlanStep
+    from headway.core.store import SessionInfo
+    from headway.core.todo_fields import TodoChanges, TodoFields
+    from headway.views.report.model import Report
 
 __version__ = "0.1.0"
 
@@ -67,6 +72,7 @@ __all__ = [
     "HeadwayError",
     "InvalidPlan",
     "InvalidTodos",
+    "ListChanged",
     "ModelBusy",
     "ModelError",
     "ModelNotReady",
@@ -77,10 +83,13 @@ __all__ = [
     "Plan",
     "PlanStep",
     "Priority",
+    "Progress",
     "QuestionNotKept",
+    "Report",
     "RunGoesOn",
     "RunRefused",
     "Session",
+    "SessionInfo",
     "SessionNotFound",
     "SessionStore",
     "SettingsError",
@@ -94,10 +103,13 @@ __all__ = [
     "StoreReadOnly",
     "StoreTooNew",
     "Todo",
+    "TodoChanges",
+    "TodoFields",
     "TodoNotFound",
     "UserAfterToolRefused",
     "Written",
     "open",
+    "sessions",
 ]
 
 
@@ -106,6 +118,10 @@ _LATER = {
     "EvidenceLevel": "headway.core.evidence",
     "Plan": "headway.core.plans",
     "PlanStep": "headway.core.plans",
+    "Report": "headway.views.report.model",
+    "SessionInfo": "headway.core.store",
+    "TodoChanges": "headway.core.todo_fields",
+    "TodoFields": "headway.core.todo_fields",
 }
 
 

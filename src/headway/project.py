@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from headway.core.store import Store
+    from headway.core.store import SessionInfo, Store
     from headway.session import Session, SessionStore
 
 FILE = "headway.db"
@@ -29,6 +29,15 @@ def open_session(
 ) -> Session:
     """A session of the project in this folder. Nothing is written before the first change, with `memory` never."""
     return open_store(project, memory=memory).session(session)
+
+
+def list_sessions(project: str | os.PathLike[str] = ".") -> list[SessionInfo]:
+    """Return the sessions of the project in this folder, the most recently changed first."""
+    store = open_store(project)
+    try:
+        return store.sessions()
+    finally:
+        store.close()
 
 
 def open_store(project: str | os.PathLike[str] = ".", *, memory: bool = False) -> SessionStore:

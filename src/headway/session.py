@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from headway.core import commands
 from headway.core.clock import now
-from headway.core.errors import HeadwayError
+from headway.core.errors import HeadwayError, ListChanged, TodoNotFound
 from headway.core.events import EVIDENCE_ASKED, ListDelta
 from headway.core.graph import list_ready, list_waiting
 from headway.core.log import Log
@@ -24,7 +24,8 @@ from headway.core.value import Value
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from typing import Any
+    from contextlib import AbstractContextManager
+    from typing import Any, Unpack
 
     from headway.core.events import Event
     from headway.core.evidence import Evidence
@@ -33,9 +34,11 @@ if TYPE_CHECKING:
     from headway.core.plans import Plan
     from headway.core.rules import Shape
     from headway.core.store import Store
+    from headway.core.todo_fields import NewTodoFields, TodoChanges
     from headway.core.undo import Reverted, Step
     from headway.planner.config import PlannerConfig
     from headway.planner.planner import Planner
+    from headway.views.report.model import Report
 else:
     Store = object  # as a protocol it would load `typing`
 
@@ -59,6 +62,23 @@ class Written(Value):
         self.dropped = dropped
         self.detached = detached
         self.refused_statuses: dict[str, Status] = {}
+
+
+class Progress(Value):
+    """How many todos of a list are completed, finished (completed or cancelled) and open, of `total`."""
+
+    __slots__ = ("completed", "finished", "open", "total")
+
+    def __init__(self, todos: Sequence[Todo]) -> None:
+        self.total = len(todos)
+        self.completed = sum(todo.status == "completed" for todo in todos)
+        self.finished = sum(todo.status in FINISHED for todo in todos)
+        self.open = self.total - self.finished
+
+    @property
+    def fraction(self) -> float:
+        """From 0 to 1; an empty list is done."""
+        return self.finished / self.total if self.total else 1.0
 
 
 class Session(Stream, RunControl):
@@ -95,6 +115,23 @@ class Session(Stream, RunControl):
     @property
     def todos(self) -> list[Todo]:
         return [*self.todo_list.items.values()]
+
+    def get(self, todo_id: str) -> Todo:
+        """Return one todo. Raises `TodoNotFound`, which names those that there are."""
+        items = self.todo_list.items
+        if todo_id not in items:
+            raise TodoNotFound(todo_id, items)
+        return items[todo_id]
+
+    @property
+    def progress(self) -> Progress:
+        """How far the list is."""
+        return Progress(self.todos)
+
+    @property
+    def agents(self) -> list[str]:
+        """The names of the agents that have a list in this session, the main agent first."""
+        return sorted(self.state.lists, key=lambda name: name != MAIN_AGENT)
 
     @property
     def plan(self) -> Plan | None:
@@ -134,6 +171,32 @@ class Session(Stream, RunControl):
         other._store, other._clock = self._store, self._clock
         return other
 
+    def at(self, version: int) -> Session:
+        """Return the session as it was at a version. It can be read like any other, and not be changed."""
+        from headway.past_store import PastStore
+
+        if type(version) is not int or not 0 <= version <= self.version:
+            raise HeadwayError(
+                f"The version must be a whole number from 0 to {self.version}, not {sanitize_for_display(version)}."
+            )
+        past = Session(PastStore(self._store, self.name, version), self.name, clock=self._clock)
+        return past if self._agent == MAIN_AGENT else past.agent(self._agent)
+
+    def report(self, *, generated_at: str | None = None) -> Report:
+        """Return the report of this list as data; its `markdown()` and `html()` are for people."""
+        from headway.views.report.build import build_report
+
+        state = self.state  # before the log is read: a run whose process is gone is ended by this
+        todos = [*state.list_of(self._agent).items.values()]
+        return build_report(
+            self.events(),
+            todos,
+            session=self.name,
+            agent=self._agent,
+            generated_at=generated_at or self._clock(),
+            plan=state.plan,
+        )
+
     # changing the list
 
     def write(
@@ -144,29 +207,40 @@ class Session(Stream, RunControl):
         title: str | None = None,
         summary: str | None = None,
         actor: str = PERSON,
+        expected_version: int | None = None,
         shape: Shape = FULL,
         cause: str = "write",
     ) -> Written:
         """Replace the list; where every item passed has a known id, change only the fields that were passed.
 
-        `replace=True` always replaces. Raises `InvalidTodos` with every violation, and then nothing has changed.
+        `replace=True` always replaces. Raises `InvalidTodos` with every violation, and then nothing has changed. With
+        an `expected_version`, here and below, raises `ListChanged` if the list has changed since that version.
         """
         about = {name: text for name, text in (("title", title), ("summary", summary)) if text is not None}
         written = self._write(
             lambda state: commands.Write(
                 self._agent, _check_name(actor, "actor"), self._clock(), todos, shape, replace, cause, about
-            )
+            ),
+            expected_version,
         )
         run = self.run if actor == MODEL else None
         if (run is not None and run.set_by_user) or any(todo.status not in shape.statuses for todo in written.todos):
             written.refused_statuses = find_refused_statuses(todos, written.todos, shape)
         return written
 
-    def update(self, todo_id: str, *, actor: str | None = None, **fields: object) -> Todo:
+    def update(
+        self,
+        todo_id: str,
+        *,
+        actor: str | None = None,
+        expected_version: int | None = None,
+        **fields: Unpack[TodoChanges],
+    ) -> Todo:
         """Change fields of one item. A worker's change (any actor but a person) of another's item is refused."""
         who = PERSON if actor is None else _check_name(actor, "actor")
         _, todos = self._change(
-            lambda state: commands.Update(self._agent, who, self._clock(), todo_id, fields, not is_person(who))
+            lambda state: commands.Update(self._agent, who, self._clock(), todo_id, fields, not is_person(who)),
+            expected_version,
         )
         return todos.items[todo_id]
 
@@ -179,6 +253,7 @@ class Session(Stream, RunControl):
         add: Sequence[str] = (),
         drop: Sequence[str] = (),
         actor: str = PERSON,
+        expected_version: int | None = None,
     ) -> Written:
         """Finish, start, block (id → why), add and drop items as one change, all of it or nothing.
 
@@ -187,7 +262,8 @@ class Session(Stream, RunControl):
         return self._write(
             lambda state: commands.Advance(
                 self._agent, _check_name(actor, "actor"), self._clock(), done, start, block, add, drop
-            )
+            ),
+            expected_version,
         )
 
     def verify(self, todo_id: str) -> Todo:
@@ -216,30 +292,41 @@ class Session(Stream, RunControl):
         )
         return todos.items[todo_id]
 
-    def add(self, content: str, *, after: str | None = None, actor: str = PERSON, **fields: object) -> Todo:
+    def add(
+        self,
+        content: str,
+        *,
+        after: str | None = None,
+        actor: str = PERSON,
+        expected_version: int | None = None,
+        **fields: Unpack[NewTodoFields],
+    ) -> Todo:
         """Add an item at the end, or after another one."""
-        fields = {**fields, "content": content}
+        item = {**fields, "content": content}
         events, _ = self._change(
-            lambda state: commands.Add(self._agent, _check_name(actor, "actor"), self._clock(), fields, after)
+            lambda state: commands.Add(self._agent, _check_name(actor, "actor"), self._clock(), item, after),
+            expected_version,
         )
         return _get_delta(events[0]).added[0]
 
-    def move(self, todo_id: str, position: int, *, actor: str = PERSON) -> Todo:
+    def move(self, todo_id: str, position: int, *, actor: str = PERSON, expected_version: int | None = None) -> Todo:
         """Move an item to a position, counted from 1."""
         _, todos = self._change(
-            lambda state: commands.Move(self._agent, _check_name(actor, "actor"), self._clock(), todo_id, position)
+            lambda state: commands.Move(self._agent, _check_name(actor, "actor"), self._clock(), todo_id, position),
+            expected_version,
         )
         return todos.items[todo_id]
 
-    def drop(self, todo_id: str, *, actor: str = PERSON) -> Written:
+    def drop(self, todo_id: str, *, actor: str = PERSON, expected_version: int | None = None) -> Written:
         """Remove an item, and the dependencies on it."""
         return self._write(
-            lambda state: commands.Drop(self._agent, _check_name(actor, "actor"), self._clock(), todo_id)
+            lambda state: commands.Drop(self._agent, _check_name(actor, "actor"), self._clock(), todo_id),
+            expected_version,
         )
 
-    def clear(self, *, actor: str = PERSON) -> Written:
+    def clear(self, *, actor: str = PERSON, expected_version: int | None = None) -> Written:
         """Remove all items, but not the plan. Undo restores them."""
-        return self.write([], replace=True, actor=actor, cause="clear")
+        return self.write([], replace=True, actor=actor, expected_version=expected_version, cause="clear")
 
     def undo(self, n: int = 1, *, actor: str = PERSON) -> Reverted:
         """Undo the last n changes of the list, whoever made them; return the list as it then is.
@@ -274,6 +361,18 @@ class Session(Stream, RunControl):
             lambda state: commands.Release(self._agent, _check_name(actor, "actor"), self._clock(), todo_id)
         )
         return todos.items[todo_id]
+
+    def work(
+        self, actor: str, *, lease: float = 60, wait: bool = False, interval: float = 0.2
+    ) -> AbstractContextManager[Todo | None]:
+        """Claim the next todo for a `with` block and keep the claim; then complete it, or release it after an error.
+
+        The todo is None if none can run; with `wait`, only once none is open any more. What the block itself sets,
+        such as `blocked`, stays.
+        """
+        from headway.claimed_work import work_on_next
+
+        return work_on_next(self, actor, lease, wait=wait, interval=interval)
 
     # the plan
 
@@ -316,8 +415,16 @@ class Session(Stream, RunControl):
         """Close the file of the session, for its sub-agents too. Use a `with` block where you can."""
         self._store.close()
 
-    def _change(self, make: Callable[[State], commands.Command]) -> tuple[list[Event], TodoList]:
-        events, state = self._log.execute(make)
+    def _change(
+        self, make: Callable[[State], commands.Command], expected_version: int | None = None
+    ) -> tuple[list[Event], TodoList]:
+        def make_if_unchanged(state: State) -> commands.Command:
+            changed_in = state.list_of(self._agent).changed_in
+            if expected_version is not None and changed_in > expected_version:
+                raise ListChanged(expected_version, changed_in)
+            return make(state)
+
+        events, state = self._log.execute(make_if_unchanged)
         if events and events[0].type == EVIDENCE_ASKED:
             from headway.core.errors import EvidenceMissing
             from headway.core.execution_events import EvidenceAsked
@@ -326,8 +433,8 @@ class Session(Stream, RunControl):
             raise EvidenceMissing(events[0].data.item_ids)
         return events, state.list_of(self._agent)
 
-    def _write(self, make: Callable[[State], commands.Command]) -> Written:
-        events, todo_list = self._change(make)
+    def _write(self, make: Callable[[State], commands.Command], expected_version: int | None = None) -> Written:
+        events, todo_list = self._change(make, expected_version)
         todos = [*todo_list.items.values()]
         if not events:
             return Written(todos, False, [], [])

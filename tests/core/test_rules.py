@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from tests.support.tables import check_rows
 
@@ -257,10 +259,13 @@ def test_a_field_that_breaks_its_rule_is_refused_under_each_of_its_names() -> No
     check_rows(REFUSED, check)
 
 
+WRONG: dict[str, Any] = {"status": "done", "nope": 1, "id": "t2"}
+
+
 def test_an_update_names_the_item_in_its_violations(session: Session) -> None:
     session.write([{"content": "a"}])
     with pytest.raises(InvalidTodos) as caught:
-        session.update("t1", status="done", nope=1, id="t2")
+        session.update("t1", **WRONG)
     assert caught.value.violations == [
         "t1.status: Expected 'pending' | 'in_progress' | 'completed' | 'cancelled' | 'blocked', received 'done'",
         "t1.nope: Unknown field",

@@ -31,6 +31,7 @@ from headway.views.prompt_block import escape_for_prompt
 
 if TYPE_CHECKING:
     from headway.core.model import State
+    from headway.core.todo_fields import TodoChanges
     from headway.planner.recorder import Recorder
 
 MAX_TOKENS = 500
@@ -131,7 +132,7 @@ class Judge:
             return None
         if run is not None and now.id in run.set_by_user:
             return None
-        fields: dict[str, object] = {"status": verdict["status"]}
+        fields: TodoChanges = {"status": verdict["status"]}
         if (notes := verdict.get("notes")) and notes.strip():
             fields["notes"] = self._recorder.redact(notes)
         session.update(todo.id, actor=JUDGE, **fields)

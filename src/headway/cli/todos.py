@@ -183,7 +183,7 @@ def edit(
     headway todos edit t1 --priority high --depends-on t2 --depends-on t3
     """
     given: dict[str, Any] = {"verify": verify, "priority": priority, "module": module, "estimated_time": time}
-    fields = {name: value or None for name, value in given.items() if value is not None}
+    fields: dict[str, Any] = {name: value or None for name, value in given.items() if value is not None}
     if text is not None:
         fields["content"] = text
     if depends_on:

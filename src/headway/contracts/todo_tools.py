@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
+    from headway.core.todo_fields import TodoChanges
     from headway.session import Session, Written
 
 MOST_IDS = 20
@@ -194,7 +195,7 @@ def _find_active(todos: Sequence[Todo], start: str | None, actor: str) -> Todo |
 
 
 def _update(session: Session, values: dict[str, Any], actor: str) -> str:
-    fields: dict[str, object] = {"status": values["status"]}
+    fields: TodoChanges = {"status": values["status"]}
     if (notes := values.get("notes")) and notes.strip():
         fields["notes"] = notes
     todo = session.update(trim_text(values["item_id"]), actor=actor, **fields)

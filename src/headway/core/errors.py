@@ -8,6 +8,7 @@ HeadwayError
 ├── SessionNotFound   (LookupError)   no session has that name
 ├── NoPlan                            the session has no plan
 ├── NothingToUndo                     undo or redo went further than the history does
+├── ListChanged                       the list is no longer as it was at the version that the change was made for
 ├── ClaimRefused                      the item belongs to another worker, or the lease ran out
 ├── RunRefused                        the run cannot begin, or is over for others
 │   └── RunGoesOn                     another run has the session
@@ -99,6 +100,17 @@ class QuestionNotKept(HeadwayError):
 
 class NothingToUndo(HeadwayError):
     pass
+
+
+class ListChanged(HeadwayError):
+    def __init__(self, expected: int, changed_in: int) -> None:
+        self.expected = expected
+        self.changed_in = changed_in
+        """The version in which the list last changed."""
+        super().__init__(
+            f"The list has changed since version {expected}, last in version {changed_in}; read it again before you "
+            "change it."
+        )
 
 
 class ClaimRefused(HeadwayError):

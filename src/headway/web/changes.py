@@ -13,6 +13,7 @@ from headway.project import project_folder_of
 from headway.settings.approved_checks import approve_checks
 
 if TYPE_CHECKING:
+    from headway.core.todo_fields import NewTodoFields
     from headway.session import Session
 
 
@@ -105,7 +106,7 @@ def apply_change(session: Session, change: AnyChange) -> dict[str, Any]:
                 )
             return {"id": session.add(change.content, actor=PERSON).id}
         case Add():
-            fields: dict[str, object] = {"depends_on": change.depends_on} if change.depends_on else {}
+            fields: NewTodoFields = {"depends_on": change.depends_on} if change.depends_on else {}
             if change.priority is not None:
                 fields["priority"] = change.priority
             if change.verify is not None:

@@ -252,6 +252,23 @@ class Report:
     usage: ModelUsage
     tokens: int
 
+    def markdown(self) -> str:
+        """Return the report as Markdown, without control characters."""
+        from headway.core.text import neutralize_lines
+        from headway.views.report.markdown import report_markdown
+
+        return neutralize_lines(report_markdown(self))
+
+    def html(self) -> str:
+        """Return the report as one HTML page."""
+        from headway.views.report.html import report_html
+
+        return report_html(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as `headway report --format json` writes it."""
+        return to_record(self)
+
 
 def to_record(value: Any) -> Any:
     """Return a report, or a part of one, as data for JSON."""
