@@ -11,7 +11,7 @@ from headway.core.clock import now
 from headway.core.errors import HeadwayError, ListChanged, TodoNotFound
 from headway.core.events import EVIDENCE_ASKED, ListDelta
 from headway.core.graph import list_ready, list_waiting
-from headway.core.log import Log
+from headway.core.log import LogReference
 from headway.core.model import FINISHED, MAIN_AGENT, MODEL, PERSON, Todo, TodoList, is_person
 from headway.core.recap import format_recap
 from headway.core.replace import find_dropped, find_refused_statuses
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from headway.core.events import Event
     from headway.core.evidence import Evidence
     from headway.core.graph import WaitingTodo
+    from headway.core.log import Log
     from headway.core.model import CompletionLog, State, Status
     from headway.core.plans import Plan
     from headway.core.rules import Shape
@@ -88,7 +89,7 @@ class Session(Stream, RunControl):
     """
 
     def __init__(self, store: SessionStore, name: str = DEFAULT_SESSION, *, clock: Callable[[], str] = now) -> None:
-        super().__init__(Log(store, check_session_name(name)), MAIN_AGENT)
+        super().__init__(LogReference(store, check_session_name(name)), MAIN_AGENT)
         self._store, self._clock = store, clock
 
     def __enter__(self) -> Session:
@@ -167,7 +168,7 @@ class Session(Stream, RunControl):
     def agent(self, agent_id: str) -> Session:
         """Return the list of a sub-agent of this session."""
         other = Session.__new__(Session)
-        Stream.__init__(other, self._log, _check_name(agent_id, "agent"))
+        Stream.__init__(other, self._opened, _check_name(agent_id, "agent"))
         other._store, other._clock = self._store, self._clock
         return other
 
@@ -412,8 +413,11 @@ class Session(Stream, RunControl):
         return self._log
 
     def close(self) -> None:
-        """Close the file of the session, for its sub-agents too. Use a `with` block where you can."""
-        self._store.close()
+        """End what listens to and follows this session and its sub-agents; the last of a store closes its file.
+
+        Use a `with` block where you can.
+        """
+        self._opened.close()
 
     def _change(
         self, make: Callable[[State], commands.Command], expected_version: int | None = None

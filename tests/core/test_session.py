@@ -216,7 +216,7 @@ def test_events_after_a_version_are_exactly_those(session: Session) -> None:
 
 def test_a_watcher_sees_what_happened_since_it_was_asked_for(session: Session) -> None:
     session.add("A")
-    watch = session.watch(interval=0.001, timeout=5)
+    watch = session.watch(timeout=5)
     session.add("B")
     session.add("C")
     assert [event.version for event in next(watch)] == [2, 3]
@@ -225,7 +225,7 @@ def test_a_watcher_sees_what_happened_since_it_was_asked_for(session: Session) -
 
 
 def test_a_watcher_ends_after_a_quiet_time(session: Session) -> None:
-    assert list(session.watch(interval=0.001, timeout=0.01)) == []
+    assert list(session.watch(timeout=0.01)) == []
 
 
 def test_a_watcher_wakes_the_listeners() -> None:
@@ -233,7 +233,7 @@ def test_a_watcher_wakes_the_listeners() -> None:
     mine, other = in_memory(store=store), in_memory(store=store)
     heard: list[list[Todo]] = []
     mine.on("todos:update", heard.append)
-    watch = mine.watch(interval=0.001, timeout=5)
+    watch = mine.watch(timeout=5)
     other.add("A")
     assert len(next(watch)) == 1
     assert [todo.content for todo in heard[-1]] == ["A"]
@@ -243,7 +243,7 @@ def test_a_deleted_session_reads_as_empty_and_can_be_written_again() -> None:
     store = MemoryStore()
     session = in_memory(store=store)
     session.write(items("A"))
-    watch = session.watch(interval=0.001, timeout=0.05)
+    watch = session.watch(timeout=0.05)
     store.delete("test")
     assert (session.todos, session.version) == ([], 0)
     assert list(watch) == [[]]
@@ -256,7 +256,7 @@ def test_a_session_deleted_and_begun_again_is_told_from_the_one_before(count: in
     mine, other = in_memory(store=store), in_memory(store=store)
     other.write(items("A"))
     other.write(items("B"))
-    watch = mine.watch(interval=0.001, timeout=5)
+    watch = mine.watch(timeout=5)
     assert len(mine.todos) == 1
     store.delete("test")
     for n in range(count):

@@ -103,7 +103,7 @@ def test_who_was_away_gets_exactly_what_came_after_a_version(after: int) -> None
     session.agent("sub-1").add("of the sub-agent")
     expected = list(range(after + 1, 8))
     assert versions(session.events(after)) == expected
-    assert versions(session.follow(after, timeout=0.05, interval=0.01)) == expected
+    assert versions(session.follow(after, timeout=0.05)) == expected
     assert versions(session.agent("sub-1").events(after)) == expected
 
 
@@ -115,7 +115,7 @@ def test_a_follower_gets_what_is_there_and_what_others_add_once_and_in_order() -
     got: list[Event] = []
 
     def follow() -> None:
-        got.extend(islice(second.follow(3, interval=0.001, timeout=SECONDS), 107))
+        got.extend(islice(second.follow(3, timeout=SECONDS), 107))
 
     follower = threading.Thread(target=follow)
     follower.start()
@@ -138,7 +138,7 @@ FOLLOW = """
 import sys, headway
 session = headway.open(sys.argv[1])
 print("ready", flush=True)
-for event in session.follow(int(sys.argv[2]), interval=0.005, timeout=30):
+for event in session.follow(int(sys.argv[2]), timeout=30):
     full = event.todos and [todo.content for todo in event.todos]
     print(event.version, event.session_id, event.agent_id, event.type, full and full[-1], flush=True)
     if event.type == "RunFinished":
@@ -175,7 +175,7 @@ def test_of_list_changes_read_together_the_last_of_each_agent_has_the_full_list(
         session.add(text)
     session.agent("sub-1").add("of the sub-agent")
     session.set_plan_mode(True)
-    full = [contents(event.todos) for event in session.follow(timeout=0.05, interval=0.01)]
+    full = [contents(event.todos) for event in session.follow(timeout=0.05)]
     assert full == [None, ["A", "B"], ["of the sub-agent"], None]
 
 
@@ -184,7 +184,7 @@ def test_a_list_change_long_before_the_end_has_the_full_list_too() -> None:
     running = Running(session).begin()
     session.add("A")
     running.record(*(MessageAdded({"n": n}) for n in range(600)))
-    full = [event.todos for event in session.follow(timeout=0.05, interval=0.01)]
+    full = [event.todos for event in session.follow(timeout=0.05)]
     assert len(full) == 603
     assert [contents(todos) for todos in full if todos is not None] == [["A"]]
 
@@ -198,15 +198,15 @@ def test_a_list_change_has_the_full_list_whatever_comes_right_after_it() -> None
 
     session.on("TodoListUpdated", plan)
     other.add("A")
-    events = session.follow(timeout=0.05, interval=0.01)
+    events = session.follow(timeout=0.05)
     assert [contents(event.todos) for event in events] == [["A"], None]
 
 
 def test_following_ends_after_a_quiet_time_and_with_the_session() -> None:
     session = in_memory()
     session.add("A")
-    assert versions(session.follow(1, timeout=0.02, interval=0.005)) == []
-    follower = session.follow(interval=0.005, timeout=SECONDS)
+    assert versions(session.follow(1, timeout=0.02)) == []
+    follower = session.follow(timeout=SECONDS)
     assert next(follower).version == 1
     session.store.delete("test")
     for text in ("X", "Y", "Z"):  # of another log of the same name
@@ -223,7 +223,7 @@ def test_a_follower_that_waits_for_nothing_gets_what_is_there() -> None:
 def test_a_follower_gets_the_end_of_a_run_whose_process_is_gone() -> None:
     session = in_memory()
     running = Running(session).begin()
-    follower = session.follow(interval=0.01, timeout=2.5)
+    follower = session.follow(timeout=2.5)
     assert [next(follower).type for _ in range(2)] == ["RunStarted", "RoundStarted"]
     running.let_go()
     assert next(follower).type == "RunFinished"
@@ -234,7 +234,7 @@ def test_a_follower_gets_no_live_text() -> None:
     session.add("A")
     live(session, "Hello")
     session.add("B")
-    assert [event.type for event in session.follow(timeout=0.02, interval=0.005)] == ["TodoListUpdated"] * 2
+    assert [event.type for event in session.follow(timeout=0.02)] == ["TodoListUpdated"] * 2
 
 
 # as they come

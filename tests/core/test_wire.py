@@ -58,7 +58,7 @@ def test_a_list_change_has_the_whole_list_with_every_field() -> None:
     running = Running(session).begin()
     create(session, "Run the tests", {"content": "B", "depends_on": []})
     running.calls(True, True, True)
-    *_, last = (event for event in session.follow(timeout=0.02, interval=0.005) if event.todos is not None)
+    *_, last = (event for event in session.follow(timeout=0.02) if event.todos is not None)
     record = wire(last)
     assert (record["type"], record["version"]) == ("TodoListUpdated", last.version)
     todos = record["todos"]

@@ -428,7 +428,7 @@ def test_a_watcher_sees_the_end_of_a_run_whose_process_is_gone(store: SessionSto
     create(session, "Run the tests")
     running = Running(session).begin()
     running.call()
-    watcher = session.watch(interval=0.01, timeout=2.5)
+    watcher = session.watch(timeout=2.5)
     running.let_go()
     assert [event.type for event in next(watcher)] == ["TodoListUpdated", "RunFinished"]
 

@@ -33,7 +33,7 @@ def test_nothing_is_on_the_disk_before_the_first_write(tmp_path: Path) -> None:
     assert session.store.current() is None
     assert session.store.delete("default") is False
     session.on("todos:update", print)
-    assert list(session.watch(interval=0.001, timeout=0.01)) == []
+    assert list(session.watch(timeout=0.01)) == []
     with pytest.raises(headway.TodoNotFound):
         session.update("t1", status="completed")
     session.clear()

@@ -9,16 +9,15 @@ import threading
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pytest
 from tests.support.processes import WAIT, Form, run_to_end, until
 
 import headway
-from headway.core.events import Event
 from headway.project import open_store
-from headway.store.sqlite import SqliteStore
 from headway.web.hub import Hub, SessionGone, StateChange
+from headway.web.wire import to_change_record
 
 from .conftest import Begun
 from .serving import Server, Told, applied, at, program, writer
@@ -240,29 +239,29 @@ def test_a_server_that_is_started_again_goes_on_where_it_was(tmp_path: Path) -> 
 # who watches, without a server
 
 
-class Slow(SqliteStore):
-    """Holds up one look at the log."""
+class Slow:
+    """Holds up one change while it is written down."""
 
-    def __init__(self, path: str) -> None:
-        super().__init__(path)
+    def __init__(self) -> None:
         self.holds = False
         self.reads, self.may = threading.Event(), threading.Event()
 
-    def events(self, session: str, after: int, limit: int | None = None) -> list[Event]:
-        found = super().events(session, after, limit)
-        if limit is not None and self.holds:
+    def __call__(self, *of: Any) -> Form:
+        record = to_change_record(*of)
+        if self.holds:
             self.holds = False
             self.reads.set()
             self.may.wait(WAIT)
-        return found
+        return record
 
 
 @pytest.fixture
-def slow(tmp_path: Path) -> Iterator[Slow]:
+def slow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Slow]:
     headway.open(tmp_path, "mine").write([{"id": "a", "content": "Do a"}])
-    store = Slow(str(tmp_path / ".headway" / "headway.db"))
-    yield store
-    store.may.set()
+    slow = Slow()
+    monkeypatch.setattr("headway.web.hub.to_change_record", slow)
+    yield slow
+    slow.may.set()
 
 
 def pages_of(hub: Hub, after: int) -> AsyncGenerator[StateChange]:
@@ -271,7 +270,7 @@ def pages_of(hub: Hub, after: int) -> AsyncGenerator[StateChange]:
 
 async def left_while_it_was_read(tmp_path: Path, slow: Slow) -> Hub:
     """The only page goes away in the moment in which a change is read; before, it heard one."""
-    hub, session = Hub(slow), headway.open(tmp_path, "mine")
+    hub, session = Hub(open_store(tmp_path)), headway.open(tmp_path, "mine")
     page = pages_of(hub, 1)
     hearing = asyncio.ensure_future(anext(page))
     session.update("a", notes="2")
@@ -325,7 +324,7 @@ async def test_a_look_that_ends_late_makes_no_doubles(tmp_path: Path, slow: Slow
 
 
 async def test_a_page_that_is_hardly_behind_hears_the_change_itself(tmp_path: Path, slow: Slow) -> None:
-    hub, session = Hub(slow), headway.open(tmp_path, "mine")
+    hub, session = Hub(open_store(tmp_path)), headway.open(tmp_path, "mine")
     page = pages_of(hub, 1)
     hearing = asyncio.ensure_future(anext(page))
     session.update("a", notes="2")

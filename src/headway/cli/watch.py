@@ -9,7 +9,6 @@ import click
 
 from headway.cli.options import CommandContext, print_json, with_session_flags
 from headway.core.codec import to_event_dict
-from headway.core.events import Event
 from headway.session import Session
 
 RESIZE_CHECK = 0.25
@@ -36,23 +35,21 @@ def _watch_box(chosen: CommandContext, session: Session) -> None:
     from headway.cli.live import LiveBox
     from headway.views.execution_lines import format_execution
 
+    changes = session.log.follow(restarts=True).begin()
     with LiveBox(screen=True) as box:
         while True:
             if chosen.session is None:  # another session may become the current one
                 now = chosen.open(must_exist=False)
-                session = now if now.name != session.name else session
-            changes = session.watch(timeout=RESIZE_CHECK)
+                if now.name != session.name:
+                    session, changes = now, now.log.follow(restarts=True).begin()
+            changes.take_all()
             state = session.state
             box.show_head(format_execution(state, session.agent_id))
             box.show([*state.list_of(session.agent_id).items.values()])
-            next(changes, None)
+            changes.wait(RESIZE_CHECK)
 
 
 def _print_events(session: Session) -> None:
-    def print_event(event: Event) -> None:
+    for event in session.log.follow(restarts=True):
         print_json(to_event_dict(event, session.name), indent=None)
         sys.stdout.flush()
-
-    session.subscribe(print_event)
-    for _ in session.watch():
-        pass

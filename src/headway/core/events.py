@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     EventData: TypeAlias = "ListDelta | LeaseRenewed | PlanUpdated | PlanModeChanged | CompletionLog | RunData"
 
 TODO_LIST_UPDATED = "TodoListUpdated"
+TODOS_UPDATE = "todos:update"
+"""What listeners to the list of the main agent ask for."""
 LEASE_RENEWED = "LeaseRenewed"
 PLAN_UPDATED = "PlanUpdated"
 PLAN_MODE_CHANGED = "PlanModeChanged"

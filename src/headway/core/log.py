@@ -1,7 +1,7 @@
-"""A session's log as one process sees it: loaded, brought up to date, appended to, and listened to.
+"""A session's log as one process sees it: loaded, brought up to date, appended to, and followed.
 
-Below it is a store, above it `Session`. What a command means, `decide` and `evolve` know; of runs, it knows when one is
-left behind.
+Below it is a store, above it `Session`. All who open a session of a store in one process share one log. What
+a command means, `decide` and `evolve` know; of runs, it knows when one is left behind.
 """
 
 from __future__ import annotations
@@ -9,26 +9,31 @@ from __future__ import annotations
 import time
 from _thread import RLock
 from dataclasses import replace
+from weakref import WeakKeyDictionary, WeakSet, WeakValueDictionary, ref
 
 from headway.core.clock import now
 from headway.core.codec import read_state, write_state
 from headway.core.decide import decide
-from headway.core.errors import ChecksNeeded, HeadwayError, RunRefused, StoreConflict, StoreError
+from headway.core.errors import ChecksNeeded, HeadwayError, RunRefused, StoreBusy, StoreConflict, StoreError
 from headway.core.events import TODO_LIST_UPDATED
 from headway.core.evolve import evolve, fold
 from headway.core.forks import renew_in_children
-from headway.core.listeners import Listener
+from headway.core.logs import logger
 from headway.core.model import State
 from headway.core.redaction import hide_secrets
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any, TypeVar
 
     from headway.core.commands import Command, CompletionChecks
     from headway.core.events import Event
+    from headway.core.follow import Follower, Listener
     from headway.core.runs import Run
     from headway.core.store import Store
+
+    T = TypeVar("T")
 
 
 _SNAPSHOT_EVENTS = 100
@@ -60,24 +65,31 @@ class Log:
         self._lock = RLock()
         self._state: State | None = None
         self._identity: object = None
+        self.references: WeakSet[LogReference] = WeakSet()
+        """Those who have it open."""
+        self._followers: WeakSet[Follower] = WeakSet()
+        """All who are told what is new."""
         self._listeners: list[Listener] = []
+        """The followers that are told by this log, in order."""
+        self._is_looked_at = False
+        """Whether a thread finds what other processes add."""
         self._telling = False
         self._background = 0
         """Runs that go on here: as long as there are any, listeners are called in threads of their own."""
         self.own_runs: set[str] = set()
         """Ids of runs of this process, which knows itself whether it is still there."""
-        self._look_at = 0.0
+        self.look_at = 0.0
         self.completion_checks: dict[str, CompletionChecks] = {}
         """Agent → the checks that its run, in this process, makes before its model may complete todos."""
         renew_in_children(self)
 
     def renew(self) -> None:
         self._lock = RLock()
-        self._background, self._telling = 0, False
+        self._background, self._telling, self._is_looked_at = 0, False, False
         self.own_runs.clear()
         self.completion_checks.clear()
-        for listener in self._listeners:
-            listener.renew()
+        for follower in self._followers:
+            follower.renew()
 
     def state(self) -> State:
         """Return the state as the store has it now; listeners hear of what others changed."""
@@ -93,9 +105,9 @@ class Log:
 
     def _end_dead_runs(self, state: State) -> State:
         """Return the state without runs whose process is gone: what they had in progress does not stay so."""
-        if not state.runs or time.monotonic() < self._look_at:
+        if not state.runs or time.monotonic() < self.look_at:
             return state
-        self._look_at = time.monotonic() + _ATTEND_EVERY
+        self.look_at = time.monotonic() + _ATTEND_EVERY
         for agent, run in state.runs.items():
             if (
                 run.is_active
@@ -119,7 +131,7 @@ class Log:
                 self._decide_and_append(make)
                 self.store.drop_ended_questions()
             except (RunRefused, StoreError):  # someone else was faster, or nothing can be written here
-                self._look_at = time.monotonic() + _ATTEND_EVERY
+                self.look_at = time.monotonic() + _ATTEND_EVERY
 
     def _refresh(self) -> State:
         state = self._state
@@ -132,13 +144,14 @@ class Log:
         events = self.store.events(self.name, state.version) if continued else []
         if not events:
             return self._load()
+        after = self._take_over(events, fold(state, events))
         self._identity = identity
-        return self._take_over(state, events, fold(state, events))
+        return after
 
     def execute(self, make: Callable[[State], Command]) -> tuple[list[Event], State]:
         """Decide and append; return the events and the state right after them, whatever others do next."""
         with self._lock:
-            if self._state is None or time.monotonic() >= self._look_at:
+            if self._state is None or time.monotonic() >= self.look_at:
                 self._end_dead_runs(self._refresh())
             made = self._decide_and_append(make)
         self._deliver()
@@ -179,8 +192,9 @@ class Log:
             return events, state
         after = fold(state, events)
         snapshot = self._snapshot_text(state, after)
-        self._identity = self.store.append(self.name, state.version, events, snapshot, identity=self._identity)
-        self._take_over(state, events, after)
+        identity = self.store.append(self.name, state.version, events, snapshot, identity=self._identity)
+        self._take_over(events if self._background or not self._listeners else _add_lists(state, events), after)
+        self._identity = identity
         return events, after
 
     def _snapshot_text(self, before: State, after: State) -> str | None:
@@ -199,59 +213,105 @@ class Log:
         return write_state(after) if due else None
 
     def _load(self) -> State:
-        self._identity = self.store.position(self.name)[0]
+        identity = self.store.position(self.name)[0]
         snapshot = self.store.snapshot(self.name)
         state = (read_state(snapshot.text) if snapshot else None) or State()
-        self._state = fold(state, self.store.events(self.name, state.version))
-        for listener in self._listeners:
-            listener.restart_at(self._state.version)
-        return self._state
+        self._state = state = fold(state, self.store.events(self.name, state.version))
+        is_new = self._identity not in (None, identity)
+        self._identity = identity
+        for follower in self._followers:
+            follower.restart(state.version, is_new_log=is_new)
+        return state
 
-    def _take_over(self, before: State, events: list[Event], after: State) -> State:
-        """The state after the events, now this log's own; the events are queued for the listeners.
-
-        Whoever is told at once gets the list after each of them; whoever may be slow, the newest.
-        """
-        if self._listeners:
-            for event in events:
-                if not self._background:
-                    before = evolve(before, event)
-                    if event.type == TODO_LIST_UPDATED:
-                        event = replace(event, todos=tuple(before.list_of(event.agent).items.values()))
-                for listener in self._listeners:
-                    listener.add(event, after)
+    def _take_over(self, events: list[Event], after: State) -> State:
+        """Return the state after the events, now this log's own; the events are queued for all who follow it."""
         self._state = after
+        for follower in self._followers:
+            for event in events:
+                follower.add(event)
+            follower.wake()
         return after
+
+    # followed
+
+    def follow(
+        self,
+        after: int | None = None,
+        *,
+        timeout: float | None = None,
+        max_wait: float | None = None,
+        restarts: bool = False,
+    ) -> Follower:
+        """Return a follower, which begins when it is read."""
+        from headway.core.follow import Follower
+
+        return Follower(self, after, timeout=timeout, max_wait=max_wait, restarts=restarts)
+
+    def add_follower(self, follower: Follower) -> None:
+        with self._lock:
+            follower.begin_at(self._refresh().version)
+            self._followers.add(follower)
+        self.look_regularly()
+
+    def remove_follower(self, follower: Follower) -> None:
+        with self._lock:
+            self._followers.discard(follower)
+            self._listeners = [listener for listener in self._listeners if listener is not follower]
 
     @property
     def has_listeners(self) -> bool:
         return bool(self._listeners)
 
+    def add_listener(self, name: str | None, call: Callable[..., object], agent: str | None) -> Listener:
+        """Call a function for the events of a name or all, of an agent or all, from now on until it is closed."""
+        from headway.core.follow import Listener
+
+        listener = Listener(self, name, call, agent)
+        with self._lock:
+            listener.begin()
+            self._listeners = [*self._listeners, listener]
+        return listener
+
     def publish_live(self, event: Event) -> None:
         """Tell the listeners of something that is not in the log."""
         for listener in self._listeners:
-            listener.add(event, None)
+            listener.add(event)
         self._deliver()
 
-    def add_listener(
-        self, name: str, call: Callable[..., object], agent: str | None, *, to_the_end: float | None = None
-    ) -> Callable[[], None]:
-        """Call a listener for an event's name, of one agent or of all, from now on; return what ends that.
-
-        With `to_the_end`, what it has not heard yet is still told, and waited for so long.
-        """
-        with self._lock:
-            listener = Listener(self.store, self.name, name, call, agent, self._refresh().version)
-            self._listeners = [*self._listeners, listener]
-
-        def unsubscribe() -> None:
+    def look_regularly(self) -> None:
+        """Have a thread find what other processes add, as long as anyone follows."""
+        if not self._is_looked_at and self._followers:
             with self._lock:
-                self._listeners = [other for other in self._listeners if other is not listener]
-            if to_the_end is None:
-                listener.stop()
-            listener.end_delivery(to_the_end or 0)
+                if not self._is_looked_at:
+                    from headway.core.follow import look_regularly
 
-        return unsubscribe
+                    look_regularly(ref(self))
+                    self._is_looked_at = True
+
+    def look(self) -> bool:
+        """Take over what other processes added; return whether anyone still wants to know."""
+        with self._lock:
+            if not self._is_wanted():
+                self._is_looked_at = False
+                return False
+        try:
+            with self._lock:
+                self._end_dead_runs(self._refresh())
+        except StoreBusy:
+            pass  # the next look finds it
+        except Exception as error:
+            if not isinstance(error, HeadwayError):
+                logger().exception("Following session %r failed:", self.name)
+            with self._lock:
+                for follower in self._followers:
+                    follower.fail(error)
+        for listener in self._listeners:
+            listener.deliver_in_background()
+        return True
+
+    def _is_wanted(self) -> bool:
+        """Whether a follower reads, or a listener belongs to a session that is still there."""
+        return len(self._followers) > len(self._listeners) or bool(self._listeners and self.references)
 
     def deliver_in_background(self) -> Callable[[float], None]:
         """Call listeners in threads of their own from now on; return what ends it, waiting so many seconds."""
@@ -270,6 +330,9 @@ class Log:
 
     def _deliver(self) -> None:
         """Tell the listeners: each in a thread of its own while a run goes on, else here, event by event."""
+        if not self._listeners:
+            return
+        self.look_regularly()
         if self._background:
             for listener in self._listeners:
                 listener.deliver_in_background()
@@ -285,3 +348,69 @@ class Log:
             with self._lock:
                 self._telling = False
         self._deliver()  # what another thread added after the last look
+
+
+def _add_lists(state: State, events: list[Event]) -> list[Event]:
+    """Return the events with the full list after each change of one: whoever is told at once is told every one."""
+    with_lists: list[Event] = []
+    for event in events:
+        state = evolve(state, event)
+        if event.type == TODO_LIST_UPDATED:
+            event = replace(event, todos=tuple(state.list_of(event.agent).items.values()))
+        with_lists.append(event)
+    return with_lists
+
+
+class LogRegistry:
+    """What is open in this process: one store for a file, and one log for all who have a session of a store open."""
+
+    def __init__(self) -> None:
+        self._lock = RLock()
+        self._stores: WeakValueDictionary[str, Any] = WeakValueDictionary()
+        self._logs: WeakKeyDictionary[Store, WeakValueDictionary[str, Log]] = WeakKeyDictionary()
+        renew_in_children(self)
+
+    def renew(self) -> None:
+        self._lock = RLock()
+
+    def share_store(self, path: str, make: Callable[[], T]) -> T:
+        """Return the store of a file that is open here, else a new one."""
+        with self._lock:
+            store = self._stores.get(path)
+            if store is None:
+                store = self._stores[path] = make()
+            return store
+
+    def add(self, reference: LogReference, store: Store, name: str) -> Log:
+        with self._lock:
+            logs = self._logs.setdefault(store, WeakValueDictionary())
+            log = logs.get(name)
+            if log is None:
+                log = logs[name] = Log(store, name)
+            log.references.add(reference)
+            log.look_at = 0.0  # whoever opens it finds no run that is over
+            return log
+
+    def remove(self, reference: LogReference) -> bool:
+        """Return whether nobody else has a session of the store open."""
+        log = reference.log
+        with self._lock:
+            log.references.discard(reference)
+            return not any(other.references for other in [*self._logs[log.store].values()])
+
+
+registry = LogRegistry()
+
+
+class LogReference:
+    """One who has a log open. Closing it ends what follows the log for it; the last one closes the file."""
+
+    def __init__(self, store: Store, name: str) -> None:
+        self.log = registry.add(self, store, name)
+        self.followers: WeakSet[Follower] = WeakSet()
+
+    def close(self) -> None:
+        for follower in [*self.followers]:
+            follower.close()
+        if registry.remove(self):
+            self.log.store.close()

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 
 from headway.core.errors import HeadwayError
-from headway.core.events import EVENT_NAMES, RUN_EVENT_NAMES, TODO_LIST_UPDATED, ListDelta
-from headway.core.listeners import EVERY, TODOS_UPDATE
-from headway.core.log import Log
+from headway.core.events import EVENT_NAMES, RUN_EVENT_NAMES, TODO_LIST_UPDATED, TODOS_UPDATE, ListDelta
 from headway.core.model import MAIN_AGENT
 from headway.core.text import sanitize_for_display
 
@@ -17,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from headway.core.events import Event
+    from headway.core.follow import Follower
+    from headway.core.log import Log, LogReference
 
 _PAGE = 500
 NAMES = frozenset({TODOS_UPDATE, *EVENT_NAMES, *RUN_EVENT_NAMES})
@@ -26,8 +25,9 @@ NAMES = frozenset({TODOS_UPDATE, *EVENT_NAMES, *RUN_EVENT_NAMES})
 class Stream:
     """One agent's view of the log of its session."""
 
-    def __init__(self, log: Log, agent: str) -> None:
-        self._log = log
+    def __init__(self, opened: LogReference, agent: str) -> None:
+        self._opened = opened
+        self._log: Log = opened.log
         self._agent = agent
 
     @property
@@ -66,70 +66,55 @@ class Stream:
     def subscribe(self, listener: Callable[[Event], object], *, to_the_end: float | None = None) -> Callable[[], None]:
         """Call `listener(event)` for every event from now on, text as it is streamed included; return an off switch.
 
-        While a run goes on, listeners are called in threads of their own, and never slow it. One that is switched off
-        hears nothing more; with `to_the_end` still what happened before, and so many seconds are waited for that.
+        Changes made here are told at once; those of other processes, and all while a run goes on, in threads of their
+        own, which never slow it. One that is switched off hears nothing more; with `to_the_end` still what happened
+        before, and so many seconds are waited for that. `close` switches it off, too.
         """
-        return self._add_listener(EVERY, listener, to_the_end=to_the_end)
+        return self._add_listener(None, listener, to_the_end=to_the_end)
 
     def _add_listener(
-        self, name: str, listener: Callable[..., object], *, to_the_end: float | None = None
+        self, name: str | None, call: Callable[..., object], *, to_the_end: float | None = None
     ) -> Callable[[], None]:
-        agent = None if self._agent == MAIN_AGENT else self._agent
-        return self._log.add_listener(name, listener, agent, to_the_end=to_the_end)
+        listener = self._log.add_listener(name, call, None if self._agent == MAIN_AGENT else self._agent)
+        self._opened.followers.add(listener)
 
-    def follow(self, after: int = 0, *, interval: float = 0.05, timeout: float | None = None) -> Iterator[Event]:
-        """Every event after a version, once and in order: those that are there, then those that anyone adds.
+        def unsubscribe() -> None:
+            if to_the_end is None:
+                listener.close()
+            else:
+                self._log.remove_follower(listener)
+            listener.end_delivery(to_the_end or 0)
 
-        Waits for more, at most `timeout` quiet seconds. Of list changes that are read together, the last one of each
-        agent comes with the full list. Ends when the session is deleted.
+        return unsubscribe
+
+    def follow(self, after: int = 0, *, timeout: float | None = None, max_wait: float | None = None) -> Follower:
+        """Yield every event after a version, once and in order: those that are there, then those that anyone adds.
+
+        Ends after `timeout` quiet seconds, after `max_wait` seconds in all, when the session is deleted, and with
+        `close`, its own or the session's, from any thread. Of list changes that are read together, the last one of
+        each agent comes with the full list. What is read first is read when it is asked for.
         """
-        store = self._log.store
-        identity, _ = store.position(self.name)
-        quiet_since = time.monotonic()
-        while True:
-            self._log.state()  # a run whose process is gone is ended by it
-            now, version = store.position(self.name)
-            if identity is not None and now != identity:
-                return
-            identity = now
-            if version <= after:
-                if timeout is not None and time.monotonic() - quiet_since >= timeout:
-                    return
-                time.sleep(interval)
-                continue
-            page = store.events(self.name, after, _PAGE)
-            state = self._log.state()
-            for event in page:
-                after = event.version
-                todos = None
-                listed = state.list_of(event.agent)
-                if event.type == TODO_LIST_UPDATED and listed.changed_in == event.version:
-                    todos = tuple(listed.items.values())
-                yield replace(event, todos=todos, session_id=self.name)
-            quiet_since = time.monotonic()
+        return self._add_follower(self._log.follow(after, timeout=timeout, max_wait=max_wait))
 
-    def watch(self, *, interval: float = 0.05, timeout: float | None = None) -> Iterator[list[Event]]:
+    def afollow(self, after: int = 0, *, timeout: float | None = None, max_wait: float | None = None) -> Follower:
+        """As `follow`, for `async for`: the event loop goes on meanwhile."""
+        return self.follow(after, timeout=timeout, max_wait=max_wait)
+
+    def watch(self, *, timeout: float | None = None) -> Iterator[list[Event]]:
         """Yield the new events whenever anyone, in any process, changed it; end after `timeout` quiet seconds.
 
         No events are yielded when the session was deleted; those of its successor, if it is begun again.
         """
-        identity, seen = self._log.store.position(self.name)
-        return self._watch(seen, identity, interval, timeout)
+        return _watch(self._add_follower(self._log.follow(restarts=True).begin()), timeout)
 
-    def _watch(self, seen: int, identity: object, interval: float, timeout: float | None) -> Iterator[list[Event]]:
-        store = self._log.store
-        quiet_since = time.monotonic()
-        while timeout is None or time.monotonic() - quiet_since < timeout:
-            before = identity
-            identity, version = store.position(self.name)
-            begun_again = before not in (None, identity)
-            if begun_again:
-                seen = 0
-            self._log.state()  # a run whose process is gone is ended by it
-            if version == seen and not begun_again:
-                time.sleep(interval)
-                continue
-            events = store.events(self.name, seen)
-            seen = events[-1].version if events else 0
-            quiet_since = time.monotonic()
-            yield events
+    def _add_follower(self, follower: Follower) -> Follower:
+        self._opened.followers.add(follower)
+        return follower
+
+
+def _watch(follower: Follower, timeout: float | None) -> Iterator[list[Event]]:
+    try:
+        while follower.wait(timeout) and not follower.is_over:
+            yield follower.take_all()
+    finally:
+        follower.close()

@@ -8,7 +8,6 @@ from collections.abc import AsyncGenerator
 from typing import TYPE_CHECKING, Any
 
 from headway.core.errors import HeadwayError
-from headway.core.log import Log
 from headway.core.logs import logger
 from headway.project import DEFAULT_SESSION
 from headway.web.wire import to_session_record
@@ -38,7 +37,7 @@ class SessionBoard:
 
     def _to_record(self, info: SessionInfo) -> dict[str, Any]:
         try:
-            return to_session_record(info, Log(self._store, info.name).state())
+            return to_session_record(info, self._store.session(info.name).state)
         except HeadwayError as error:  # one that cannot be read hides no other
             return {
                 "name": info.name,

@@ -1,34 +1,29 @@
 """Everyone who watches a session gets every change of it, once and in order, whoever made it, in whichever process.
 
-One look at the store serves all who watch: what is new is read and written down once, kept for a while for those who
-are a little behind, and read again from the log for those who are far behind. So memory stays flat, and nobody waits
-for anybody else.
+One follower serves all who watch: what is new is written down once and kept for a while for those who are a little
+behind; those who are far behind get the state as a whole. So memory stays flat, and nobody waits for anybody else.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
 from headway.core.errors import HeadwayError, StoreBusy
-from headway.core.evolve import fold
 from headway.core.logs import logger
 from headway.web.wire import format_log_identity, to_change_record, to_state_record
 
 if TYPE_CHECKING:
+    from headway.core.follow import Follower
     from headway.core.model import State
     from headway.session import SessionStore
 
-LOOK_EVERY = 0.05
-ATTEND_EVERY = 1.0
-"""Seconds between looks after runs whose process is gone."""
-PAGE = 200
-"""Events that are told at once."""
+PATIENCE = 0.05
+"""Seconds after which a store that is busy is asked again."""
 KEPT = 500
 KEPT_CHARACTERS = 8_000_000
 """Changes that are kept for those who are behind, at most."""
@@ -51,14 +46,12 @@ class Channel:
         self.session = store.session(name)
         self.is_over = False
         self._left = left
-        self._store = store
         self.identity, _ = store.position(name)
         self._state: State = self.session.state
         self._kept: deque[StateChange] = deque()
         self._size = 0
         self._news = asyncio.Condition()
         self._watching = 0
-        self._attended = 0.0
         self._task: asyncio.Task[None] | None = None
 
     async def follow(self, after: int, log: str | None = None) -> AsyncIterator[StateChange]:
@@ -70,7 +63,7 @@ class Channel:
             raise SessionGone
         self._watching += 1
         if self._task is None:
-            self._task = asyncio.create_task(self._refresh())
+            self._task = asyncio.create_task(self._follow_log())
         try:
             while True:
                 for change in await self._read_after_patiently(after):
@@ -84,20 +77,16 @@ class Channel:
         finally:
             self._watching -= 1
             if not self._watching:
-                self._stop_looking()
+                self._task.cancel()
+                self._task = None
                 self._left(self)
-
-    def _stop_looking(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
-            self._task = None
 
     async def _read_after_patiently(self, version: int) -> list[StateChange]:
         while True:
             try:
                 return await self._changes_after(version)
             except StoreBusy:
-                await asyncio.sleep(LOOK_EVERY)
+                await asyncio.sleep(PATIENCE)
             except HeadwayError:
                 raise SessionGone from None
 
@@ -117,55 +106,44 @@ class Channel:
             raise SessionGone
         return StateChange(version, record["version"], json.dumps(record, ensure_ascii=False))
 
-    async def _refresh(self) -> None:
-        while True:
-            changes: list[StateChange] = []
-            try:
-                # State and changes are taken over together, here: a look that was given up changes nothing.
-                state, changes = await asyncio.to_thread(self._read_new, self._state)
-            except StoreBusy:
-                state = self._state  # the next look finds it
-            except (SessionGone, HeadwayError):
-                state, self.is_over = self._state, True
-            except Exception:
-                logger().exception("Following a session failed:")
-                state, self.is_over = self._state, True
-            if changes or self.is_over:
-                async with self._news:
-                    self._state = state
-                    self._keep(changes)
-                    self._news.notify_all()
-            if self.is_over:
-                return
-            if not changes:
-                await asyncio.sleep(LOOK_EVERY)
+    async def _follow_log(self) -> None:
+        follower = self.session.log.follow(self._state.version)
+        try:
+            await asyncio.to_thread(follower.begin)
+            while not follower.is_over:
+                await follower.wait_async()
+                state, change = await asyncio.to_thread(self._write_down, follower, self._state)
+                if change is not None:
+                    async with self._news:
+                        self._state = state
+                        self._keep(change)
+                        self._news.notify_all()
+        except HeadwayError:
+            pass  # it cannot be read any more
+        except Exception:
+            logger().exception("Following a session failed:")
+        finally:
+            follower.close()
+        async with self._news:
+            self.is_over = True
+            self._news.notify_all()
 
-    def _keep(self, changes: list[StateChange]) -> None:
-        self._kept.extend(changes)
-        self._size += sum(len(change.text) for change in changes)
+    def _write_down(self, follower: Follower, before: State) -> tuple[State, StateChange | None]:
+        """What is new since a state, and the state after it."""
+        after, events = before, follower.take_all()
+        while events and after.version != events[-1].version:
+            events += follower.take_all()
+            after = self.session.log.last_state or before
+        if not events or follower.is_over:
+            return before, None
+        text = json.dumps(to_change_record(self.session, before, after, events), ensure_ascii=False)
+        return after, StateChange(before.version, after.version, text)
+
+    def _keep(self, change: StateChange) -> None:
+        self._kept.append(change)
+        self._size += len(change.text)
         while len(self._kept) > KEPT or self._size > KEPT_CHARACTERS:
             self._size -= len(self._kept.popleft().text)
-
-    def _read_new(self, state: State) -> tuple[State, list[StateChange]]:
-        """What is new since a state, and the state after it."""
-        name = self.session.name
-        identity, version = self._store.position(name)
-        if self.identity is not None and identity != self.identity:
-            raise SessionGone
-        self.identity = identity
-        if time.monotonic() > self._attended + ATTEND_EVERY:
-            self._attended = time.monotonic()
-            version = self.session.version
-        changes: list[StateChange] = []
-        while state.version < version and len(changes) < 10:
-            events = self._store.events(name, state.version, PAGE)
-            if not events:
-                break
-            after = fold(state, events)
-            text = json.dumps(to_change_record(self.session, state, after, events), ensure_ascii=False)
-            changes.append(StateChange(state.version, after.version, text))
-            state = after
-        return state, changes
 
 
 class Hub:

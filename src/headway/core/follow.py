@@ -1,0 +1,420 @@
+"""Following a log from a version on, once and in order: `Follower`, read with `for` or `async for`, and `Listener`.
+
+A log adds what is new to the queue of each follower, whoever made it, so that a follower that is slow or dead holds up
+nobody. What fell out of a full queue, or was there before, is read from the store when it is its turn. What other
+processes add, the log finds: in one thread, as long as anyone follows it.
+"""
+
+from __future__ import annotations
+
+import time
+from _thread import RLock, allocate_lock
+from collections import deque
+from dataclasses import replace
+
+from headway.core.errors import StoreError
+from headway.core.events import LIVE_ONLY, TODO_LIST_UPDATED, TODOS_UPDATE
+from headway.core.logs import logger
+from headway.core.model import MAIN_AGENT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import threading
+    from collections.abc import Callable
+    from typing import Any, Self
+    from weakref import ref
+
+    from headway.core.events import Event
+    from headway.core.log import Log
+    from headway.core.model import Todo
+
+MOST_WAITING = 1_000
+"""Events that wait in memory."""
+_LOOK_EVERY = 0.05
+"""Seconds between looks at what other processes added."""
+_LINGER = 1.0
+"""Seconds for which the thread of a listener waits for more."""
+_MANY = 100
+"""Waiting events from which on text that streams in is joined, in pieces of some length."""
+_LONG = 2_000
+_PAGE = 500
+
+
+class Follower:
+    """Yields the events of a log after a version (None: from now on), and waits for more, for one reader at a time.
+
+    Ends after `timeout` quiet seconds, after `max_wait` seconds in all, with `close`, and when the session is deleted;
+    with `restarts` it then goes on with the first event of the session that takes its place.
+    """
+
+    hears_live = False
+    """Whether it is told of text that streams in, too."""
+
+    def __init__(
+        self,
+        log: Log,
+        after: int | None = None,
+        *,
+        timeout: float | None = None,
+        max_wait: float | None = None,
+        restarts: bool = False,
+    ) -> None:
+        self._log = log
+        self._after = after
+        self._timeout, self._max_wait, self._restarts = timeout, max_wait, restarts
+        self._lock, self._reading = RLock(), allocate_lock()
+        self._waiting: deque[Event] = deque(maxlen=MOST_WAITING)
+        self._ready: deque[Event] = deque()
+        """What was taken, and is yielded next."""
+        self._position = self._due_until = 0
+        """Versions up to which it was taken, and can be."""
+        self._has_begun = self._has_restarted = self.is_over = False
+        self._restarts_so_far = 0
+        self._deadline: float | None = None
+        self._last_version: int | None = None
+        """The version with which it ends, once `max_wait` is over."""
+        self._error: BaseException | None = None
+        self._wake: Callable[[], object] | None = None
+        """Wakes the reader, who waits."""
+
+    # told by the log, under its lock
+
+    def begin_at(self, version: int) -> None:
+        self._due_until = version
+        self._position = version if self._after is None else self._after
+
+    def restart(self, version: int, *, is_new_log: bool) -> None:
+        """Go on in a log that was read anew: a new one of the same name, or what is left of this one."""
+        if is_new_log and not self._restarts:
+            self.is_over = True
+        with self._lock:
+            self._waiting.clear()
+            self._restarts_so_far += 1
+            self._has_restarted = True
+            self._due_until = version
+            self._position = 0 if is_new_log else version
+        self.wake()
+
+    def add(self, event: Event) -> None:
+        if event.type == LIVE_ONLY and not self.hears_live:
+            return
+        with self._lock:
+            if event.type == LIVE_ONLY:
+                if not self._join_to_last(event):
+                    self._waiting.append(event)
+                return
+            self._due_until = event.version
+            if event.version > self._position:
+                self._waiting.append(event)
+
+    def fail(self, error: BaseException) -> None:
+        """Raise it where the reader waits: the log cannot be followed."""
+        self._error = error
+        self.wake()
+
+    def wake(self) -> None:
+        if (wake := self._wake) is not None:
+            wake()
+
+    def renew(self) -> None:
+        """Start afresh in the child of a fork; what is in the store is read there."""
+        self._lock, self._reading = RLock(), allocate_lock()
+        self._waiting.clear()
+        self._wake = None
+
+    def _join_to_last(self, event: Event) -> bool:
+        """Whether text that streams in was added to the text before it: where much waits, pieces would be lost."""
+        if len(self._waiting) < _MANY:
+            return False
+        last = self._waiting[-1]
+        if last.type != LIVE_ONLY or last.agent != event.agent:
+            return False
+        piece: Any = event.data
+        before: Any = last.data
+        if len(before.text) > _LONG or (before.kind, before.call_id) != (piece.kind, piece.call_id):
+            return False
+        text = type(piece)(before.text + piece.text, piece.kind, piece.call_id)
+        self._waiting[-1] = replace(event, data=text)
+        return True
+
+    # taken by the reader
+
+    @property
+    def has_due(self) -> bool:
+        return bool(self._waiting) or self._position < self._due_until
+
+    def take(self, most: int = _PAGE) -> list[Event]:
+        """Return what comes next, at once: about as many events as that, none if there is nothing new."""
+        with self._reading:
+            return [self._to_told(event) for event in self._take(most)]
+
+    def _take(self, most: int) -> list[Event]:
+        with self._lock:
+            missing, turn = self._count_missing(), self._restarts_so_far
+            if not missing:
+                return self._take_waiting(most)
+        # Without the lock: whoever holds the store's may want it, to add an event.
+        events = self._read(min(missing, _PAGE))
+        with self._lock:
+            if turn != self._restarts_so_far:
+                return []
+            self._position = events[-1].version if events else self._position + missing
+        return events
+
+    def take_all(self) -> list[Event]:
+        """Return everything that is new, at once."""
+        self._has_restarted = False
+        self._raise_error()
+        events: list[Event] = []
+        while page := self.take():
+            events += page
+        return events
+
+    def _count_missing(self) -> int:
+        """Return how many events must be read from the store before the first that waits."""
+        version = self._waiting[0].version if self._waiting else self._due_until + 1
+        return max(version - self._position - 1, 0)
+
+    def _take_waiting(self, most: int) -> list[Event]:
+        events: list[Event] = []
+        while self._waiting and self._waiting[0].version <= self._position + 1 and len(events) < most:
+            events.append(self._waiting.popleft())
+            self._position = max(self._position, events[-1].version)
+        return events
+
+    def _read(self, number: int) -> list[Event]:
+        return self._log.store.events(self._log.name, self._position, number)
+
+    def _to_told(self, event: Event) -> Event:
+        """Return the event with its session and, if it is its agent's last change of the list, with the full list."""
+        return replace(event, todos=event.todos or self._find_full_list(event), session_id=self._log.name)
+
+    def _find_full_list(self, event: Event) -> tuple[Todo, ...] | None:
+        state = self._log.last_state
+        if event.todos is not None or event.type != TODO_LIST_UPDATED or state is None:
+            return event.todos
+        todo_list = state.list_of(event.agent)
+        return tuple(todo_list.items.values()) if todo_list.changed_in == event.version else None
+
+    # waited for
+
+    def begin(self) -> Self:
+        """Have the log tell what is new from now on."""
+        if not self._has_begun:
+            self._log.add_follower(self)
+            self._has_begun = True
+            if self._max_wait is not None:
+                self._deadline = time.monotonic() + self._max_wait
+        return self
+
+    def close(self) -> None:
+        """End it, in whatever thread it is read; it can be read no more."""
+        self.is_over = True
+        self._log.remove_follower(self)
+        self.wake()
+
+    @property
+    def _has_news(self) -> bool:
+        return bool(self._ready) or self.has_due or self.is_over or self._has_restarted or self._error is not None
+
+    def wait(self, seconds: float | None = None) -> bool:
+        """Wait until there is something to take or the end; False if neither came in so many seconds."""
+        import threading
+
+        signal = threading.Event()
+        self._wake = signal.set
+        try:
+            self._log.look_regularly()
+            return self._has_news or signal.wait(seconds)
+        finally:
+            self._wake = None
+
+    async def wait_async(self, seconds: float | None = None) -> bool:
+        """As `wait`, on an event loop."""
+        import asyncio
+
+        signal, loop = asyncio.Event(), asyncio.get_running_loop()
+
+        def wake() -> None:
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(signal.set)
+
+        self._wake = wake
+        try:
+            self._log.look_regularly()
+            async with asyncio.timeout(seconds):
+                return self._has_news or await signal.wait()
+        except TimeoutError:
+            return False
+        finally:
+            self._wake = None
+
+    def __iter__(self) -> Follower:
+        return self
+
+    def __next__(self) -> Event:
+        self.begin()
+        while not self._ready:
+            if self._has_ended():
+                raise StopIteration
+            if not self._take_ready() and not self.wait(self._find_patience()):
+                self.close()
+        return self._ready.popleft()
+
+    def __aiter__(self) -> Follower:
+        return self
+
+    async def __anext__(self) -> Event:
+        import asyncio
+
+        if not self._has_begun:
+            await asyncio.to_thread(self.begin)
+        while not self._ready:
+            if self._has_ended():
+                raise StopAsyncIteration
+            # If this is cancelled, what the thread reads is ready for the next reader.
+            took = await asyncio.to_thread(self._take_ready) if self._count_missing() else self._take_ready()
+            if not took and not await self.wait_async(self._find_patience()):
+                self.close()
+        return self._ready.popleft()
+
+    def _take_ready(self) -> bool:
+        self._has_restarted = False
+        with self._reading:
+            self._ready.extend(self._to_told(event) for event in self._take(_PAGE))
+        self.wake()
+        return bool(self._ready)
+
+    def _raise_error(self) -> None:
+        if self._error is not None:
+            error, self._error = self._error, None
+            self.close()
+            raise error
+
+    def _has_ended(self) -> bool:
+        self._raise_error()
+        if self._deadline is not None and time.monotonic() >= self._deadline:
+            if self._last_version is None:
+                self._last_version = self._due_until
+            if self._position >= self._last_version:
+                self.close()
+        return self.is_over
+
+    def _find_patience(self) -> float | None:
+        """Return how many seconds may be waited now."""
+        waits = [] if self._timeout is None else [self._timeout]
+        if self._deadline is not None:
+            waits.append(max(self._deadline - time.monotonic(), 0))
+        return min(waits, default=None)
+
+
+class Listener(Follower):
+    """Calls a function for the events of a name and agent, or all: where they are made, or in a thread of its own."""
+
+    hears_live = True
+
+    def __init__(self, log: Log, name: str | None, call: Callable[..., object], agent: str | None) -> None:
+        super().__init__(log, restarts=True)
+        self._name = name
+        self._call = call
+        self._agent = agent
+        self._delivering = False
+        self._thread: threading.Thread | None = None
+        self._signal: threading.Event | None = None
+        self._is_ending = False
+
+    def renew(self) -> None:
+        """What waited was the parent's to tell."""
+        super().renew()
+        self._position, self._delivering, self._thread = self._due_until, False, None
+
+    @property
+    def has_due(self) -> bool:
+        """Whether there is something to tell, and nobody is telling it."""
+        return not self._delivering and not self.is_over and super().has_due
+
+    def deliver_in_background(self) -> None:
+        """Tell what waits in a thread of its own."""
+        if not super().has_due:
+            return
+        import threading
+
+        with self._lock:
+            if self._thread is None or self._signal is None:
+                self._is_ending, self._signal = False, threading.Event()
+                arguments = (self._signal,)
+                thread = threading.Thread(target=self._deliver_all, args=arguments, name="headway events", daemon=True)
+                self._thread = thread
+                thread.start()
+            self._signal.set()
+
+    def _deliver_all(self, signal: threading.Event) -> None:
+        while True:
+            signal.wait(0 if self._is_ending else _LINGER)
+            signal.clear()
+            told = False
+            while self.deliver_next(apart=True):
+                told = True
+            with self._lock:
+                if not told and not signal.is_set():
+                    self._thread = None
+                    return
+
+    def end_delivery(self, seconds: float) -> None:
+        """Wait at most so long for what is still to be told; the rest follows later."""
+        from threading import current_thread
+
+        with self._lock:
+            thread, self._is_ending = self._thread, True
+            if self._signal is not None:
+                self._signal.set()
+        if thread is not None and thread is not current_thread():
+            thread.join(seconds)
+
+    def deliver_next(self, *, apart: bool = False) -> bool:
+        """Tell what comes next; False if there is nothing. The lock is not held meanwhile: a listener may be slow, or
+        change the list itself, which it is told after."""
+        with self._lock:
+            if not self.has_due:
+                return False
+            self._delivering = True
+        try:
+            for event in self.take(1):
+                self._dispatch(event, apart=apart)
+        finally:
+            self._delivering = False
+        return True
+
+    def _read(self, number: int) -> list[Event]:
+        try:
+            return super()._read(number)
+        except StoreError:
+            return []
+
+    def _dispatch(self, event: Event, *, apart: bool) -> None:
+        if self.is_over or (self._agent is not None and self._agent != event.agent):
+            return
+        if self._name in (event.type, None):
+            self._call_listener(event, apart=apart)
+        elif self._name == TODOS_UPDATE and event.todos is not None and event.agent == MAIN_AGENT:
+            self._call_listener(list(event.todos), apart=apart)
+
+    def _call_listener(self, argument: object, *, apart: bool) -> None:
+        try:
+            self._call(argument)
+        except BaseException as error:
+            if not apart and not isinstance(error, Exception):
+                raise  # a wish to leave is for whoever made the change; apart, there is nobody to hear it
+            logger().exception("A listener of session %r raised; the change stands.", self._log.name)
+
+
+def look_regularly(log: ref[Log]) -> None:
+    """Find what other processes add, as long as anyone follows the log."""
+    import threading
+
+    def look() -> None:
+        while (followed := log()) is not None and followed.look():
+            del followed
+            time.sleep(_LOOK_EVERY)
+
+    threading.Thread(target=look, name="headway follow", daemon=True).start()
