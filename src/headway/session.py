@@ -277,12 +277,15 @@ class Session(Stream, RunControl):
 
         return verify_todo(self, todo_id)
 
-    def planner(self, config: PlannerConfig | None = None, **options: Any) -> Planner:
-        """Return what a loop of your own needs of this list; the options are the fields of `PlannerConfig`."""
+    def planner(self, config: PlannerConfig | None = None, *, worker: str | None = None, **options: Any) -> Planner:
+        """Return what a loop of your own needs of this list; the options are the fields of `PlannerConfig`.
+
+        With a `worker`'s name the list is shared: each todo is claimed by one of the workers.
+        """
         from headway.planner.config import PlannerConfig, make_config
         from headway.planner.planner import Planner
 
-        return Planner(self, make_config(PlannerConfig, config, options))
+        return Planner(self, make_config(PlannerConfig, config, options), worker)
 
     def record_check(self, todo_id: str, evidence: Evidence, *, actor: str = PERSON) -> Todo:
         """Keep what the check of a todo showed; undo leaves it alone."""

@@ -319,3 +319,53 @@ def test_a_run_whose_process_was_killed_is_cut_off_and_leaves_nothing_in_progres
         with session.planner().run("Go on") as run:
             assert "[ ] t1: Fix the parser" in run.context()
             assert run.call("todo", {"done": ["t1"]}).text == "ok 1/1; all done"
+
+
+# a list that workers share
+
+
+def test_workers_share_a_list_and_each_todo_is_claimed_by_one_of_them(session: Session) -> None:
+    session.write([{"content": "Fix the parser"}, {"content": "Fix the lexer"}, {"content": "Run the tests"}])
+    ada, bob = (session.planner(worker=name) for name in ("ada", "bob"))
+    assert [tool.name for tool in ada.tools] == ["todo"]
+    with ada.run("Work") as first, bob.run("Work") as second:
+        assert first.context().endswith("(Your todo is t1; others in progress are someone else's.)")
+        assert second.context().endswith("(Your todo is t2; others in progress are someone else's.)")
+        work(first, "c1")
+        assert first.call("todo", {"done": ["t1"]}).text == "ok 1/3; now t3: Run the tests"
+        assert not first.call("todo", {"done": ["t2"]}).ok
+        assert second.call("todo", {"block": {"id": "t2", "why": "no key"}}).text == "ok 1/3; nothing in progress"
+        assert second.on_stop("Nothing to do.") is None
+        line = first.on_stop("I am done.")
+        assert line is not None and "t3" in line
+        with pytest.raises(RunGoesOn), session.planner(worker="ada").run("Twice"):
+            pass
+    assert [(todo.status, todo.owner) for todo in session.todos] == [
+        ("completed", "ada"),
+        ("blocked", "bob"),
+        ("pending", None),
+    ]
+    assert session.todos[0].evidence is not None
+    assert (session.todos[0].evidence.level, session.todos[0].evidence.command) == ("command_ok", "pytest -q")
+    assert session.state.runs["ada"].tool_calls == 1
+
+
+def test_what_a_killed_worker_had_claimed_is_free_again(tmp_path: Path) -> None:
+    code = (
+        KILLED.replace("planner()", "planner(worker='ada')").partition("    run.call")[0]
+        + "    os.kill(os.getpid(), 9)"
+    )
+    with headway.open(tmp_path) as session:
+        session.write([{"content": "Fix the parser"}])
+        assert subprocess.run([sys.executable, "-c", code, tmp_path]).returncode == -signal.SIGKILL
+        with session.planner(worker="bob").run("Work") as run:
+            assert "(Your todo is t1;" in run.context()
+            assert run.call("todo", {"done": ["t1"]}).text == "ok 1/1; all done"
+
+
+@pytest.mark.parametrize("name", ["main", "model", "user:ada", "user"])
+def test_a_worker_has_a_name_of_its_own(session: Session, name: str) -> None:
+    with pytest.raises(HeadwayError, match="give it a name of its own"):
+        session.planner(worker=name)
+    with pytest.raises(HeadwayError, match="light todo tools"):
+        session.planner(worker="ada", todo_tools="full")

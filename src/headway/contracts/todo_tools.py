@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 MOST_IDS = 20
 """How many ids an answer names one by one."""
+CLAIM_LEASE = 60.0
+"""Seconds for which a worker holds the todo that was claimed for it, unless its run renews that."""
 MAX_ID = 40
 MAX_TEXT = 60
 
@@ -162,6 +164,9 @@ def _advance(session: Session, values: dict[str, Any], actor: str) -> str:
         drop=values.get("drop") or (),
         actor=actor,
     )
+    if actor != MODEL and not any(todo.owner == actor and todo.status is Status.IN_PROGRESS for todo in written.todos):
+        session.claim(actor, CLAIM_LEASE)
+        written.todos = session.todos
     return "; ".join(_list_answer_parts(written, len(added), start, actor))
 
 
@@ -236,6 +241,14 @@ def todo_tool(name: str) -> TodoTool:
             status = _string(enum=["pending", "in_progress", "completed", "blocked", "cancelled"])
             schema = _object(["item_id", "status"], item_id=_string(), status=status, notes=_string())
             return TodoTool(name, _read_description(name), _update, schema)
+        case "worker_todo":
+            block = _object(["id", "why"], id=_string(), why=_string())
+            schema = _object(done=_strings("Ids."), block=block, add=_strings("Texts of new todos."))
+            description = (
+                "Report progress on the shared todo list as soon as you make it: your todo is done or blocked, or "
+                "there is more to do. The next todo is then claimed for you."
+            )
+            return TodoTool("todo", description, _advance, schema)
         case "todo":
             schema = _object(
                 done=_strings("Ids."),

@@ -199,14 +199,23 @@ def _end(state: State, run: Run, command: run_commands.EndRun) -> list[Event]:
         from headway.core.executions import list_interrupted_todos
 
         open_items = list_interrupted_todos(run, todo_list)
-    left = [patch_todo(todo, {"status": Status.PENDING, "interrupted": True}, command.at) for todo in open_items]
     made: list[Event] = []
-    if left:
-        made.append(_list_event(state, command, left, LOOP, "interrupt"))
+    if open_items:
+        made.append(_interrupt(state, command, command.agent, open_items, state.version + 1))
     finished = facts.RunFinished(run.id, command.reason, run.round, run.tool_calls, command.error)
     if run.execution is not None and (made or todo_list.open_step):
         finished.step = made[0].version if made else todo_list.open_step
+    for agent, others in state.lists.items():  # what it claimed of lists that it shares
+        held = [todo for todo in others.items.values() if todo.owner == command.agent and todo.lease_until is not None]
+        if held and agent != command.agent:
+            made.append(_interrupt(state, command, agent, held, state.version + len(made) + 1))
     return [*made, Event(state.version + len(made) + 1, command.at, command.agent, LOOP, "RunFinished", finished)]
+
+
+def _interrupt(state: State, command: run_commands.RunCommand, agent: str, todos: list[Todo], version: int) -> Event:
+    """Return the event with which todos in progress are pending again."""
+    left = [patch_todo(todo, {"status": Status.PENDING, "interrupted": True}, command.at) for todo in todos]
+    return _list_event(state, command, left, LOOP, "interrupt", version, agent)
 
 
 def _list_event(
@@ -215,18 +224,20 @@ def _list_event(
     touched: list[Todo],
     actor: str,
     cause: str,
-    version: int | None = None,
+    version: int,
+    agent: str | None = None,
 ) -> Event:
     """Return the event for items that became something else; the order stays."""
-    todo_list = state.list_of(command.agent)
+    agent = agent or command.agent
+    todo_list = state.list_of(agent)
     changed = {todo.id: deltas.field_changes(todo_list.items[todo.id], todo) for todo in touched}
     delta = ListDelta(cause, changed=changed)
-    run = find_active_run(state, command.agent)
+    run = find_active_run(state, agent)
     if run and run.round:
         delta = tracking.add_rounds(delta, todo_list.items, run.round)
     executing = run is not None and run.execution is not None
     delta = deltas.link_delta(delta, todo_list.open_step if executing else todo_list.undo, partial=executing)
-    return Event(version or state.version + 1, command.at, command.agent, actor, ev.TODO_LIST_UPDATED, delta)
+    return Event(version, command.at, agent, actor, ev.TODO_LIST_UPDATED, delta)
 
 
 def _record(state: State, command: run_commands.RecordEvents) -> list[Event]:

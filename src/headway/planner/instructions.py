@@ -19,8 +19,10 @@ _KEPT_BY_HEADWAY = f"Headway keeps it for you from what you do. {_CONCLUDED}: if
 _KEPT_BY_USER = "The user keeps it."
 
 
-def todo_instructions(todo_tools: TodoTools, tracking: Tracking) -> str:
-    text = Path(__file__).with_name(f"todo_{todo_tools}.md").read_text(encoding="utf-8").strip()
+def todo_instructions(todo_tools: TodoTools, tracking: Tracking, *, shared: bool = False) -> str:
+    """Return the text for these tools, or for a worker who shares the list with others."""
+    name = "worker" if shared else todo_tools
+    text = Path(__file__).with_name(f"todo_{name}.md").read_text(encoding="utf-8").strip()
     return text.replace("{keeper}", _tracking_section(todo_tools, tracking))
 
 

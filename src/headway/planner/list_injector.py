@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from headway.core.events import Event
     from headway.core.model import State
+    from headway.core.runs import Run
 
 _ANSWER = "(Every item is done. Answer the user now; call a tool only if something is still missing.)"
 _HOW = {
@@ -46,10 +47,14 @@ class ListInjector:
         room: int,
         events: Callable[[int, int], Iterable[Event]],
         since: int,
+        agent: str,
+        worker: str | None = None,
     ) -> None:
         """`room`: bytes that the block may take; `events` reads the log after a version, up to another one; `since`:
-        the version at which the model last knew the list."""
+        the version at which the model last knew the list; `agent`: whose list it is; `worker`: who shares it."""
         self._config = config
+        self._agent = agent
+        self._worker = worker
         self._room = room
         self._lines = TodoLineCache()
         self._events = events
@@ -73,19 +78,19 @@ class ListInjector:
         """Whether a call succeeded since the last nudge."""
 
     def render(
-        self, state: State, agent: str, round: int, warning: str = "", *, answering: bool
+        self, state: State, run: Run, round: int, warning: str = "", *, answering: bool
     ) -> tuple[str, TodoListContextInjected | None]:
         """Return what is added to a request of this round, and the fact that the list was; `warning` comes last.
 
         If there was a request in this round already, it failed: what it told is told again.
         """
-        todos, run = state.list_of(agent), state.runs[agent]
-        edits = self._render_edits(state, todos, agent, round)
+        todos = state.list_of(self._agent)
+        edits = self._render_edits(state, todos, round)
         finished = is_done(todos)
         if not todos.items or (finished and run.finished_shown and self._block_in != round):
             return "\n".join(line for line in (edits, warning) if line), None
         self._block_in = round
-        active = find_active_todo(todos.items, run)
+        active = self._find_active(todos, run)
         is_whole = self._is_whole(todos, round)
         text = render_block(
             list(todos.items.values()),
@@ -96,32 +101,56 @@ class ListInjector:
             room=self._room,
             lines=self._lines,
         )
-        lines = [text, edits, self._render_reminder(state, agent, round, finished=finished), warning]
+        lines = [
+            text,
+            edits,
+            self._render_claim(active),
+            self._render_reminder(state, run, round, finished=finished),
+            warning,
+        ]
         if answering and finished:
             lines.append(_ANSWER)
         fact = TodoListContextInjected(len(todos.items), active and active.id, round, finished)
         return "\n".join(line for line in lines if line), fact
 
-    def _render_edits(self, state: State, todos: TodoList, agent: str, round: int) -> str:
+    def _render_edits(self, state: State, todos: TodoList, round: int) -> str:
         """Return what a person changed since the model was last shown the list. The log is read only if one did."""
         if round != self._round:  # so the request of the round before was answered
             self._round, self._told = round, self._seen
         self._seen = state.version
-        return "" if todos.edited_in <= self._told else format_edits(self._events(self._told, todos.edited_in), agent)
+        if todos.edited_in <= self._told:
+            return ""
+        return format_edits(self._events(self._told, todos.edited_in), self._agent)
+
+    def _find_active(self, todos: TodoList, run: Run) -> Todo | None:
+        if self._worker is None:
+            return find_active_todo(todos.items, run)
+        return next((todo for todo in todos.items.values() if self._is_claimed(todo)), None)
+
+    def _is_claimed(self, todo: Todo) -> bool:
+        return todo.status is Status.IN_PROGRESS and todo.owner == self._worker
+
+    def _render_claim(self, active: Todo | None) -> str:
+        """Return which todo is the worker's, of a list that several share."""
+        if self._worker is None:
+            return ""
+        if active is None:
+            return "(No todo is claimed for you: nothing can be started now.)"
+        return f"(Your todo is {_format_id(active)}; others in progress are someone else's.)"
 
     def _is_whole(self, todos: TodoList, round: int) -> bool:
         """Return whether all items are shown, and not only those that matter now."""
         if self._config.block != Block.AUTO or len(todos.items) <= _ALWAYS_WHOLE:
             return True
-        if self._whole_in is None or todos.others_in > self._told:
+        if self._whole_in is None or (todos.others_in if self._worker is None else todos.edited_in) > self._told:
             self._whole_in = round
         return self._whole_in == round
 
-    def _render_reminder(self, state: State, agent: str, round: int, *, finished: bool) -> str:
-        config, todos = self._config, state.list_of(agent)
-        if config.todo_tools == TodoTools.OFF or finished or state.is_planning(agent):
+    def _render_reminder(self, state: State, run: Run, round: int, *, finished: bool) -> str:
+        config, todos = self._config, state.list_of(self._agent)
+        if config.todo_tools == TodoTools.OFF or finished or state.is_planning(self._agent):
             return ""
-        if not state.runs[agent].list_changed or todos.changed_in != self._changed_in:
+        if not run.list_changed or todos.changed_in != self._changed_in:
             return ""
         if self._reminded_in != round:
             if self._reminders == _REMINDERS or self._worked < config.remind_after * (self._reminders + 1):
@@ -142,16 +171,20 @@ class ListInjector:
             self._worked += 1
         self._progress = self._progress or succeeded
 
-    def render_nudge(self, state: State, agent: str, answer: str) -> str | None:
+    def render_nudge(self, state: State, run: Run, answer: str) -> str | None:
         """Return the line for a model that stopped with this answer while items are open; None if it may stop."""
-        left = list_todos_to_nudge(state.list_of(agent)) if state.runs[agent].list_changed else []
-        if not left or state.is_planning(agent) or is_question(answer):
+        todos = state.list_of(self._agent)
+        if self._worker is not None:
+            left = [todo for todo in todos.items.values() if self._is_claimed(todo)]
+        else:
+            left = list_todos_to_nudge(todos) if run.list_changed else []
+        if not left or state.is_planning(self._agent) or is_question(answer):
             return None
         if self._nudges >= self._config.max_nudges or not self._progress:
             return None
         self._nudges += 1
         self._progress = False
-        names = "; ".join(f"{escape_for_prompt(todo.id, 40)} {_to_json_string(todo)}" for todo in left[:_MOST_NAMED])
+        names = "; ".join(f"{_format_id(todo)} {_to_json_string(todo)}" for todo in left[:_MOST_NAMED])
         more = f"; and {len(left) - _MOST_NAMED} more" if len(left) > _MOST_NAMED else ""
         where = "" if self._config.todo_tools == TodoTools.OFF else " in the list"
         return (
@@ -163,6 +196,10 @@ class ListInjector:
 def is_question(answer: str) -> bool:
     """Return whether the last line of an answer asks the user something."""
     return answer.rstrip(_AFTER_QUESTION).endswith(("?", "？"))
+
+
+def _format_id(todo: Todo) -> str:
+    return escape_for_prompt(todo.id, 40)
 
 
 def _to_json_string(todo: Todo) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from headway.contracts.todo_tools import KINDS, ToolAnswer, todo_tool
 from headway.core.errors import HeadwayError
+from headway.core.model import EXECUTOR, JUDGE, LOOP, MODEL, TRACKER, is_person
 from headway.core.text import sanitize_for_display
 from headway.planner.config import TodoTools
 from headway.planner.instructions import todo_instructions
@@ -31,12 +32,17 @@ class ToolSpec:
 class Planner:
     """The list of one agent in a session, for a loop of your own. `session.planner(…)` returns one."""
 
-    def __init__(self, session: Session, config: PlannerConfig) -> None:
+    def __init__(self, session: Session, config: PlannerConfig, worker: str | None = None) -> None:
+        kind, self.worker = TodoTools(config.todo_tools), worker
         self.session = session
+        """Whose list it is."""
+        self.run_session = session if worker is None else session.agent(_check_worker(worker, session, kind))
+        """Under whose name its runs are in the log."""
         self.config = config
-        self.instructions: str = todo_instructions(TodoTools(config.todo_tools), config.tracking_in_force) + "\n"
+        names = KINDS[kind] if worker is None else ("worker_todo",)
+        self._tools = {tool.name: tool for tool in map(todo_tool, names)}
+        self.instructions: str = todo_instructions(kind, config.tracking_in_force, shared=worker is not None) + "\n"
         """Text for the system prompt: the same for all runs."""
-        self._tools = {name: todo_tool(name) for name in KINDS[config.todo_tools]}
         self.tools: tuple[ToolSpec, ...] = tuple(
             ToolSpec(tool.name, tool.description, deepcopy(tool.parameters)) for tool in self._tools.values()
         )
@@ -68,10 +74,18 @@ class Planner:
         if self.session.is_planning:
             return ToolAnswer(f"{name} was not run: plan mode is on, in which the list is not changed.", False)
         try:
-            return tool.change(self.session, tool.parse(arguments))
+            return tool.change(self.session, tool.parse(arguments), self.worker or MODEL)
         except HeadwayError as error:
             return ToolAnswer(str(error), False)
 
     def note_end(self, version: int) -> None:
         """Remember what the model knows of the list when a run ends."""
         self._last_version = version
+
+
+def _check_worker(worker: str, session: Session, todo_tools: TodoTools) -> str:
+    if todo_tools is not TodoTools.LIGHT:
+        raise HeadwayError("A worker has the light todo tools; leave `todo_tools` out.")
+    if is_person(worker) or worker in (session.agent_id, MODEL, TRACKER, JUDGE, LOOP, EXECUTOR):
+        raise HeadwayError(f"A worker cannot be named '{sanitize_for_display(worker)}'; give it a name of its own.")
+    return worker

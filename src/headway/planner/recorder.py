@@ -101,10 +101,14 @@ class Recorder:
             try:
                 if store.hold_lease(self.session.name, self._key, self._holder, LEASE) is not None:
                     return  # another process has it now; the next fact of this run will be refused
+                self.renew_claims()
                 if self._over.is_set():  # it ended while the lease was renewed
                     store.release_lease(self.session.name, self._key, self._holder)
             except HeadwayError:
                 continue  # the store is busy or full: the lease lasts for a few more tries
+
+    def renew_claims(self) -> None:
+        """Keep what the run has claimed; there is nothing here."""
 
     # what happens
 

@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from headway.contracts.todo_tools import ToolAnswer
+from headway.contracts.todo_tools import CLAIM_LEASE, ToolAnswer
 from headway.core.clock import now
 from headway.core.errors import HeadwayError, RunRefused
-from headway.core.model import State, TodoList
+from headway.core.model import State, Status, TodoList
 from headway.core.run_events import (
     RoundStarted,
     RunError,
@@ -26,7 +26,7 @@ from headway.core.run_events import (
     Usage,
 )
 from headway.core.text import sanitize_for_display
-from headway.core.tracking import TODO_EFFECT, is_done, is_settled
+from headway.core.tracking import NO_CALLS, TODO_EFFECT, is_done, is_settled
 from headway.planner.call_summary import find_command_kind, parse_or_keep, summarize_call
 from headway.planner.list_injector import ListInjector
 from headway.planner.recorder import Recorder
@@ -66,13 +66,17 @@ class PlannerRun(Recorder):
     """One run, from `with planner.run(…)` to the end of that block. Its methods may be called from any thread."""
 
     def __init__(self, planner: Planner, task: str, model: str, since: int | None = None) -> None:
-        super().__init__(planner.session, now)
+        super().__init__(planner.run_session, now)
         self._planner = planner
         self._config = planner.config
         self._task, self._model = task, model
         self._since = since
         self._lock = threading.RLock()
-        self._agent = planner.session.agent_id
+        self._agent = planner.run_session.agent_id
+        self._list_agent = planner.session.agent_id
+        self._track = NO_CALLS
+        """The calls of a worker's run since its todo was claimed."""
+        self._claimed_at = 0.0
         self._injector: ListInjector | None = None
         self.repeated = RepeatedCalls(self.redact)
         self._calls: dict[str, _Call] = {}
@@ -128,9 +132,10 @@ class PlannerRun(Recorder):
         `since` is the version at which the model last knew it; None: only what is changed from now on is told of.
         """
         state = self.session.state
-        todos = state.list_of(self._agent)
+        todos = state.list_of(self._list_agent)
         since = state.version if since is None else since
-        self._injector = ListInjector(self._config, todos, room, self._read_events, since)
+        list_agent, worker = self._list_agent, self._planner.worker
+        self._injector = ListInjector(self._config, todos, room, self._read_events, since, list_agent, worker)
         self._done = _todo_ids(todos) if is_done(todos) else None
         self._settled = self._done if is_settled(todos) else None
 
@@ -154,6 +159,7 @@ class PlannerRun(Recorder):
                 self._check_limits()
                 self.begin_round()
             self._failed = False
+            self._claim_if_idle(self.state)
             return self.render_context(self.state, answering=self.is_all_done)
 
     def begin_round(self) -> None:
@@ -164,14 +170,16 @@ class PlannerRun(Recorder):
     def render_context(self, state: State, *, answering: bool) -> str:
         """Return what a request of this round is shown, and record that the list was; made anew if it failed."""
         warning = self.repeated.render_warning(self.round)
-        text, fact = self._get_injector().render(state, self._agent, self.round, warning, answering=answering)
+        text, fact = self._get_injector().render(
+            state, state.runs[self._agent], self.round, warning, answering=answering
+        )
         if fact is not None:
             self.record_deferred(fact)
         return text
 
     def render_nudge(self, answer: str) -> str | None:
         """Return the line for a model that stopped with this answer while items are open; None if it may stop."""
-        return self._get_injector().render_nudge(self.state, self._agent, answer)
+        return self._get_injector().render_nudge(self.state, self.state.runs[self._agent], answer)
 
     def request_failed(self, error: str = "") -> None:
         """Say that the last request was not answered: what `context` said is said again."""
@@ -223,7 +231,9 @@ class PlannerRun(Recorder):
         with self._lock:
             call_id, arguments = call_id or uuid4().hex, parse_or_keep(arguments)
             self._begin_call(call_id, name, arguments, TODO_EFFECT)
+            claimed = self._find_claimed(self.state)
             answer = self._planner.run_tool(name, arguments)
+            self._note_shared_progress(claimed)
             self._finish_call(call_id, ok=answer.ok, text=answer.text)
             return answer
 
@@ -305,15 +315,50 @@ class PlannerRun(Recorder):
         text = self.redact(call.text)
         safe = call if text == call.text else replace(call, text=text)
         call.item_id = self.finish_tool(safe, self._config.policy)
+        self._track = self._track.add_evidence(call)
         self._worked = self._worked or call.effect != TODO_EFFECT
         self._succeeded = self._succeeded or call.succeeded
+
+    # a list that workers share
+
+    def _find_claimed(self, state: State) -> str | None:
+        """Return the todo that is claimed for this run."""
+        worker = self._planner.worker
+        items = state.list_of(self._list_agent).items.values() if worker is not None else ()
+        return next((todo.id for todo in items if todo.owner == worker and todo.status is Status.IN_PROGRESS), None)
+
+    def _claim_if_idle(self, state: State) -> None:
+        if (worker := self._planner.worker) is None or state.plan_mode or self._find_claimed(state) is not None:
+            return
+        if self._planner.session.claim(worker, CLAIM_LEASE) is not None:
+            self._track, self._claimed_at = NO_CALLS, time.monotonic()
+            self.look()
+
+    def _note_shared_progress(self, before: str | None) -> None:
+        """Keep what shows that the todo before is completed, and that another one is claimed now."""
+        state = self.look()
+        if before is None or (now_claimed := self._find_claimed(state)) == before:
+            return
+        todo = state.list_of(self._list_agent).items.get(before)
+        if todo is not None and todo.status is Status.COMPLETED:
+            self._planner.session.record_check(before, self._track.evidence, actor=str(self._planner.worker))
+        self._track = NO_CALLS
+        if now_claimed is not None:
+            self._claimed_at = time.monotonic()
+
+    def renew_claims(self) -> None:
+        if self._planner.worker is None or time.monotonic() - self._claimed_at < CLAIM_LEASE / 3:
+            return
+        if (todo_id := self._find_claimed(self.session.state)) is not None:
+            self._planner.session.renew(todo_id, self._planner.worker, CLAIM_LEASE)
+            self._claimed_at = time.monotonic()
 
     # rounds
 
     def close_round(self, state: State) -> None:
         """Note what the calls of a round came to, and record once that the list was finished in it."""
         self._is_round_open = False
-        todos, run = state.list_of(self._agent), state.runs[self._agent]
+        todos, run = state.list_of(self._list_agent), state.runs[self._agent]
         self._get_injector().end_round(todos, worked=self._worked, succeeded=self._succeeded)
         before, self._done = self._done, _todo_ids(todos) if is_done(todos) else None
         settled, self._settled = self._settled, self._done if is_settled(todos) else None
@@ -322,7 +367,7 @@ class PlannerRun(Recorder):
         elif self._settled != settled:
             self.done_in = self.round
             self.is_all_done = self._config.stop_when_done
-        if self._done is not None and self._done != before:
+        if self._done is not None and self._done != before and self._planner.worker is None:
             self.record(TodoListCompleted(now(), self.round, run.tool_calls))
 
     def _check(self) -> State:
