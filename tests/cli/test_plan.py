@@ -15,8 +15,8 @@ from tests.support.terminal import Terminal
 import headway as api
 from headway.cli.app import app
 from headway.cli.options import CommandContext
+from headway.core.plan_markdown import plan_to_markdown
 from headway.execute.options import ExecutionOptions
-from headway.views.plan_markdown import plan_to_markdown
 
 from .commands import Headway, data
 
@@ -435,3 +435,18 @@ def test_a_text_is_kept_when_the_store_fails(planned: api.Session, project: Path
     said = Failing(planned).run("plan", "edit", code=1).stderr
     assert said.endswith(" Your text is saved in .headway/plan-draft.md.\n")
     assert "Look" in (project / ".headway/plan-draft.md").read_text()
+
+
+def test_a_plan_comes_from_a_file_or_standard_input(headway: Headway, tmp_path: Path) -> None:
+    text = "# Add a login\n\nUsers log in.\n\n## Steps\n\n1. Read\n2. Write\n   - depends on: 1\n"
+    (tmp_path / "plan.md").write_text(text, encoding="utf-8")
+    assert headway("plan", "import", str(tmp_path / "plan.md")).stdout == (
+        '✅ The plan is now "Add a login" (2 steps)\nTurn it into todos with: headway plan to-todos\n'
+    )
+    steps = data(headway("plan", "show", "--json"))["plan"]["steps"]
+    assert [step.get("dependencies") for step in steps] == [None, ["step-1"]]
+    (tmp_path / "plan.md").write_text(f"{text}   - owner: me\n", encoding="utf-8")
+    assert "line 10: Expected `- module:`" in headway("plan", "import", str(tmp_path / "plan.md"), code=1).stderr
+    gone = headway("plan", "import", str(tmp_path / "gone.md"), code=1).stderr
+    assert gone.endswith("gone.md' does not exist; name a Markdown file.\n")
+    assert len(data(headway("plan", "show", "--json"))["plan"]["steps"]) == 2

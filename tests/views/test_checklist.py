@@ -10,10 +10,10 @@ from tests.support.growth import bounded
 from tests.support.tables import check_rows
 
 import headway
+from headway.core.markup import escape_markdown, unescape_markdown
 from headway.core.model import Status, Todo
 from headway.core.text import trim_text
 from headway.views.checklist import from_markdown, to_markdown
-from headway.views.markup import escape_markdown, unescape_markdown
 
 from .lists import TIME, full_item, kept, lists, written
 from .samples import HOSTILE, STATUSES, hostile_text, todo, todos

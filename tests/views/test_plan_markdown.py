@@ -11,9 +11,9 @@ from tests.support.tables import check_rows
 
 from headway.core import text as core_text
 from headway.core.errors import InvalidPlan
+from headway.core.plan_markdown import TEMPLATE, is_blank, parse_edited_plan, plan_from_markdown, plan_to_markdown
 from headway.core.plans import Plan, PlanStep, check_plan
 from headway.core.text import trim_text
-from headway.views.plan_markdown import TEMPLATE, is_blank, parse_edited_plan, plan_from_markdown, plan_to_markdown
 
 from .samples import HOSTILE, hostile_text
 
@@ -407,3 +407,15 @@ def test_hostile_lines_are_read_to_their_end(raw: str):
         except InvalidPlan:
             continue
     assert plan_to_markdown(Plan(raw, raw, (PlanStep(raw, raw),)))
+
+
+def test_a_step_may_name_what_it_needs_by_number() -> None:
+    plan = Plan.from_markdown(
+        "# T\n\nWhy.\n\n## Steps\n\n1. A\n2. **b** B\n   - depends on: 1\n3. C\n   - depends on: 1, 2\n4. **1** D\n"
+    )
+    assert [step.dependencies for step in plan.steps] == [(), ("1",), ("1", "b"), ()]
+    plan = Plan.from_markdown("# T\n\nWhy.\n\n## Steps\n\n1. A\n2. **b** B\n3. C\n   - depends on: 1, 2\n")
+    assert plan.steps[2].dependencies == ("step-1", "b")
+    assert Plan.from_markdown(plan.to_markdown()) == plan
+    with pytest.raises(InvalidPlan, match="line 9: depends on: Unknown id '4'"):
+        Plan.from_markdown("# T\n\nWhy.\n\n## Steps\n\n1. A\n2. B\n   - depends on: 4\n")

@@ -17,6 +17,7 @@ import click
 
 from headway.cli.options import CommandContext, HelpfulGroup, print_json, with_session_flags
 from headway.cli.output import format_command, print_written
+from headway.cli.transfer import read_import
 from headway.core.errors import HeadwayError, InvalidPlan, NoPlan
 from headway.core.model import Status
 from headway.core.plans import Plan, to_plan_record
@@ -38,6 +39,7 @@ def plan() -> None:
 
     \b
     headway plan edit        write one in your editor
+    headway plan import plan.md
     headway plan show
     headway plan to-todos    turn its steps into todos
     """
@@ -163,7 +165,7 @@ def edit(chosen: CommandContext) -> None:
     It opens as Markdown in $VISUAL or $EDITOR, and becomes the plan when you save and close it. A text that is not a
     valid plan yet is saved, and opens again the next time with its errors.
     """
-    from headway.views.plan_markdown import TEMPLATE, is_blank, plan_to_markdown
+    from headway.core.plan_markdown import TEMPLATE, is_blank, plan_to_markdown
 
     session = chosen.open(must_exist=False)
     before = session.plan
@@ -187,11 +189,22 @@ def edit(chosen: CommandContext) -> None:
         _print_set(chosen, session, new, before)
 
 
+@plan.command("import")
+@click.argument("path", type=click.Path(allow_dash=True))
+@with_session_flags
+def import_plan(chosen: CommandContext, path: str) -> None:
+    """Make the Markdown in PATH the plan (`-`: standard input); it is written as in the editor."""
+    new = Plan.from_markdown(read_import(path, "Markdown"))
+    session = chosen.open(must_exist=False)
+    before = session.plan
+    _print_set(chosen, session, session.set_plan(new), before)
+
+
 def _set_plan(
     chosen: CommandContext, session: Session, before: Plan | None, draft: _Draft, text: str, opened: str
 ) -> Plan:
     """Makes the text the plan; one that cannot be is kept, and the error says where."""
-    from headway.views.plan_markdown import parse_edited_plan
+    from headway.core.plan_markdown import parse_edited_plan
 
     body = _NOTED.sub("", text)
     try:
@@ -326,7 +339,7 @@ def _add_faults(draft: str) -> str:
 
 
 def _list_faults(text: str) -> list[str]:
-    from headway.views.plan_markdown import parse_edited_plan
+    from headway.core.plan_markdown import parse_edited_plan
 
     try:
         parse_edited_plan(text)

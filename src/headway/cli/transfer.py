@@ -99,21 +99,22 @@ def import_todos(chosen: CommandContext, path: str) -> None:
     """Replace the list with the one in PATH: exported JSON or a Markdown checklist (`-`: standard input)."""
     from headway.views.export import import_items
 
-    items = import_items(_read_import(path), "Standard input" if path == "-" else path)
+    items = import_items(read_import(path, "JSON or Markdown"), "Standard input" if path == "-" else path)
     session = chosen.open(must_exist=False)
     written = session.write(items, replace=True, cause="import")
     total = len(written.todos)
     print_written(chosen, session, written, f"✅ Imported {total} {'todo' if total == 1 else 'todos'}")
 
 
-def _read_import(path: str) -> str:
+def read_import(path: str, kinds: str) -> str:
+    """Return the text of a file to import, or of standard input."""
     try:
         if path == "-":
             data = sys.stdin.buffer.read()
         else:
             if not os.path.isfile(path):
                 what = "is not a file" if os.path.exists(path) else "does not exist"
-                raise HeadwayError(f"'{neutralize(path)}' {what}; name a JSON or Markdown file.")
+                raise HeadwayError(f"'{neutralize(path)}' {what}; name a {kinds} file.")
             with open(path, "rb") as file:
                 data = file.read()
         return data.decode("utf-8-sig")

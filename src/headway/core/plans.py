@@ -40,6 +40,19 @@ class Plan:
     testing_strategy: str | None = None
     estimated_duration: str | None = None
 
+    @staticmethod
+    def from_markdown(text: str) -> Plan:
+        """Return the plan that a text describes. Raises `InvalidPlan` with every fault and its line."""
+        from headway.core.plan_markdown import parse_edited_plan
+
+        return parse_edited_plan(text)
+
+    def to_markdown(self) -> str:
+        """Return the plan as Markdown; `from_markdown` gives it back."""
+        from headway.core.plan_markdown import plan_to_markdown
+
+        return plan_to_markdown(self)
+
 
 _PLAN_NAMES = {
     "title": "title",

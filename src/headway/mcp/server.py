@@ -29,10 +29,10 @@ import headway
 from headway.core.errors import HeadwayError
 from headway.core.json_text import to_json_text
 from headway.core.logs import logger
+from headway.core.plan_markdown import plan_to_markdown
 from headway.mcp.agents import CallingAgent, SessionFinder
 from headway.mcp.lenient_stream import LenientStream
 from headway.mcp.tools import TOOLS, ServedTool, call_tool, to_record
-from headway.views.plan_markdown import plan_to_markdown
 
 NAME = "headway"
 TODOS, PLAN, RECAP = "headway://todos", "headway://plan", "headway://recap"

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from headway.core.errors import HeadwayError
 from headway.core.fields import FIELD
+from headway.core.markup import escape_markdown, unescape_markdown
 from headway.core.model import Status, Todo
 from headway.core.rules import Fault, check_field
-from headway.views.markup import escape_markdown, unescape_markdown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headway.views.markup import escape_markdown
+from headway.core.markup import escape_markdown
 from headway.views.report import wording
 from headway.views.report.wording import IN_PROGRESS, format_count, format_duration, format_id, format_text, format_time
 from headway.views.run_summary import format_money

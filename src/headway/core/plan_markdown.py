@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from headway.core import markup
 from headway.core.errors import InvalidPlan
 from headway.core.plans import Plan, check_plan
 from headway.core.text import sanitize_for_display
-from headway.views import markup
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -37,7 +37,7 @@ TEMPLATE = """\
    - depends on: step-1
    - risk: What could go wrong
 
-A step without an id gets its number as id, such as step-3.
+A step without an id gets its number as id, such as step-3; "depends on: 1, 2" names steps by their numbers.
 -->
 
 1.
@@ -215,14 +215,15 @@ class _FoundStep:
         self.last = self.description
         """What an indented line goes on with."""
 
-    def record(self, fresh: str) -> dict[str, object]:
-        record: dict[str, object] = {"id": fresh if self.id is None else self.id}
+    def record(self, ids: Sequence[str], number: int) -> dict[str, object]:
+        """The step as data. What it needs is named by id, or by the number of a step where no id is that number."""
+        record: dict[str, object] = {"id": ids[number]}
         record["description"] = _join_parts(self.description)
         record |= {name: _join_parts(parts) for name, parts in self.one.items()}
         if needed := [
             node for parts in self.many.get("dependencies", ()) for node in _parse_references("".join(parts))
         ]:
-            record["dependencies"] = needed
+            record["dependencies"] = [_find_step_id(node, ids) for node in needed]
         if risks := [_join_parts(parts) for parts in self.many.get("risks", ())]:
             record["risks"] = risks
         return record
@@ -335,7 +336,7 @@ class _PlanReader:
     def to_raw_plan(self) -> dict[str, object]:
         taken = {step.id for step in self._steps}
         further = len(self._steps)
-        steps: list[dict[str, object]] = []
+        ids: list[str] = []
         for number, step in enumerate(self._steps, 1):
             fresh = f"step-{number}"
             if step.id is None:
@@ -343,10 +344,10 @@ class _PlanReader:
                     further += 1
                     fresh = f"step-{further}"
                 taken.add(fresh)
-            steps.append(step.record(fresh))
+            ids.append(fresh if step.id is None else step.id)
         raw: dict[str, object] = {"title": self._title or "", "overview": ""}
         raw |= {name: "\n".join(lines) for name, lines in self._texts.items()}
-        raw["steps"] = steps
+        raw["steps"] = [step.record(ids, number) for number, step in enumerate(self._steps)]
         if self._risks:
             raw["risks"] = [_join_parts(parts) for parts in self._risks]
         return raw
@@ -367,6 +368,12 @@ class _PlanReader:
             return violation
         places = self._steps[int(found[1])].places
         return f"line {places.get(found[2], places[''])}: {_SAID.get(found[2], found[2])}: {what}"
+
+
+def _find_step_id(reference: str, ids: Sequence[str]) -> str:
+    if reference in ids or not re.fullmatch("[1-9][0-9]{0,4}", reference) or int(reference) > len(ids):
+        return reference
+    return ids[int(reference) - 1]
 
 
 def _join_parts(parts: Sequence[str]) -> str:
