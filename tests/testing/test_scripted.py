@@ -27,8 +27,11 @@ from pydantic_ai.models import ModelRequestParameters
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
+import headway
+from headway.agent import LoopConfig, run_loop
 from headway.core.errors import ModelError, ModelNotReady
 from headway.testing import Call, Failure, Request, ScriptedModel, Turn
+from headway.tools import tool
 
 PLAIN = ModelRequestParameters()
 both_ways = pytest.mark.parametrize("streamed", [True, False], ids=["streamed", "whole"])
@@ -411,3 +414,40 @@ def test_every_fault_of_a_script_in_python_is_named() -> None:
         "- turns[2].calls[0].args: Expected object | string, received number",
         "- turns[3]: Expected object, received number",
     ]
+
+
+async def test_a_request_says_what_is_new_in_it() -> None:
+    @tool(effect="read")
+    def look(at: str) -> str:
+        """Look."""
+        return f"{at} is empty"
+
+    model = ScriptedModel([Turn(calls=[Call("look", {"at": "a.py"}), Call("look", {"at": "b.py"})]), "Done."])
+    await run_loop(headway.open(memory=True), "Look around.", model=model, tools=[look])
+    first, second = model.requests
+    assert first.text.startswith("Look around.") and first.tool_results == []
+    assert (second.text, second.tool_results) == ("", ["a.py is empty", "b.py is empty"])
+    model.assert_used_up()
+
+
+async def test_turns_that_no_request_used_are_named() -> None:
+    model = ScriptedModel(["One", "Two", "Three"])
+    await ask(model)
+    with pytest.raises(AssertionError, match="not used: 2 of 3"):
+        model.assert_used_up()
+    with pytest.raises(AssertionError, match="1 of 1 of the conversation 'B'"):
+        ScriptedModel(conversations={"A": [], "B": ["One"]}).assert_used_up()
+
+
+def test_a_failure_is_no_answer() -> None:
+    with pytest.raises(ValueError, match="from 400 to 599, not 200; for an answer use a Turn"):
+        Failure(200)
+
+
+async def test_a_test_need_not_wait_for_a_retry() -> None:
+    model = ScriptedModel([Turn(error=Failure(429, retry_after=100_000)), Turn(error=Failure()), "Done."])
+    config = LoopConfig(retry_wait=0)
+    result = await run_loop(headway.open(memory=True), "Go.", model=model, tools=[], config=config)
+    assert (result.text, result.reason) == ("Done.", "finished")
+    with pytest.raises(headway.HeadwayError, match="`retry_wait` must be a number from 0 to 3600, not -1"):
+        LoopConfig(retry_wait=-1)

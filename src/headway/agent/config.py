@@ -45,6 +45,8 @@ class LoopConfig(PlannerConfig):
     """How much the model thinks, its reasoning effort; None: as it does by itself."""
     retries: int = 4
     """How often a request that may work later is made again."""
+    retry_wait: float | None = None
+    """Seconds before each time; None: as long as the provider asks for, else longer each time."""
     verify_tries: int = 2
     """How often the model is sent the output of a check that failed when it completes an item, before the completion
     is taken as only reported."""
@@ -60,6 +62,10 @@ class LoopConfig(PlannerConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.retry_wait is not None and not 0 <= self.retry_wait <= 3_600:
+            raise HeadwayError(
+                f"`retry_wait` must be a number from 0 to 3600, not {sanitize_for_display(self.retry_wait)}."
+            )
         if self.temperature is not None and not 0 <= self.temperature <= 2:
             raise HeadwayError(
                 f"`temperature` must be a number from 0 to 2, not {sanitize_for_display(self.temperature)}."

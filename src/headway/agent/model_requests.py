@@ -71,6 +71,7 @@ class ModelRequests:
         self._spending = spending
         self.budget = budget
         self._retries = config.retries
+        self._retry_wait = config.retry_wait
         self._settings = run_settings(model, config, run.session)
         """What goes along with every request of the run."""
         self._reply_limit = config.reply_tokens
@@ -96,7 +97,7 @@ class ModelRequests:
                 ending = self._check_ending(answer, request.size)
             except ModelBusy as error:
                 wait = self._retry_delay(error, failed)
-                if failed == self._retries or wait > _LONGEST_WAIT:
+                if failed == self._retries or (self._retry_wait is None and wait > _LONGEST_WAIT):
                     raise
                 failed += 1
                 self._run.record(RunError(str(error), retry_in=wait))
@@ -208,8 +209,9 @@ class ModelRequests:
             settings["max_retries"] = 0
         return cast("ModelSettings", settings)
 
-    @staticmethod
-    def _retry_delay(error: ModelBusy, failed: int) -> float:
+    def _retry_delay(self, error: ModelBusy, failed: int) -> float:
+        if self._retry_wait is not None:
+            return self._retry_wait
         if error.retry_after is not None:
             return error.retry_after
         return _FIRST_WAIT * 2**failed * random.uniform(0.5, 1)

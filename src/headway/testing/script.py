@@ -6,13 +6,14 @@ Knows the form of a script and nothing of streaming; `scripted.py` plays it.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, cast
 
 from pydantic import BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
-from pydantic_ai.messages import FinishReason, ModelMessage
+from pydantic_ai.messages import FinishReason, ModelMessage, ModelRequest, TextContent, ToolReturnPart, UserPromptPart
 from pydantic_ai.models import ModelRequestParameters
 from pydantic_ai.settings import ModelSettings
 
@@ -59,6 +60,10 @@ class Failure:
     after: str = ""
     """Text that is streamed before it breaks; a request without streaming fails at once."""
 
+    def __post_init__(self) -> None:
+        if self.kind == "http" and not 400 <= self.status <= 599:
+            raise ValueError(f"A failure has a status from 400 to 599, not {self.status}; for an answer use a Turn.")
+
 
 @dataclass(frozen=True)
 class Turn:
@@ -94,6 +99,40 @@ class Request:
     @property
     def tools(self) -> list[str]:
         return [tool.name for tool in self.parameters.function_tools]
+
+    @property
+    def text(self) -> str:
+        """What the user's side said since the last answer: the message, and the list where it rides along."""
+        return "\n\n".join(list_user_texts(self._new_messages()))
+
+    @property
+    def tool_results(self) -> list[str]:
+        """What the tools answered since the last answer, as the model reads it."""
+        return [
+            part.model_response_str()
+            for message in self._new_messages()
+            for part in message.parts
+            if isinstance(part, ToolReturnPart)
+        ]
+
+    def _new_messages(self) -> list[ModelRequest]:
+        new = takewhile(lambda message: isinstance(message, ModelRequest), reversed(self.messages))
+        return [message for message in new if isinstance(message, ModelRequest)][::-1]
+
+
+def list_user_texts(messages: Iterable[ModelMessage]) -> Iterator[str]:
+    """The texts of the user's prompts, first one first."""
+    for message in messages:
+        if isinstance(message, ModelRequest):
+            for part in message.parts:
+                if isinstance(part, UserPromptPart):
+                    yield from list_prompt_texts(part)
+
+
+def list_prompt_texts(part: UserPromptPart) -> Iterator[str]:
+    for content in [part.content] if isinstance(part.content, str) else part.content:
+        if isinstance(content, str | TextContent):
+            yield content if isinstance(content, str) else content.content
 
 
 TurnForm = str | Turn | dict[str, Any]

@@ -20,11 +20,9 @@ from pydantic_ai import RunContext, exceptions
 from pydantic_ai.messages import (
     FinishReason,
     ModelMessage,
-    ModelRequest,
     ModelResponse,
     ModelResponsePart,
     ModelResponseStreamEvent,
-    TextContent,
     TextPart,
     ThinkingPart,
     ToolCallPart,
@@ -38,7 +36,19 @@ from pydantic_ai.usage import RequestUsage
 
 from headway.core.errors import ModelError
 from headway.core.text import sanitize_for_display
-from headway.testing.script import Call, Failure, Request, Turn, TurnForm, TurnMaker, read_script, to_script, to_turn
+from headway.testing.script import (
+    Call,
+    Failure,
+    Request,
+    Turn,
+    TurnForm,
+    TurnMaker,
+    list_prompt_texts,
+    list_user_texts,
+    read_script,
+    to_script,
+    to_turn,
+)
 
 # A turn of a script, as a model sends it: in pieces or whole, with the tokens it took, or as the error it ends in.
 
@@ -168,25 +178,10 @@ def estimate_usage(turn: Turn, request: Request, counter: TokenCounter) -> Reque
     return RequestUsage(input_tokens=_count_tokens(told) + asked, output_tokens=1 + _count_tokens(said))
 
 
-def list_user_texts(messages: Iterable[ModelMessage]) -> Iterator[str]:
-    """The texts of the user's prompts, first one first."""
-    for message in messages:
-        if isinstance(message, ModelRequest):
-            for part in message.parts:
-                if isinstance(part, UserPromptPart):
-                    yield from _prompt_texts(part)
-
-
-def _prompt_texts(part: UserPromptPart) -> Iterator[str]:
-    for content in [part.content] if isinstance(part.content, str) else part.content:
-        if isinstance(content, str | TextContent):
-            yield content if isinstance(content, str) else content.content
-
-
 def _list_texts(message: ModelMessage) -> Iterator[str]:
     for part in message.parts:
         if isinstance(part, UserPromptPart):
-            yield from _prompt_texts(part)
+            yield from list_prompt_texts(part)
         elif isinstance(part, ToolReturnPart):
             yield part.model_response_str()
         elif isinstance(part, ToolCallPart):
@@ -248,6 +243,16 @@ class ScriptedModel(Model):
     def requests(self) -> list[Request]:
         """What the model was asked, oldest first."""
         return list(self._requests)
+
+    def assert_used_up(self) -> None:
+        """Raise an `AssertionError` that names the turns which no request has used."""
+        left = [
+            f"{len(each.turns) - each.taken} of {len(each.turns)}" + (f" of the conversation '{key}'" if key else "")
+            for key, each in self._conversations.items()
+            if each.taken < len(each.turns)
+        ]
+        if left:
+            raise AssertionError(f"Turns of the script were not used: {', '.join(left)}.")
 
     @property
     def model_name(self) -> str:
