@@ -6,7 +6,7 @@ Above it are the adapters, which translate a framework's hooks into these calls;
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
@@ -105,7 +105,7 @@ class FrameworkRun:
         effect = self._find_effect(name)
         files = list_files(to_arguments(arguments)) if effect == "write" and ok else []
         exit_code = find_exit_code(result) if effect == "execute" else None
-        text = "" if result is None else str(result)[:_KEPT]
+        text = to_text(result)[:_KEPT]
         self._run.tool_finished(
             call_id, ok=ok and not exit_code, exit_code=exit_code, files=files, text=text, denied=denied
         )
@@ -145,6 +145,17 @@ def to_arguments(arguments: object) -> dict[str, Any]:
     return dict(cast("Mapping[str, Any]", arguments)) if isinstance(arguments, Mapping) else {}
 
 
+def to_text(content: object) -> str:
+    """Return the words of a prompt or a result, which may be a text, parts that have one, or anything else."""
+    if content is None or isinstance(content, str):
+        return content or ""
+    if not isinstance(content, list | tuple):
+        return str(content)
+    parts = cast("Sequence[Any]", content)
+    texts = [cast("dict[str, Any]", part).get("text") if isinstance(part, dict) else part for part in parts]
+    return "\n".join(text for text in texts if isinstance(text, str))
+
+
 def list_files(arguments: Mapping[str, object]) -> list[str]:
     """Return the paths that a call names."""
     return [value for name in _PATH_FIELDS if isinstance(value := arguments.get(name), str) and value]
@@ -152,6 +163,8 @@ def list_files(arguments: Mapping[str, object]) -> list[str]:
 
 def find_exit_code(result: object) -> int | None:
     """Return the exit code that a result has as a field, or says in words."""
+    if isinstance(result, list):
+        result = to_text(cast("list[object]", result))
     if isinstance(result, str):
         ends = result if len(result) <= 2 * _SEARCHED else f"{result[:_SEARCHED]}\n{result[-_SEARCHED:]}"
         found = _EXIT_CODE.search(ends)

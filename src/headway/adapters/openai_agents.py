@@ -14,12 +14,12 @@ import inspect
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from agents import Agent, FunctionTool, RunConfig, RunHooks, Runner
 from agents.run_config import CallModelData, ModelInputData, ToolErrorFormatterArgs
 
-from headway.adapters.framework_run import USAGE, Effects, FrameworkRun, PlannerSource, SessionSource
+from headway.adapters.framework_run import USAGE, Effects, FrameworkRun, PlannerSource, SessionSource, to_text
 
 if TYPE_CHECKING:
     from agents import RunResult, RunResultStreaming
@@ -89,7 +89,7 @@ class HeadwayRunner:
         config = RunConfig(**given) if isinstance(given, dict) else given
         model = config.model or agent.model or ""
         name = model if isinstance(model, str) else str(getattr(model, "model", ""))
-        run = FrameworkRun(self._planners.find(options.get("context")), _to_text(input), name, self._effects)
+        run = FrameworkRun(self._planners.find(options.get("context")), _find_task(input), name, self._effects)
         failed: set[str] = set()
         config = replace(
             config,
@@ -194,13 +194,10 @@ def _find_error(task: asyncio.Task[Any]) -> BaseException | None:
     return asyncio.CancelledError() if task.cancelled() else task.exception()
 
 
-def _to_text(input: object) -> str:
+def _find_task(input: object) -> str:
     """Return the user's last words."""
     if isinstance(input, str):
         return input
-    items = cast("list[Any]", input) if isinstance(input, list) else []
+    items: Any = input if isinstance(input, list) else []
     last = next((item for item in reversed(items) if isinstance(item, dict) and item.get("role") == "user"), {})
-    content: Any = last.get("content", "")
-    if isinstance(content, str):
-        return content
-    return "\n".join(part["text"] for part in content if isinstance(part, dict) and isinstance(part.get("text"), str))
+    return to_text(last.get("content"))

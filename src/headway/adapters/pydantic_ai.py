@@ -17,7 +17,7 @@ from pydantic_ai.tools import RunContext, Tool, ToolDefinition
 from pydantic_ai.toolsets import FunctionToolset
 from pydantic_graph import End
 
-from headway.adapters.framework_run import USAGE, Effects, FrameworkRun, PlannerSource, SessionSource
+from headway.adapters.framework_run import USAGE, Effects, FrameworkRun, PlannerSource, SessionSource, to_text
 
 if TYPE_CHECKING:
     from pydantic_ai.models import ModelRequestContext
@@ -72,7 +72,7 @@ class HeadwayCapability(AbstractCapability[Any]):
         return self._run
 
     async def wrap_run(self, ctx: RunContext[Any], *, handler: Callable[[], Awaitable[Any]]) -> Any:
-        self._run = FrameworkRun(self._planners.find(ctx), _to_text(ctx.prompt), ctx.model.model_id, self._effects)
+        self._run = FrameworkRun(self._planners.find(ctx), to_text(ctx.prompt), ctx.model.model_id, self._effects)
         try:
             result = await handler()
         except BaseException as error:
@@ -144,18 +144,10 @@ def _move_cache_mark(settings: ModelSettings | None) -> tuple[ModelSettings | No
     values = cast("dict[str, Any]", dict(settings or {}))
     chosen = next((value for name in _CACHE_SETTINGS if (value := values.pop(name, None))), None)
     cache: Any = values.get("cache")
-    config: dict[str, Any] = cache if isinstance(cache, dict) else {} if cache is True else {"retention": cache}
+    config = cast("dict[str, Any]", cache) if isinstance(cache, dict) else {} if cache is True else {"retention": cache}
     if cache and config.get("messages") is not False:
         chosen = chosen or config.get("retention", True)
         values["cache"] = {**config, "messages": False}
     if not chosen:
         return settings, None
     return cast("ModelSettings", values), CachePoint(ttl="1h" if chosen == "1h" else "5m")
-
-
-def _to_text(prompt: object) -> str:
-    """Return the words of a prompt."""
-    if isinstance(prompt, str):
-        return prompt
-    parts = cast("list[object]", prompt) if isinstance(prompt, list | tuple) else []
-    return "\n".join(part for part in parts if isinstance(part, str))
