@@ -10,10 +10,10 @@ import pytest
 
 from headway import Event, Session
 from headway.core.clock import now
+from headway.core.decide_runs import REPLIES
 from headway.core.errors import QuestionNotKept
 from headway.core.model import MAIN_AGENT, PERSON
 from headway.core.run_events import ApprovalAnswered, ApprovalAsked, ToolFinished
-from headway.core.runs import REPLIES
 from headway.store.memory import MemoryStore
 from headway.store.sqlite import SqliteStore
 from headway.testing import Call, ScriptedModel, Turn

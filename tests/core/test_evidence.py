@@ -12,8 +12,9 @@ from headway import Evidence, EvidenceLevel, InvalidTodos, Session
 from headway.core.codec import read_event, read_state, to_event_json, write_state
 from headway.core.command_kinds import classify_command
 from headway.core.events import TODO_LIST_UPDATED
-from headway.core.evidence import check_evidence, evidence_level, is_verified, parse_evidence_record, to_evidence_record
+from headway.core.evidence import evidence_level, is_verified, parse_evidence_record, to_evidence_record
 from headway.core.model import JUDGE, MODEL
+from headway.core.rules import check_evidence
 from headway.core.run_events import ToolFinished
 
 from .running import Running, create

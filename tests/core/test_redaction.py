@@ -78,6 +78,13 @@ def test_whatever_is_sent_comes_through(value: object) -> None:
         before = copy.deepcopy(vars(change))
         after = vars(hide_secrets(change, EMPTY_LIST))
         assert after == before or "[redacted]" in repr(after)
+        assert vars(change) == before
+
+
+def test_a_command_stays_as_it_was_sent() -> None:
+    sent = Add("main", "model", "t", {"content": f"Use {KEY}"}, None)
+    assert KEY not in repr(vars(hide_secrets(sent, EMPTY_LIST)))
+    assert vars(sent)["fields"] == {"content": f"Use {KEY}"}
 
 
 def test_a_field_that_comes_twice_is_still_refused(session: Session) -> None:

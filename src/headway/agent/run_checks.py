@@ -12,8 +12,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from headway.core.commands import CompletionChecks
 from headway.core.evidence import CHECK_FAILED, Evidence, EvidenceLevel
+from headway.core.log import CompletionChecks
 from headway.core.model import FINISHED, Status, Todo
 from headway.core.text import sanitize_for_display
 from headway.tools.checks.changed_files import Tree, list_changed, read_tree

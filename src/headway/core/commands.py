@@ -17,25 +17,8 @@ if TYPE_CHECKING:
     from headway.core.undo import Step
 
 
-class CompletionChecks:
-    """What is known of todos' checks where Headway runs them before the model of a run may complete a todo."""
-
-    def __init__(self) -> None:
-        self.results: dict[str, Evidence | str] = {}
-        """Todo → what its check showed, or why it was not run."""
-        self.needed: list[str] = []
-        """Todos whose completion was refused until their checks have run."""
-
-    def take_needed(self) -> list[str]:
-        needed, self.needed = self.needed, []
-        return needed
-
-
 class Command:
     """What someone asks of a session."""
-
-    completion_checks: CompletionChecks | None = None
-    """Set by the log, where checks are run."""
 
     def __init__(self, agent: str, actor: str, at: str) -> None:
         self.agent = agent

@@ -26,6 +26,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from headway.core.evidence import Evidence
     from headway.core.replace import KeepsState
     from headway.core.rules import Patch
     from headway.core.runs import Run
@@ -36,7 +37,10 @@ RESUMED_LEASE = 300.0
 """Seconds for which a worker holds an item of its own that it takes up again."""
 
 
-def decide(state: State, command: commands.Command) -> list[Event]:
+def decide(
+    state: State, command: commands.Command, check_results: Mapping[str, Evidence | str] | None = None
+) -> list[Event]:
+    """`check_results`: todo → what its check showed, where Headway runs checks before a model completes todos."""
     todo_list = state.list_of(command.agent)
     match command:
         case commands.RunCommand():
@@ -59,13 +63,13 @@ def decide(state: State, command: commands.Command) -> list[Event]:
             return _renew(state, todo_list, command)
         case _:
             delta = _list_delta(todo_list, command, state)
-            return [] if delta is None else _list_events(state, todo_list, command, delta)
+            return [] if delta is None else _list_events(state, todo_list, command, delta, check_results)
 
 
 @cache
 def _load_decide_run() -> Callable[[State, commands.RunCommand], list[Event]]:
     """Loaded only where there is a run; looked for once, since a run makes many changes."""
-    from headway.core.runs import decide_run
+    from headway.core.decide_runs import decide_run
 
     return decide_run
 
@@ -78,7 +82,13 @@ def _event_unless(same: bool, state: State, command: commands.Command, name: str
     return [] if same else [_new_event(state, command, name, data)]
 
 
-def _list_events(state: State, todo_list: TodoList, command: commands.Command, delta: ListDelta) -> list[Event]:
+def _list_events(
+    state: State,
+    todo_list: TodoList,
+    command: commands.Command,
+    delta: ListDelta,
+    check_results: Mapping[str, Evidence | str] | None,
+) -> list[Event]:
     if deltas.is_empty(delta):
         return []
     _keep_checks(todo_list, delta, command.actor)
@@ -91,8 +101,8 @@ def _list_events(state: State, todo_list: TodoList, command: commands.Command, d
         from headway.core.tracking import add_check_results, add_evidence, add_rounds, list_without_evidence
 
         delta = add_evidence(add_rounds(delta, todo_list.items, run.round), run, command.actor)
-        if command.completion_checks is not None and command.actor == MODEL:
-            delta = add_check_results(delta, todo_list.items, command.completion_checks.results)
+        if check_results is not None and command.actor == MODEL:
+            delta = add_check_results(delta, todo_list.items, check_results)
         if asked := list_without_evidence(delta, run, command.actor):
             from headway.core.execution_events import EvidenceAsked
 

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from headway.core.model import Status
-from headway.core.rules import Fault, check_choice, check_number, check_text, check_texts, check_whole, is_object
-from headway.core.text import json_type_name, sanitize_for_display
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -75,7 +73,7 @@ class Evidence:
     """What the check's own files were when it failed, to find out later whether they were changed."""
 
 
-_FIELDS = frozenset(Evidence.__dataclass_fields__)
+FIELDS = frozenset(Evidence.__dataclass_fields__)
 _MARKER = "seconds"
 """A key of every record since `verified` means a declared check; before, it meant that a command succeeded."""
 
@@ -89,32 +87,6 @@ def evidence_level(todo: Todo) -> EvidenceLevel | None:
 
 def is_verified(todo: Todo) -> bool:
     return evidence_level(todo) is EvidenceLevel.VERIFIED
-
-
-def check_evidence(value: object) -> Evidence:
-    if isinstance(value, Evidence):
-        return value
-    if not is_object(value):
-        raise Fault(f"Expected object, received {json_type_name(value)}")
-    for key in value:
-        if key not in _FIELDS:
-            raise Fault(f"Unknown field '{sanitize_for_display(key)}'")
-    level = check_choice(value.get("level"), {level.value: level for level in EvidenceLevel}, EvidenceLevel)
-    code, seconds = value.get("exit_code"), value.get("seconds")
-    command, output, note, check_files = (
-        None if text is None else check_text(text)
-        for text in map(value.get, ("command", "output", "note", "check_files"))
-    )
-    return Evidence(
-        _read_level(str(level), value),
-        command,
-        None if code is None else check_whole(code),
-        check_texts(value.get("files") or ()),
-        None if seconds is None else check_number(seconds, 0),
-        output,
-        note,
-        check_files,
-    )
 
 
 def to_evidence_record(evidence: Evidence) -> dict[str, object]:
@@ -132,7 +104,7 @@ def to_evidence_record(evidence: Evidence) -> dict[str, object]:
 
 def parse_evidence_record(record: dict[str, Any]) -> Evidence:
     return Evidence(
-        _read_level(record["level"], record),
+        read_level(record["level"], record),
         record["command"],
         record["exit_code"],
         tuple(record["files"]),
@@ -143,7 +115,7 @@ def parse_evidence_record(record: dict[str, Any]) -> Evidence:
     )
 
 
-def _read_level(level: str, record: dict[str, Any]) -> EvidenceLevel:
+def read_level(level: str, record: dict[str, Any]) -> EvidenceLevel:
     if level == EvidenceLevel.VERIFIED and _MARKER not in record:
         return EvidenceLevel.COMMAND_OK
     return EvidenceLevel(level)

@@ -7,7 +7,7 @@ from functools import cache
 
 from headway.core import delta as deltas
 from headway.core.events import RUN_EVENTS, Event, LeaseRenewed, ListDelta, PlanModeChanged, PlanUpdated
-from headway.core.model import MODEL, CompletionLog, State, TodoList, is_person, replace_fields
+from headway.core.model import MODEL, CompletionLog, State, TodoList, is_person, parse_id_number, replace_fields
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -79,13 +79,6 @@ def _skip_events(state: State, skipped: int) -> State:
         state.runs,
         state.conversations,
     )
-
-
-def parse_id_number(todo_id: str) -> int:
-    """n for an id `t<n>` that generated ids must stay clear of, else 0."""
-    if todo_id.startswith("t") and len(todo_id) <= 10 and todo_id[1:].isdecimal():
-        return int(todo_id[1:])
-    return 0
 
 
 def _apply_delta(old: TodoList, event: Event, delta: ListDelta) -> TodoList:

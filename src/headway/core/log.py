@@ -27,8 +27,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, TypeVar
 
-    from headway.core.commands import Command, CompletionChecks
+    from headway.core.commands import Command
     from headway.core.events import Event
+    from headway.core.evidence import Evidence
     from headway.core.follow import Follower, Listener
     from headway.core.runs import Run
     from headway.core.store import Store
@@ -56,6 +57,20 @@ def _double_until(number: int, least: int) -> int:
 def _crosses_multiple(step: int, before: int, after: int) -> bool:
     """Return whether a multiple of the step was reached."""
     return after // step > before // step
+
+
+class CompletionChecks:
+    """What is known of todos' checks where Headway runs them before the model of a run may complete a todo."""
+
+    def __init__(self) -> None:
+        self.results: dict[str, Evidence | str] = {}
+        """Todo → what its check showed, or why it was not run."""
+        self.needed: list[str] = []
+        """Todos whose completion was refused until their checks have run."""
+
+    def take_needed(self) -> list[str]:
+        needed, self.needed = self.needed, []
+        return needed
 
 
 class Log:
@@ -181,12 +196,12 @@ class Log:
     def _try_to_append(self, state: State, make: Callable[[State], Command]) -> tuple[list[Event], State]:
         command = make(state)
         command = hide_secrets(command, state.list_of(command.agent))
-        command.completion_checks = self.completion_checks.get(command.agent)
+        checks = self.completion_checks.get(command.agent)
         try:
-            events = decide(state, command)
+            events = decide(state, command, checks and checks.results)
         except ChecksNeeded as error:
-            if command.completion_checks is not None:
-                command.completion_checks.needed = error.todo_ids
+            if checks is not None:
+                checks.needed = error.todo_ids
             raise
         if not events:
             return events, state

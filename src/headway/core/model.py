@@ -224,6 +224,13 @@ class State:
         return not all(sub is not None and sub.is_active and sub.waiting for sub in working)
 
 
+def parse_id_number(todo_id: str) -> int:
+    """n for an id `t<n>` that generated ids must stay clear of, else 0."""
+    if todo_id.startswith("t") and len(todo_id) <= 10 and todo_id[1:].isdecimal():
+        return int(todo_id[1:])
+    return 0
+
+
 def count_by_status(items: list[Todo]) -> dict[Status, int]:
     """Return how many items have each status, zero included."""
     result = dict.fromkeys(Status, 0)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from headway.core.errors import InvalidTodos
-from headway.core.evolve import parse_id_number
 from headway.core.graph import list_edge_faults
-from headway.core.model import Status, Todo, TodoList, new_todo, replace_fields
+from headway.core.model import Status, Todo, TodoList, new_todo, parse_id_number, replace_fields
 from headway.core.rules import check_todos, has_field, is_array
 
 TYPE_CHECKING = False

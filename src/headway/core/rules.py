@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import TypeGuard
 
+    from headway.core.evidence import Evidence
+
     Usual = dict[object, tuple[str, dict[str, Status] | None]]
     Patch = dict[str, object]
     """Checked fields of one item, by their names in `Todo`."""
@@ -162,10 +164,32 @@ def check_flag(value: object) -> bool:
     return value
 
 
-def _check_evidence(value: object) -> object:
-    from headway.core.evidence import check_evidence
+def check_evidence(value: object) -> Evidence:
+    from headway.core.evidence import FIELDS, Evidence, EvidenceLevel, read_level  # most commands never meet any
 
-    return check_evidence(value)
+    if isinstance(value, Evidence):
+        return value
+    if not is_object(value):
+        raise Fault(f"Expected object, received {json_type_name(value)}")
+    for key in value:
+        if key not in FIELDS:
+            raise Fault(f"Unknown field '{sanitize_for_display(key)}'")
+    level = check_choice(value.get("level"), {level.value: level for level in EvidenceLevel}, EvidenceLevel)
+    code, seconds = value.get("exit_code"), value.get("seconds")
+    command, output, note, check_files = (
+        None if text is None else check_text(text)
+        for text in map(value.get, ("command", "output", "note", "check_files"))
+    )
+    return Evidence(
+        read_level(str(level), value),
+        command,
+        None if code is None else check_whole(code),
+        check_texts(value.get("files") or ()),
+        None if seconds is None else check_number(seconds, 0),
+        output,
+        note,
+        check_files,
+    )
 
 
 _STATUSES = {status.value: status for status in Status}
@@ -183,7 +207,7 @@ _CHECKS: dict[Kind, Callable[[object, Shape], object]] = {
     Kind.TIME: lambda value, shape: check_time(value),
     Kind.COUNT: lambda value, shape: check_whole(value, 0),
     Kind.FLAG: lambda value, shape: check_flag(value),
-    Kind.EVIDENCE: lambda value, shape: _check_evidence(value),
+    Kind.EVIDENCE: lambda value, shape: check_evidence(value),
 }
 _EMPTY: dict[Kind, object] = {Kind.TEXTS: (), Kind.IDS: (), Kind.FLAG: False}
 _NEVER_NULL = frozenset({"id", "content", "status", "tool_calls", "failed_calls"})

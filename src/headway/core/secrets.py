@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 import regex  # possessive groups go wrong in the first versions of Python 3.11
 
-from headway.core.redaction import BEGINNINGS, NAMES, SHORTEST, contains_any
+from headway.core.secret_marks import BEGINNINGS, NAMES, SHORTEST, contains_any
 
 HIDDEN = "[redacted]"
 _SECRET_NAME = regex.compile(

@@ -13,8 +13,8 @@ from typing import get_args, get_origin
 from pydantic import ValidationError
 
 from headway.core.errors import SettingsError
-from headway.core.redaction import KEY_BEGINNINGS
 from headway.core.rules import Fault, check_choice, check_text, check_texts, is_array
+from headway.core.secret_marks import KEY_BEGINNINGS
 from headway.core.secrets import redact
 from headway.core.text import json_type_name, sanitize_for_display, trim_text
 from headway.settings.model import Settings
