@@ -98,9 +98,7 @@ def test_the_entry_can_be_shown_and_what_cannot_be_read_is_left_alone(project: P
     assert "'claud' is not one of" in run("mcp", "install", "claud").err
 
 
-def test_no_link_of_a_project_leads_the_entry_elsewhere(
-    project: Path, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_no_link_of_a_project_leads_elsewhere(project: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     outside = tmp_path_factory.mktemp("outside")
     (outside / "settings.json").write_text("{}", encoding="utf-8")
     (project / ".gemini").symlink_to(outside)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from inline_snapshot import snapshot
 from mcp import Client, types
+from tests.support import processes
 from tests.support.tables import check_rows
 
 import headway
@@ -177,6 +178,30 @@ async def test_of_a_long_list_an_answer_shows_what_is_next(project: Path) -> Non
         opened = await call(client, "todo_read", status=["pending"], start=400)
         assert len(opened["todos"]) == MOST_READ and opened["notes"] == ["Note: 100 more; go on with start=600."]
         assert "notes" not in await call(client, "todo_read", status=["pending"], start=600)
+
+
+@pytest.mark.parametrize("mode", ERAS)
+async def test_a_dialect_serves_the_same_list_under_another_tool(project: Path, mode: str) -> None:
+    session = headway.open(project)
+    session.write([{"content": "A", "status": "blocked", "notes": "Kept"}])
+    async with connected("--dialect", "claude", mode=mode) as client:
+        (tool,) = (await client.list_tools()).tools
+        assert tool.name == "TodoWrite" and tool.output_schema is None
+        assert (await client.list_prompts()).prompts == []
+        todos = [{"content": text, "activeForm": text, "status": "pending"} for text in ("A", "B")]
+        result = await client.call_tool("TodoWrite", {"todos": todos})
+        assert text_of(result) == "Todo list updated: 2 pending\nNote: 'A' stays blocked"
+        assert "- todos[0].activeForm: Required" in await refusal(client, "TodoWrite", todos=[{"content": "A"}])
+        assert "the tools are: TodoWrite." in await refusal(client, "todo_write", todos=[])
+        session.set_plan_mode(True)
+        assert "plan mode" in await refusal(client, "TodoWrite", todos=[])
+    async with connected("--dialect", "claude-tasks") as client:
+        tools = (await client.list_tools()).tools
+        assert [tool.annotations and tool.annotations.read_only_hint for tool in tools] == [False, False, True, True]
+        assert text_of(await client.call_tool("TaskList")) == "#t1 [pending] A\n#t2 [pending] B"
+    assert [todo.notes for todo in session.todos] == ["Kept", None]
+    refused = processes.run("mcp", "--dialect", "klingon")
+    assert refused.code == 1 and "choose from: claude, claude-tasks, gemini" in refused.err
 
 
 async def test_hostile_text_stays_data(project: Path) -> None:

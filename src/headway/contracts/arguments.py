@@ -96,7 +96,8 @@ def _list_object_faults(schema: dict[str, Any], value: dict[str, object], path: 
             faults.append(f"{format_path((*path, name))}: Required")
         elif part is not None or name in required:
             faults += list_schema_faults(described, part, (*path, name))
-    unknown = [name for name in value if name not in schema["properties"]]
+    takes_any = schema.get("additionalProperties", False)
+    unknown = [] if takes_any else [name for name in value if name not in schema["properties"]]
     return [*faults, *(f"{format_path((*path, name))}: Unknown field" for name in unknown)]
 
 

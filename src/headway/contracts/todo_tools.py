@@ -56,6 +56,7 @@ class TodoTool:
     """The schema that a model is told of, where that is another."""
     root: str = "todos"
     """What the list is called in the arguments."""
+    reads_only: bool = False
 
     @property
     def parameters(self) -> dict[str, Any]:

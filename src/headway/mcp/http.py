@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hmac
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ from starlette.responses import JSONResponse
 
 from headway.app.server_places import HOST, MCP_SERVER, ServerPlace
 from headway.mcp.server import TodoServer
+from headway.mcp.tools import TOOLS, ServedTool
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
@@ -47,11 +48,17 @@ class TokenGuard:
         return None
 
 
-def serve_http(finder: SessionFinder, project: str, port: int | None, ready: Callable[[ServerPlace], None]) -> None:
+def serve_http(
+    finder: SessionFinder,
+    project: str,
+    port: int | None,
+    ready: Callable[[ServerPlace], None],
+    tools: Sequence[ServedTool] = TOOLS,
+) -> None:
     """Serve until it is stopped. Raises `AlreadyServed` if another process does."""
     with MCP_SERVER.lock(project):
         bound, place = MCP_SERVER.listen(project, port)
-        server = TodoServer(finder, shared=True)
+        server = TodoServer(finder, tools, shared=True)
         app = TokenGuard(server.sdk.streamable_http_app(streamable_http_path=PATH, host=HOST), place)
         config = uvicorn.Config(
             app,

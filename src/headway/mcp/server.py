@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -85,8 +85,9 @@ class _WatchedBus(InMemorySubscriptionBus):
 class TodoServer:
     """Serves one project's list: to one client, or `shared` by several, each with a connection of its own or none."""
 
-    def __init__(self, finder: SessionFinder, *, shared: bool = False) -> None:
+    def __init__(self, finder: SessionFinder, tools: Sequence[ServedTool] = TOOLS, *, shared: bool = False) -> None:
         self._finder = finder
+        self._tools = {tool.name: tool for tool in tools}
         self._shared = shared
         self._agent: CallingAgent | None = None
         self._in_turn = anyio.Lock()
@@ -97,7 +98,7 @@ class TodoServer:
             NAME,
             version=headway.__version__,
             title="Headway",
-            instructions=_read_text("instructions.md"),
+            instructions=_read_text("instructions.md" if tools is TOOLS else "dialect.md"),
             lifespan=self._watch_while_served,
             on_list_tools=self._list_tools,
             on_call_tool=self._call_tool,
@@ -134,7 +135,7 @@ class TodoServer:
     # tools
 
     async def _list_tools(self, context: Context, params: object) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[_describe_tool(tool) for tool in TOOLS])
+        return types.ListToolsResult(tools=[_describe_tool(tool) for tool in self._tools.values()])
 
     async def _call_tool(
         self, context: Context, params: types.CallToolRequestParams
@@ -144,14 +145,15 @@ class TodoServer:
         agent = self._meet_agent(context)
         try:
             async with self._in_turn:
-                answer = await run_sync(call_tool, agent, params.name, params.arguments or {})
+                answer = await run_sync(call_tool, self._tools, agent, params.name, params.arguments or {})
         except HeadwayError as error:
             return _to_error(str(error))
         except Exception:
             logger().exception("A call of the MCP tool %r failed:", params.name)
-            return _to_error(f"{params.name} failed unexpectedly; read the list with todo_read before you try again.")
+            return _to_error(f"{params.name} failed unexpectedly; read the list before you try again.")
         return types.CallToolResult(
-            content=[types.TextContent(type="text", text=answer.text)], structured_content=answer.data
+            content=[types.TextContent(type="text", text=answer.text)],
+            structured_content=answer.data if self._tools[params.name].output else None,
         )
 
     def _meet_agent(self, context: Context) -> CallingAgent:
@@ -281,6 +283,8 @@ class TodoServer:
     async def _list_prompts(self, context: Context, params: object) -> types.ListPromptsResult:
         task = types.PromptArgument(name="task", description="What is to be done; without it, go on with the list.")
         about = "Plan a task, keep the todo list while working on it, and say what came of it."
+        if "todo_write" not in self._tools or "todo_read" not in self._tools:  # it speaks of these
+            return types.ListPromptsResult(prompts=[])
         prompt = types.Prompt(name=PROMPT, title="Work with the todo list", description=about, arguments=[task])
         return types.ListPromptsResult(prompts=[prompt])
 
@@ -324,10 +328,10 @@ def _describe_tool(tool: ServedTool) -> types.Tool:
     )
     return types.Tool(
         name=tool.name,
-        title=tool.title,
+        title=tool.title or None,
         description=tool.description,
         input_schema=tool.input,
-        output_schema=tool.output,
+        output_schema=tool.output or None,
         annotations=annotations,
     )
 
@@ -336,6 +340,6 @@ def _to_error(text: str) -> types.CallToolResult:
     return types.CallToolResult(content=[types.TextContent(type="text", text=text)], is_error=True)
 
 
-def serve_stdio(finder: SessionFinder) -> None:
+def serve_stdio(finder: SessionFinder, tools: Sequence[ServedTool] = TOOLS) -> None:
     """Serve one client on standard input and output, until it closes them."""
-    anyio.run(TodoServer(finder).run_stdio)
+    anyio.run(TodoServer(finder, tools).run_stdio)

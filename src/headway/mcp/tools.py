@@ -26,6 +26,8 @@ from headway.views.prompt_block import TodoLineCache
 from headway.views.undo_lines import undone_lines
 
 if TYPE_CHECKING:
+    from headway.contracts.dialects import Dialect
+    from headway.contracts.todo_tools import TodoTool
     from headway.mcp.agents import CallingAgent
     from headway.session import Session, Written
 
@@ -61,6 +63,7 @@ class ServedTool:
     description: str
     input: dict[str, Any]
     output: dict[str, Any]
+    """The schema of the data of an answer; empty: it answers in text alone."""
     run: Callable[[CallingAgent, dict[str, Any]], ServedAnswer]
     reads_only: bool = False
     destroys: bool = False
@@ -423,20 +426,42 @@ TOOLS: tuple[ServedTool, ...] = (
         in_plan_mode=False,
     ),
 )
-_BY_NAME: Mapping[str, ServedTool] = {tool.name: tool for tool in TOOLS}
 
 
-def call_tool(agent: CallingAgent, name: str, arguments: object) -> ServedAnswer:
+def list_dialect_tools(dialect: Dialect) -> tuple[ServedTool, ...]:
+    """The tools of a dialect, which answer as it does: in text alone."""
+    return tuple(_serve_todo_tool(tool) for tool in dialect.tools)
+
+
+def _serve_todo_tool(tool: TodoTool) -> ServedTool:
+    def run(agent: CallingAgent, arguments: dict[str, Any]) -> ServedAnswer:
+        values = tool.parse(arguments)
+        return ServedAnswer({"summary": tool.change(agent.open(), values, agent.actor).text})
+
+    return ServedTool(
+        tool.name,
+        "",
+        tool.description,
+        tool.parameters,
+        {},
+        run,
+        reads_only=tool.reads_only,
+        destroys=not tool.reads_only,
+        in_plan_mode=tool.reads_only,
+    )
+
+
+def call_tool(tools: Mapping[str, ServedTool], agent: CallingAgent, name: str, arguments: object) -> ServedAnswer:
     """Run a call. Raises `HeadwayError`, whose text tells a model what is wrong and what to do."""
-    tool = _BY_NAME.get(name)
+    tool = tools.get(name)
     if tool is None:
-        raise ToolFault(f"There is no tool '{sanitize_for_display(name)}'; the tools are: {', '.join(_BY_NAME)}.")
+        raise ToolFault(f"There is no tool '{sanitize_for_display(name)}'; the tools are: {', '.join(tools)}.")
     if not is_object(arguments):
         raise ToolFault(f"{name} was not run: send its arguments as one JSON object.")
     if not tool.in_plan_mode and agent.open().is_planning:
         raise ToolFault(
-            f"{name} changed nothing: the user has switched plan mode on; look around, and submit a plan with "
-            "create_plan."
+            f"{name} changed nothing: the user has switched plan mode on; look around and propose a plan"
+            f"{', with create_plan' if 'create_plan' in tools else ''}."
         )
     try:
         return tool.run(agent, arguments)
