@@ -123,10 +123,11 @@ async def test_a_run_uses_no_more_tokens_than_it_may_and_does_not_stop_long_befo
     used = result.input_tokens + result.output_tokens
     assert used <= limit
     assert limit - used < 1_300  # another request would not have fitted
-    assert result.reason == "error"
+    assert result.reason == "max_tokens" and not result.ok
     assert result.error is not None
     assert f"used {used:,} of its {limit:,} tokens" in result.error
-    assert "--max-tokens" in result.error
+    assert "a higher max_tokens" in result.error
+    assert facts(session, RunFinished)[-1].reason == "max_tokens"
     assert [error.message for error in facts(session, RunError)] == [result.error]
     assert facts(session, Usage)[-1].total_tokens == used
 
@@ -144,7 +145,7 @@ async def test_an_answer_may_be_as_long_as_what_is_left(session: Session) -> Non
 async def test_a_first_request_that_is_too_large_is_not_made(session: Session) -> None:
     model = ScriptedModel(["Never."])
     result = await run(session, model, "word " * 2_000, max_tokens=1_000)
-    assert (result.reason, result.input_tokens, model.requests) == ("error", 0, [])
+    assert (result.reason, result.input_tokens, model.requests) == ("max_tokens", 0, [])
     assert "used 0 of its 1,000 tokens" in (result.error or "")
     assert (await run(session, model, "Shorter")).text == "Never."
 
@@ -197,6 +198,7 @@ async def test_a_run_costs_no_more_than_it_may(session: Session, limit: float, a
     result = await run(session, Priced([meter] * 20), max_cost=limit)
     assert result.cost == pytest.approx(0.315 * answers)
     assert len(meter.most) == answers
+    assert result.reason == "max_cost"
     assert result.error is not None
     assert f"has cost ${result.cost:.4f} of its limit of ${limit:g}" in result.error
     assert facts(session, Usage)[-1].total_cost == pytest.approx(result.cost)
@@ -222,7 +224,7 @@ async def test_where_the_price_is_not_known_a_limit_in_dollars_is_refused_before
 
     result = await run(session, FunctionModel(answer), max_cost=5)
     assert (result.reason, asked) == ("error", [])
-    assert "is not known, so a limit of $5 cannot be enforced; use --max-tokens" in (result.error or "")
+    assert "is not known, so a limit of $5 cannot be enforced; set max_tokens" in (result.error or "")
     free = await run(session, ["Done."], max_cost=0.01)
     assert (free.reason, free.cost) == ("finished", 0)
 

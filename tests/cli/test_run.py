@@ -165,7 +165,12 @@ FAILURES: list[tuple[list[str | Form], list[str], str, str]] = [
     ([turn(error={"status": 401})], [], "❌ Failed after 1 round", "The scripted model refused the key (401)"),
     ([turn("", call("ls"))], [], "❌ Failed after 2 rounds", "The script has no turns left"),
     ([turn("", call("ls"))] * 3, ["--max-rounds", "2"], "⏸  Stopped at the limit after 2 rounds", "Tokens:"),
-    (["x"], ["--max-tokens", "99"], "❌ Failed after 1 round", "The run has used 0 of its 99 tokens"),
+    (
+        ["x"],
+        ["--max-tokens", "99"],
+        "⏸  Stopped at the token limit after 1 round",
+        "The run has used 0 of its 99 tokens",
+    ),
 ]
 
 
@@ -189,7 +194,7 @@ def test_a_limit_of_cost_is_kept_before_the_first_request() -> None:
     env = {"HEADWAY_BASE_URL": "http://127.0.0.1:9"}
     done = run("run", "x", "--model", "compatible:mine", "--max-cost", "5", env=env)
     assert (done.code, done.err) == (1, "")
-    assert "The price of 'mine' is not known, so a limit of $5 cannot be enforced; use --max-tokens" in done.out
+    assert "The price of 'mine' is not known, so a limit of $5 cannot be enforced; set max_tokens" in done.out
 
 
 def test_a_request_that_may_work_later_is_told_of_and_made_again() -> None:

@@ -23,9 +23,9 @@ from pydantic_ai.messages import (
 
 from headway.agent.conversation import Conversation, Redact
 from headway.agent.repair import repair_messages
-from headway.agent.spending import LimitReached
 from headway.core.errors import ModelError
 from headway.core.text import neutralize_lines, sanitize_for_display, truncate
+from headway.planner.run import LimitReached
 
 HEADWAY_MARK = "headway"
 """Marks messages that Headway wrote, not the user."""

@@ -20,6 +20,8 @@ class Reason(StrEnum):
     ALL_DONE = "all_done"
     """Every item is completed or cancelled, by the model or a person, and the model has answered."""
     MAX_ROUNDS = "max_rounds"
+    MAX_TOKENS = "max_tokens"
+    MAX_COST = "max_cost"
     CANCELLED = "cancelled"
     ERROR = "error"
 

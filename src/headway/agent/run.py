@@ -36,7 +36,7 @@ from headway.core.run_events import MessageAdded, RunError
 from headway.core.text import sanitize_for_display, to_storable
 from headway.planner.planner import Planner
 from headway.planner.recorder import Recorder
-from headway.planner.run import PlannerRun
+from headway.planner.run import LimitReached, PlannerRun
 from headway.project import project_folder_of
 from headway.tools.approvals import Approvals, Ask
 from headway.tools.checks.run_check import CheckRunner
@@ -266,6 +266,7 @@ async def _run_supervised(
             reason = await _run_until_stopped(loop.run(), recorder) or Reason.CANCELLED
     except HeadwayError as failure:
         error = str(failure)
+        reason = Reason(failure.limit) if isinstance(failure, LimitReached) else Reason.ERROR
         with suppress(StoreError, RunRefused):
             recorder.record(RunError(error))
     except asyncio.CancelledError:
@@ -278,11 +279,12 @@ async def _run_supervised(
         )
         raise
     finally:
-        error = _end_run(recorder, reason, error)
+        if (unwritten := _end_run(recorder, reason, error)) is not None:
+            reason, error = Reason.ERROR, error or unwritten
         await _close_connections(connections)
     return RunResult(
         recorder.run_id,
-        reason if error is None else Reason.ERROR,
+        reason,
         rounds=recorder.round,
         text=loop.text if loop else "",
         error=error,
@@ -304,12 +306,12 @@ async def _close_connections(connections: AsyncExitStack) -> None:
 
 
 def _end_run(recorder: Recorder, reason: Reason, error: str | None) -> str | None:
-    """What went wrong, the end included."""
+    """End the run; return why that could not be written, or None."""
     try:
         recorder.end(reason, error)
     except StoreError as failure:
-        return error or str(failure)
-    return error
+        return str(failure)
+    return None
 
 
 async def _find_budget(model: Model, config: LoopConfig) -> Budget:

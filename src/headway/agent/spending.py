@@ -8,6 +8,7 @@ from headway.agent.config import LoopConfig
 from headway.agent.models import price
 from headway.core.errors import HeadwayError
 from headway.core.run_events import Usage
+from headway.planner.run import LimitReached
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
@@ -15,10 +16,6 @@ if TYPE_CHECKING:
 
 _LEAST_REPLY = 16
 """A request that leaves no room for an answer is not worth its price."""
-
-
-class LimitReached(HeadwayError):
-    """The run has used what it may."""
 
 
 class Spending:
@@ -46,8 +43,9 @@ class Spending:
         left = most - self.tokens - asked
         if left < _LEAST_REPLY:
             raise LimitReached(
+                "max_tokens",
                 f"The run has used {self.tokens:,} of its {most:,} tokens, and the next request would need about "
-                f"{asked:,} more; resume with --continue and a higher --max-tokens."
+                f"{asked:,} more; continue it with a higher max_tokens.",
             )
         return left
 
@@ -57,17 +55,18 @@ class Spending:
             return None
         first, more = self._estimate_price(asked, 0), self._estimate_price(asked, 1_000)
         if first is None or more is None or self.cost is None:
-            raise LimitReached(
+            raise HeadwayError(
                 f"The price of '{self._model.model_name}' is not known, so a limit of ${most:g} cannot be "
-                "enforced; use --max-tokens instead of --max-cost."
+                "enforced; set max_tokens instead of max_cost."
             )
         left = most - self.cost - first
         each = (more - first) / 1_000
         room = None if each <= 0 else int(left / each)
         if left <= 0 or (room is not None and room < _LEAST_REPLY):
             raise LimitReached(
+                "max_cost",
                 f"The run has cost ${self.cost:.4f} of its limit of ${most:g}, and the next request would cost "
-                f"about ${first:.4f} more; resume with --continue and a higher --max-cost."
+                f"about ${first:.4f} more; continue it with a higher max_cost.",
             )
         return room
 

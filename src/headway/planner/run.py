@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 from uuid import uuid4
 
 from headway.contracts.todo_tools import CLAIM_LEASE, ToolAnswer
@@ -50,6 +50,10 @@ class RunStopped(HeadwayError):
 
 class LimitReached(HeadwayError):
     """The run has used what it may."""
+
+    def __init__(self, limit: Literal["max_tokens", "max_cost"], message: str) -> None:
+        self.limit = limit
+        super().__init__(message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -388,10 +392,10 @@ class PlannerRun(Recorder):
     def _check_limits(self) -> None:
         tokens, most = self._input_tokens + self._output_tokens, self._config.max_tokens
         if most is not None and tokens >= most:
-            raise LimitReached(f"The run has used {tokens:,} of its {most:,} tokens; raise the limit.")
+            raise LimitReached("max_tokens", f"The run has used {tokens:,} of its {most:,} tokens; raise the limit.")
         cost, limit = self._cost, self._config.max_cost
         if limit is not None and cost is not None and cost >= limit:
-            raise LimitReached(f"The run has cost ${cost:.4f} of its limit of ${limit:g}; raise the limit.")
+            raise LimitReached("max_cost", f"The run has cost ${cost:.4f} of its limit of ${limit:g}; raise the limit.")
 
 
 def _todo_ids(todos: TodoList) -> frozenset[str]:

@@ -21,6 +21,8 @@ _HEADINGS = {
     "finished": "✅ Finished",
     "all_done": "✅ All done",
     "max_rounds": "⏸  Stopped at the limit",
+    "max_tokens": "⏸  Stopped at the token limit",
+    "max_cost": "⏸  Stopped at the cost limit",
     "cancelled": "⏹  Stopped",
     "error": "❌ Failed",
 }

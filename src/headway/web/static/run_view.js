@@ -75,7 +75,7 @@ export function sendMessage() {
   });
 }
 
-const INTERRUPTED = ["cancelled", "error", "interrupted", "max_rounds"];
+const INTERRUPTED = ["cancelled", "error", "interrupted", "max_rounds", "max_tokens", "max_cost"];
 
 /** Of the last run, while it is still in the log. */
 const own = (run, type) => store.log.events.findLast((event) => event.type === type && event.agent_id === "main" && at(event.timestamp) >= at(run.started_at));

@@ -71,6 +71,8 @@ export const ENDINGS = {
   finished: "finished",
   all_done: "finished, all items done",
   max_rounds: "stopped at the round limit",
+  max_tokens: "stopped at the token limit",
+  max_cost: "stopped at the cost limit",
   cancelled: "stopped",
   error: "ended with an error",
 };
