@@ -6,12 +6,38 @@ import sys
 import tempfile
 from pathlib import Path
 
-from . import executing, graph, logs, loops, processes, shortcuts, tokens, tools, watching, worktrees, writes
+from . import (
+    executing,
+    graph,
+    logs,
+    loops,
+    mcp_server,
+    processes,
+    shortcuts,
+    tokens,
+    tools,
+    watching,
+    worktrees,
+    writes,
+)
 from .measure import NotAvailable, Row
 
 ROWS = [
     row
-    for part in (processes, writes, logs, graph, tools, tokens, loops, shortcuts, executing, worktrees, watching)
+    for part in (
+        processes,
+        writes,
+        logs,
+        graph,
+        tools,
+        tokens,
+        loops,
+        shortcuts,
+        executing,
+        worktrees,
+        watching,
+        mcp_server,
+    )
     for row in part.ROWS
 ]
 COLUMNS = "{:<38}  {:>13}  {:>13}  {:>8}  {:>8}  {:<4}  {}"
