@@ -20,7 +20,7 @@ from headway.core.open_questions import hash_of, new_key, write_question
 from headway.core.run_events import ApprovalAnswered, ApprovalAsked
 from headway.core.runs import Run
 from headway.core.text import truncate
-from headway.tools.approvals import Answer, Ask, Question, Reply
+from headway.tools.approvals import NOT_ASKED, Answer, Ask, Question, Reply
 
 if TYPE_CHECKING:
     from headway.planner.recorder import Recorder
@@ -80,7 +80,7 @@ class LoggedQuestions:
             answer = await self._ask(question)
             reply, reason = Reply(answer.reply), str(answer.reason or "")
         except Exception:
-            self._record(question.id, Reply.NO, "the question could not be asked", key)
+            self._record(question.id, Reply.NO, NOT_ASKED, key)
             raise
         return self._record(question.id, reply, reason, key)
 

@@ -12,8 +12,9 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from fnmatch import fnmatchcase
+from inspect import isawaitable, iscoroutinefunction
 from traceback import format_exc
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, cast
 from uuid import uuid4
 
 from headway.core.errors import HeadwayError
@@ -47,6 +48,12 @@ class Answer:
     reason: str = ""
     """Why not; the model is told."""
 
+    def __post_init__(self) -> None:
+        if self.reply not in list(Reply):
+            raise HeadwayError(
+                f"'{sanitize_for_display(self.reply)}' is not a valid reply; choose from: {', '.join(Reply)}."
+            )
+
 
 @dataclass(frozen=True, slots=True)
 class Question:
@@ -67,6 +74,9 @@ class Question:
 
 
 Ask: TypeAlias = Callable[[Question], Awaitable[Answer]]
+NOT_ASKED = "the question could not be asked"
+_NOT_VALID = "the answer was not valid"
+_STOPPED = "the run was stopped"
 
 
 class Denied(ToolFault):
@@ -78,7 +88,7 @@ class Approvals:
 
     def __init__(
         self,
-        ask: Ask | None = None,
+        ask: Ask | Callable[[Question], Answer] | None = None,
         *,
         mode: Mode | ModeName = Mode.DEFAULT,
         allow: Iterable[str] = (),
@@ -88,8 +98,8 @@ class Approvals:
         on_answered: Callable[[Question, Answer], None] = lambda question, answer: None,
     ) -> None:
         self._mode = check_mode(mode)
-        self.ask = ask
-        """Puts a question to a person; None if nobody is there."""
+        self.ask = None if ask is None else _to_async(ask)
+        """Puts a question to a person; None if nobody is there. A function that is not `async` runs in a thread."""
         self._allow = [parse_pattern(text) for text in check_texts(allow, "allow")]
         self._hosts = [to_ascii_pattern(host) for host in check_texts(hosts, "hosts")]
         self._has_sandbox = has_sandbox
@@ -211,13 +221,13 @@ class Approvals:
 
     async def _ask(self, question: Question, ask: Ask) -> tuple[Answer, bool]:
         """The answer, and whether a person gave it."""
-        said, answer = False, Answer(Reply.NO, "the run was stopped")
+        said, answer = False, Answer(Reply.NO, _STOPPED)
         _call_hook(self._on_asked, question)
         try:
             said, answer = _parse_answer(question, await ask(question))
         except Exception:
             logger().error("Asking for approval failed:\n%s", redact(format_exc()))
-            answer = Answer(Reply.NO, "the question could not be asked")
+            answer = Answer(Reply.NO, NOT_ASKED)
         finally:
             _call_hook(self._on_answered, question, answer)
         return answer, said
@@ -249,10 +259,23 @@ def _parse_answer(question: Question, answer: object) -> tuple[bool, Answer]:
         except ValueError:
             pass
     logger().error("An answer must be Answer('once'), 'always', 'offline' or Answer('no', reason=…).")
-    return False, Answer(Reply.NO, "the answer was not valid")
+    return False, Answer(Reply.NO, _NOT_VALID)
+
+
+def _to_async(ask: Ask | Callable[[Question], Answer]) -> Ask:
+    if iscoroutinefunction(ask) or iscoroutinefunction(getattr(ask, "__call__", None)):  # noqa: B004
+        return cast("Ask", ask)
+
+    async def ask_in_thread(question: Question) -> Answer:
+        answer = await asyncio.to_thread(ask, question)
+        return await answer if isawaitable(answer) else answer
+
+    return ask_in_thread
 
 
 def _to_denied(tool: Tool[Any], answer: Answer) -> Denied:
+    if answer.reason in (NOT_ASKED, _NOT_VALID, _STOPPED):
+        return Denied(f"{tool.name} was not run: {answer.reason}.\nDo not try to do the same thing another way.")
     why = f": {sanitize_for_display(answer.reason.strip(), 500)}" if answer.reason.strip() else "."
     return Denied(f"The user declined {tool.name}{why}\nDo not try to do the same thing another way.")
 
