@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,8 +15,9 @@ import pytest
 pytest.importorskip("claude_agent_sdk", reason="The Claude Agent SDK is not installed: make test-adapters")
 
 from claude_agent_sdk import ClaudeAgentOptions, ResultMessage, create_sdk_mcp_server, query, tool
-from tests.adapters.anthropic_server import Body, Provider, serve_anthropic
+from tests.adapters.examples import check_example
 from tests.adapters.obligations import TASK, TOOLS, Obligations, Outcome, Tools, Turn, tidy, to_json
+from tests.adapters.provider_server import Body, Provider, serve_provider
 
 from headway import Session
 from headway.adapters.claude_agent_sdk import PREFIX, with_headway
@@ -93,7 +95,7 @@ class TestClaudeAgentSDK(Obligations):
         error: BaseException | None = None
         with (
             tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder,
-            serve_anthropic(Provider([*turns, Turn("kept")], is_agent, rename)) as provider,
+            serve_provider(Provider([*turns, Turn("kept")], is_agent, rename)) as provider,
         ):
             chosen = make_options(folder, provider.url, tools)
             if session is not None:
@@ -109,3 +111,6 @@ class TestClaudeAgentSDK(Obligations):
                 messages = [message async for message in query(prompt="?", options=plain)]
                 return Outcome(requests, to_texts(provider.bodies[-1], folder))
         return Outcome(requests, [], error)
+
+    def test_the_example_of_the_page_runs(self, tmp_path: Path) -> None:
+        check_example("Claude Agent SDK", tmp_path, rename=lambda name: PREFIX + name)

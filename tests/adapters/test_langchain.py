@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -18,6 +19,7 @@ from langchain_core.messages import AIMessage, BaseMessage, SystemMessage, messa
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.tools import StructuredTool
 from pydantic import PrivateAttr
+from tests.adapters.examples import check_example
 from tests.adapters.obligations import TASK, TOOLS, Obligations, Outcome, Tools, Turn, tidy, to_json
 
 from headway import Session
@@ -88,3 +90,6 @@ class TestLangChain(Obligations):
         except Exception as error:
             return Outcome(model.requests, [], error)
         return Outcome(model.requests, to_texts(state["messages"]))
+
+    def test_the_example_of_the_page_runs(self, tmp_path: Path) -> None:
+        check_example("LangChain and deepagents", tmp_path)

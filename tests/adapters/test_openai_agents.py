@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -15,6 +16,7 @@ pytest.importorskip("agents", reason="The OpenAI Agents SDK is not installed: ma
 
 from agents import Agent, RunConfig, Runner, function_tool
 from agents.testing import ScriptedModel, assistant_message, function_call
+from tests.adapters.examples import check_example
 from tests.adapters.obligations import TASK, TOOLS, Obligations, Outcome, Tools, Turn, tidy, to_json
 
 from headway import Session
@@ -64,3 +66,6 @@ class TestOpenAIAgents(Obligations):
         except Exception as failure:
             error = failure
         return Outcome([to_texts(call.input) for call in model.calls], history, error)
+
+    def test_the_example_of_the_page_runs(self, tmp_path: Path) -> None:
+        check_example("OpenAI Agents SDK", tmp_path)

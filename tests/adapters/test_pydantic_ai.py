@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ pytest.importorskip("pydantic_ai", reason="pydantic-ai is not installed: make te
 from pydantic_ai import Agent
 from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter, ModelResponse, TextPart, ToolCallPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
+from tests.adapters.examples import check_example
 from tests.adapters.obligations import TASK, TOOLS, Obligations, Outcome, Tools, Turn, tidy, to_json
 
 from headway import Session
@@ -66,3 +68,6 @@ class TestPydanticAI(Obligations):
         except Exception as error:
             return Outcome(requests, [], error)
         return Outcome(requests, to_texts(result.all_messages()))
+
+    def test_the_example_of_the_page_runs(self, tmp_path: Path) -> None:
+        check_example("pydantic-ai", tmp_path)

@@ -39,7 +39,7 @@ Answer = dict[str, Any]
 
 
 def with_headway(
-    options: ClaudeAgentOptions | None,
+    options: ClaudeAgentOptions,
     session: Session,
     *,
     gateway: bool = False,
@@ -50,7 +50,6 @@ def with_headway(
 
     `effects` says what tools do that are not Claude Code's own, which else is guessed by their names.
     """
-    options = ClaudeAgentOptions() if options is None else options
     if not isinstance(options.mcp_servers, dict):
         raise HeadwayError(
             "`mcp_servers` is a file or text; pass the servers as a dict, so that Headway's can be added."

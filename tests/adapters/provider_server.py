@@ -1,4 +1,4 @@
-"""A provider on loopback that speaks Anthropic's protocol and answers by script."""
+"""A provider on loopback that speaks Anthropic's protocol, and OpenAI's of responses, and answers by script."""
 
 from __future__ import annotations
 
@@ -27,7 +27,6 @@ class Provider:
     url: str = ""
     bodies: list[Body] = field(default_factory=list[Body])
     """Of the requests that took a turn."""
-    others: list[Body] = field(default_factory=list[Body])
     lock: Lock = field(default_factory=Lock)
 
 
@@ -35,6 +34,43 @@ def to_content(turn: Turn, rename: Callable[[str], str]) -> list[Body]:
     text: list[Body] = [{"type": "text", "text": turn.text}] if turn.text else []
     calls = zip(turn.calls, turn.ids, strict=True)
     return text + [{"type": "tool_use", "id": i, "name": rename(name), "input": args} for (name, args), i in calls]
+
+
+def to_message(turn: Turn, rename: Callable[[str], str]) -> Body:
+    """Return an answer as Anthropic has it."""
+    return {
+        "id": f"msg_{turn.key}",
+        "type": "message",
+        "role": "assistant",
+        "model": "m",
+        "content": to_content(turn, rename),
+        "stop_reason": "tool_use" if turn.calls else "end_turn",
+        "stop_sequence": None,
+        "usage": {"input_tokens": 10, "output_tokens": 5},
+    }
+
+
+def to_response(turn: Turn) -> Body:
+    """Return an answer as OpenAI has it."""
+    parts: list[Body] = [{"type": "output_text", "text": turn.text, "annotations": []}]
+    said: Body = {"id": "m", "type": "message", "role": "assistant", "status": "completed", "content": parts}
+    output: list[Body] = [said] if turn.text else []
+    for (name, args), call_id in zip(turn.calls, turn.ids, strict=True):
+        call = {"id": f"f-{call_id}", "call_id": call_id, "name": name, "arguments": json.dumps(args)}
+        output.append({"type": "function_call", "status": "completed", **call})
+    usage = {"input_tokens": 10, "output_tokens": 5, "total_tokens": 15}
+    details = {"input_tokens_details": {"cached_tokens": 0}, "output_tokens_details": {"reasoning_tokens": 0}}
+    return {
+        "id": f"resp_{turn.key}",
+        "object": "response",
+        "created_at": 1,
+        "model": "m",
+        "output": output,
+        "parallel_tool_calls": True,
+        "tool_choice": "auto",
+        "tools": [],
+        "usage": {**usage, **details},
+    }
 
 
 def to_events(message: Body) -> bytes:
@@ -76,35 +112,22 @@ class Handler(BaseHTTPRequestHandler):
         if "count_tokens" in self.path:
             self._send(200, json.dumps({"input_tokens": 10}).encode())
             return
-        provider, content = self.provider, [{"type": "text", "text": "ok"}]
+        provider, turn = self.provider, Turn("ok")
         with provider.lock:
-            if "messages" not in body or not provider.is_asked(body):
-                provider.others.append(body)
-            else:
+            if provider.is_asked(body):
                 turn = provider.turns[len(provider.bodies)]
                 if not turn.error:  # an error is one for each request that comes
                     provider.bodies.append(body)
                 turn.before()
-                if turn.error:
-                    error = {"type": "error", "error": {"type": "invalid_request_error", "message": turn.error}}
-                    self._send(400, json.dumps(error).encode())
-                    return
-                content = to_content(turn, provider.rename)
-        calls = any(block["type"] == "tool_use" for block in content)
-        message: Body = {
-            "id": f"msg_{len(provider.bodies)}",
-            "type": "message",
-            "role": "assistant",
-            "model": body.get("model", "m"),
-            "content": content,
-            "stop_reason": "tool_use" if calls else "end_turn",
-            "stop_sequence": None,
-            "usage": {"input_tokens": 10, "output_tokens": 5},
-        }
-        if body.get("stream"):
-            self._send(200, to_events(message), "text/event-stream")
+        if turn.error:
+            error = {"type": "error", "error": {"type": "invalid_request_error", "message": turn.error}}
+            self._send(400, json.dumps(error).encode())
+        elif self.path.endswith("/responses"):
+            self._send(200, json.dumps(to_response(turn)).encode())
+        elif body.get("stream"):
+            self._send(200, to_events(to_message(turn, provider.rename)), "text/event-stream")
         else:
-            self._send(200, json.dumps(message).encode())
+            self._send(200, json.dumps(to_message(turn, provider.rename)).encode())
 
     def do_GET(self) -> None:
         self._send(404, b"{}")
@@ -120,8 +143,8 @@ class Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def serve_anthropic(provider: Provider) -> Generator[Provider]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), type("AnthropicHandler", (Handler,), {"provider": provider}))
+def serve_provider(provider: Provider) -> Generator[Provider]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), type("ProviderHandler", (Handler,), {"provider": provider}))
     server.daemon_threads = True
     provider.url = f"http://127.0.0.1:{server.server_port}"
     thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
