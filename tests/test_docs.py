@@ -46,7 +46,14 @@ def blocks(page: str, language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), re.DOTALL)
 
 
-EXAMPLES = [pytest.param(code, id=f"{page}-{n}") for page in PAGES for n, code in enumerate(blocks(page, "python"), 1)]
+IN_ENVIRONMENTS = "docs/embedding.md"
+"""Its examples need a framework each: `tests/adapters` runs them."""
+EXAMPLES = [
+    pytest.param(code, id=f"{page}-{n}")
+    for page in PAGES
+    if page != IN_ENVIRONMENTS
+    for n, code in enumerate(blocks(page, "python"), 1)
+]
 
 
 NOTHING_IMPORTED = """
