@@ -145,15 +145,27 @@ def _run() -> Iterator[commands.Command]:
     """A run that works on one item after the other, a change a second."""
     begin = add_seconds(now(), -1.5 * EVENTS)
     moments = (add_seconds(begin, second) for second in count())
-    yield of_run.StartRun(MAIN_AGENT, "agent", next(moments), RunStarted("r", "Do it all", "scripted", 50, ""))
+    yield of_run.StartRun(
+        MAIN_AGENT,
+        "agent",
+        next(moments),
+        RunStarted(run_id="r", task="Do it all", model="scripted", max_rounds=50, holder=""),
+    )
     for number in range(ITEMS):
         todo_id = f"i{number}"
         yield commands.Update(MAIN_AGENT, "agent", next(moments), todo_id, {"status": "in_progress"}, False)
         for call in range(CALLS):
             call_id, command = f"{number}-{call}", f"pytest tests/test_{call}.py"
-            begun = ToolStarted(1, call_id, "bash", f"bash: {command}", "execute")
+            begun = ToolStarted(round=1, call_id=call_id, tool="bash", summary=f"bash: {command}", effect="execute")
             ended = ToolFinished(
-                1, call_id, "bash", True, "12 passed\n" * 9, exit_code=0, item_id=todo_id, command=command
+                round=1,
+                call_id=call_id,
+                tool="bash",
+                ok=True,
+                text="12 passed\n" * 9,
+                exit_code=0,
+                item_id=todo_id,
+                command=command,
             )
             yield of_run.RecordEvents(MAIN_AGENT, "agent", next(moments), "r", [begun])
             yield of_run.RecordEvents(MAIN_AGENT, "agent", next(moments), "r", [ended])

@@ -9,7 +9,7 @@ from __future__ import annotations
 from headway.core import commands
 from headway.core.clock import now
 from headway.core.errors import HeadwayError, ListChanged, TodoNotFound
-from headway.core.events import EVIDENCE_ASKED, ListDelta
+from headway.core.events import ListDelta
 from headway.core.graph import list_ready, list_waiting
 from headway.core.log import LogReference
 from headway.core.model import FINISHED, MAIN_AGENT, MODEL, PERSON, Todo, TodoList, is_person
@@ -432,12 +432,13 @@ class Session(Stream, RunControl):
             return make(state)
 
         events, state = self._log.execute(make_if_unchanged)
-        if events and events[0].type == EVIDENCE_ASKED:
-            from headway.core.errors import EvidenceMissing
-            from headway.core.execution_events import EvidenceAsked
+        if events and state.runs:
+            from headway.core.run_events import EvidenceAsked
 
-            assert isinstance(events[0].data, EvidenceAsked)
-            raise EvidenceMissing(events[0].data.item_ids)
+            if isinstance(asked := events[0].data, EvidenceAsked):
+                from headway.core.errors import EvidenceMissing
+
+                raise EvidenceMissing(asked.item_ids)
         return events, state.list_of(self._agent)
 
     def _write(self, make: Callable[[State], commands.Command], expected_version: int | None = None) -> Written:

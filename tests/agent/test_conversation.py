@@ -471,7 +471,7 @@ async def test_a_message_of_another_version_is_told_in_a_sentence(tmp_path: Path
     await run(session, ScriptedModel(["Hello."]))
     events = [*session.events()]
     at = next(event.version for event in events if isinstance(event.data, MessageAdded))
-    odd = Event(at, events[at].at, "main", "loop", "MessageAdded", MessageAdded({"kind": "telepathy", "parts": []}))
+    odd = Event(at, events[at].at, "main", "loop", MessageAdded(message={"kind": "telepathy", "parts": []}))
     broken = cut_off([*events[: at - 1], odd, *events[at:]], len(events))
     with pytest.raises(StoreCorrupt, match=r"upgrade Headway.*new session\.$"):
         Conversation.load(broken)

@@ -17,7 +17,7 @@ import headway
 from headway.agent.conversation import Conversation
 from headway.agent.repair import UNFINISHED
 from headway.core.clock import now
-from headway.core.events import PLAN_MODE_CHANGED, Event, PlanModeChanged
+from headway.core.events import Event, PlanModeChanged
 from headway.core.model import MAIN_AGENT, PERSON
 from headway.core.run_events import RunFinished
 from headway.core.runs import CUT_OFF
@@ -170,7 +170,7 @@ class Crowded(SqliteStore):
     ) -> object:
         if self.faster:
             self.faster = False
-            change = Event(expected + 1, now(), MAIN_AGENT, PERSON, PLAN_MODE_CHANGED, PlanModeChanged(False))
+            change = Event(expected + 1, now(), MAIN_AGENT, PERSON, PlanModeChanged(on=False))
             with closing(SqliteStore(self.path)) as store:
                 store.append(session, expected, [change], None)
         return super().append(session, expected, events, snapshot, identity=identity)

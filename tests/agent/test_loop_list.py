@@ -69,8 +69,8 @@ async def test_the_block_is_exactly_what_it_is_to_be(session: Session) -> None:
         "</todo-list>"
     )
     assert facts(session, TodoListContextInjected) == [
-        TodoListContextInjected(5, "t2", 2),
-        TodoListContextInjected(5, "t2", 3),
+        TodoListContextInjected(total_items=5, active_item="t2", round=2),
+        TodoListContextInjected(total_items=5, active_item="t2", round=3),
     ]
 
 
@@ -626,9 +626,9 @@ async def test_a_judge_is_asked_apart_and_its_reason_is_kept(session: Session) -
     assert "Do it" not in question
     [todo, _] = session.todos
     assert (todo.status, todo.notes, todo.completed_at_round) == ("completed", "It was looked at twice.", 3)
-    assert facts(session, TodoEvaluationStarted) == [TodoEvaluationStarted("t1", 3)]
+    assert facts(session, TodoEvaluationStarted) == [TodoEvaluationStarted(item_id="t1", round=3)]
     assert facts(session, TodoEvaluationCompleted) == [
-        TodoEvaluationCompleted("t1", 3, "completed", "It was looked at twice.")
+        TodoEvaluationCompleted(item_id="t1", round=3, status="completed", reason="It was looked at twice.")
     ]
     assert "It was looked at" not in "".join(texts(model.requests[-1].messages))
     assert len(facts(session, Usage)) == 5  # the judge's is counted

@@ -104,8 +104,8 @@ async def test_what_cannot_be_shown_elsewhere_can_only_be_declined_there(kept_se
 def forged(question: Event, reply: str, *, version: int) -> Event:
     asked = question.data
     assert isinstance(asked, ApprovalAsked)
-    answer = ApprovalAnswered(asked.question_id, reply, key="0" * 32)
-    return Event(version, now(), question.agent, PERSON, "ApprovalAnswered", answer)
+    answer = ApprovalAnswered(question_id=asked.question_id, reply=reply, key="0" * 32)
+    return Event(version, now(), question.agent, PERSON, answer)
 
 
 def with_answers(events: list[Event], reply: str) -> list[Event]:
@@ -113,11 +113,13 @@ def with_answers(events: list[Event], reply: str) -> list[Event]:
     made: list[Event] = []
     first = events[0].version
     for event in events:
-        made.append(event.__class__(first + len(made), event.at, event.agent, event.actor, event.type, event.data))
+        made.append(event.__class__(first + len(made), event.at, event.agent, event.actor, event.data))
         if isinstance(event.data, ApprovalAsked):
             made.append(forged(event, reply, version=first + len(made)))
-            open_one = ApprovalAsked(event.data.question_id, event.data.tool, event.data.effect, event.data.line)
-            made.append(Event(first + len(made), now(), event.agent, PERSON, "ApprovalAsked", open_one))
+            open_one = ApprovalAsked(
+                question_id=event.data.question_id, tool=event.data.tool, effect=event.data.effect, line=event.data.line
+            )
+            made.append(Event(first + len(made), now(), event.agent, PERSON, open_one))
             made.append(forged(event, reply, version=first + len(made)))
     return made
 
@@ -184,8 +186,8 @@ async def test_an_answer_that_was_in_the_log_before_or_names_no_key_counts_for_n
 
     kept_session.write([{"content": "A", "status": "pending"}])
     store, version = kept_session.store, kept_session.version
-    before = ApprovalAnswered("q", reply)
-    store.append("default", version, [Event(version + 1, now(), MAIN_AGENT, PERSON, "ApprovalAnswered", before)], None)
+    before = ApprovalAnswered(question_id="q", reply=reply)
+    store.append("default", version, [Event(version + 1, now(), MAIN_AGENT, PERSON, before)], None)
     model = ScriptedModel([calling("act"), calling("act"), "Done."])
     work = asyncio.create_task(run(kept_session, model, approvals=Approvals(ask), tools=[act]))
     await asked.wait()

@@ -15,9 +15,9 @@ from tests.support.scripts import bash, call, script, turn, write
 
 import headway as api
 from headway.cli.app import app
-from headway.core.events import Event
+from headway.core.events import Event, RunData
 from headway.core.model import MAIN_AGENT
-from headway.core.run_events import RunData, RunFinished, RunStarted, ToolFinished, Usage
+from headway.core.run_events import RunFinished, RunStarted, ToolFinished, Usage
 from headway.execute import roll_back
 
 from .commands import Headway, data
@@ -26,32 +26,40 @@ AT = "2026-01-02T03:04:05.000Z"
 
 
 def started(run_id: str, task: str = "Do it", model: str = "openai:gpt-5") -> RunStarted:
-    return RunStarted(run_id, task, model, 50, "here")
+    return RunStarted(run_id=run_id, task=task, model=model, max_rounds=50, holder="here")
 
 
 def used(read: int, written: int, cost: float | None, cached: int = 0) -> Usage:
-    return Usage(1, read, written, cached, 0, read + written, cost)
+    return Usage(
+        round=1,
+        input_tokens=read,
+        output_tokens=written,
+        cache_read_tokens=cached,
+        cache_write_tokens=0,
+        total_tokens=read + written,
+        total_cost=cost,
+    )
 
 
 def finished(run_id: str, reason: str = "finished") -> RunFinished:
-    return RunFinished(run_id, reason, 1, 1)
+    return RunFinished(run_id=run_id, reason=reason, rounds=1, tool_calls=1)
 
 
 def changed(path: str, diff: str | None, **more: Any) -> ToolFinished:
-    return ToolFinished(1, "c", "edit", True, "Changed.", effect="write", files=(path,), diff=diff, **more)
+    return ToolFinished(
+        round=1, call_id="c", tool="edit", ok=True, text="Changed.", effect="write", files=(path,), diff=diff, **more
+    )
 
 
 def ran(*files: str) -> ToolFinished:
-    return ToolFinished(1, "c", "bash", True, "", effect="execute", exit_code=0, files=files)
+    return ToolFinished(round=1, call_id="c", tool="bash", ok=True, text="", effect="execute", exit_code=0, files=files)
 
 
 def log(project: Path, *facts: RunData, agent: str = MAIN_AGENT, session: str = "default") -> None:
     """Adds to the log what a run would."""
     store = api.open(project, session).store
     before = store.version(session)
-    events = [
-        Event(version, AT, agent, "loop", type(fact).__name__, fact) for version, fact in enumerate(facts, before + 1)
-    ]
+    events = [Event(version, AT, agent, "loop", fact) for version, fact in enumerate(facts, before + 1)]
     store.append(session, before, events, None)
 
 

@@ -10,8 +10,7 @@ from tests.support.processes import Form, run
 from tests.support.scripts import bash, script, turn, write, writing
 
 import headway as api
-from headway.core.execution_events import EvidenceAsked
-from headway.core.run_events import ToolFinished
+from headway.core.run_events import EvidenceAsked, ToolFinished
 
 from .commands import Headway
 

@@ -22,14 +22,14 @@ class Executing(Running):
     def begin(self, *, rounds: int = 0, lease: float = 600) -> Executing:
         super().begin(rounds=rounds, lease=lease)
         self.numbers = count(1)
-        self.record(ExecutionStarted("yolo", 2, len(self.session.todos)))
+        self.record(ExecutionStarted(mode="yolo", parallel=2, total=len(self.session.todos)))
         return self
 
     def start(self, todo_id: str, **more: Any) -> str:
         """The sub-agent that works on the item from now on."""
         agent = f"{todo_id} #{next(self.numbers)}"
         facts: dict[str, Any] = {"attempt": 1, "index": 1, "total": 2, "checkpoint": "c0", **more}
-        started = AttemptStarted(todo_id, "Do it", agent, **facts)
+        started = AttemptStarted(item_id=todo_id, content="Do it", agent=agent, **facts)
         self.session.log.execute(lambda state: StartAttempt(self.agent, EXECUTOR, self.clock(), self.id, started))
         return agent
 
@@ -39,10 +39,14 @@ class Executing(Running):
         batch = self.run.execution
         assert batch is not None
         who = by or batch.executing.get(todo_id, "nobody")
-        finished = AttemptFinished(todo_id, who, 1, outcome, **more)
+        finished = AttemptFinished(item_id=todo_id, agent=who, attempt=1, outcome=outcome, **more)
         change = FinishAttempt(self.agent, EXECUTOR, self.clock(), self.id, finished, evidence)
         return self.session.log.execute(lambda state: change)[0]
 
     def roll_back(self, todo_id: str, *, changed_files: bool = True) -> None:
-        rolled = TodosRolledBack(todo_id, ("a.py",), False, "c1") if changed_files else TodosRolledBack(todo_id, ())
+        rolled = (
+            TodosRolledBack(item_id=todo_id, files=("a.py",), forced=False, saved="c1")
+            if changed_files
+            else TodosRolledBack(item_id=todo_id, files=())
+        )
         self.session.log.execute(lambda state: RollBackTodos(self.agent, PERSON, self.clock(), rolled))

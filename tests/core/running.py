@@ -9,61 +9,123 @@ from itertools import count
 from headway import Event, Session, Status, Todo
 from headway.core import execution_events as batch
 from headway.core import run_events as facts
-from headway.core.events import ListDelta
+from headway.core.events import ListDelta, RunData
 from headway.core.log import run_lease_key
 from headway.core.model import LOOP, MODEL, TRACKER
 from headway.core.run_commands import EndRun, FinishTool, RecordEvents, StartRun
-from headway.core.run_events import RoundStarted, RunData, RunStarted, TodoListItemProgress, ToolFinished
+from headway.core.run_events import RoundStarted, RunStarted, TodoListItemProgress, ToolFinished
 from headway.core.runs import Run
 from headway.core.tracking import TODO_EFFECT, Policy
 
 from .samples import Ticking
 
-SAMPLES: tuple[facts.RunData, ...] = (
-    facts.RunStarted("r1", "Do it", "scripted", 50, "someone"),
-    facts.RoundStarted("r1", 1, 50),
-    facts.TextDelta("Hel", "reasoning", "call-1"),
-    facts.ToolStarted(1, "call-1", "bash", "bash make test"),
+SAMPLES: tuple[RunData, ...] = (
+    facts.RunStarted(run_id="r1", task="Do it", model="scripted", max_rounds=50, holder="someone"),
+    facts.RoundStarted(run_id="r1", round=1, max_rounds=50),
+    facts.TextDelta(text="Hel", kind="reasoning", call_id="call-1"),
+    facts.ToolStarted(round=1, call_id="call-1", tool="bash", summary="bash make test"),
     facts.ToolFinished(
-        1, "call-1", "bash", True, "ok", effect="execute", exit_code=0, files=("a.py", "b.py"), seconds=1.5
+        round=1,
+        call_id="call-1",
+        tool="bash",
+        ok=True,
+        text="ok",
+        effect="execute",
+        exit_code=0,
+        files=("a.py", "b.py"),
+        seconds=1.5,
     ),
-    facts.TodoListItemProgress("t1", Status.IN_PROGRESS, 2, 1, "bash", True),
-    facts.TodoListCompleted("2025-01-02T03:04:05.000Z", 3, 12),
-    facts.TodoListContextInjected(5, "t1", 1),
-    facts.TodoEvaluationStarted("t1", 2),
-    facts.TodoEvaluationCompleted("t1", 2, "completed", "It is."),
-    facts.ApprovalAsked("q1", "bash", "execute", "make test", "call-1", command="make test"),
-    facts.ApprovalAnswered("q1", "once", "go on"),
-    facts.Usage(1, 100, 20, 80, 0, 120, 0.25),
-    facts.RunError("It failed.", 2.5),
-    facts.RunControlRequested("pause"),
-    facts.RunPaused(3),
-    facts.MessageAdded({"kind": "request", "parts": [{"content": "修复"}]}),
-    facts.ConversationCompacted({"kind": "request"}, 7),
-    facts.RunFinished("r1", "finished", 3, 12, None),
-    batch.ExecutionStarted("auto_edit", 4, 5, 2, True, True, "t1", True, True, "no git"),
+    facts.TodoListItemProgress(
+        item_id="t1", status=Status.IN_PROGRESS, tool_calls_count=2, round=1, tool="bash", ok=True
+    ),
+    facts.TodoListCompleted(completed_at="2025-01-02T03:04:05.000Z", total_rounds=3, total_tool_calls=12),
+    facts.TodoListContextInjected(total_items=5, active_item="t1", round=1),
+    facts.TodoEvaluationStarted(item_id="t1", round=2),
+    facts.TodoEvaluationCompleted(item_id="t1", round=2, status="completed", reason="It is."),
+    facts.ApprovalAsked(
+        question_id="q1", tool="bash", effect="execute", line="make test", call_id="call-1", command="make test"
+    ),
+    facts.ApprovalAnswered(question_id="q1", reply="once", reason="go on"),
+    facts.Usage(
+        round=1,
+        input_tokens=100,
+        output_tokens=20,
+        cache_read_tokens=80,
+        cache_write_tokens=0,
+        total_tokens=120,
+        total_cost=0.25,
+    ),
+    facts.RunError(message="It failed.", retry_in=2.5),
+    facts.RunControlRequested(request="pause"),
+    facts.RunPaused(round=3),
+    facts.MessageAdded(message={"kind": "request", "parts": [{"content": "修复"}]}),
+    facts.ConversationCompacted(message={"kind": "request"}, kept_from=7),
+    facts.RunFinished(run_id="r1", reason="finished", rounds=3, tool_calls=12, error=None),
+    batch.ExecutionStarted(
+        mode="auto_edit",
+        parallel=4,
+        total=5,
+        retries=2,
+        keep_going=True,
+        require_evidence=True,
+        only="t1",
+        checkpoints=True,
+        worktrees=True,
+        note="no git",
+    ),
     batch.AttemptStarted(
-        "t1", "Do it", "t1 #1", 2, 1, 5, "c0ffee", False, True, "45min", ("a.py",), ".headway/worktrees/1"
+        item_id="t1",
+        content="Do it",
+        agent="t1 #1",
+        attempt=2,
+        index=1,
+        total=5,
+        checkpoint="c0ffee",
+        in_place=False,
+        alone=True,
+        estimated_time="45min",
+        restored=("a.py",),
+        worktree=".headway/worktrees/1",
     ),
-    batch.MergeStarted("t1", "c0ffee", "c0ffed"),
+    batch.MergeStarted(item_id="t1", before="c0ffee", after="c0ffed"),
     batch.AttemptFinished(
-        *("t1", "t1 #1", 2, "blocked", "It failed.", True, "I could not.", 3, 4, 1, 100, 50, 20, 0.5, 1.5),
+        item_id="t1",
+        agent="t1 #1",
+        attempt=2,
+        outcome="blocked",
+        reason="It failed.",
+        again=True,
+        text="I could not.",
+        rounds=3,
+        tool_calls=4,
+        failed_calls=1,
+        input_tokens=100,
+        output_tokens=50,
+        cached_tokens=20,
+        cost=0.5,
+        seconds=1.5,
         before="c0ffee",
         after="c0ffed",
         files=("a.py", "文件.txt"),
     ),
-    batch.ExecutionFinished("failed", 1, 1, 5, 2.5, ("t1",)),
-    batch.TodosRolledBack("t1", ("a.py",), True, "c0ffed"),
+    batch.ExecutionFinished(outcome="failed", completed=1, failed=1, total=5, seconds=2.5, failed_items=("t1",)),
+    batch.TodosRolledBack(item_id="t1", files=("a.py",), forced=True, saved="c0ffed"),
     batch.FilesReverted(
-        *("undo", ("a.py",), "c0ffed", "c0ffee", (), (7,), (9,)),
+        cause="undo",
+        files=("a.py",),
+        saved="c0ffed",
+        after="c0ffee",
+        removed=(),
+        gone=(7,),
+        back=(9,),
         executed={"t1": [[7, False, 0, 0, "r1"], [0, False, 0, 0, ""]]},
         step=3,
         previous=2,
         other=1,
         of=6,
     ),
-    batch.ModeChanged("default"),
-    batch.EvidenceAsked(("t1", "t2")),
+    batch.ModeChanged(mode="default"),
+    facts.EvidenceAsked(item_ids=("t1", "t2")),
 )
 """One of each kind."""
 EFFECTS = {"bash": "execute", "read_file": "read", "write_file": "write", "web_search": "network", "ls": "read"}
@@ -97,7 +159,7 @@ class Running:
     def begin(self, *, rounds: int = 1, lease: float = 600) -> Running:
         """Begun, with this many rounds begun too."""
         assert self.hold(lease) is None
-        start = RunStarted(self.id, "Do it", "scripted", 50, self.id)
+        start = RunStarted(run_id=self.id, task="Do it", model="scripted", max_rounds=50, holder=self.id)
         self.session.log.execute(lambda state: StartRun(self.agent, LOOP, self.clock(), start))
         for _ in range(rounds):
             self.next_round()
@@ -110,7 +172,7 @@ class Running:
         self.session.store.release_lease(self.session.name, run_lease_key(self.agent), self.id)
 
     def next_round(self) -> None:
-        self.record(RoundStarted(self.id, self.run.round + 1, 50))
+        self.record(RoundStarted(run_id=self.id, round=self.run.round + 1, max_rounds=50))
 
     def record(self, *what: RunData) -> list[Event]:
         return self.session.log.execute(lambda state: RecordEvents(self.agent, LOOP, self.clock(), self.id, what))[0]
@@ -134,7 +196,14 @@ class Running:
 
     def todo_call(self, *, ok: bool = True, policy: Policy | None = None) -> list[Event]:
         """What the loop records after a todo tool changed the list."""
-        call = ToolFinished(self.run.round, f"call-{next(_numbers)}", "update_todo_item", ok, "", effect=TODO_EFFECT)
+        call = ToolFinished(
+            round=self.run.round,
+            call_id=f"call-{next(_numbers)}",
+            tool="update_todo_item",
+            ok=ok,
+            text="",
+            effect=TODO_EFFECT,
+        )
         return self.finish(call, policy)
 
     def sets(self, todo_id: str, status: str) -> list[Event]:
@@ -155,7 +224,15 @@ class Running:
 
 def finished(round: int, tool: str, ok: bool, *, denied: bool = False, exit_code: int | None = None) -> ToolFinished:
     return ToolFinished(
-        round, f"call-{next(_numbers)}", tool, ok, "said", denied, EFFECTS.get(tool), exit_code, seconds=0.5
+        round=round,
+        call_id=f"call-{next(_numbers)}",
+        tool=tool,
+        ok=ok,
+        text="said",
+        denied=denied,
+        effect=EFFECTS.get(tool),
+        exit_code=exit_code,
+        seconds=0.5,
     )
 
 

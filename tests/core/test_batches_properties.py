@@ -12,8 +12,9 @@ from headway import HeadwayError, Session, Status
 from headway.core.codec import read_event, read_state, to_event_json, write_state
 from headway.core.events import ListDelta
 from headway.core.evolve import fold
-from headway.core.execution_events import AttemptFinished, AttemptStarted, EvidenceAsked
+from headway.core.execution_events import AttemptFinished, AttemptStarted
 from headway.core.model import EXECUTOR, LOOP, MODEL, State
+from headway.core.run_events import EvidenceAsked
 
 from .executing import SHOWN, Executing
 from .samples import Ticking, in_memory, visible
@@ -68,7 +69,7 @@ class Stage:
             "undo": session.undo,
             "redo": session.redo,
             "roll back": lambda: batch.roll_back(todo_id),
-            "ask": lambda: batch.record(EvidenceAsked((todo_id, "x"))),
+            "ask": lambda: batch.record(EvidenceAsked(item_ids=(todo_id, "x"))),
             "call": lambda: batch.call("bash", exit_code=0),
             "end": lambda: batch.end("cancelled"),
         }

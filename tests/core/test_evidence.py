@@ -11,7 +11,6 @@ from tests.support.tables import check_rows
 from headway import Evidence, EvidenceLevel, InvalidTodos, Session
 from headway.core.codec import read_event, read_state, to_event_json, write_state
 from headway.core.command_kinds import classify_command
-from headway.core.events import TODO_LIST_UPDATED
 from headway.core.evidence import evidence_level, is_verified, parse_evidence_record, to_evidence_record
 from headway.core.model import JUDGE, MODEL
 from headway.core.rules import check_evidence
@@ -66,8 +65,8 @@ def test_what_an_old_log_or_snapshot_calls_verified_is_a_command_that_succeeded(
     session.update("t1", evidence=CHECKED)
     expected = Evidence(EvidenceLevel.COMMAND_OK, "make test", 0, ("a.py",))
     first, _, last = session.events()
-    added = read_event(1, first.at, "main", "user", TODO_LIST_UPDATED, without_the_new_fields(to_event_json(first)))
-    changed = read_event(3, last.at, "main", "user", TODO_LIST_UPDATED, without_the_new_fields(to_event_json(last)))
+    added = read_event(1, first.at, "main", "user", "TodoListUpdated", without_the_new_fields(to_event_json(first)))
+    changed = read_event(3, last.at, "main", "user", "TodoListUpdated", without_the_new_fields(to_event_json(last)))
     assert added.data.added[0].evidence == expected  # type: ignore[union-attr]
     assert changed.data.changed["t1"]["evidence"] == (None, expected)  # type: ignore[union-attr]
     state = read_state(without_the_new_fields(write_state(session.state)))
@@ -159,14 +158,29 @@ def test_only_a_command_that_could_have_failed_and_ran_after_the_last_edit_shows
     session.write([{"content": "A", "status": "in_progress"}])
     for call in calls:
         if call == WRITE:
-            running.finish(ToolFinished(1, "c", "write_file", True, "", effect="write", files=("calc.py",)))
+            running.finish(
+                ToolFinished(
+                    round=1, call_id="c", tool="write_file", ok=True, text="", effect="write", files=("calc.py",)
+                )
+            )
             continue
         command = call.removeprefix("! ")
         kind = classify_command(command)
         code = int(call != command)
         # What the log keeps of a command is one short line; what it comes to was seen in the whole.
         running.finish(
-            ToolFinished(1, "c", "bash", True, "", False, "execute", code, command=command[:5], command_kind=kind)
+            ToolFinished(
+                round=1,
+                call_id="c",
+                tool="bash",
+                ok=True,
+                text="",
+                denied=False,
+                effect="execute",
+                exit_code=code,
+                command=command[:5],
+                command_kind=kind,
+            )
         )
     session.update("t1", status="completed", actor=MODEL)
     evidence = session.todos[0].evidence

@@ -13,6 +13,7 @@ from headway import HeadwayError, NoRun, RunRefused, Session, Status
 from headway.core import commands
 from headway.core.codec import read_state, write_state
 from headway.core.decide import decide
+from headway.core.events import RunData
 from headway.core.evolve import fold
 from headway.core.log import run_lease_key
 from headway.core.model import LOOP, MODEL, PERSON, State
@@ -23,7 +24,6 @@ from headway.core.run_events import (
     MessageAdded,
     RoundStarted,
     RunControlRequested,
-    RunData,
     RunFinished,
     RunStarted,
     TodoListContextInjected,
@@ -38,7 +38,9 @@ from .samples import Clock, Ticking, in_memory
 
 AT = "2025-01-02T03:04:05.000Z"
 TEST, READ = "Run the tests", "Read the parser"
-QUESTION = ApprovalAsked("q1", "bash", "execute", "make test", command="make test", call_id="call-1")
+QUESTION = ApprovalAsked(
+    question_id="q1", tool="bash", effect="execute", line="make test", command="make test", call_id="call-1"
+)
 
 
 def over_file(folder: Path, name: str = "default") -> Session:
@@ -58,17 +60,23 @@ def unchanged(session: Session, attempt: Callable[[], object], error: type[Headw
 
 
 def test_a_run_begins_with_its_first_facts_in_their_order(session: Session) -> None:
-    start = RunStarted("r1", "Do it", "scripted", 7, "someone")
+    start = RunStarted(run_id="r1", task="Do it", model="scripted", max_rounds=7, holder="someone")
     session.store.hold_lease("test", run_lease_key("main"), "someone", 600)
     events, _ = session.log.execute(
-        lambda state: StartRun("main", LOOP, AT, start, [MessageAdded({"n": 1}), MessageAdded({"n": 2})])
+        lambda state: StartRun(
+            "main", LOOP, AT, start, [MessageAdded(message={"n": 1}), MessageAdded(message={"n": 2})]
+        )
     )
     assert [(event.version, event.type) for event in events] == [
         (1, "RunStarted"),
         (2, "MessageAdded"),
         (3, "MessageAdded"),
     ]
-    assert [event.data for event in session.events()] == [start, MessageAdded({"n": 1}), MessageAdded({"n": 2})]
+    assert [event.data for event in session.events()] == [
+        start,
+        MessageAdded(message={"n": 1}),
+        MessageAdded(message={"n": 2}),
+    ]
     run = session.run
     assert run is not None
     assert (run.id, run.model, run.holder, run.started_at) == ("r1", "scripted", "someone", AT)
@@ -76,7 +84,7 @@ def test_a_run_begins_with_its_first_facts_in_their_order(session: Session) -> N
 
 
 def test_a_second_run_is_refused_while_one_goes_on_and_told_who_has_it(running: Running) -> None:
-    start = RunStarted("other", "Do it", "scripted", 5, "someone else")
+    start = RunStarted(run_id="other", task="Do it", model="scripted", max_rounds=5, holder="someone else")
     said = unchanged(
         running.session,
         lambda: running.session.log.execute(lambda state: StartRun("main", LOOP, AT, start)),
@@ -122,7 +130,7 @@ def _of_run(session: Session, run_id: str) -> list[Callable[[], object]]:
 
     call = finished(1, "bash", True)
     return [
-        sent(RecordEvents("main", LOOP, AT, run_id, [RoundStarted(run_id, 2, 50)])),
+        sent(RecordEvents("main", LOOP, AT, run_id, [RoundStarted(run_id=run_id, round=2, max_rounds=50)])),
         sent(FinishTool("main", LOOP, AT, run_id, call, Policy())),
         sent(EndRun("main", LOOP, AT, run_id, "finished")),
     ]
@@ -157,7 +165,7 @@ def test_what_a_run_left_in_progress_is_pending_and_marked(running: Running) -> 
     running.session.update("t1", actor=MODEL, status="in_progress")
     events = running.end("cancelled", "why")
     assert [(event.type, event.actor) for event in events] == [("TodoListUpdated", LOOP), ("RunFinished", LOOP)]
-    assert events[-1].data == RunFinished(running.id, "cancelled", 1, 0, "why")
+    assert events[-1].data == RunFinished(run_id=running.id, reason="cancelled", rounds=1, tool_calls=0, error="why")
     assert statuses(running.session) == ["pending", "pending", "completed", "blocked", "cancelled"]
     assert [todo.interrupted for todo in running.session.todos] == [True, True, False, False, False]
     assert running.session.updated_at == events[0].at
@@ -169,7 +177,9 @@ def test_a_run_that_left_nothing_in_progress_changes_no_list(running: Running) -
     running.calls(True, True, True)
     running.next_round()
     events = running.end()
-    assert [event.data for event in events] == [RunFinished(running.id, "finished", 2, 3)]
+    assert [event.data for event in events] == [
+        RunFinished(run_id=running.id, reason="finished", rounds=2, tool_calls=3)
+    ]
     assert [todo.interrupted for todo in running.session.todos] == [False]
 
 
@@ -222,7 +232,9 @@ def test_a_request_that_is_already_met_is_no_event(running: Running) -> None:
     session.stop_run()
     session.stop_run()
     requests = [event for event in session.events() if isinstance(event.data, RunControlRequested)]
-    assert [event.data for event in requests] == [RunControlRequested(name) for name in ("pause", "resume", "stop")]
+    assert [event.data for event in requests] == [
+        RunControlRequested(request=name) for name in ("pause", "resume", "stop")
+    ]
     assert {event.actor for event in requests} == {PERSON}
 
 
@@ -313,8 +325,8 @@ def _eventful(session: Session) -> Running:
     running.record(
         QUESTION,
         replace(QUESTION, question_id="q2", diff="+ a\n- b", host="example.org"),
-        TodoListContextInjected(4, "t4", 2, finished=True),
-        ConversationCompacted({"kind": "request"}, 3),
+        TodoListContextInjected(total_items=4, active_item="t4", round=2, finished=True),
+        ConversationCompacted(message={"kind": "request"}, kept_from=3),
     )
     session.update("t2", status="cancelled", actor="worker-1")
     session.answer("q2", "always", "why not")
@@ -363,7 +375,11 @@ def test_in_an_old_log_every_success_counts_as_it_did(session: Session) -> None:
     create(session, TEST)
     running.sets("t1", "in_progress")
     for ok in (True, True, False):
-        running.record(TodoListItemProgress("t1", Status.IN_PROGRESS, 1, 1, "read_file", ok))
+        running.record(
+            TodoListItemProgress(
+                item_id="t1", status=Status.IN_PROGRESS, tool_calls_count=1, round=1, tool="read_file", ok=ok
+            )
+        )
     track = running.run.tracks["t1"]
     assert (track.successes, track.failures, track.matching_ok) == (2, 1, False)
 
@@ -372,7 +388,7 @@ def test_a_run_goes_on_from_a_snapshot_as_if_nothing_had_been(tmp_path: Path) ->
     session = over_file(tmp_path)
     running = _eventful(session)
     while session.version < 110:
-        running.record(MessageAdded({"n": session.version}))
+        running.record(MessageAdded(message={"n": session.version}))
     snapshot = session.store.snapshot("default")
     assert snapshot is not None
     kept = read_state(snapshot.text)
@@ -437,7 +453,9 @@ def test_a_snapshot_from_before_there_were_runs_is_read() -> None:
     assert (state.runs, state.conversations) == ({}, {})
     todos = state.list_of("main")
     assert (todos.items["t1"].notes, todos.kept_by_loop, todos.workers) == ("n", True, frozenset({"ada"}))
-    start = StartRun("main", LOOP, AT, RunStarted("r1", "Do it", "scripted", 5, "someone"))
+    start = StartRun(
+        "main", LOOP, AT, RunStarted(run_id="r1", task="Do it", model="scripted", max_rounds=5, holder="someone")
+    )
     assert [event.version for event in decide(state, start)] == [3]
 
 
@@ -458,7 +476,10 @@ def test_versions_go_on_when_a_session_is_opened_again(tmp_path: Path) -> None:
 
 
 def test_a_fact_that_nobody_asked_for_changes_nothing_else(running: Running) -> None:
-    facts: list[RunData] = [MessageAdded({"n": 1}), TodoListContextInjected(0, None, 1)]
+    facts: list[RunData] = [
+        MessageAdded(message={"n": 1}),
+        TodoListContextInjected(total_items=0, active_item=None, round=1),
+    ]
     before = running.run
     running.record(*facts)
     assert running.run == before

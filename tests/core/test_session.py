@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from headway import Event, HeadwayError, Session, Todo, TodoNotFound
-from headway.core.events import TODO_LIST_UPDATED, ListDelta
+from headway.core.events import ListDelta
 from headway.core.model import CompletionLog
 from headway.store.memory import MemoryStore
 
@@ -76,15 +76,15 @@ def test_only_the_main_agents_list_is_told(session: Session) -> None:
 
 def test_an_event_is_heard_by_its_name_for_every_agent(session: Session) -> None:
     heard: list[Event] = []
-    session.on(TODO_LIST_UPDATED, heard.append)
+    session.on("TodoListUpdated", heard.append)
     session.on("PlanUpdated", heard.append)
     session.write(items("A"))
     session.agent("sub-1").write(items("B"))
     session.set_plan(PLAN)
     assert heard == list(session.events())
     assert [(event.agent, event.type) for event in heard] == [
-        ("main", TODO_LIST_UPDATED),
-        ("sub-1", TODO_LIST_UPDATED),
+        ("main", "TodoListUpdated"),
+        ("sub-1", "TodoListUpdated"),
         ("main", "PlanUpdated"),
     ]
 

@@ -27,7 +27,9 @@ def rewrite(session: Session, *texts: str) -> list[str]:
 
 def show(running: Running) -> None:
     """The model is shown the list with a request."""
-    running.record(TodoListContextInjected(len(running.session.todos), None, running.run.round))
+    running.record(
+        TodoListContextInjected(total_items=len(running.session.todos), active_item=None, round=running.run.round)
+    )
 
 
 @pytest.fixture

@@ -16,7 +16,6 @@ from tests.support.processes import python, start
 
 import headway
 from headway import Event, Session, Todo
-from headway.core.events import LIVE_ONLY
 from headway.core.model import LOOP
 from headway.core.run_events import MessageAdded, RunError, TextDelta
 from headway.store.memory import MemoryStore
@@ -87,7 +86,7 @@ def held_up(session: Session, ear: Ear) -> None:
 
 
 def live(session: Session, text: str) -> None:
-    session.log.publish_live(Event(0, "2025-01-02T03:04:05.000Z", "main", LOOP, LIVE_ONLY, TextDelta(text)))
+    session.log.publish_live(Event(0, "2025-01-02T03:04:05.000Z", "main", LOOP, TextDelta(text=text)))
 
 
 # from a version on
@@ -183,7 +182,7 @@ def test_a_list_change_long_before_the_end_has_the_full_list_too() -> None:
     session = in_memory()
     running = Running(session).begin()
     session.add("A")
-    running.record(*(MessageAdded({"n": n}) for n in range(600)))
+    running.record(*(MessageAdded(message={"n": n}) for n in range(600)))
     full = [event.todos for event in session.follow(timeout=0.05)]
     assert len(full) == 603
     assert [contents(todos) for todos in full if todos is not None] == [["A"]]
@@ -256,7 +255,7 @@ def test_live_text_is_heard_but_neither_numbered_nor_kept() -> None:
         (0, "TextDelta", "test"),
         (2, "TodoListUpdated", "test"),
     ]
-    assert [event.data for event in texts] == [TextDelta("Hel"), TextDelta("lo")]
+    assert [event.data for event in texts] == [TextDelta(text="Hel"), TextDelta(text="lo")]
     assert versions(session.events()) == [1, 2]
 
 
@@ -505,7 +504,7 @@ def flooded(session: Session, ear: Ear, events: int) -> None:
     assert session.version == 1
     assert ear.busy.wait(SECONDS)
     for first in range(0, events, 100):
-        running.record(*(RunError(str(n)) for n in range(first, min(first + 100, events))))
+        running.record(*(RunError(message=str(n)) for n in range(first, min(first + 100, events))))
 
 
 @pytest.mark.parametrize("count", [MOST_WAITING, MOST_WAITING + 1, 2 * MOST_WAITING + 700])
@@ -550,7 +549,7 @@ def test_the_newest_list_is_told_however_much_came_after_it() -> None:
         running = Running(session).begin(rounds=0)
         assert ear.busy.wait(SECONDS)
         session.add("A")
-        running.record(*(RunError(str(n)) for n in range(MOST_WAITING + 100)))
+        running.record(*(RunError(message=str(n)) for n in range(MOST_WAITING + 100)))
         ear.go_on()
         ear.until(MOST_WAITING + 102)
     assert lists == [["A"]]

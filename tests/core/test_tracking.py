@@ -457,7 +457,7 @@ def test_calls_of_todo_tools_are_recorded_on_no_item(running: Running) -> None:
 
 
 def begins(running: Running, effect: str | None, *, tool: str = "bash", policy: Policy | None = None) -> list[Event]:
-    begun = ToolStarted(running.run.round, "call-0", tool, tool, effect)
+    begun = ToolStarted(round=running.run.round, call_id="call-0", tool=tool, summary=tool, effect=effect)
     return running.session.log.execute(
         lambda state: RecordEvents(running.agent, LOOP, running.clock(), running.id, [begun], policy)
     )[0]

@@ -12,7 +12,8 @@ import headway
 from headway import Session
 from headway.agent import LoopConfig, RunResult, run_loop
 from headway.core.evidence import Evidence
-from headway.core.execution_events import AttemptFinished, EvidenceAsked
+from headway.core.execution_events import AttemptFinished
+from headway.core.run_events import EvidenceAsked
 from headway.execute import ExecutionEnding
 from headway.testing import Call, ScriptedModel, Turn
 from headway.tools import Approvals

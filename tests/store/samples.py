@@ -6,7 +6,7 @@ import sqlite3
 from pathlib import Path
 
 from headway import Session
-from headway.core.events import TODO_LIST_UPDATED, Event, ListDelta, Splice
+from headway.core.events import Event, ListDelta, Splice
 from headway.core.model import Todo
 from headway.project import FILE, FOLDER
 from headway.store.sqlite import SqliteStore
@@ -15,8 +15,8 @@ from headway.store.sqlite import SqliteStore
 def event(version: int, at: str = "2025-01-02T03:04:05.000Z") -> Event:
     """An event that adds one item."""
     todo = Todo(f"t{version}", f"item {version}", created_at=at)
-    delta = ListDelta("add", (todo,), order=Splice(version - 1, (), (todo.id,)), previous=version - 1)
-    return Event(version, at, "main", "user", TODO_LIST_UPDATED, delta)
+    delta = ListDelta(cause="add", added=(todo,), order=Splice(version - 1, (), (todo.id,)), previous=version - 1)
+    return Event(version, at, "main", "user", delta)
 
 
 def file_of(project: Path) -> Path:

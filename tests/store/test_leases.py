@@ -324,7 +324,7 @@ session = headway.open(sys.argv[1])
 session.write([{"content": "Run the tests"}], replace=True, cause="create")
 holder = this_process("(run r1)")
 assert session.store.hold_lease(session.name, run_lease_key("main"), holder, 600) is None
-start = RunStarted("r1", "Do it", "scripted", 5, holder)
+start = RunStarted(run_id="r1", task="Do it", model="scripted", max_rounds=5, holder=holder)
 session.log.execute(lambda state: StartRun("main", LOOP, "2025-01-02T03:04:05.000Z", start))
 session.update("t1", actor=MODEL, status="in_progress")
 print("ready", flush=True)
@@ -363,7 +363,9 @@ def test_a_killed_run_is_over_when_its_session_is_opened(tmp_path: Path) -> None
             todo = session.todos[0]
             assert (todo.status, todo.interrupted) == (Status.PENDING, True)
             assert ended(session)
-            assert list(session.events())[-1].data == RunFinished("r1", "error", 0, 0, CUT_OFF)
+            assert list(session.events())[-1].data == RunFinished(
+                run_id="r1", reason="error", rounds=0, tool_calls=0, error=CUT_OFF
+            )
 
 
 @pytest.mark.usefixtures("attentive")
@@ -553,7 +555,7 @@ def test_a_list_change_waits_for_the_disk_even_if_another_process_was_faster(ope
     first, second = opened(), opened()
     session = over(first)
     running = Running(session).begin()
-    running.record(MessageAdded({}))
+    running.record(MessageAdded(message={}))
     assert connection(first).execute("PRAGMA synchronous").fetchone() == (1,)
     tries: list[object] = []
 

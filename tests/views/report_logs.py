@@ -8,12 +8,13 @@ from typing import Any
 
 from headway.core import execution_events as facts
 from headway.core.clock import add_seconds
+from headway.core.events import RunData
 from headway.core.evidence import Evidence
 from headway.core.execution_commands import FinishAttempt, RollBackTodos, StartAttempt
 from headway.core.log import run_lease_key
 from headway.core.model import EXECUTOR, LOOP, MAIN_AGENT
 from headway.core.run_commands import EndRun, FinishTool, RecordEvents, StartRun
-from headway.core.run_events import RoundStarted, RunData, RunStarted, ToolFinished, Usage
+from headway.core.run_events import RoundStarted, RunStarted, ToolFinished, Usage
 from headway.core.tracking import Policy
 from headway.store.memory import MemoryStore
 from headway.views.report.build import build_report
@@ -48,7 +49,7 @@ class Story:
         self._number += 1
         run_id = self.runs[agent] = f"run-{self._number}"
         assert self.session.store.hold_lease(self.session.name, run_lease_key(agent), run_id, 86_400) is None
-        start = RunStarted(run_id, task, model, 50, run_id)
+        start = RunStarted(run_id=run_id, task=task, model=model, max_rounds=50, holder=run_id)
         self.session.log.execute(lambda state: StartRun(agent, LOOP, self.at, start, tuple(first)))
         return self
 
@@ -60,11 +61,21 @@ class Story:
         self, number: int, read: int = 0, written: int = 0, cost: float | None = 0.0, agent: str = MAIN_AGENT
     ) -> Story:
         """A round, and the request that it made."""
-        used = Usage(number, read, written, read // 2, 0, read + written, cost)
-        return self.log(RoundStarted(self.runs[agent], number, 50), used, agent=agent)
+        used = Usage(
+            round=number,
+            input_tokens=read,
+            output_tokens=written,
+            cache_read_tokens=read // 2,
+            cache_write_tokens=0,
+            total_tokens=read + written,
+            total_cost=cost,
+        )
+        return self.log(RoundStarted(run_id=self.runs[agent], round=number, max_rounds=50), used, agent=agent)
 
     def call(self, number: int = 1, ok: bool = True, files: Iterable[str] = (), agent: str = MAIN_AGENT) -> Story:
-        call = ToolFinished(number, "c", "bash", ok, "said", effect="execute", files=tuple(files))
+        call = ToolFinished(
+            round=number, call_id="c", tool="bash", ok=ok, text="said", effect="execute", files=tuple(files)
+        )
         self.session.log.execute(
             lambda state: FinishTool(agent, LOOP, self.at, self.runs[agent], call, Policy(tracking="manual"))
         )
@@ -85,7 +96,7 @@ class Story:
     def execution(self, parallel: int = 3, total: int = 0, **more: Any) -> Story:
         self._attempts = {}
         total = total or len(self.session.todos)
-        return self.run("Execute all", facts.ExecutionStarted("auto_edit", parallel, total, **more))
+        return self.run("Execute all", facts.ExecutionStarted(mode="auto_edit", parallel=parallel, total=total, **more))
 
     def start(self, item_id: str, *, alone: bool = False, restored: tuple[str, ...] = (), again: bool = False) -> Story:
         number = self._attempts.get(item_id, 0) + (not again)
@@ -94,12 +105,12 @@ class Story:
         agent = f"{item_id} #{self._number}"
         content = self.session.todo_list.items[item_id].content
         started = facts.AttemptStarted(
-            item_id,
-            content,
-            agent,
-            number,
-            len(self._attempts),
-            len(self.session.todos),
+            item_id=item_id,
+            content=content,
+            agent=agent,
+            attempt=number,
+            index=len(self._attempts),
+            total=len(self.session.todos),
             alone=alone,
             restored=restored,
         )
@@ -115,22 +126,40 @@ class Story:
     def finish(self, item_id: str, outcome: str = "completed", evidence: Evidence | None = None, **more: Any) -> Story:
         agent, number, since, _ = self.begun.pop(item_id)
         if more.get("input_tokens"):
-            used = (more["input_tokens"], more.get("output_tokens", 0), more.get("cached_tokens", 0))
-            self.log(Usage(1, *used, 0, sum(used[:2]), more.get("cost")), agent=agent)
+            read, written = more["input_tokens"], more.get("output_tokens", 0)
+            used = Usage(
+                round=1,
+                input_tokens=read,
+                output_tokens=written,
+                cache_read_tokens=more.get("cached_tokens", 0),
+                cache_write_tokens=0,
+                total_tokens=read + written,
+                total_cost=more.get("cost"),
+            )
+            self.log(used, agent=agent)
         self.end("error" if outcome == "interrupted" else "finished", agent=agent)
         more = {"seconds": round(self._seconds - since, 3), **more}
-        finished = facts.AttemptFinished(item_id, agent, number, outcome, **more)
+        finished = facts.AttemptFinished(item_id=item_id, agent=agent, attempt=number, outcome=outcome, **more)
         change = FinishAttempt(MAIN_AGENT, EXECUTOR, self.at, self.runs[MAIN_AGENT], finished, evidence)
         self.session.log.execute(lambda state: change)
         return self
 
     def finish_all(self, outcome: str, completed: int, failed: int, seconds: float, *failed_items: str) -> Story:
         total = len(self.session.todos)
-        self.log(facts.ExecutionFinished(outcome, completed, failed, total, seconds, failed_items))
+        self.log(
+            facts.ExecutionFinished(
+                outcome=outcome,
+                completed=completed,
+                failed=failed,
+                total=total,
+                seconds=seconds,
+                failed_items=failed_items,
+            )
+        )
         return self.end("all_done" if outcome == "complete" else "error")
 
     def roll_back(self, item_id: str, *files: str) -> Story:
-        rolled = facts.TodosRolledBack(item_id, files)
+        rolled = facts.TodosRolledBack(item_id=item_id, files=files)
         self.session.log.execute(lambda state: RollBackTodos(MAIN_AGENT, EXECUTOR, self.at, rolled))
         return self
 

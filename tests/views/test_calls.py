@@ -72,6 +72,8 @@ def test_the_reason_is_one_short_harmless_line(text: str, more: str):
 
 
 def test_a_request_that_is_sent_again_is_told_without_advice():
-    error = RunError("OpenAI reported a server error (500: a; b); try again later, or choose another model.", 1.0)
+    error = RunError(
+        message="OpenAI reported a server error (500: a; b); try again later, or choose another model.", retry_in=1.0
+    )
     assert format_retry(error) == "OpenAI reported a server error (500: a; b). Retrying in 1 s."
-    assert format_retry(RunError("It is busy.", 0.0)) == "It is busy."
+    assert format_retry(RunError(message="It is busy.", retry_in=0.0)) == "It is busy."

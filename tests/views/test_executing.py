@@ -14,12 +14,11 @@ from headway.core.evidence import Evidence, EvidenceLevel
 from headway.core.execution_events import (
     AttemptFinished,
     AttemptStarted,
-    EvidenceAsked,
     ExecutionFinished,
     ExecutionStarted,
     ModeChanged,
 )
-from headway.core.run_events import ApprovalAsked, RoundStarted, TextDelta, ToolFinished, ToolStarted
+from headway.core.run_events import ApprovalAsked, EvidenceAsked, RoundStarted, TextDelta, ToolFinished, ToolStarted
 from headway.views.execution_lines import (
     MAX_ID,
     MAX_TEXT,
@@ -38,11 +37,11 @@ HOSTILE = "a\x1b[31m\x07\nb\u202e"
 
 
 def event(data: EventData, agent: str = "main") -> Event:
-    return Event(1, "2026-01-01T00:00:00Z", agent, "loop", data.wire_name, data)
+    return Event(1, "2026-01-01T00:00:00Z", agent, "loop", data)
 
 
 def batch(parallel: int = 1, note: str = "") -> Event:
-    return event(ExecutionStarted("yolo", parallel, 5, note=note))
+    return event(ExecutionStarted(mode="yolo", parallel=parallel, total=5, note=note))
 
 
 def begun(
@@ -55,7 +54,15 @@ def begun(
     restored: tuple[str, ...] = (),
 ) -> AttemptStarted:
     return AttemptStarted(
-        item_id, content, f"{item_id} #1", attempt, 2, 5, alone=alone, estimated_time=time, restored=restored
+        item_id=item_id,
+        content=content,
+        agent=f"{item_id} #1",
+        attempt=attempt,
+        index=2,
+        total=5,
+        alone=alone,
+        estimated_time=time,
+        restored=restored,
     )
 
 
@@ -68,15 +75,24 @@ def over(
     files: tuple[str, ...] = (),
     seconds: float = 4.24,
 ) -> AttemptFinished:
-    return AttemptFinished(item_id, f"{item_id} #1", 1, outcome, reason, again, files=files, seconds=seconds)
+    return AttemptFinished(
+        item_id=item_id,
+        agent=f"{item_id} #1",
+        attempt=1,
+        outcome=outcome,
+        reason=reason,
+        again=again,
+        files=files,
+        seconds=seconds,
+    )
 
 
 def calling(summary: str, agent: str = "s2 #1") -> Event:
-    return event(ToolStarted(1, "c1", "bash", summary, "execute"), agent)
+    return event(ToolStarted(round=1, call_id="c1", tool="bash", summary=summary, effect="execute"), agent)
 
 
 def called(agent: str = "s2 #1") -> Event:
-    return event(ToolFinished(1, "c1", "bash", True, ""), agent)
+    return event(ToolFinished(round=1, call_id="c1", tool="bash", ok=True, text=""), agent)
 
 
 def executing(*events: Event) -> ExecutionLines:
@@ -181,7 +197,7 @@ def test_of_an_item_whose_beginning_was_missed_the_id_is_named() -> None:
 def test_an_item_that_ends_says_how_sure_that_is(level: str | None, line: tuple[str, str, str]) -> None:
     evidence = level and Evidence(EvidenceLevel(level))
     listed = ListDelta(
-        "execute", changed={"s2": {"status": ("in_progress", "completed"), "evidence": (None, evidence)}}
+        cause="execute", changed={"s2": {"status": ("in_progress", "completed"), "evidence": (None, evidence)}}
     )
     assert executing(event(begun()), event(listed)).handle(event(over())) == [line]
 
@@ -235,17 +251,17 @@ def test_an_execution_begins_with_its_mode_and_a_note_where_there_is_one() -> No
 
 def test_a_mode_that_is_changed_and_plan_mode_are_told_while_items_are_executed() -> None:
     going_on = executing(batch())
-    assert going_on.handle(event(ModeChanged("default"))) == [
+    assert going_on.handle(event(ModeChanged(mode="default"))) == [
         (" ", "Mode: default (asks before writes and commands)", "")
     ]
-    assert going_on.handle(event(PlanModeChanged(True))) == [
+    assert going_on.handle(event(PlanModeChanged(on=True))) == [
         ("⏸", "The execution is paused until plan mode is off", "")
     ]
-    assert going_on.handle(event(PlanModeChanged(False))) == [
+    assert going_on.handle(event(PlanModeChanged(on=False))) == [
         ("!", "The execution is no longer paused by plan mode", "")
     ]
-    going_on.handle(event(ExecutionFinished("complete", 1, 0, 1, 1.0)))
-    assert going_on.handle(event(PlanModeChanged(True))) == []
+    going_on.handle(event(ExecutionFinished(outcome="complete", completed=1, failed=0, total=1, seconds=1.0)))
+    assert going_on.handle(event(PlanModeChanged(on=True))) == []
 
 
 def test_what_was_removed_not_merged_or_left_is_named_file_by_file_however_much_it_is() -> None:
@@ -283,7 +299,11 @@ def test_one_item_ends_with_a_line_about_itself() -> None:
 
 def test_other_events_say_nothing_by_themselves() -> None:
     going_on = executing(batch(), event(begun()))
-    for data in (EvidenceAsked(("s2",)), ExecutionFinished("complete", 1, 0, 1, 1.0), RoundStarted("r1", 1, 50)):
+    for data in (
+        EvidenceAsked(item_ids=("s2",)),
+        ExecutionFinished(outcome="complete", completed=1, failed=0, total=1, seconds=1.0),
+        RoundStarted(run_id="r1", round=1, max_rounds=50),
+    ):
         assert going_on.handle(event(data)) == []
     assert going_on.handle(calling("bash ls")) == []
 
@@ -295,8 +315,8 @@ def test_what_each_item_does_is_known_in_the_order_in_which_they_began() -> None
     assert going_on.activity_lines() == ["s2  Two", "s1  bash make"]
     going_on.handle(called("s1 #1"))
     assert going_on.activity_lines() == ["s2  Two", "s1  waiting for the model …"]
-    going_on.handle(event(TextDelta("So", "text"), "s1 #1"))
-    going_on.handle(event(RoundStarted("r1", 1, 50), "s2 #1"))
+    going_on.handle(event(TextDelta(text="So", kind="text"), "s1 #1"))
+    going_on.handle(event(RoundStarted(run_id="r1", round=1, max_rounds=50), "s2 #1"))
     assert going_on.activity_lines() == ["s2  waiting for the model …", "s1  answering …"]
     going_on.handle(event(over(item_id="s2")))
     assert going_on.activity_lines() == ["s1  answering …"]
@@ -305,7 +325,7 @@ def test_what_each_item_does_is_known_in_the_order_in_which_they_began() -> None
 @pytest.mark.parametrize("kind", ["reasoning", "output"])
 def test_what_a_model_thinks_and_a_command_prints_changes_nothing_of_what_is_done(kind: str) -> None:
     going_on = executing(batch(2), event(begun()), calling("bash make"))
-    going_on.handle(event(TextDelta("Hm.", kind), "s2 #1"))
+    going_on.handle(event(TextDelta(text="Hm.", kind=kind), "s2 #1"))
     assert going_on.activity_lines() == ["s2  bash make"]
 
 
@@ -319,9 +339,11 @@ def test_what_an_item_did_before_is_forgotten_when_it_begins_again() -> None:
 def test_of_events_side_by_side_only_those_of_items_are_hidden() -> None:
     going_on = executing(batch(2), event(begun()))
     assert going_on.side_by_side
-    assert going_on.is_hidden(calling("bash ls")) and going_on.is_hidden(event(TextDelta("So", "text"), "s2 #1"))
-    assert not going_on.is_hidden(event(TextDelta("So", "text"), "main"))
-    assert not going_on.is_hidden(event(TextDelta("So", "text"), "another"))
+    assert going_on.is_hidden(calling("bash ls")) and going_on.is_hidden(
+        event(TextDelta(text="So", kind="text"), "s2 #1")
+    )
+    assert not going_on.is_hidden(event(TextDelta(text="So", kind="text"), "main"))
+    assert not going_on.is_hidden(event(TextDelta(text="So", kind="text"), "another"))
     going_on.handle(event(over()))
     assert not going_on.is_hidden(calling("bash ls"))
 
@@ -338,7 +360,7 @@ def test_a_new_execution_begins_with_nothing_of_the_one_before() -> None:
 
 def test_whose_a_question_is_is_said_with_id_and_text_and_of_others_nothing() -> None:
     going_on = executing(batch(2), event(begun(f"s\x1b{'i' * 90}", "Implement JWT")))
-    asked = ApprovalAsked("q1", "bash", "execute", "Run: ls")
+    asked = ApprovalAsked(question_id="q1", tool="bash", effect="execute", line="Run: ls")
     whose = going_on.describe_todo(event(asked, f"s\x1b{'i' * 90} #1"))
     assert whose.isprintable() and whose.endswith("…: Implement JWT")
     assert going_on.describe_todo(event(asked)) == ""

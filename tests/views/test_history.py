@@ -29,7 +29,7 @@ def three() -> headway.Session:
 
 
 def delta_event(delta: ListDelta) -> Event:
-    return Event(7, "2025-01-02T17:42:33.000Z", "main", "user", "TodoListUpdated", delta)
+    return Event(7, "2025-01-02T17:42:33.000Z", "main", "user", delta)
 
 
 def test_without_changes_there_is_nothing_to_tell():
@@ -114,7 +114,7 @@ def test_the_rest_of_a_log_can_be_told_too():
 
 def test_evidence_is_told_by_its_level():
     sides = (Evidence(EvidenceLevel.REPORTED), Evidence(EvidenceLevel.VERIFIED))
-    assert history_lines([delta_event(ListDelta("update", changed={"t1": {"evidence": sides}}))])[1] == (
+    assert history_lines([delta_event(ListDelta(cause="update", changed={"t1": {"evidence": sides}}))])[1] == (
         "    t1 evidence reported → verified"
     )
 
@@ -126,7 +126,9 @@ def test_any_change_is_told_in_short_harmless_lines(texts: list[str]):
         text: {"notes": (None, text), "risks": ((), (text,))} for text in texts
     }
     order = Splice(0, tuple(texts), tuple(reversed(texts)))
-    delta = ListDelta("import", items, items, changed, order, {"title": (texts[0], texts[-1])})
+    delta = ListDelta(
+        cause="import", added=items, removed=items, changed=changed, order=order, about={"title": (texts[0], texts[-1])}
+    )
     for line in history_lines([delta_event(delta)]):
         assert len(line.splitlines()) == 1
         assert len(line) < 400

@@ -196,7 +196,17 @@ def test_what_was_rolled_back_is_no_longer_changed() -> None:
 def test_what_saving_files_took_is_said_where_it_counts() -> None:
     def line(seconds: float) -> str:
         story = Story(item("a", "First")).execution(1).start("a").wait(12).finish("a")
-        story.log(ExecutionFinished("complete", 1, 0, 1, 12.0, (), seconds)).end("all_done")
+        story.log(
+            ExecutionFinished(
+                outcome="complete",
+                completed=1,
+                failed=0,
+                total=1,
+                seconds=12.0,
+                failed_items=(),
+                saving_seconds=seconds,
+            )
+        ).end("all_done")
         record = story.record()
         assert record["executions"][0]["saving_seconds"] == seconds
         return report_markdown(story.report())
@@ -230,7 +240,9 @@ def test_an_execution_that_goes_on_is_told_as_far_as_it_is() -> None:
 
 def test_an_execution_that_was_stopped_leaves_interrupted_attempts() -> None:
     story = Story(item("a", "First"), item("b", "Second")).execution(2).start("a").start("b").wait(4)
-    story.finish("b", "interrupted").log(ExecutionFinished("interrupted", 0, 0, 2, 4.0)).end("cancelled")
+    story.finish("b", "interrupted").log(
+        ExecutionFinished(outcome="interrupted", completed=0, failed=0, total=2, seconds=4.0)
+    ).end("cancelled")
     record = story.record()
     assert record["executions"][0]["outcome"] == "interrupted"
     first, second = record["items"]
@@ -418,12 +430,22 @@ def test_times_are_said_in_their_units() -> None:
 
 def test_what_mixed_runs_used_is_each_ones_own() -> None:
     def event(agent: str, data: Any) -> Event:
-        return Event(1, BEGAN, agent, "loop", data.wire_name, data)
+        return Event(1, BEGAN, agent, "loop", data)
 
     def used(cost: float) -> Usage:
-        return Usage(1, 10, 1, 5, 0, 11, cost)
+        return Usage(
+            round=1,
+            input_tokens=10,
+            output_tokens=1,
+            cache_read_tokens=5,
+            cache_write_tokens=0,
+            total_tokens=11,
+            total_cost=cost,
+        )
 
-    begun = [event(agent, RunStarted(agent, "x", "m", 9, "h")) for agent in ("a", "b")]
+    begun = [
+        event(agent, RunStarted(run_id=agent, task="x", model="m", max_rounds=9, holder="h")) for agent in ("a", "b")
+    ]
     spending = UsageCounter()
     for fact in (*begun, event("a", used(0.1)), event("b", used(0.2)), event("a", used(0.3))):
         spending.count(fact)

@@ -359,7 +359,9 @@ def test_what_the_page_cannot_show_it_cannot_allow(server: Server, name: str, be
     recorder = Recorder(session, now)
     recorder.begin("Ask", "scripted", 5)
     try:
-        recorder.record(ApprovalAsked("q1", "bash", "execute", "Run: [redacted]", command="[redacted]"))
+        recorder.record(
+            ApprovalAsked(question_id="q1", tool="bash", effect="execute", line="Run: [redacted]", command="[redacted]")
+        )
         question = asked(server, name)
         assert question["exact"] is False
         assert server.get(f"{at(name)}/questions/q1").data == question

@@ -60,17 +60,21 @@ class Judge:
         todo = self._find_proposed(state, agent)
         if todo is None:
             return
-        self._recorder.record(TodoEvaluationStarted(todo.id, round))
+        self._recorder.record(TodoEvaluationStarted(item_id=todo.id, round=round))
         try:
             verdict = self._find_verdict(todo, await self._ask(*self._build_question(todo), MAX_TOKENS))
             status = self._apply(todo, verdict)
         except HeadwayError as error:  # what cannot be judged stays as it is
-            self._recorder.record(TodoEvaluationCompleted(todo.id, round, None, sanitize_for_display(str(error), 300)))
+            self._recorder.record(
+                TodoEvaluationCompleted(
+                    item_id=todo.id, round=round, status=None, reason=sanitize_for_display(str(error), 300)
+                )
+            )
             return
         reason = sanitize_for_display(
             self._recorder.redact(verdict.get("notes") or "") if verdict else "The model gave no decision.", 500
         )
-        self._recorder.record(TodoEvaluationCompleted(todo.id, round, status, reason))
+        self._recorder.record(TodoEvaluationCompleted(item_id=todo.id, round=round, status=status, reason=reason))
 
     def _find_proposed(self, state: State, agent: str) -> Todo | None:
         todos, run = state.list_of(agent), state.runs[agent]

@@ -105,14 +105,14 @@ class Loop:
     def _is_held(self, run: Run) -> bool:
         """Return whether someone wants the run to pause; the log has it when it does."""
         if self._run.is_paused and not run.waiting:
-            self._run.record(RunPaused(self._run.round))
+            self._run.record(RunPaused(round=self._run.round))
         return self._run.is_paused
 
     def _record_mode(self, run: Run) -> None:
         """Record the approval mode if a person changed it; for an attempt, its execution does."""
         mode = self._calls.mode
         if mode != run.mode and not self._run.state.is_executing(self._agent):
-            self._run.record(ModeChanged(mode))
+            self._run.record(ModeChanged(mode=mode))
 
     # 1. budget
 
@@ -143,7 +143,7 @@ class Loop:
             versions = self._conversation.versions[shorter.first :]
             kept_from = versions[0] if versions else self._session.version + 1
             message = to_stored_message(shorter.summary, self._run.redact)
-            state = self._run.record(ConversationCompacted(message, kept_from))
+            state = self._run.record(ConversationCompacted(message=message, kept_from=kept_from))
             self._conversation = shorter.conversation
             self._run.forget_shown()
             self._conversation.versions[0] = state.version
@@ -184,12 +184,12 @@ class Loop:
             except UserAfterToolRefused as error:
                 if not self._builder.keep_strict_order():
                     raise
-                self._run.record(RunError(str(error), retry_in=0.0))
+                self._run.record(RunError(message=str(error), retry_in=0.0))
             except ContextTooLong as error:
                 if attempt == _SHORTENED:
                     raise
                 self._budget.note_refused(request.size)
-                self._run.record(RunError(str(error), retry_in=0.0))
+                self._run.record(RunError(message=str(error), retry_in=0.0))
                 await self._compact(by_model=False)
                 block = self._inject()
         raise AssertionError("it was answered, or failed")
@@ -256,7 +256,7 @@ class Loop:
         self._add_headway_message(cut.line if self._answer.strip() else cut.line_before_text)
 
     def _to_record(self, message: ModelMessage) -> MessageAdded:
-        return MessageAdded(to_stored_message(message, self._run.redact))
+        return MessageAdded(message=to_stored_message(message, self._run.redact))
 
     def _add_headway_message(self, line: str) -> None:
         message = to_headway_message(line)

@@ -100,7 +100,7 @@ class ModelRequests:
                 if failed == self._retries or (self._retry_wait is None and wait > _LONGEST_WAIT):
                     raise
                 failed += 1
-                self._run.record(RunError(str(error), retry_in=wait))
+                self._run.record(RunError(message=str(error), retry_in=wait))
                 await asyncio.sleep(wait)
                 request = renewed()
                 continue

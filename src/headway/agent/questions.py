@@ -87,7 +87,7 @@ class LoggedQuestions:
     def _record(self, question_id: str, reply: Reply, reason: str, key: str) -> ApprovalAnswered:
         session, reason = self._recorder.session, self._recorder.redact(reason)
         first = session.answer_with_key(question_id, reply, reason, key, actor=PERSON)
-        return first if _counts(first, key) else ApprovalAnswered(question_id, reply, reason)
+        return first if _counts(first, key) else ApprovalAnswered(question_id=question_id, reply=reply, reason=reason)
 
 
 def _find_answer(run: Run, asked: ApprovalAsked, key: str) -> ApprovalAnswered | None:
@@ -107,11 +107,11 @@ def _counts(answer: ApprovalAnswered, key: str) -> bool:
 def _exact(question: Question) -> ApprovalAsked:
     preview = question.preview
     return ApprovalAsked(
-        question.id,
-        question.tool,
-        question.effect,
-        preview.line,
-        question.call_id,
+        question_id=question.id,
+        tool=question.tool,
+        effect=question.effect,
+        line=preview.line,
+        call_id=question.call_id,
         command=preview.command,
         path=preview.path,
         diff=preview.diff,

@@ -117,7 +117,7 @@ async def run_loop(
             task or _GO_ON,
             named,
             config.max_rounds,
-            [MessageAdded(to_stored_message(message, recorder.redact)) for message in first],
+            [MessageAdded(message=to_stored_message(message, recorder.redact)) for message in first],
             require_evidence=config.require_evidence,
             new_conversation=new_conversation,
             mode=str(approvals.mode),
@@ -268,7 +268,7 @@ async def _run_supervised(
         error = str(failure)
         reason = Reason(failure.limit) if isinstance(failure, LimitReached) else Reason.ERROR
         with suppress(StoreError, RunRefused):
-            recorder.record(RunError(error))
+            recorder.record(RunError(message=error))
     except asyncio.CancelledError:
         reason = Reason.CANCELLED
         raise

@@ -83,13 +83,13 @@ class Spending:
         paid = price(self._model, usage)
         self.cost = None if paid is None or self.cost is None else self.cost + paid
         return Usage(
-            round,
-            usage.input_tokens,
-            usage.output_tokens,
-            usage.cache_read_tokens,
-            usage.cache_write_tokens,
-            self.tokens,
-            self.cost,
+            round=round,
+            input_tokens=usage.input_tokens,
+            output_tokens=usage.output_tokens,
+            cache_read_tokens=usage.cache_read_tokens,
+            cache_write_tokens=usage.cache_write_tokens,
+            total_tokens=self.tokens,
+            total_cost=self.cost,
         )
 
 

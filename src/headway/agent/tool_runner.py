@@ -149,7 +149,7 @@ class ToolRunner:
             seconds=time.monotonic() - began - self._run_log.seconds_waited.pop(call.id, 0.0),
             diff=shorten_diff(result.diff, redact) if isinstance(result.diff, str) else None,
         )
-        self._run_log.finish(finished)
+        finished = self._run_log.finish(finished)
         return finished, to_result_part(finished)
 
 

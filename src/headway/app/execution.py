@@ -60,7 +60,9 @@ def result_lines(
     from headway.core.execution_events import ExecutionFinished
 
     done, failed = len(result.completed), len(result.failed)
-    end = ExecutionFinished(str(result.outcome), done, failed, result.total, result.seconds)
+    end = ExecutionFinished(
+        outcome=str(result.outcome), completed=done, failed=failed, total=result.total, seconds=result.seconds
+    )
     return format_execution_end(session, end, result.error, wanted, program)
 
 

@@ -17,6 +17,7 @@ from headway.cli.options import print_json
 from headway.core.codec import to_event_dict
 from headway.core.errors import HeadwayError
 from headway.core.model import MAIN_AGENT
+from headway.core.run_events import RunStarted
 
 if TYPE_CHECKING:
     from headway.cli.live import LiveBox
@@ -84,7 +85,7 @@ class ForegroundRun(Generic[T]):
             todos = self._session.todos  # as they are before it begins, however late its events come
 
             def tell(event: Event) -> None:
-                if event.type == "RunStarted" and event.agent == self._session.agent_id and todos:
+                if isinstance(event.data, RunStarted) and event.agent == self._session.agent_id and todos:
                     box.show_quietly(todos)
                 view.handle(event)
                 if ask is not None:
@@ -103,7 +104,7 @@ class ForegroundRun(Generic[T]):
 
         def handle_event(event: Event) -> None:
             nonlocal has_begun
-            has_begun = has_begun or event.type == "RunStarted"
+            has_begun = has_begun or isinstance(event.data, RunStarted)
             if not has_begun:  # of another run, which keeps this one away
                 return
             self._heard(event)

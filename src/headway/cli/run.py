@@ -19,9 +19,9 @@ from headway.cli.new_session import TakesNew, check_flags, choose_or_name, new_o
 from headway.cli.options import MODES, CommandContext, complete_sessions, print_sandbox, with_project_flags
 from headway.cli.require_evidence import EvidenceCommand, require_evidence_option, required_level
 from headway.core.errors import HeadwayError, RunGoesOn, RunRefused
-from headway.core.events import PLAN_UPDATED
+from headway.core.events import PlanUpdated
 from headway.core.model import FINISHED
-from headway.core.run_events import ToolFinished
+from headway.core.run_events import RunStarted, ToolFinished
 from headway.core.text import sanitize_for_display
 from headway.project import choose_session_name, open_store
 from headway.session import Session
@@ -214,16 +214,16 @@ class _TaskRun:
         return 0 if result.ok else 1
 
     def _handle_event(self, event: Event) -> None:
-        if event.type == "RunStarted" and event.agent == self._session.agent_id and not self._chosen.json:
+        if isinstance(event.data, RunStarted) and event.agent == self._session.agent_id and not self._chosen.json:
             from headway.views.terminal import project_line
 
             click.echo(project_line(self._chosen.folder()))
-        if event.type == "RunStarted" and self._current:
+        if isinstance(event.data, RunStarted) and self._current:
             with suppress(HeadwayError):
                 self._session.store.set_current(self._session.name)
         if isinstance(event.data, ToolFinished) and event.data.denied:
             self._denied += 1
-        if event.type == PLAN_UPDATED:
+        if isinstance(event.data, PlanUpdated):
             self._planned = True
 
     async def _run_loop(self, ask: Ask | None) -> RunResult:

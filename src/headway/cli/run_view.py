@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from headway.cli.live import LiveBox
-from headway.core.events import TODO_LIST_UPDATED, Event
+from headway.core.events import Event, ListDelta
 from headway.core.model import MAIN_AGENT, Todo
 from headway.core.run_events import (
     ApprovalAnswered,
@@ -105,7 +105,7 @@ class RunView:
             case ApprovalAnswered() if data.reply == "no":
                 self._print_outcome("⊘", "no", sanitize_for_display(data.reason, 200))
             case _:
-                if event.type == TODO_LIST_UPDATED and event.todos is not None and event.agent == self._agent:
+                if isinstance(event.data, ListDelta) and event.todos is not None and event.agent == self._agent:
                     self._show_list(event, list(event.todos))
 
     def _show_list(self, event: Event, todos: list[Todo]) -> None:

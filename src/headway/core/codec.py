@@ -9,8 +9,7 @@ from __future__ import annotations
 import json
 from operator import attrgetter
 
-from headway.core import events as ev
-from headway.core.events import RUN_EVENTS, Event, ListDelta, Splice
+from headway.core.events import EVENT_CLASSES, Event, EventData, LeaseRenewed, ListDelta, PlanUpdated, Splice
 from headway.core.fields import DEFAULTS, FIELD, FIELDS, Kind
 from headway.core.model import (
     CompletionLog,
@@ -27,7 +26,7 @@ from headway.core.value import to_fields
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from typing import Any
 
     from headway.core.plans import Plan
@@ -159,16 +158,16 @@ def _read_delta(record: dict[str, Any]) -> ListDelta:
         raise NewerRecord(f"an event has the field '{sanitize_for_display(min(record.keys() - _DELTA))}'")
     order = record.get("order")
     return ListDelta(
-        record["cause"],
-        tuple(read_todo(todo) for todo in record.get("added", ())),
-        tuple(read_todo(todo) for todo in record.get("removed", ())),
-        {todo_id: _read_changes(fields) for todo_id, fields in record.get("changed", {}).items()},
-        Splice(order[0], tuple(order[1]), tuple(order[2])) if order else None,
-        _read_sides(record.get("about", {})),
-        record["previous"],
-        record.get("other", 0),
-        record.get("partial", False),
-        record.get("of", 0),
+        cause=record["cause"],
+        added=tuple(read_todo(todo) for todo in record.get("added", ())),
+        removed=tuple(read_todo(todo) for todo in record.get("removed", ())),
+        changed={todo_id: _read_changes(fields) for todo_id, fields in record.get("changed", {}).items()},
+        order=Splice(order[0], tuple(order[1]), tuple(order[2])) if order else None,
+        about=_read_sides(record.get("about", {})),
+        previous=record["previous"],
+        other=record.get("other", 0),
+        partial=record.get("partial", False),
+        of=record.get("of", 0),
     )
 
 
@@ -194,26 +193,31 @@ def _to_log_record(log: CompletionLog) -> dict[str, object]:
 
 _RECORD: dict[type, Callable[[Any], dict[str, object]]] = {
     ListDelta: _to_delta_record,
-    ev.LeaseRenewed: lambda data: {"id": data.todo_id, "until": data.until},
-    ev.PlanUpdated: lambda data: {"plan": _to_plan_record(data.plan)},
-    ev.PlanModeChanged: lambda data: {"on": data.on},
-    CompletionLog: _to_log_record,
+    LeaseRenewed: lambda data: {"id": data.todo_id, "until": data.until},
+    PlanUpdated: lambda data: {"plan": _to_plan_record(data.plan)},
 }
+_READ_DATA: dict[type, Callable[[dict[str, Any]], EventData]] = {
+    ListDelta: _read_delta,
+    LeaseRenewed: lambda record: LeaseRenewed(todo_id=record["id"], until=record["until"]),
+    PlanUpdated: lambda record: PlanUpdated(plan=_read_plan(record["plan"])),
+}
+"""The kinds whose fields are not in the log as they are."""
 
 
-def to_data_record(data: ev.EventData) -> dict[str, object]:
-    """Return what an event of its kind has to say; of runs, the fields as they are."""
+def to_data_record(data: EventData) -> dict[str, object]:
     make = _RECORD.get(type(data), to_fields)
     return make(data)
 
 
-_READ_DATA: dict[str, Callable[[dict[str, Any]], ev.EventData]] = {
-    ev.TODO_LIST_UPDATED: _read_delta,
-    ev.LEASE_RENEWED: lambda record: ev.LeaseRenewed(record["id"], record["until"]),
-    ev.PLAN_UPDATED: lambda record: ev.PlanUpdated(_read_plan(record["plan"])),
-    ev.PLAN_MODE_CHANGED: lambda record: ev.PlanModeChanged(record["on"]),
-    ev.COMPLETION_LOGGED: lambda record: CompletionLog(**record),
-}
+def _read_data(kind: type[EventData], record: dict[str, Any]) -> EventData:
+    if read := _READ_DATA.get(kind):
+        return read(record)
+    if not kind.field_names.issuperset(record):
+        raise NewerRecord(f"an event has the field '{sanitize_for_display(min(record.keys() - kind.field_names))}'")
+    for name in kind.tuple_fields:
+        if name in record:
+            record[name] = tuple(record[name])
+    return kind(**record)
 
 
 def to_event_json(event: Event) -> str:
@@ -221,17 +225,25 @@ def to_event_json(event: Event) -> str:
     return to_json(to_data_record(event.data))
 
 
-def read_event(version: int, at: str, agent: str, actor: str, name: str, data: str) -> Event:
-    if name in _READ_DATA:
-        return Event(version, at, agent, actor, name, _READ_DATA[name](json.loads(data)))
-    if name in RUN_EVENTS:
-        from headway.core.run_events import read_run_data
+def find_event_class(wire_name: str) -> type[EventData] | None:
+    """Return the class of a kind of event; those of runs are loaded where one is asked for."""
+    return EVENT_CLASSES.get(wire_name) or load_event_classes().get(wire_name)
 
-        try:
-            return Event(version, at, agent, actor, name, read_run_data(name, json.loads(data)))
-        except TypeError as error:
-            raise NewerRecord(f"event {version} has an unknown field") from error
-    raise NewerRecord(f"event {version} is a '{sanitize_for_display(name)}'")
+
+def load_event_classes() -> Mapping[str, type[EventData]]:
+    """Return every class of events by its wire name."""
+    from headway.core import execution_events as _executions
+    from headway.core import run_events as _runs
+
+    assert _executions and _runs  # they put theirs there
+    return EVENT_CLASSES
+
+
+def read_event(version: int, at: str, agent: str, actor: str, name: str, data: str) -> Event:
+    kind = find_event_class(name)
+    if kind is None:
+        raise NewerRecord(f"event {version} is a '{sanitize_for_display(name)}'")
+    return Event(version, at, agent, actor, _read_data(kind, json.loads(data)))
 
 
 def to_event_dict(event: Event, session: str) -> dict[str, object]:

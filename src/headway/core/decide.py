@@ -51,14 +51,15 @@ def decide(
             from headway.core.plans import check_plan
 
             plan = check_plan(command.plan)
-            return _event_unless(plan == state.plan, state, command, ev.PLAN_UPDATED, ev.PlanUpdated(plan))
+            return _event_unless(plan == state.plan, state, command, ev.PlanUpdated(plan=plan))
         case commands.ClearPlan():
-            return _event_unless(state.plan is None, state, command, ev.PLAN_UPDATED, ev.PlanUpdated(None))
+            return _event_unless(state.plan is None, state, command, ev.PlanUpdated(plan=None))
         case commands.SetPlanMode():
             same = command.on == state.plan_mode
-            return _event_unless(same, state, command, ev.PLAN_MODE_CHANGED, ev.PlanModeChanged(command.on))
+            return _event_unless(same, state, command, ev.PlanModeChanged(on=command.on))
         case commands.LogCompletion():
-            return [_new_event(state, command, ev.COMPLETION_LOGGED, command.log)]
+            log = command.log
+            return [_new_event(state, command, ev.CompletionLogged(path=log.path, blocks=log.blocks, last=log.last))]
         case commands.Renew():
             return _renew(state, todo_list, command)
         case _:
@@ -74,12 +75,12 @@ def _load_decide_run() -> Callable[[State, commands.RunCommand], list[Event]]:
     return decide_run
 
 
-def _new_event(state: State, command: commands.Command, name: str, data: ev.EventData) -> Event:
-    return Event(state.version + 1, command.at, command.agent, command.actor, name, data)
+def _new_event(state: State, command: commands.Command, data: ev.EventData) -> Event:
+    return Event(state.version + 1, command.at, command.agent, command.actor, data)
 
 
-def _event_unless(same: bool, state: State, command: commands.Command, name: str, data: ev.EventData) -> list[Event]:
-    return [] if same else [_new_event(state, command, name, data)]
+def _event_unless(same: bool, state: State, command: commands.Command, data: ev.EventData) -> list[Event]:
+    return [] if same else [_new_event(state, command, data)]
 
 
 def _list_events(
@@ -104,10 +105,10 @@ def _list_events(
         if check_results is not None and command.actor == MODEL:
             delta = add_check_results(delta, todo_list.items, check_results)
         if asked := list_without_evidence(delta, run, command.actor):
-            from headway.core.execution_events import EvidenceAsked
+            from headway.core.run_events import EvidenceAsked
 
-            return [_new_event(state, command, "EvidenceAsked", EvidenceAsked(tuple(asked)))]
-    return [_new_event(state, command, ev.TODO_LIST_UPDATED, deltas.link_delta(delta, todo_list.undo))]
+            return [_new_event(state, command, EvidenceAsked(item_ids=tuple(asked)))]
+    return [_new_event(state, command, deltas.link_delta(delta, todo_list.undo))]
 
 
 def _keep_checks(todo_list: TodoList, delta: ListDelta, actor: str) -> None:
@@ -255,7 +256,7 @@ def _smart_update(
 def _delta_of_touched(todo_list: TodoList, touched: Iterable[Todo], cause: str) -> ListDelta:
     """Return the delta of a change that keeps the order and touches only these items."""
     changed = {todo.id: deltas.field_changes(todo_list.items[todo.id], todo) for todo in touched}
-    return ListDelta(cause, changed={todo_id: fields for todo_id, fields in changed.items() if fields})
+    return ListDelta(cause=cause, changed={todo_id: fields for todo_id, fields in changed.items() if fields})
 
 
 def _update(todo_list: TodoList, command: commands.Update) -> ListDelta:
@@ -349,7 +350,7 @@ def _add(todo_list: TodoList, command: commands.Add) -> ListDelta:
         # An id that is given only now is one that nobody can have meant.
         checked = new if wanted is not None else replace_fields(new, {"id": ""})
         check_dependencies([*todo_list.items.values(), checked], path={checked.id: "todo.depends_on"})
-    return ListDelta("add", (new,), order=Splice(place, (), (new.id,)))
+    return ListDelta(cause="add", added=(new,), order=Splice(place, (), (new.id,)))
 
 
 def _move(todo_list: TodoList, command: commands.Move) -> ListDelta:
@@ -402,7 +403,7 @@ def _get_claimed(todo_list: TodoList, todo_id: str, actor: str) -> Todo:
 def _renew(state: State, todo_list: TodoList, command: commands.Renew) -> list[Event]:
     todo = _get_claimed(todo_list, command.todo_id, command.actor)
     until = add_seconds(command.at, command.lease)
-    return _event_unless(until == todo.lease_until, state, command, ev.LEASE_RENEWED, ev.LeaseRenewed(todo.id, until))
+    return _event_unless(until == todo.lease_until, state, command, ev.LeaseRenewed(todo_id=todo.id, until=until))
 
 
 def _release(todo_list: TodoList, command: commands.Release) -> ListDelta:
@@ -413,9 +414,9 @@ def _release(todo_list: TodoList, command: commands.Release) -> ListDelta:
 def _revert(state: State, command: commands.RevertSteps) -> list[Event]:
     made: list[Event] = []
 
-    def add(name: str, data: ev.EventData) -> None:
+    def add(data: ev.EventData) -> None:
         nonlocal state
-        made.append(_new_event(state, command, name, data))
+        made.append(_new_event(state, command, data))
         state = evolve(state, made[-1])
 
     for step, files in zip(command.steps, command.files, strict=True):
@@ -427,11 +428,11 @@ def _revert(state: State, command: commands.RevertSteps) -> list[Event]:
             raise StoreConflict("The list changed in the meantime; try again.")
         of = step.origin.version
         if files is None:
-            add(ev.TODO_LIST_UPDATED, deltas.link_delta(step.delta, last, step.previous, of=of))
+            add(deltas.link_delta(step.delta, last, step.previous, of=of))
             continue
         changed = not deltas.is_empty(step.delta)
         if changed:
-            add(ev.TODO_LIST_UPDATED, deltas.link_delta(step.delta, 0, partial=True))
+            add(deltas.link_delta(step.delta, 0, partial=True))
         at = state.version if changed else 0
-        add("FilesReverted", replace(files, step=at, previous=last, other=step.previous, of=of))
+        add(replace(files, step=at, previous=last, other=step.previous, of=of))
     return made

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from headway.core import delta as deltas
-from headway.core import events as ev
 from headway.core import run_commands, tracking
 from headway.core import run_events as facts
 from headway.core.errors import HeadwayError, NoRun, QuestionNotKept, RunRefused
-from headway.core.events import Event, ListDelta
+from headway.core.events import Event, ListDelta, RunData
 from headway.core.evolve import evolve
 from headway.core.model import LOOP, TRACKER, State, Status, Todo, TodoList
 from headway.core.open_questions import is_answer_to
@@ -68,9 +69,9 @@ def _get_active_run(state: State, agent: str) -> Run:
     return run
 
 
-def _new_events(state: State, command: run_commands.RunCommand, data: tuple[facts.RunData, ...] | Any) -> list[Event]:
+def _new_events(state: State, command: run_commands.RunCommand, data: tuple[RunData, ...] | Any) -> list[Event]:
     return [
-        Event(version, command.at, command.agent, command.actor, fact.wire_name, fact)
+        Event(version, command.at, command.agent, command.actor, fact)
         for version, fact in enumerate(data, state.version + 1)
     ]
 
@@ -96,7 +97,7 @@ def _request(state: State, command: run_commands.ControlRun) -> list[Event]:
     if command.request == "resume" and state.plan_mode and run.execution is not None:
         raise HeadwayError(_PLAN_MODE_PAUSES)
     there = {"stop": run.stopping, "pause": run.paused, "resume": not run.paused}[command.request]
-    return [] if there else _new_events(state, command, (facts.RunControlRequested(command.request),))
+    return [] if there else _new_events(state, command, (facts.RunControlRequested(request=command.request),))
 
 
 def _answer(state: State, command: run_commands.AnswerQuestion) -> list[Event]:
@@ -110,7 +111,9 @@ def _answer(state: State, command: run_commands.AnswerQuestion) -> list[Event]:
     asked, answered = run.questions[command.question_id]
     if answered is not None:  # the first answer counts
         return []
-    answer = facts.ApprovalAnswered(command.question_id, command.reply, command.reason, command.key)
+    answer = facts.ApprovalAnswered(
+        question_id=command.question_id, reply=command.reply, reason=command.reason, key=command.key
+    )
     if not is_answer_to(asked, answer):
         raise QuestionNotKept
     return _new_events(state, command, (answer,))
@@ -128,14 +131,19 @@ def _end(state: State, run: Run, command: run_commands.EndRun) -> list[Event]:
     made: list[Event] = []
     if open_items:
         made.append(_interrupt(state, command, command.agent, open_items, state.version + 1))
-    finished = facts.RunFinished(run.id, command.reason, run.round, run.tool_calls, command.error)
-    if run.execution is not None and (made or todo_list.open_step):
-        finished.step = made[0].version if made else todo_list.open_step
+    finished = facts.RunFinished(
+        run_id=run.id,
+        reason=command.reason,
+        rounds=run.round,
+        tool_calls=run.tool_calls,
+        error=command.error,
+        step=0 if run.execution is None else made[0].version if made else todo_list.open_step,
+    )
     for agent, others in state.lists.items():  # what it claimed of lists that it shares
         held = [todo for todo in others.items.values() if todo.owner == command.agent and todo.lease_until is not None]
         if held and agent != command.agent:
             made.append(_interrupt(state, command, agent, held, state.version + len(made) + 1))
-    return [*made, Event(state.version + len(made) + 1, command.at, command.agent, LOOP, "RunFinished", finished)]
+    return [*made, Event(state.version + len(made) + 1, command.at, command.agent, LOOP, finished)]
 
 
 def _interrupt(state: State, command: run_commands.RunCommand, agent: str, todos: list[Todo], version: int) -> Event:
@@ -157,13 +165,13 @@ def _list_event(
     agent = agent or command.agent
     todo_list = state.list_of(agent)
     changed = {todo.id: deltas.field_changes(todo_list.items[todo.id], todo) for todo in touched}
-    delta = ListDelta(cause, changed=changed)
+    delta = ListDelta(cause=cause, changed=changed)
     run = find_active_run(state, agent)
     if run and run.round:
         delta = tracking.add_rounds(delta, todo_list.items, run.round)
     executing = run is not None and run.execution is not None
     delta = deltas.link_delta(delta, todo_list.open_step if executing else todo_list.undo, partial=executing)
-    return Event(version, command.at, agent, actor, ev.TODO_LIST_UPDATED, delta)
+    return Event(version, command.at, agent, actor, delta)
 
 
 def _record(state: State, command: run_commands.RecordEvents) -> list[Event]:
@@ -211,11 +219,10 @@ class _EventBuilder:
         self.events.append(event)
         self.state = evolve(self.state, event)
 
-    def add_call(self, data: facts.RunData) -> None:
+    def add_call(self, data: RunData) -> None:
         """Of a call, which by itself changes nothing that is looked at here."""
         command = self.command
-        name = data.wire_name
-        self.events.append(Event(self._next_version, command.at, command.agent, command.actor, name, data))
+        self.events.append(Event(self._next_version, command.at, command.agent, command.actor, data))
 
     @property
     def _next_version(self) -> int:
@@ -246,7 +253,7 @@ def _finish_tool(state: State, run: Run, command: run_commands.FinishTool) -> li
     if item is None:
         steps.add_call(call)
         return steps.events
-    steps.add_call(facts.with_todo_id(call, item.id))
+    steps.add_call(replace(call, item_id=item.id))
     item = steps.todos.items[item.id]
     track = steps.run.tracks.get(item.id, NO_CALLS)
     matching = tracking.is_matching(item, call)
@@ -258,6 +265,15 @@ def _finish_tool(state: State, run: Run, command: run_commands.FinishTool) -> li
     count = item.tool_calls + 1
     ok = call.succeeded
     steps.add_call(
-        facts.TodoListItemProgress(item.id, after.status, count, call.round, call.tool, ok, call.denied, matching)
+        facts.TodoListItemProgress(
+            item_id=item.id,
+            status=after.status,
+            tool_calls_count=count,
+            round=call.round,
+            tool=call.tool,
+            ok=ok,
+            denied=call.denied,
+            matching=matching,
+        )
     )
     return steps.events

@@ -52,7 +52,9 @@ def to_delta(old: Mapping[str, Todo], new: Sequence[Todo], cause: str) -> ListDe
     if len(added) + len(old) != len(new):
         kept = set(ids)
         removed = tuple(todo for todo in old.values() if todo.id not in kept)
-    return ListDelta(cause, tuple(added), removed, changed, find_splice(list(old), ids))
+    return ListDelta(
+        cause=cause, added=tuple(added), removed=removed, changed=changed, order=find_splice(list(old), ids)
+    )
 
 
 def apply_delta(items: Mapping[str, Todo], delta: ListDelta) -> dict[str, Todo]:
@@ -83,7 +85,7 @@ def invert_delta(delta: ListDelta, items: Mapping[str, Todo], cause: str) -> Lis
             name: (getattr(now, name) if now else after, before) for name, (before, after) in fields.items()
         }
     return ListDelta(
-        cause,
+        cause=cause,
         added=delta.removed,
         removed=tuple(items.get(todo.id, todo) for todo in delta.added),
         changed=changed,
@@ -95,11 +97,29 @@ def invert_delta(delta: ListDelta, items: Mapping[str, Todo], cause: str) -> Lis
 def link_delta(delta: ListDelta, previous: int, other: int = 0, *, partial: bool = False, of: int = 0) -> ListDelta:
     """Return the delta with its place in the chains of undo and redo."""
     added, removed, changed = delta.added, delta.removed, delta.changed
-    return ListDelta(delta.cause, added, removed, changed, delta.order, delta.about, previous, other, partial, of)
+    return ListDelta(
+        cause=delta.cause,
+        added=added,
+        removed=removed,
+        changed=changed,
+        order=delta.order,
+        about=delta.about,
+        previous=previous,
+        other=other,
+        partial=partial,
+        of=of,
+    )
 
 
 def with_list_fields(delta: ListDelta, about: dict[str, tuple[object, object]]) -> ListDelta:
-    return ListDelta(delta.cause, delta.added, delta.removed, delta.changed, delta.order, about)
+    return ListDelta(
+        cause=delta.cause,
+        added=delta.added,
+        removed=delta.removed,
+        changed=delta.changed,
+        order=delta.order,
+        about=about,
+    )
 
 
 def weigh_delta(delta: ListDelta) -> int:

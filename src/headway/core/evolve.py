@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import cache
 
 from headway.core import delta as deltas
-from headway.core.events import RUN_EVENTS, Event, LeaseRenewed, ListDelta, PlanModeChanged, PlanUpdated
+from headway.core.events import CompletionLogged, Event, LeaseRenewed, ListDelta, PlanModeChanged, PlanUpdated, RunData
 from headway.core.model import MODEL, CompletionLog, State, TodoList, is_person, parse_id_number, replace_fields
 
 TYPE_CHECKING = False
@@ -14,10 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from headway.core.runs import Run
-
-
-_NO_EFFECT = frozenset({"MessageAdded", "ToolStarted", "Usage", "RunError", "TodoListCompleted"})
-"""Most events of a run: they are kept for whoever reads the log, and change nothing in the state."""
 
 
 def evolve(state: State, event: Event) -> State:
@@ -30,9 +26,9 @@ def evolve(state: State, event: Event) -> State:
             from headway.core.tracking import track_list_change
 
             runs = {**runs, event.agent: track_list_change(run, data, event.actor)}
-    elif event.type in _NO_EFFECT:
+    elif not data.affects_state:
         pass
-    elif event.type in RUN_EVENTS:
+    elif isinstance(data, RunData):
         lists, runs, conversations = _load_evolve_run()(state, event)
     elif isinstance(data, LeaseRenewed):
         lists = {**lists, event.agent: _renew_lease(state.list_of(event.agent), data)}
@@ -40,8 +36,8 @@ def evolve(state: State, event: Event) -> State:
         plan = data.plan
     elif isinstance(data, PlanModeChanged):
         plan_mode = data.on
-    elif isinstance(data, CompletionLog):
-        log = data
+    elif isinstance(data, CompletionLogged):
+        log = CompletionLog(data.path, data.blocks, data.last)
     weight = state.weight + (deltas.weigh_delta(data) if isinstance(data, ListDelta) else 1)
     return State(event.version, lists, plan, plan_mode, log, weight, runs, conversations)
 
@@ -59,11 +55,11 @@ def _load_evolve_run() -> Callable[
 def fold(state: State, events: Iterable[Event]) -> State:
     skipped = 0
     for event in events:
-        if event.type in _NO_EFFECT:
-            skipped += 1
-        else:
+        if event.data.affects_state:
             state = evolve(_skip_events(state, skipped) if skipped else state, event)
             skipped = 0
+        else:
+            skipped += 1
     return _skip_events(state, skipped) if skipped else state
 
 

@@ -6,18 +6,18 @@ item is worked on in a run of a sub-agent, with a conversation and a list of its
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
-from headway.core.value import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import TypeAlias
+from headway.core.events import ExecutionData, event_class
 
 
-@dataclass(eq=False, repr=False, slots=True)
-class ExecutionStarted(Value):
+@event_class
+class ExecutionStarted(ExecutionData):
+    """Todos are about to be executed."""
+
     wire_name = "BatchStarted"
+    is_progress = False
+
     mode: str
     """How much is asked: default, auto_edit, sandboxed, yolo."""
     parallel: int
@@ -40,9 +40,12 @@ class ExecutionStarted(Value):
     """What saving the project's files took before anything could begin."""
 
 
-@dataclass(eq=False, repr=False, slots=True)
-class AttemptStarted(Value):
+@event_class
+class AttemptStarted(ExecutionData):
+    """A todo is tried."""
+
     wire_name = "ItemStarted"
+
     item_id: str
     content: str
     agent: str
@@ -65,8 +68,8 @@ class AttemptStarted(Value):
     """The folder of its own in which it works, from the project."""
 
 
-@dataclass(eq=False, repr=False, slots=True)
-class MergeStarted(Value):
+@event_class
+class MergeStarted(ExecutionData):
     """The project's files are about to change: what an item did comes into them, or is reversed.
 
     If its process is killed in the middle, the change is reversed when the files are next needed.
@@ -84,9 +87,12 @@ class MergeStarted(Value):
     """What changed back in the project's files, where a change that was cut off was reversed."""
 
 
-@dataclass(eq=False, repr=False, slots=True)
-class AttemptFinished(Value):
+@event_class
+class AttemptFinished(ExecutionData):
+    """What came of trying a todo."""
+
     wire_name = "ItemFinished"
+
     item_id: str
     agent: str
     attempt: int
@@ -129,9 +135,14 @@ class AttemptFinished(Value):
     """completed, cancelled or dropped, if someone did that to the item while it ran, so that its work was stopped."""
 
 
-@dataclass(eq=False, repr=False, slots=True)
-class ExecutionFinished(Value):
+@event_class
+class ExecutionFinished(ExecutionData):
+    """An execution is over."""
+
     wire_name = "BatchFinished"
+    is_progress = False
+    affects_state = False
+
     outcome: str
     """complete, failed, waiting (items are left that cannot run) or interrupted."""
     completed: int
@@ -143,9 +154,13 @@ class ExecutionFinished(Value):
     """What saving, worktrees and merging took of it, the sum of what went on at the same time."""
 
 
-@dataclass(eq=False, repr=False, slots=True)
-class TodosRolledBack(Value):
+@event_class
+class TodosRolledBack(ExecutionData):
+    """What the execution of a todo changed in the files was reversed."""
+
     wire_name = "ItemRolledBack"
+    is_progress = False
+
     item_id: str
     files: tuple[str, ...]
     """What is now as it was before the item."""
@@ -164,11 +179,12 @@ class TodosRolledBack(Value):
     """Where undo continues once it is undone; None in old logs, where it could not be."""
 
 
-@dataclass(eq=False, repr=False, slots=True)
-class FilesReverted(Value):
+@event_class
+class FilesReverted(ExecutionData):
     """An undo or redo of something that had changed the project's files, and that changed them again."""
 
     wire_name = "FilesReverted"
+    is_progress = False
 
     cause: str
     """undo or redo."""
@@ -193,33 +209,11 @@ class FilesReverted(Value):
     of: int = 0
 
 
-@dataclass(eq=False, repr=False, slots=True)
-class ModeChanged(Value):
+@event_class
+class ModeChanged(ExecutionData):
     """A person changed how much is asked while the execution goes on."""
 
     wire_name = "ModeChanged"
+    is_progress = False
 
     mode: str
-
-
-@dataclass(eq=False, repr=False, slots=True)
-class EvidenceAsked(Value):
-    """Items whose completion was refused once, because nothing shows that they are done."""
-
-    wire_name = "EvidenceAsked"
-
-    item_ids: tuple[str, ...]
-
-
-ExecutionData: TypeAlias = (
-    ExecutionStarted
-    | AttemptStarted
-    | MergeStarted
-    | AttemptFinished
-    | ExecutionFinished
-    | TodosRolledBack
-    | FilesReverted
-    | ModeChanged
-    | EvidenceAsked
-)
-KINDS: dict[str, type[ExecutionData]] = {kind.wire_name: kind for kind in ExecutionData.__args__}

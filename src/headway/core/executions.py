@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from headway.core import delta as deltas
-from headway.core import events as ev
 from headway.core import execution_commands
 from headway.core import execution_events as facts
 from headway.core.errors import HeadwayError, NotRunnable, TodoNotFound
@@ -90,7 +89,7 @@ def decide_execution(state: State, run: Run | None, command: execution_commands.
 
 
 def _event(state: State, command: execution_commands.ExecutionCommand, data: Any, offset: int) -> Event:
-    return Event(state.version + offset, command.at, command.agent, EXECUTOR, data.wire_name, data)
+    return Event(state.version + offset, command.at, command.agent, EXECUTOR, data)
 
 
 def _list_event(
@@ -102,8 +101,8 @@ def _list_event(
     if not changed:
         return []
     below = 0 if todo_list.open_step else todo_list.undo
-    delta = deltas.link_delta(ListDelta(cause, changed=changed), todo_list.open_step, below, partial=True)
-    return [Event(state.version + 1, command.at, command.agent, command.actor, ev.TODO_LIST_UPDATED, delta)]
+    delta = deltas.link_delta(ListDelta(cause=cause, changed=changed), todo_list.open_step, below, partial=True)
+    return [Event(state.version + 1, command.at, command.agent, command.actor, delta)]
 
 
 def _start_attempt(
@@ -257,8 +256,6 @@ def evolve_execution(run: Run, data: object, version: int) -> Run:
             return replace(run, executed={**run.executed, **known})
         case facts.ModeChanged():
             return replace(run, mode=data.mode, execution=run.execution and replace(run.execution, mode=data.mode))
-        case facts.EvidenceAsked():
-            return replace(run, asked=run.asked | frozenset(data.item_ids))
         case _:
             return run
 

@@ -13,7 +13,7 @@ from collections import deque
 from dataclasses import replace
 
 from headway.core.errors import StoreError
-from headway.core.events import LIVE_ONLY, TODO_LIST_UPDATED, TODOS_UPDATE
+from headway.core.events import TODOS_UPDATE, ListDelta
 from headway.core.logs import logger
 from headway.core.model import MAIN_AGENT
 
@@ -96,10 +96,10 @@ class Follower:
         self.wake()
 
     def add(self, event: Event) -> None:
-        if event.type == LIVE_ONLY and not self.hears_live:
+        if event.data.is_live_only and not self.hears_live:
             return
         with self._lock:
-            if event.type == LIVE_ONLY:
+            if event.data.is_live_only:
                 if not self._join_to_last(event):
                     self._waiting.append(event)
                 return
@@ -127,13 +127,13 @@ class Follower:
         if len(self._waiting) < _MANY:
             return False
         last = self._waiting[-1]
-        if last.type != LIVE_ONLY or last.agent != event.agent:
+        if not last.data.is_live_only or last.agent != event.agent:
             return False
         piece: Any = event.data
         before: Any = last.data
         if len(before.text) > _LONG or (before.kind, before.call_id) != (piece.kind, piece.call_id):
             return False
-        text = type(piece)(before.text + piece.text, piece.kind, piece.call_id)
+        text = replace(piece, text=before.text + piece.text)
         self._waiting[-1] = replace(event, data=text)
         return True
 
@@ -191,7 +191,7 @@ class Follower:
 
     def _find_full_list(self, event: Event) -> tuple[Todo, ...] | None:
         state = self._log.last_state
-        if event.todos is not None or event.type != TODO_LIST_UPDATED or state is None:
+        if event.todos is not None or not isinstance(event.data, ListDelta) or state is None:
             return event.todos
         todo_list = state.list_of(event.agent)
         return tuple(todo_list.items.values()) if todo_list.changed_in == event.version else None

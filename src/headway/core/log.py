@@ -15,7 +15,7 @@ from headway.core.clock import now
 from headway.core.codec import read_state, write_state
 from headway.core.decide import decide
 from headway.core.errors import ChecksNeeded, HeadwayError, RunRefused, StoreBusy, StoreConflict, StoreError
-from headway.core.events import TODO_LIST_UPDATED
+from headway.core.events import ListDelta
 from headway.core.evolve import evolve, fold
 from headway.core.forks import renew_in_children
 from headway.core.logs import logger
@@ -370,7 +370,7 @@ def _add_lists(state: State, events: list[Event]) -> list[Event]:
     with_lists: list[Event] = []
     for event in events:
         state = evolve(state, event)
-        if event.type == TODO_LIST_UPDATED:
+        if isinstance(event.data, ListDelta):
             event = replace(event, todos=tuple(state.list_of(event.agent).items.values()))
         with_lists.append(event)
     return with_lists

@@ -166,7 +166,6 @@ class TodoList:
 class CompletionLog(Value):
     """Where finished lists of this session are written, how many blocks there are, and the last of each agent."""
 
-    wire_name = "CompletionLogged"
     __slots__ = ("blocks", "last", "path")
 
     def __init__(self, path: str, blocks: int, last: dict[str, str]) -> None:

@@ -8,7 +8,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from headway.core.run_events import RunData, RunStarted, ToolFinished
+    from headway.core.events import RunData
+    from headway.core.run_events import RunStarted, ToolFinished
     from headway.core.tracking import Policy
 
 

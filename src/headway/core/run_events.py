@@ -1,27 +1,26 @@
-"""What the log holds of an agent's runs: one small record for each kind of event, and each as JSON and back.
+"""What the log holds of an agent's runs: a class for each kind of event.
 
-Loaded only where a run was or is, and defined in the way that takes the least time: every command there pays for it.
-Text in them comes from models and tools: hostile until it is neutralised for where it is shown; rid of keys and tokens
-by whoever records it.
+Loaded only where a run was or is. Text in them comes from models and tools: hostile until it is neutralised for where
+it is shown; rid of keys and tokens by whoever records it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from operator import attrgetter
-
-from headway.core.value import Value
+from headway.core.events import RunData, event_class
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, TypeAlias
-
-    from headway.core.execution_events import ExecutionData
+    from typing import Any
 
 
-@dataclass(eq=False, repr=False, slots=True)
-class RunStarted(Value):
+@event_class
+class RunStarted(RunData):
+    """A run of an agent begins."""
+
     wire_name = "RunStarted"
+    is_progress = False
+    is_progress_of_sub_agent = True
+
     run_id: str
     task: str
     model: str
@@ -36,20 +35,25 @@ class RunStarted(Value):
     """The approval mode; empty in logs that do not say."""
 
 
-@dataclass(eq=False, repr=False, slots=True)
-class RoundStarted(Value):
+@event_class
+class RoundStarted(RunData):
+    """A request to the model is about to be made."""
+
     wire_name = "RoundStarted"
+
     run_id: str
     round: int
     """Counted from 1."""
     max_rounds: int
 
 
-@dataclass(eq=False, repr=False, slots=True)
-class TextDelta(Value):
+@event_class
+class TextDelta(RunData):
     """Live only: neither logged nor versioned."""
 
     wire_name = "TextDelta"
+    is_live_only = True
+    affects_state = False
 
     text: str
     kind: str = "text"
@@ -57,9 +61,13 @@ class TextDelta(Value):
     call_id: str | None = None
 
 
-@dataclass(eq=False, repr=False, slots=True)
-class ToolStarted(Value):
+@event_class
+class ToolStarted(RunData):
+    """A call begins."""
+
     wire_name = "ToolStarted"
+    affects_state = False
+
     round: int
     call_id: str
     tool: str
@@ -71,9 +79,12 @@ class ToolStarted(Value):
     """Of a command: what the whole of it comes to, as in `ToolFinished`."""
 
 
-@dataclass(eq=False, repr=False, slots=True)
-class ToolFinished(Value):
+@event_class
+class ToolFinished(RunData):
+    """A call is over."""
+
     wire_name = "ToolFinished"
+
     round: int
     call_id: str
     tool: str
@@ -100,8 +111,8 @@ class ToolFinished(Value):
         return self.ok and not self.exit_code
 
 
-@dataclass(eq=False, repr=False, slots=True)
-class TodoListItemProgress(Value):
+@event_class
+class TodoListItemProgress(RunData):
     """A call was recorded on an item."""
 
     wire_name = "TodoListItemProgress"
@@ -118,17 +129,24 @@ class TodoListItemProgress(Value):
     """Whether the call did the kind of work that the item asks for; None in logs that did not look."""
 
 
-@dataclass(eq=False, repr=False, slots=True)
-class TodoListCompleted(Value):
+@event_class
+class TodoListCompleted(RunData):
+    """Every todo of the list is finished."""
+
     wire_name = "TodoListCompleted"
+    affects_state = False
+
     completed_at: str
     total_rounds: int
     total_tool_calls: int
 
 
-@dataclass(eq=False, repr=False, slots=True)
-class TodoListContextInjected(Value):
+@event_class
+class TodoListContextInjected(RunData):
+    """The model was shown the list."""
+
     wire_name = "TodoListContextInjected"
+
     total_items: int
     active_item: str | None
     round: int
@@ -136,16 +154,24 @@ class TodoListContextInjected(Value):
     """Whether the list was shown as done, which happens once."""
 
 
-@dataclass(eq=False, repr=False, slots=True)
-class TodoEvaluationStarted(Value):
+@event_class
+class TodoEvaluationStarted(RunData):
+    """The model is asked whether a todo is completed."""
+
     wire_name = "TodoEvaluationStarted"
+    affects_state = False
+
     item_id: str
     round: int
 
 
-@dataclass(eq=False, repr=False, slots=True)
-class TodoEvaluationCompleted(Value):
+@event_class
+class TodoEvaluationCompleted(RunData):
+    """The model has judged a todo."""
+
     wire_name = "TodoEvaluationCompleted"
+    affects_state = False
+
     item_id: str
     round: int
     status: str | None
@@ -153,9 +179,12 @@ class TodoEvaluationCompleted(Value):
     reason: str
 
 
-@dataclass(eq=False, repr=False, slots=True)
-class ApprovalAsked(Value):
+@event_class
+class ApprovalAsked(RunData):
+    """A call waits for a person's word."""
+
     wire_name = "ApprovalAsked"
+
     question_id: str
     tool: str
     effect: str
@@ -169,9 +198,13 @@ class ApprovalAsked(Value):
     """What tells whether an answer that allows it has the key (`open_questions`); None in older logs."""
 
 
-@dataclass(eq=False, repr=False, slots=True)
-class ApprovalAnswered(Value):
+@event_class
+class ApprovalAnswered(RunData):
+    """A person has answered a question."""
+
     wire_name = "ApprovalAnswered"
+    is_progress = False
+
     question_id: str
     reply: str
     """once, always, offline (once, without the network) or no."""
@@ -180,11 +213,12 @@ class ApprovalAnswered(Value):
     """Of one that allows it: shows that whoever answered was given the exact text."""
 
 
-@dataclass(eq=False, repr=False, slots=True)
-class Usage(Value):
+@event_class
+class Usage(RunData):
     """Tokens of one request, and what the run has used so far."""
 
     wire_name = "Usage"
+    affects_state = False
 
     round: int
     input_tokens: int
@@ -196,26 +230,31 @@ class Usage(Value):
     """US dollars; None where the price is not known."""
 
 
-@dataclass(eq=False, repr=False, slots=True)
-class RunError(Value):
+@event_class
+class RunError(RunData):
+    """A request to the model failed, or the run did."""
+
     wire_name = "RunError"
+    affects_state = False
+
     message: str
     retry_in: float | None = None
     """Seconds until the request is made again; None if the run ends with it."""
 
 
-@dataclass(eq=False, repr=False, slots=True)
-class RunControlRequested(Value):
+@event_class
+class RunControlRequested(RunData):
     """Someone wants something of the run."""
 
     wire_name = "RunRequested"
+    is_progress = False
 
     request: str
     """stop, pause or resume."""
 
 
-@dataclass(eq=False, repr=False, slots=True)
-class RunPaused(Value):
+@event_class
+class RunPaused(RunData):
     """A run that was asked to pause has come to the end of its round, and waits."""
 
     wire_name = "RunPaused"
@@ -223,28 +262,35 @@ class RunPaused(Value):
     round: int
 
 
-@dataclass(eq=False, repr=False, slots=True)
-class MessageAdded(Value):
+@event_class
+class MessageAdded(RunData):
     """One message of the conversation, as the agent's library writes it."""
 
     wire_name = "MessageAdded"
+    affects_state = False
 
     message: dict[str, Any]
 
 
-@dataclass(eq=False, repr=False, slots=True)
-class ConversationCompacted(Value):
+@event_class
+class ConversationCompacted(RunData):
     """A summary takes the place of all messages before a version."""
 
     wire_name = "ConversationCompacted"
+    is_progress = False
 
     message: dict[str, Any]
     kept_from: int
 
 
-@dataclass(eq=False, repr=False, slots=True)
-class RunFinished(Value):
+@event_class
+class RunFinished(RunData):
+    """A run is over."""
+
     wire_name = "RunFinished"
+    is_progress = False
+    is_progress_of_sub_agent = True
+
     run_id: str
     reason: str
     rounds: int
@@ -256,60 +302,10 @@ class RunFinished(Value):
     """Of such an execution: where undo continues once it is undone."""
 
 
-_Own: TypeAlias = (
-    RunStarted
-    | RoundStarted
-    | TextDelta
-    | ToolStarted
-    | ToolFinished
-    | TodoListItemProgress
-    | TodoListCompleted
-    | TodoListContextInjected
-    | TodoEvaluationStarted
-    | TodoEvaluationCompleted
-    | ApprovalAsked
-    | ApprovalAnswered
-    | Usage
-    | RunError
-    | RunControlRequested
-    | RunPaused
-    | MessageAdded
-    | ConversationCompacted
-    | RunFinished
-)
-if TYPE_CHECKING:
-    RunData: TypeAlias = _Own | ExecutionData
-else:
-    RunData = _Own
-_KINDS: dict[str, type[_Own]] = {kind.wire_name: kind for kind in _Own.__args__}
-_values_of_call = attrgetter(*ToolFinished.__dataclass_fields__)
-_TUPLES = (
-    "files",
-    "restored",
-    "failed_items",
-    "item_ids",
-    "removed",
-    "not_merged",
-    "by_others",
-    "with_later",
-    "gone",
-    "back",
-)
+@event_class
+class EvidenceAsked(RunData):
+    """Items whose completion was refused once, because nothing shows that they are done."""
 
+    wire_name = "EvidenceAsked"
 
-def with_todo_id(call: ToolFinished, item_id: str) -> ToolFinished:
-    recorded = ToolFinished(*_values_of_call(call))
-    recorded.item_id = item_id
-    return recorded
-
-
-def read_run_data(name: str, record: dict[str, Any]) -> RunData:
-    """Return the data of an event. Raises `KeyError` or `TypeError` for a kind or a field that is not known."""
-    for field in _TUPLES:
-        if field in record:
-            record[field] = tuple(record[field])
-    if name in _KINDS:
-        return _KINDS[name](**record)
-    from headway.core.execution_events import KINDS
-
-    return KINDS[name](**record)
+    item_ids: tuple[str, ...]

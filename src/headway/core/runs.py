@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from headway.core import run_events as facts
 from headway.core import tracking
-from headway.core.events import Event
+from headway.core.events import Event, ExecutionData
 from headway.core.model import State, Status, Todo, TodoList, replace_fields
 from headway.core.open_questions import is_answer_to
 from headway.core.tracking import NO_CALLS, NO_WORK, RunWork, TodoCalls
@@ -99,7 +99,7 @@ def evolve_run(state: State, event: Event) -> tuple[dict[str, TodoList], dict[st
     run = runs.get(agent)
     if run is None:
         return lists, runs, conversations
-    if event.type in _OF_BATCH:
+    if isinstance(data, ExecutionData):
         return _evolve_execution(state, run, event)
     if isinstance(data, facts.TodoListItemProgress):
         todo_list = state.list_of(agent)
@@ -115,24 +115,19 @@ def evolve_run(state: State, event: Event) -> tuple[dict[str, TodoList], dict[st
     return lists, {**runs, agent: run}, conversations
 
 
-_OF_BATCH = frozenset(
-    {"BatchStarted", "ItemStarted", "ItemMerging", "ItemFinished", "ItemRolledBack", "FilesReverted", "ModeChanged"}
-    | {"EvidenceAsked"}
-)
-
-
 def _evolve_execution(
     state: State, run: Run, event: Event
 ) -> tuple[dict[str, TodoList], dict[str, Run], dict[str, tuple[int, int]]]:
+    from headway.core.execution_events import AttemptFinished
     from headway.core.executions import evolve_execution
 
     runs, conversations = (
         {**state.runs, event.agent: evolve_execution(run, event.data, event.version)},
         state.conversations,
     )
-    if event.type == "ItemFinished":
+    if isinstance(event.data, AttemptFinished):
         # Nobody goes on with the sub-agent's run: what there is to know of it is in the log.
-        gone: str = getattr(event.data, "agent", "")
+        gone = event.data.agent
         runs.pop(gone, None)
         conversations = {agent: where for agent, where in conversations.items() if agent != gone}
     return _close_step(state, event), runs, conversations
@@ -179,11 +174,9 @@ def _evolve_run_state(run: Run, data: object) -> Run:
                 run = replace(run, shown_statuses={})
             return replace(run, finished_shown=True) if data.finished else run
         case facts.RunControlRequested():
-            if data.request == "stop":
-                return replace(run, stopping=True)
-            if data.request == "pause":
-                return replace(run, paused=True)
-            return replace(run, paused=False, waiting=False)
+            return _control_run(run, data.request)
+        case facts.EvidenceAsked():
+            return replace(run, asked=run.asked | frozenset(data.item_ids))
         case facts.RunPaused():
             return replace(run, waiting=True)
         case facts.ApprovalAsked():
@@ -198,6 +191,12 @@ def _evolve_run_state(run: Run, data: object) -> Run:
             )
         case _:
             return run
+
+
+def _control_run(run: Run, request: str) -> Run:
+    if request == "stop":
+        return replace(run, stopping=True)
+    return replace(run, paused=True) if request == "pause" else replace(run, paused=False, waiting=False)
 
 
 def _add_answer(run: Run, answer: facts.ApprovalAnswered) -> Run:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from headway.core.codec import find_event_class, load_event_classes
 from headway.core.errors import HeadwayError
-from headway.core.events import EVENT_NAMES, RUN_EVENT_NAMES, TODO_LIST_UPDATED, TODOS_UPDATE, ListDelta
+from headway.core.events import TODOS_UPDATE, ListDelta
 from headway.core.model import MAIN_AGENT
 from headway.core.text import sanitize_for_display
 
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from headway.core.log import Log, LogReference
 
 _PAGE = 500
-NAMES = frozenset({TODOS_UPDATE, *EVENT_NAMES, *RUN_EVENT_NAMES})
-"""What `Session.on` can be asked for."""
 
 
 class Stream:
@@ -51,15 +50,16 @@ class Stream:
 
     def on(self, name: str, listener: Callable[..., object]) -> Callable[[], None]:
         """Call `listener(todos)` for `todos:update`, `listener(event)` for an event's name; return an off switch."""
-        if name not in NAMES:
+        if name != TODOS_UPDATE and find_event_class(name) is None:
             from difflib import get_close_matches
 
-            near = get_close_matches(name, NAMES, n=1)
-            hint = f"did you mean '{near[0]}'?" if near else f"the names are: {', '.join(sorted(NAMES))}."
+            names = sorted({TODOS_UPDATE, *load_event_classes()})
+            near = get_close_matches(name, names, n=1)
+            hint = f"did you mean '{near[0]}'?" if near else f"the names are: {', '.join(names)}."
             raise HeadwayError(f"There is no event named '{sanitize_for_display(name)}'; {hint}")
         if name == TODOS_UPDATE and self._agent != MAIN_AGENT:
             raise HeadwayError(
-                f"'{TODOS_UPDATE}' is only for the main agent's list; here use: session.on('{TODO_LIST_UPDATED}', …)."
+                f"'{TODOS_UPDATE}' is only for the main agent's list; here use: session.on('TodoListUpdated', …)."
             )
         return self._add_listener(name, listener)
 

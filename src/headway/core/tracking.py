@@ -344,7 +344,16 @@ def add_rounds(delta: ListDelta, items: Mapping[str, Todo], round: int) -> ListD
         else todo
         for todo in delta.added
     )
-    return ListDelta(delta.cause, added, delta.removed, changed, delta.order, delta.about, delta.previous, delta.other)
+    return ListDelta(
+        cause=delta.cause,
+        added=added,
+        removed=delta.removed,
+        changed=changed,
+        order=delta.order,
+        about=delta.about,
+        previous=delta.previous,
+        other=delta.other,
+    )
 
 
 _ROUND_OF: dict[object, str] = {Status.IN_PROGRESS: "started_at_round", Status.COMPLETED: "completed_at_round"}

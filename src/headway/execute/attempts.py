@@ -204,16 +204,16 @@ class Attempts:
         number = self._numbers.get(todo.id, 0) + 1
         index = self._places.get(todo.id) or (run.execution.index if run.execution else 0) + 1
         started = AttemptStarted(
-            todo.id,
-            sanitize_for_display(todo.content, 300),
-            f"{sanitize_for_display(todo.id, 60)} #{run.begun + 1}",
-            number,
-            index,
-            max(run.execution.index if run.execution else 0, index) + left,
-            workspace.checkpoint,
-            not self._workspaces.isolated,
-            alone,
-            todo.estimated_time and sanitize_for_display(todo.estimated_time, 60),
+            item_id=todo.id,
+            content=sanitize_for_display(todo.content, 300),
+            agent=f"{sanitize_for_display(todo.id, 60)} #{run.begun + 1}",
+            attempt=number,
+            index=index,
+            total=max(run.execution.index if run.execution else 0, index) + left,
+            checkpoint=workspace.checkpoint,
+            in_place=not self._workspaces.isolated,
+            alone=alone,
+            estimated_time=todo.estimated_time and sanitize_for_display(todo.estimated_time, 60),
             worktree=os.path.join(FOLDER, "worktrees", workspace.name) if workspace.name else None,
         )
         try:
@@ -338,7 +338,7 @@ class Attempts:
 
         def merging(before: str, after: str) -> None:
             nonlocal merged
-            self._recorder.record(MergeStarted(one.todo.id, before, after))
+            self._recorder.record(MergeStarted(item_id=one.todo.id, before=before, after=after))
             # Until it is done, nothing is in the project: a merge that fails restores what it found.
             merged = AttemptChanges(before, before, kept=after)
 
@@ -378,7 +378,7 @@ class Attempts:
                 if not await self._workspaces.reverse_merge(changes.before, changes.after):
                     self._dirty.add(one.todo.id)
                     reason = f"{reason}\nNot all of its changes could be undone, because others changed the same lines."
-                self._recorder.record(MergeStarted(one.todo.id, changes.before, changes.before))
+                self._recorder.record(MergeStarted(item_id=one.todo.id, before=changes.before, after=changes.before))
                 self._workspaces.forget_merge(changes)
         except (HeadwayError, OSError) as error:
             reason = f"Its check could not be run in the project: {error}"
@@ -461,32 +461,32 @@ class Attempts:
         if evidence is not None:
             evidence = replace(evidence, files=files)
         finished = AttemptFinished(
-            one.todo.id,
-            one.agent,
-            one.number,
-            name,
-            self._recorder.redact(reason),
-            again,
-            sanitize_for_display(self._recorder.redact(outcome.text), MAX_WORDS),
-            outcome.rounds,
-            outcome.tool_calls,
-            outcome.failed_calls,
-            outcome.input_tokens,
-            outcome.output_tokens,
-            outcome.cached_tokens,
-            outcome.cost,
-            round(time.monotonic() - one.began, 3),
-            changes.before,
-            changes.after,
-            files,
-            changes.kept,
-            changes.removed,
-            changes.not_merged,
-            changes.by_others,
-            changes.committed,
-            os.path.relpath(one.workspace.folder, self._workspaces.project) if keep else None,
-            round(one.workspace.saving_seconds, 3),
-            self._explain_taken_away(one.todo.id) if name == "interrupted" else "",
+            item_id=one.todo.id,
+            agent=one.agent,
+            attempt=one.number,
+            outcome=name,
+            reason=self._recorder.redact(reason),
+            again=again,
+            text=sanitize_for_display(self._recorder.redact(outcome.text), MAX_WORDS),
+            rounds=outcome.rounds,
+            tool_calls=outcome.tool_calls,
+            failed_calls=outcome.failed_calls,
+            input_tokens=outcome.input_tokens,
+            output_tokens=outcome.output_tokens,
+            cached_tokens=outcome.cached_tokens,
+            cost=outcome.cost,
+            seconds=round(time.monotonic() - one.began, 3),
+            before=changes.before,
+            after=changes.after,
+            files=files,
+            kept=changes.kept,
+            removed=changes.removed,
+            not_merged=changes.not_merged,
+            by_others=changes.by_others,
+            committed=changes.committed,
+            worktree=os.path.relpath(one.workspace.folder, self._workspaces.project) if keep else None,
+            saving_seconds=round(one.workspace.saving_seconds, 3),
+            taken_away=self._explain_taken_away(one.todo.id) if name == "interrupted" else "",
         )
         _, state = self._session.log.execute(
             lambda state: FinishAttempt(

@@ -138,25 +138,31 @@ class ExecutionRun:
     def _to_started_event(self, mode: str, unchecked: str) -> ExecutionStarted:
         options, workspaces = self._options, self._workspaces
         return ExecutionStarted(
-            mode,
-            self._parallel,
-            self._schedule.count_left,
-            options.retries,
-            options.keep_going,
-            options.require_evidence is not False,
-            options.only,
-            workspaces.shadow is not None,
-            workspaces.isolated,
-            " ".join(note for note in (describe_recovery(self._recovered), workspaces.note, unchecked) if note),
-            options.in_place,
-            round(workspaces.saving_seconds, 3),
+            mode=mode,
+            parallel=self._parallel,
+            total=self._schedule.count_left,
+            retries=options.retries,
+            keep_going=options.keep_going,
+            require_evidence=options.require_evidence is not False,
+            only=options.only,
+            checkpoints=workspaces.shadow is not None,
+            worktrees=workspaces.isolated,
+            note=" ".join(note for note in (describe_recovery(self._recovered), workspaces.note, unchecked) if note),
+            in_place=options.in_place,
+            saving_seconds=round(workspaces.saving_seconds, 3),
         )
 
     def _to_finished_event(self, result: ExecutionResult) -> ExecutionFinished:
         completed, failed = len(result.completed), len(result.failed)
         saving = round(self._workspaces.saving_seconds, 3)
         return ExecutionFinished(
-            str(result.outcome), completed, failed, result.total, result.seconds, result.failed, saving
+            outcome=str(result.outcome),
+            completed=completed,
+            failed=failed,
+            total=result.total,
+            seconds=result.seconds,
+            failed_items=result.failed,
+            saving_seconds=saving,
         )
 
     def _to_result(self, ending: ExecutionEnding | None) -> ExecutionResult:
@@ -218,7 +224,7 @@ class ExecutionRun:
                 return ExecutionEnding.INTERRUPTED
             self._pass_on_pause(run)
             if run.execution is not None and run.execution.mode != (mode := str(self._approvals.mode)):
-                self._recorder.record(ModeChanged(mode))
+                self._recorder.record(ModeChanged(mode=mode))
             if not self._recorder.is_paused:
                 await self._start_runnable()
                 if not self._running:

@@ -158,7 +158,7 @@ def _settle_item(session: Session, shadow: ShadowRepository, todo_id: str, versi
         )
         record_change(session, end)
     else:
-        record_change(session, MergeStarted(todo_id, before, before, files=settled.files))
+        record_change(session, MergeStarted(item_id=todo_id, before=before, after=before, files=settled.files))
     shadow.forget_change(before, after)
     return settled
 
@@ -171,5 +171,12 @@ def _to_finished_event(
     agent = run.execution.executing.get(todo_id, "") if run is not None and run.execution is not None else ""
     files, removed = shadow.list_changed(before, after), shadow.list_removed(before, after)
     return AttemptFinished(
-        todo_id, agent, 1, "completed", before=before, after=after, files=tuple(files), removed=tuple(removed)
+        item_id=todo_id,
+        agent=agent,
+        attempt=1,
+        outcome="completed",
+        before=before,
+        after=after,
+        files=tuple(files),
+        removed=tuple(removed),
     )

@@ -72,7 +72,7 @@ def roll_back(
             _refuse_unknown(session, todo_id, own)
             chosen, rolled = _reverse(session, todo_id, changes, project, with_later=with_later)
         else:
-            chosen, rolled = (), TodosRolledBack(todo_id, recovered.pop(todo_id).files)
+            chosen, rolled = (), TodosRolledBack(item_id=todo_id, files=recovered.pop(todo_id).files)
         session.log.execute(lambda state: RollBackTodos(session.agent_id, PERSON, now(), rolled))
         if rolled.saved is not None and rolled.after is not None:
             open_shadow(session, project).forget_change(rolled.saved, rolled.after)
@@ -137,7 +137,7 @@ def _reverse(
 ) -> tuple[Sequence[str], TodosRolledBack]:
     """Return the other items that were rolled back, and what to record."""
     if not any(change.todo_id == todo_id for change in changes):
-        return (), TodosRolledBack(todo_id, ())
+        return (), TodosRolledBack(item_id=todo_id, files=())
     shadow = open_shadow(session, project)
     missing = shadow.repository.find_missing(name for change in changes for name in (change.before, change.after))
     thinned = [change for change in changes if not missing.isdisjoint((change.before, change.after))]
@@ -148,18 +148,18 @@ def _reverse(
     while True:
         saved = shadow.snapshot()
         later, target = _find_reversal(shadow, todo_id, changes, saved, with_later=with_later)
-        record_change(session, MergeStarted(todo_id, saved, target, reverses=True))
+        record_change(session, MergeStarted(item_id=todo_id, before=saved, after=target, reverses=True))
         try:
             files = shadow.apply_change(saved, target)
         except ProjectFilesChanged:
-            record_change(session, MergeStarted(todo_id, saved, saved))
+            record_change(session, MergeStarted(item_id=todo_id, before=saved, after=saved))
             tries -= 1
             if not tries:
                 raise
             continue
         removed = tuple(shadow.list_removed(saved, target))
         rolled = TodosRolledBack(
-            todo_id, tuple(files), saved=saved, after=target, removed=removed, with_later=tuple(later)
+            item_id=todo_id, files=tuple(files), saved=saved, after=target, removed=removed, with_later=tuple(later)
         )
         return later, rolled
 

@@ -149,13 +149,13 @@ def _revert_files(session: Session, shadow: ShadowRepository, cause: str, n: int
             raise StoreConflict("The list changed in the meantime; try again.")
         return RevertSteps(session.agent_id, actor, now(), cause, found, reversals)
 
-    record_change(session, MergeStarted(todo_id, saved, target, reverses=True))
+    record_change(session, MergeStarted(item_id=todo_id, before=saved, after=target, reverses=True))
     try:
         files = shadow.apply_change(saved, target)
         _, state = session.log.execute(make)
     except BaseException:
         settle_change(shadow, saved, target)
-        record_change(session, MergeStarted(todo_id, saved, saved))
+        record_change(session, MergeStarted(item_id=todo_id, before=saved, after=saved))
         shadow.forget_change(saved, target)
         raise
     shadow.forget_change(saved, target)
@@ -218,7 +218,16 @@ class _ReversalFinder:
         }
         self._executed |= known
         files, removed = self._shadow.list_changed(saved, target), self._shadow.list_removed(saved, target)
-        return FilesReverted(self._cause, tuple(files), saved, target, tuple(removed), gone, back, executed)
+        return FilesReverted(
+            cause=self._cause,
+            files=tuple(files),
+            saved=saved,
+            after=target,
+            removed=tuple(removed),
+            gone=gone,
+            back=back,
+            executed=executed,
+        )
 
     def _list_attempt_ends(self, step: Step) -> list[int]:
         """Return the versions with which the attempts of an execution ended."""

@@ -110,7 +110,9 @@ class ListInjector:
         ]
         if answering and finished:
             lines.append(_ANSWER)
-        fact = TodoListContextInjected(len(todos.items), active and active.id, round, finished)
+        fact = TodoListContextInjected(
+            total_items=len(todos.items), active_item=active and active.id, round=round, finished=finished
+        )
         return "\n".join(line for line in lines if line), fact
 
     def _render_edits(self, state: State, todos: TodoList, round: int) -> str:

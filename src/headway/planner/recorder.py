@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Protocol
 from uuid import uuid4
 
 from headway.core.errors import HeadwayError, RunGoesOn, RunRefused
-from headway.core.events import LIVE_ONLY, Event
+from headway.core.events import Event, RunData
 from headway.core.log import run_lease_key
 from headway.core.model import LOOP, State
 from headway.core.run_commands import EndRun, FinishTool, RecordEvents, StartRun
-from headway.core.run_events import MessageAdded, RunData, RunStarted, TextDelta, ToolFinished
+from headway.core.run_events import MessageAdded, RunStarted, TextDelta, ToolFinished
 from headway.core.runs import Run, find_active_run
 from headway.core.secrets import Redactor
 from headway.core.text import sanitize_for_display
@@ -84,7 +84,14 @@ class Recorder:
             self.session.log.end_dead_run(self.session.agent_id, before)
         task = self.redact(task)
         started = RunStarted(
-            self.run_id, task, model, max_rounds, self._holder, require_evidence, new_conversation, mode
+            run_id=self.run_id,
+            task=task,
+            model=model,
+            max_rounds=max_rounds,
+            holder=self._holder,
+            require_evidence=require_evidence,
+            new_conversation=new_conversation,
+            mode=mode,
         )
         self.session.log.own_runs.add(self.run_id)
         try:
@@ -170,8 +177,8 @@ class Recorder:
         """Show whoever watches text as it comes; it is not kept."""
         if self.has_listeners:
             self._flush()
-            delta = TextDelta(text, kind, call_id)
-            self.session.log.publish_live(Event(0, self._clock(), self.session.agent_id, LOOP, LIVE_ONLY, delta))
+            delta = TextDelta(text=text, kind=kind, call_id=call_id)
+            self.session.log.publish_live(Event(0, self._clock(), self.session.agent_id, LOOP, delta))
 
     def end(self, reason: str, error: str | None) -> None:
         """End the run, unless someone else did; what it had in progress is pending again."""

@@ -169,7 +169,7 @@ class PlannerRun(Recorder):
     def begin_round(self) -> None:
         self.round += 1
         self._is_round_open, self._worked, self._succeeded = True, False, False
-        self.record_deferred(RoundStarted(self.run_id, self.round, self._config.max_rounds))
+        self.record_deferred(RoundStarted(run_id=self.run_id, round=self.round, max_rounds=self._config.max_rounds))
 
     def render_context(self, state: State, *, answering: bool) -> str:
         """Return what a request of this round is shown, and record that the list was; made anew if it failed."""
@@ -191,7 +191,7 @@ class PlannerRun(Recorder):
             self._check()
             self._failed = self._is_round_open
             if error:
-                self.record(RunError(self.redact(sanitize_for_display(error, 500)), retry_in=0.0))
+                self.record(RunError(message=self.redact(sanitize_for_display(error, 500)), retry_in=0.0))
 
     def usage(
         self,
@@ -207,9 +207,16 @@ class PlannerRun(Recorder):
             self._input_tokens += input_tokens
             self._output_tokens += output_tokens
             self._cost = None if cost is None or self._cost is None else self._cost + cost
-            total = self._input_tokens + self._output_tokens
-            tokens = (input_tokens, output_tokens, cache_read_tokens, cache_write_tokens)
-            self.record(Usage(self.round, *tokens, total, self._cost))
+            used = Usage(
+                round=self.round,
+                input_tokens=input_tokens,
+                output_tokens=output_tokens,
+                cache_read_tokens=cache_read_tokens,
+                cache_write_tokens=cache_write_tokens,
+                total_tokens=self._input_tokens + self._output_tokens,
+                total_cost=self._cost,
+            )
+            self.record(used)
 
     def compacted(self) -> None:
         """Say that the history was replaced: the next request shows the whole list."""
@@ -291,13 +298,12 @@ class PlannerRun(Recorder):
         finished = self.describe_finish(
             call_id, call.tool, call.arguments, effect=call.effect, seconds=seconds, **outcome
         )
-        self.finish(finished)
-        self.repeated.add(call.arguments, finished)
+        self.repeated.add(call.arguments, self.finish(finished))
 
     def describe_start(self, call_id: str, tool: str, arguments: object, effect: str | None) -> ToolStarted:
         line = summarize_call(tool, arguments, self.redact)
         kind = find_command_kind(arguments) if effect == "execute" else None
-        return ToolStarted(self.round, call_id, tool, line, effect, kind)
+        return ToolStarted(round=self.round, call_id=call_id, tool=tool, summary=line, effect=effect, command_kind=kind)
 
     def record_starts(self, starts: Sequence[ToolStarted]) -> None:
         """Record that calls begin, which may begin a todo."""
@@ -307,21 +313,23 @@ class PlannerRun(Recorder):
         self, call_id: str, tool: str, arguments: object, *, effect: str | None, seconds: float, **outcome: Any
     ) -> ToolFinished:
         """Return what is recorded of a call that is over; `outcome` has the other fields of it."""
-        call = ToolFinished(self.round, call_id, tool, effect=effect, seconds=round(seconds, 3), **outcome)
         if effect == "execute":
-            call.command = summarize_call(tool, arguments, self.redact).removeprefix(f"{tool} ")
-            call.command_kind = find_command_kind(arguments)
-        return call
+            outcome["command"] = summarize_call(tool, arguments, self.redact).removeprefix(f"{tool} ")
+            outcome["command_kind"] = find_command_kind(arguments)
+        return ToolFinished(
+            round=self.round, call_id=call_id, tool=tool, effect=effect, seconds=round(seconds, 3), **outcome
+        )
 
-    def finish(self, call: ToolFinished) -> None:
-        """Record a call that is over, and what it means for the list."""
+    def finish(self, call: ToolFinished) -> ToolFinished:
+        """Record a call that is over, and what it means for the list; return it with the todo that it counts for."""
         # What the model is told keeps keys and tokens, since it may have to write them back; the log does not.
         text = self.redact(call.text)
         safe = call if text == call.text else replace(call, text=text)
-        call.item_id = self.finish_tool(safe, self._config.policy)
+        call = replace(call, item_id=self.finish_tool(safe, self._config.policy))
         self._track = self._track.add_evidence(call)
         self._worked = self._worked or call.effect != TODO_EFFECT
         self._succeeded = self._succeeded or call.succeeded
+        return call
 
     # a list that workers share
 
@@ -372,7 +380,7 @@ class PlannerRun(Recorder):
             self.done_in = self.round
             self.is_all_done = self._config.stop_when_done
         if self._done is not None and self._done != before and self._planner.worker is None:
-            self.record(TodoListCompleted(now(), self.round, run.tool_calls))
+            self.record(TodoListCompleted(completed_at=now(), total_rounds=self.round, total_tool_calls=run.tool_calls))
 
     def _check(self) -> State:
         """Return the state as it now is. Raises for a run that is not under way, or that a person stopped."""

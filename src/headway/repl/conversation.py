@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from headway.app.ask_in_order import AskInOrder
 from headway.core.errors import HeadwayError, RunGoesOn, RunRefused
-from headway.core.run_events import RunStarted
+from headway.core.run_events import RunStarted, Usage
 from headway.core.text import sanitize_for_display
 from headway.project import check_session_name, choose_session_name
 from headway.store.leases import this_process
@@ -253,9 +253,8 @@ class Conversation:
 
     def _handle_event(self, event: Event) -> None:
         assert self._screen is not None
-        if event.type == "Usage":
-            data = event.data
-            self.tokens += getattr(data, "input_tokens", 0) + getattr(data, "output_tokens", 0)
+        if isinstance(event.data, Usage):
+            self.tokens += event.data.input_tokens + event.data.output_tokens
         elif isinstance(event.data, RunStarted) and event.data.new_conversation:
             self._replaced = not event.data.holder.startswith(this_process(""))
         self._screen.handle(event)

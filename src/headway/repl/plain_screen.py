@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from headway.cli.terminal_ask import discard_typed
 from headway.core.errors import HeadwayError
-from headway.core.events import TODO_LIST_UPDATED
+from headway.core.events import ListDelta
 from headway.core.model import EXECUTOR
 from headway.core.text import neutralize_lines, sanitize_for_display
 from headway.repl.markdown import LineStream
@@ -196,7 +196,7 @@ class PlainScreen:
         while self._events:
             event = self._events.pop(0)
             mine = event.agent == self._work.session.agent_id
-            if event.type == TODO_LIST_UPDATED and mine and event.todos is not None:
+            if isinstance(event.data, ListDelta) and mine and event.todos is not None:
                 self._changed = True
                 # What an execution does to the list has lines of its own.
                 self._show_changes(event.todos, printed=listed and event.actor != EXECUTOR)

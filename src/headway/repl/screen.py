@@ -18,7 +18,7 @@ from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.output import ColorDepth
 
 from headway.core.errors import HeadwayError
-from headway.core.events import PLAN_MODE_CHANGED, TODO_LIST_UPDATED
+from headway.core.events import ListDelta, PlanModeChanged
 from headway.core.logs import logger
 from headway.core.text import sanitize_for_display
 from headway.repl.completer import SlashCompleter
@@ -163,7 +163,7 @@ class TerminalScreen:
         while self._events:
             event = self._events.popleft()
             pieces += self.transcript.handle(event)
-            listed = listed or event.type in (TODO_LIST_UPDATED, PLAN_MODE_CHANGED)
+            listed = listed or isinstance(event.data, ListDelta | PlanModeChanged)
         self.paper.print_pieces(pieces)
         if listed:
             self._refresh_state()

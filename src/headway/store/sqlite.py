@@ -14,7 +14,6 @@ from contextlib import contextmanager
 
 from headway.core.codec import NewerRecord, read_event, to_event_json
 from headway.core.errors import StoreConflict, StoreError
-from headway.core.events import is_progress
 from headway.core.forks import pause_for_forks, renew_in_children
 from headway.session import SessionStore
 from headway.store import leases, opening, sqlite_errors
@@ -80,7 +79,7 @@ class SqliteStore(SessionStore):
             db = self._get_writer()
             held = db.in_transaction
             if not held:
-                self._synchronise(db, full=not all(map(is_progress, events)))
+                self._synchronise(db, full=not all(event.is_progress for event in events))
             return self._identity(self._append(db, session, expected, rows, snapshot, identity, held=held))
 
     def _append(

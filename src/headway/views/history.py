@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headway.core.clock import format_local_time
-from headway.core.events import LeaseRenewed, ListDelta, PlanModeChanged, PlanUpdated
+from headway.core.events import CompletionLogged, LeaseRenewed, ListDelta, PlanModeChanged, PlanUpdated
 from headway.core.evidence import Evidence
-from headway.core.model import CompletionLog
 from headway.core.text import sanitize_for_display
 from headway.views.evidence_words import evidence_word
 from headway.views.terminal import to_visible
@@ -52,10 +51,10 @@ def _describe_cause(data: EventData) -> str:
             return f"plan {_quote(data.plan.title)}" if data.plan else "plan cleared"
         case PlanModeChanged():
             return f"plan mode {'on' if data.on else 'off'}"
-        case CompletionLog():
+        case CompletionLogged():
             return f"completion logged in {_format_text(data.path)}"
         case _:
-            return type(data).__name__
+            return data.wire_name
 
 
 def _list_details(data: EventData) -> Iterator[str]:

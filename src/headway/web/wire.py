@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from zlib import crc32
 
 from headway.core.codec import to_event_dict, to_todo_dict
-from headway.core.events import TODO_LIST_UPDATED
+from headway.core.events import ListDelta
 from headway.core.model import DEFAULT_TITLE, MAIN_AGENT, Status, count_by_status
 from headway.core.plans import to_plan_record
 from headway.core.value import to_fields
@@ -161,7 +161,7 @@ def to_event_record(event: Event, session: str, *, whole: bool = False) -> dict[
     if long and not whole:
         record |= {name: f"{value[:LONGEST]}…" for name, value in long.items()}
         record["cut"] = [*long]
-    if event.type == TODO_LIST_UPDATED:
+    if isinstance(event.data, ListDelta):
         record["changes"] = _list_changes(event)
     return record
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import count
+from typing import Any
 
 from tests.support.processes import Form
 
@@ -12,6 +14,7 @@ from headway.core import execution_events as batch
 from headway.core import run_events as facts
 from headway.core.clock import now
 from headway.core.commands import Command
+from headway.core.events import RunData
 from headway.core.evidence import Evidence, EvidenceLevel
 from headway.core.execution_commands import FinishAttempt, StartAttempt
 from headway.core.log import run_lease_key
@@ -35,26 +38,35 @@ class Run:
         self.agent = session.agent_id
         self.id = f"told-{next(_numbers)}"
         assert session.store.hold_lease(session.name, run_lease_key(self.agent), self.id, LONG_LEASE) is None
-        start = facts.RunStarted(self.id, word("task"), word("model"), 50, self.id)
+        start = facts.RunStarted(run_id=self.id, task=word("task"), model=word("model"), max_rounds=50, holder=self.id)
         self.change(StartRun(self.agent, LOOP, now(), start))
 
     def change(self, change: Command) -> None:
         self._session.log.execute(lambda state: change)
 
-    def record(self, *what: facts.RunData) -> None:
+    def record(self, *what: RunData) -> None:
         self.change(RecordEvents(self.agent, LOOP, now(), self.id, what))
 
     def ask(self, *questions: facts.ApprovalAsked) -> None:
         """Ask, such that whoever sees the questions can allow what they are about."""
+        asked: list[facts.ApprovalAsked] = []
         for question in questions:
             key = new_key()
             text, lease = write_question(question, key), run_lease_key(self.agent)
             self._session.store.keep_question(self._session.name, question.question_id, lease, text)
-            question.key_hash = hash_of(key)
-        self.record(*questions)
+            asked.append(replace(question, key_hash=hash_of(key)))
+        self.record(*asked)
 
     def call(self, call: facts.ToolFinished) -> None:
-        self.record(facts.ToolStarted(1, call.call_id, call.tool, f"{call.tool} {call.command or ''}", call.effect))
+        self.record(
+            facts.ToolStarted(
+                round=1,
+                call_id=call.call_id,
+                tool=call.tool,
+                summary=f"{call.tool} {call.command or ''}",
+                effect=call.effect,
+            )
+        )
         self.change(FinishTool(self.agent, LOOP, now(), self.id, call, Policy()))
 
     def end(self, reason: str = "finished", error: str | None = None) -> None:
@@ -72,7 +84,7 @@ class Story:
         session.write([*self._items()], title=word("title"), actor=word("actor")[:200])
         session.set_plan(self._plan(), actor=MODEL)
         self.main = Run(session, word)
-        self.main.record(batch.ExecutionStarted("default", 2, 3, 1, note=word("note")))
+        self.main.record(batch.ExecutionStarted(mode="default", parallel=2, total=3, retries=1, note=word("note")))
         self._stuck()
         self._now()
 
@@ -119,32 +131,54 @@ class Story:
     def _begin(self, name: str, number: int) -> Run:
         own = self.session.agent(self.word(f"agent {name}")[:200])
         content = self.session.todo_list.items[self.ids[name]].content
-        started = batch.AttemptStarted(self.ids[name], content, own.agent_id, 1, number, 3)
+        started = batch.AttemptStarted(
+            item_id=self.ids[name], content=content, agent=own.agent_id, attempt=1, index=number, total=3
+        )
         self.main.change(StartAttempt(MAIN_AGENT, EXECUTOR, now(), self.main.id, started))
         return Run(own, self.word)
 
-    def _call(self, tool: str, **about: object) -> facts.ToolFinished:
-        given = {"effect": "execute", "exit_code": 0, "seconds": 1.5, **about}
-        call = facts.ToolFinished(1, f"call-{next(_numbers)}", self.word(tool), True, self.word("output"))
-        for name, value in given.items():
-            setattr(call, name, value)
-        return call
+    def _call(self, tool: str, **about: Any) -> facts.ToolFinished:
+        given: dict[str, Any] = {"effect": "execute", "exit_code": 0, "seconds": 1.5, **about}
+        return facts.ToolFinished(
+            round=1, call_id=f"call-{next(_numbers)}", tool=self.word(tool), ok=True, text=self.word("output"), **given
+        )
 
     def _stuck(self) -> None:
         """An item that failed, with its calls and what was said."""
         word = self.word
         work = self._begin("stuck", 1)
-        work.record(facts.RoundStarted(work.id, 1, 50))
+        work.record(facts.RoundStarted(run_id=work.id, round=1, max_rounds=50))
         work.call(self._call("tool", command=word("command"), exit_code=1))
         work.call(self._call("editor", effect="write", diff=DIFF.format(word("diff")), files=(word("changed file"),)))
-        work.record(facts.MessageAdded({"kind": "response", "parts": [{"part_kind": "text", "content": word("said")}]}))
-        work.record(facts.RunError(word("error"), 1.0), facts.Usage(1, 100, 20, 0, 0, 120, None))
+        work.record(
+            facts.MessageAdded(message={"kind": "response", "parts": [{"part_kind": "text", "content": word("said")}]})
+        )
+        work.record(
+            facts.RunError(message=word("error"), retry_in=1.0),
+            facts.Usage(
+                round=1,
+                input_tokens=100,
+                output_tokens=20,
+                cache_read_tokens=0,
+                cache_write_tokens=0,
+                total_tokens=120,
+                total_cost=None,
+            ),
+        )
         work.end("error", word("run error"))
         finished = batch.AttemptFinished(
-            self.ids["stuck"], work.agent, 1, "blocked", word("reason"), text=word("last words")
+            item_id=self.ids["stuck"],
+            agent=work.agent,
+            attempt=1,
+            outcome="blocked",
+            reason=word("reason"),
+            text=word("last words"),
+            worktree=".headway/worktrees/1",
+            files=(word("its file"),),
+            tool_calls=2,
+            failed_calls=1,
+            seconds=61.0,
         )
-        finished.worktree = ".headway/worktrees/1"
-        finished.files, finished.tool_calls, finished.failed_calls, finished.seconds = (word("its file"),), 2, 1, 61.0
         shown = Evidence(EvidenceLevel.REPORTED)
         self.main.change(FinishAttempt(MAIN_AGENT, EXECUTOR, now(), self.main.id, finished, shown))
 
@@ -152,12 +186,23 @@ class Story:
         """An item that is being executed, and asks."""
         word = self.word
         self.work = self._begin("now", 2)
-        self.work.record(facts.RoundStarted(self.work.id, 1, 50))
+        self.work.record(facts.RoundStarted(run_id=self.work.id, round=1, max_rounds=50))
         question = facts.ApprovalAsked(
-            "q1", word("asking tool"), "execute", word("line"), command=word("asked command")
+            question_id="q1",
+            tool=word("asking tool"),
+            effect="execute",
+            line=word("line"),
+            command=word("asked command"),
         )
-        other = facts.ApprovalAsked("q2", word("writer"), word("effect"), word("other line"))
-        other.path, other.host, other.diff = word("path"), word("host"), DIFF.format(word("asked diff"))
+        other = facts.ApprovalAsked(
+            question_id="q2",
+            tool=word("writer"),
+            effect=word("effect"),
+            line=word("other line"),
+            path=word("path"),
+            host=word("host"),
+            diff=DIFF.format(word("asked diff")),
+        )
         self.work.ask(question, other)
 
     def end(self) -> None:

@@ -32,8 +32,14 @@ def item_panel(page: Page) -> Locator:
 
 
 def more_events(session: headway.Session, run: str, calls: int) -> None:
-    begun, ended = RunStarted(run, "", "scripted:scripted", 9, "nobody"), RunFinished(run, "finished", 1, calls)
-    made = [ToolStarted(1, f"{run}-{number}", "bash", f"call {number}") for number in range(1, calls + 1)]
+    begun, ended = (
+        RunStarted(run_id=run, task="", model="scripted:scripted", max_rounds=9, holder="nobody"),
+        RunFinished(run_id=run, reason="finished", rounds=1, tool_calls=calls),
+    )
+    made = [
+        ToolStarted(round=1, call_id=f"{run}-{number}", tool="bash", summary=f"call {number}")
+        for number in range(1, calls + 1)
+    ]
     session.log.execute(lambda state: StartRun("main", "loop", now(), begun, [*made, ended]))
 
 
@@ -112,7 +118,7 @@ async def test_attempts_are_numbered_through_and_outlive_the_events_that_told_of
 
 async def test_a_call_that_was_broken_off_does_not_go_on_for_ever(tabs: Tabs, name: str, begun: Begun) -> None:
     story = Story(begun())
-    story.work.record(ToolStarted(1, "never", "bash", "sleep 1000"))
+    story.work.record(ToolStarted(round=1, call_id="never", tool="bash", summary="sleep 1000"))
     page = await tabs.open(name, item=story.ids["now"])
     call = item_panel(page).get_by_role("list", name="Tool calls").get_by_role("listitem")
     await expect(call).to_contain_text("running")

@@ -100,7 +100,9 @@ async def test_what_the_page_does_not_have_whole_can_only_be_declined(tabs: Tabs
     recorder = Recorder(session, now)
     recorder.begin("Ask", "scripted", 5)
     try:
-        recorder.record(ApprovalAsked("q1", "bash", "execute", "Run: [redacted]", command="[redacted]"))
+        recorder.record(
+            ApprovalAsked(question_id="q1", tool="bash", effect="execute", line="Run: [redacted]", command="[redacted]")
+        )
         await expect(questions(page)).to_contain_text("can only be declined here")
         for one in ("Allow once", "Always allow"):
             await expect(questions(page).get_by_role("button", name=one)).to_be_hidden()

@@ -225,8 +225,14 @@ async def test_the_timeline_shows_who_worked_on_what_while_it_happens(
 
 def long_log(session: headway.Session, calls: int) -> None:
     """A run that made so many calls, in one change."""
-    begun, ended = RunStarted("r1", "", "scripted", 9, "nobody"), RunFinished("r1", "finished", 1, calls)
-    made = [ToolStarted(1, f"c{number}", "bash", f"call {number}") for number in range(1, calls + 1)]
+    begun, ended = (
+        RunStarted(run_id="r1", task="", model="scripted", max_rounds=9, holder="nobody"),
+        RunFinished(run_id="r1", reason="finished", rounds=1, tool_calls=calls),
+    )
+    made = [
+        ToolStarted(round=1, call_id=f"c{number}", tool="bash", summary=f"call {number}")
+        for number in range(1, calls + 1)
+    ]
     session.log.execute(lambda state: StartRun("main", "loop", now(), begun, [*made, ended]))
 
 

@@ -309,7 +309,7 @@ class LogReader:
 
     def _start_attempt(self, event: Event, data: AttemptStarted) -> None:
         if self._execution is None:
-            self._start_execution(event, ExecutionStarted("", 1, 0))
+            self._start_execution(event, ExecutionStarted(mode="", parallel=1, total=0))
         assert self._execution is not None
         attempts = self.attempts.setdefault(data.item_id, [])
         attempt = AttemptLog(
