@@ -145,9 +145,25 @@ def test_a_question_may_stop_the_model(session: Session) -> None:
 def test_a_person_stops_the_run_at_the_next_request(session: Session) -> None:
     with pytest.raises(RunStopped), session.planner().run("Work") as run:
         run.call("create_todo_list", LIST)
+        run.tool_started("c1", "bash")
         session.stop_run()
+        run.tool_finished("c1")
+        run.usage(10, 1)
+        assert run.on_stop("I am done.") is None
         run.context()
     assert session.run is not None and session.run.reason == "cancelled"
+
+
+def test_a_loop_that_waits_while_the_run_is_held_is_paused(session: Session) -> None:
+    with session.planner().run("Work") as run:
+        run.context()
+        assert not run.is_held
+        session.pause_run()
+        assert run.is_held
+        assert session.run is not None
+        assert session.run.waiting
+        session.resume_run()
+        assert not run.is_held
 
 
 def test_limits_end_a_run_before_its_next_request(session: Session) -> None:
@@ -155,6 +171,7 @@ def test_limits_end_a_run_before_its_next_request(session: Session) -> None:
         run.context()
         run.usage(input_tokens=1_000)
         run.context()
+    assert session.run is not None and session.run.reason == "max_tokens"
 
 
 def test_calls_that_repeat_are_told_of_and_then_end_the_run(session: Session) -> None:
@@ -164,11 +181,11 @@ def test_calls_that_repeat_are_told_of_and_then_end_the_run(session: Session) ->
             work(run, f"c{number}", text="1 failed", ok=False, exit_code=1)
 
 
-def test_a_long_list_is_shown_whole_once_and_then_only_where_work_is(session: Session) -> None:
+def test_a_long_list_is_shown_whole_where_it_is_new_and_else_only_where_work_is(session: Session) -> None:
     with session.planner().run("Work") as run:
         run.context()
         run.call("create_todo_list", LONG)
-        assert run.context().count("\n[") == 20
+        assert run.context().count("\n[") == 3  # the model has just written it
         run.call("todo", {"done": ["t1", "t2"]})
         run.call("todo", {"block": {"id": "t4", "why": "no key"}})
         focus = run.context()

@@ -21,7 +21,6 @@ from headway.core.run_events import (
     ConversationCompacted,
     MessageAdded,
     RunError,
-    RunPaused,
 )
 from headway.core.tracking import JUDGED
 from headway.settings.model import Inject
@@ -96,17 +95,11 @@ class Loop:
 
     async def _begin_round(self) -> bool:
         """Go on to the next round when no one wants the run to pause; return False if there is none left."""
-        self._record_mode(await self._run.wait_until(lambda run: not self._is_held(run)))
+        self._record_mode(await self._run.wait_until(lambda run: not self._run.is_held_in(self._run.state)))
         if self._run.round == self._config.max_rounds:
             return False
         self._run.begin_round()
         return True
-
-    def _is_held(self, run: Run) -> bool:
-        """Return whether someone wants the run to pause; the log has it when it does."""
-        if self._run.is_paused and not run.waiting:
-            self._run.record(RunPaused(round=self._run.round))
-        return self._run.is_paused
 
     def _record_mode(self, run: Run) -> None:
         """Record the approval mode if a person changed it; for an attempt, its execution does."""

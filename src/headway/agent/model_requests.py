@@ -34,11 +34,12 @@ from headway.agent.failures import (
     refused_answer_error,
 )
 from headway.agent.model_settings import caller_reply_limit, max_reply_tokens, run_settings
+from headway.agent.models import price
 from headway.agent.request_builder import ModelRequestData, estimate_parameters_size
-from headway.agent.spending import Spending
 from headway.agent.streaming_client import StreamingClient
-from headway.core.errors import ModelBusy, ModelError
+from headway.core.errors import HeadwayError, ModelBusy, ModelError
 from headway.core.run_events import RunError, Usage
+from headway.planner.run import LimitReached
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model, ModelRequestParameters
@@ -47,6 +48,8 @@ if TYPE_CHECKING:
     from headway.planner.run import PlannerRun
 
 _FIRST_WAIT = 1.0
+_LEAST_REPLY = 16
+"""A request that leaves no room for an answer is not worth its price."""
 _LONGEST_WAIT = 120.0
 """Seconds; a provider that asks for more is not waited for."""
 
@@ -57,7 +60,6 @@ class ModelRequests:
         model: Model,
         client: StreamingClient,
         run: PlannerRun,
-        spending: Spending,
         budget: Budget,
         config: LoopConfig,
         *,
@@ -68,7 +70,7 @@ class ModelRequests:
         self._retries_off = retries_off
         self._client = client
         self._run = run
-        self._spending = spending
+        self._config = config
         self.budget = budget
         self._retries = config.retries
         self._retry_wait = config.retry_wait
@@ -91,7 +93,7 @@ class ModelRequests:
         """
         failed, empty = 0, False
         while True:
-            room = self._spending.reply_room(self.budget.estimate_tokens(request.size))
+            room = self._reply_room(self.budget.estimate_tokens(request.size))
             try:
                 answer = await self._request_once(request, room)
                 ending = self._check_ending(answer, request.size)
@@ -178,7 +180,7 @@ class ModelRequests:
     ) -> ModelResponse:
         """Ask a short question beside the conversation, once and without streaming."""
         size = estimate_parameters_size(parameters) + sum(map(estimate_size, messages))
-        room = self._spending.reply_room(self.budget.estimate_tokens(size))
+        room = self._reply_room(self.budget.estimate_tokens(size))
         most_tokens = min(most_tokens, self.budget.reply)
         settings: dict[str, Any] = {"max_tokens": most_tokens if room is None else min(room, most_tokens)}
         if self._model.system == "anthropic" and len(messages) > 1:  # a summary, of what is cached
@@ -201,7 +203,59 @@ class ModelRequests:
                 input_tokens=self.budget.estimate_tokens(size),
                 output_tokens=self.budget.estimate_tokens(estimate_size(answer)),
             )
-        return self._spending.add(usage, self._run.round)
+        return self._run.count_usage(
+            usage.input_tokens,
+            usage.output_tokens,
+            usage.cache_read_tokens,
+            usage.cache_write_tokens,
+            price(self._model, usage),
+        )
+
+    def _reply_room(self, asked: int) -> int | None:
+        """Return how many tokens the answer to a request of so many may have; None if there is no limit.
+
+        Raises `LimitReached` if the request may not be made.
+        """
+        return _smaller(self._tokens_left(asked), self._affordable_tokens(asked))
+
+    def _tokens_left(self, asked: int) -> int | None:
+        most = self._config.max_tokens
+        if most is None:
+            return None
+        left = most - self._run.tokens - asked
+        if left < _LEAST_REPLY:
+            raise LimitReached(
+                "max_tokens",
+                f"The run has used {self._run.tokens:,} of its {most:,} tokens, and the next request would need about "
+                f"{asked:,} more; continue it with a higher max_tokens.",
+            )
+        return left
+
+    def _affordable_tokens(self, asked: int) -> int | None:
+        most = self._config.max_cost
+        if most is None:
+            return None
+        first, more = self._estimate_price(asked, 0), self._estimate_price(asked, 1_000)
+        if first is None or more is None or self._run.cost is None:
+            raise HeadwayError(
+                f"The price of '{self._model.model_name}' is not known, so a limit of ${most:g} cannot be "
+                "enforced; set max_tokens instead of max_cost."
+            )
+        left = most - self._run.cost - first
+        each = (more - first) / 1_000
+        room = None if each <= 0 else int(left / each)
+        if left <= 0 or (room is not None and room < _LEAST_REPLY):
+            raise LimitReached(
+                "max_cost",
+                f"The run has cost ${self._run.cost:.4f} of its limit of ${most:g}, and the next request would cost "
+                f"about ${first:.4f} more; continue it with a higher max_cost.",
+            )
+        return room
+
+    def _estimate_price(self, asked: int, answered: int) -> float | None:
+        from pydantic_ai.usage import RequestUsage
+
+        return price(self._model, RequestUsage(input_tokens=asked, output_tokens=answered))
 
     def _turn_off_retries(self, settings: dict[str, Any]) -> ModelSettings:
         """The settings of a request that is the loop's to make again, and to tell of it."""
@@ -234,3 +288,8 @@ class ModelRequests:
         if text:
             self._heard_any = self._heard_any or kind == "text"
             self._run.publish_live(text, kind)
+
+
+def _smaller(one: int | None, other: int | None) -> int | None:
+    found = [value for value in (one, other) if value is not None]
+    return min(found, default=None)

@@ -26,7 +26,6 @@ from headway.agent.questions import LoggedQuestions
 from headway.agent.request_builder import RequestBuilder
 from headway.agent.run_checks import RunChecks
 from headway.agent.server_windows import ask_for_window, assumed_window
-from headway.agent.spending import Spending
 from headway.agent.streaming_client import StreamingClient
 from headway.agent.tool_runner import ToolRunner
 from headway.core.clock import format_local_time, now
@@ -246,7 +245,6 @@ async def _run_supervised(
     retries_off: bool,
 ) -> RunResult:
     """Run the loop; end it when it is over, when a person wants it, or when it is cancelled."""
-    spending = Spending(model, config)
     calls = ToolRunner(executor, recorder, checks)
     loop: Loop | None = None
     reason, error = Reason.ERROR, None
@@ -259,7 +257,7 @@ async def _run_supervised(
         if budget is None:
             reason = Reason.CANCELLED
         else:
-            requests = ModelRequests(model, client, recorder, spending, budget, config, retries_off=retries_off)
+            requests = ModelRequests(model, client, recorder, budget, config, retries_off=retries_off)
             builder = RequestBuilder(make_instructions, executor, config.inject, model)
             conversation = _load_conversation(recorder.session, first)
             loop = Loop(config, recorder, conversation, builder, requests, calls)
@@ -290,10 +288,10 @@ async def _run_supervised(
         error=error,
         tool_calls=recorder.tool_calls,
         files=tuple(calls.files),
-        input_tokens=spending.input_tokens,
-        output_tokens=spending.output_tokens,
-        cache_read_tokens=spending.cache_read_tokens,
-        cost=spending.cost,
+        input_tokens=recorder.input_tokens,
+        output_tokens=recorder.output_tokens,
+        cache_read_tokens=recorder.cache_read_tokens,
+        cost=recorder.cost,
     )
 
 

@@ -87,11 +87,11 @@ class ListInjector:
         todos = state.list_of(self._agent)
         edits = self._render_edits(state, todos, round)
         finished = is_done(todos)
+        is_whole = self._is_whole(todos, round)
         if not todos.items or (finished and run.finished_shown and self._block_in != round):
             return "\n".join(line for line in (edits, warning) if line), None
         self._block_in = round
         active = self._find_active(todos, run)
-        is_whole = self._is_whole(todos, round)
         text = render_block(
             list(todos.items.values()),
             round=round,
@@ -142,11 +142,10 @@ class ListInjector:
 
     def _is_whole(self, todos: TodoList, round: int) -> bool:
         """Return whether all items are shown, and not only those that matter now."""
-        if self._config.block != Block.AUTO or len(todos.items) <= _ALWAYS_WHOLE:
-            return True
         if self._whole_in is None or (todos.others_in if self._worker is None else todos.edited_in) > self._told:
             self._whole_in = round
-        return self._whole_in == round
+        is_short = len(todos.items) <= _ALWAYS_WHOLE
+        return is_short or self._config.block != Block.AUTO or self._whole_in == round
 
     def _render_reminder(self, state: State, run: Run, round: int, *, finished: bool) -> str:
         config, todos = self._config, state.list_of(self._agent)

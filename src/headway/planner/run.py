@@ -20,6 +20,7 @@ from headway.core.model import State, Status, TodoList
 from headway.core.run_events import (
     RoundStarted,
     RunError,
+    RunPaused,
     TodoListCompleted,
     ToolFinished,
     ToolStarted,
@@ -98,8 +99,9 @@ class PlannerRun(Recorder):
         self.done_in = 0
         """The round in which it was."""
         self.round = 0
-        self._input_tokens = self._output_tokens = 0
-        self._cost: float | None = 0.0
+        self.input_tokens = self.output_tokens = self.cache_read_tokens = 0
+        self.cost: float | None = 0.0
+        """US dollars; None once the price of a request is not known."""
 
     def __repr__(self) -> str:
         return f"<headway.PlannerRun {self.run_id} round={self.round}>"
@@ -121,14 +123,16 @@ class PlannerRun(Recorder):
             if isinstance(error, RunStopped) or (error is not None and not isinstance(error, Exception)):
                 reason = "cancelled"
             elif error is not None:
-                reason, text = "error", _describe_error(error)
+                reason = error.limit if isinstance(error, LimitReached) else "error"
+                text = _describe_error(error)
             else:
                 with suppress(RunRefused):  # another process has the session now, and says what became of the run
                     self.close_round(self.look())
-                reason = "all_done" if self.is_all_done else reason
+                stopping = self.state.runs[self._agent].stopping
+                reason = "cancelled" if stopping else "all_done" if self.is_all_done else reason
             self._has_ended = True
-            self._planner.note_end(self.session.version)
             self.end(reason, text and self.redact(text))
+            self._planner.note_end(self.state.version)
 
     def start_injecting(self, room: int, since: int | None) -> None:
         """From now on requests show the list, in at most `room` bytes.
@@ -155,7 +159,7 @@ class PlannerRun(Recorder):
         and another `HeadwayError` if the model makes the same call over and over.
         """
         with self._lock:
-            state = self._check()
+            state = self._check(goes_on=True)
             if not self._failed:
                 if self._is_round_open:
                     self.close_round(state)
@@ -165,6 +169,18 @@ class PlannerRun(Recorder):
             self._failed = False
             self._claim_if_idle(self.state)
             return self.render_context(self.state, answering=self.is_all_done)
+
+    @property
+    def is_held(self) -> bool:
+        """Whether someone wants the run to wait before its next request; the log has it when it does."""
+        with self._lock:
+            return self.is_held_in(self._check())
+
+    def is_held_in(self, state: State) -> bool:
+        held = state.is_paused(self._agent)
+        if held and not state.runs[self._agent].waiting:
+            self.record(RunPaused(round=self.round))
+        return held
 
     def begin_round(self) -> None:
         self.round += 1
@@ -204,19 +220,27 @@ class PlannerRun(Recorder):
         """Record what one request took, for reports and limits; `cost` in US dollars, None if it is not known."""
         with self._lock:
             self._check()
-            self._input_tokens += input_tokens
-            self._output_tokens += output_tokens
-            self._cost = None if cost is None or self._cost is None else self._cost + cost
-            used = Usage(
-                round=self.round,
-                input_tokens=input_tokens,
-                output_tokens=output_tokens,
-                cache_read_tokens=cache_read_tokens,
-                cache_write_tokens=cache_write_tokens,
-                total_tokens=self._input_tokens + self._output_tokens,
-                total_cost=self._cost,
-            )
-            self.record(used)
+            self.record(self.count_usage(input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, cost))
+
+    def count_usage(self, sent: int, answered: int, cache_read: int, cache_write: int, cost: float | None) -> Usage:
+        """Count a request; return what is recorded of it."""
+        self.input_tokens += sent
+        self.output_tokens += answered
+        self.cache_read_tokens += cache_read
+        self.cost = None if cost is None or self.cost is None else self.cost + cost
+        return Usage(
+            round=self.round,
+            input_tokens=sent,
+            output_tokens=answered,
+            cache_read_tokens=cache_read,
+            cache_write_tokens=cache_write,
+            total_tokens=self.tokens,
+            total_cost=self.cost,
+        )
+
+    @property
+    def tokens(self) -> int:
+        return self.input_tokens + self.output_tokens
 
     def compacted(self) -> None:
         """Say that the history was replaced: the next request shows the whole list."""
@@ -233,7 +257,8 @@ class PlannerRun(Recorder):
             state = self._check()
             if self._is_round_open:
                 self.close_round(state)
-            return None if self.is_all_done else self.render_nudge(answer)
+            stopping = self.state.runs[self._agent].stopping
+            return None if self.is_all_done or stopping else self.render_nudge(answer)
 
     # calls
 
@@ -277,7 +302,7 @@ class PlannerRun(Recorder):
             self._finish_call(call_id, ok=ok, exit_code=exit_code, files=tuple(files), text=text, denied=denied)
 
     def _begin_call(self, call_id: str, tool: str, arguments: object, effect: str) -> None:
-        self._check()
+        self._check(goes_on=True)
         if call_id in self._calls:
             raise HeadwayError(
                 f"The call '{sanitize_for_display(call_id)}' has started already; give every call an id of its own."
@@ -382,14 +407,15 @@ class PlannerRun(Recorder):
         if self._done is not None and self._done != before and self._planner.worker is None:
             self.record(TodoListCompleted(completed_at=now(), total_rounds=self.round, total_tool_calls=run.tool_calls))
 
-    def _check(self) -> State:
-        """Return the state as it now is. Raises for a run that is not under way, or that a person stopped."""
+    def _check(self, *, goes_on: bool = False) -> State:
+        """Return the state as it now is. Raises for a run that is not under way; if it `goes_on`, for one that a person
+        stopped."""
         if self._injector is None:
             raise HeadwayError("This run has not begun; use it inside `with planner.run(…) as run:`.")
         if self._has_ended:
             raise HeadwayError("This run has ended; begin another one with planner.run(…).")
         state = self.look()
-        if state.runs[self._agent].stopping:
+        if goes_on and state.runs[self._agent].stopping:
             raise RunStopped("A person stopped this run.")
         return state
 
@@ -398,12 +424,15 @@ class PlannerRun(Recorder):
         return self._injector
 
     def _check_limits(self) -> None:
-        tokens, most = self._input_tokens + self._output_tokens, self._config.max_tokens
-        if most is not None and tokens >= most:
-            raise LimitReached("max_tokens", f"The run has used {tokens:,} of its {most:,} tokens; raise the limit.")
-        cost, limit = self._cost, self._config.max_cost
-        if limit is not None and cost is not None and cost >= limit:
-            raise LimitReached("max_cost", f"The run has cost ${cost:.4f} of its limit of ${limit:g}; raise the limit.")
+        most, limit = self._config.max_tokens, self._config.max_cost
+        if most is not None and self.tokens >= most:
+            raise LimitReached(
+                "max_tokens", f"The run has used {self.tokens:,} of its {most:,} tokens; raise the limit."
+            )
+        if limit is not None and self.cost is not None and self.cost >= limit:
+            raise LimitReached(
+                "max_cost", f"The run has cost ${self.cost:.4f} of its limit of ${limit:g}; raise the limit."
+            )
 
 
 def _todo_ids(todos: TodoList) -> frozenset[str]:
