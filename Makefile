@@ -5,7 +5,7 @@ BIN := .venv/bin
 unexport PYTHONDONTWRITEBYTECODE  # every worker would rewrite the assertions of all tests again
 TEST := $(BIN)/python -m pytest --dist loadgroup -n
 
-.PHONY: help demo test test-more test-model test-adapters check bench soak picture clean
+.PHONY: help demo test test-more test-model test-adapters test-interop check bench soak picture clean
 
 help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -30,6 +30,9 @@ test-model: .venv/.tests ## Ask a small real model, served on this machine, thro
 
 test-adapters: .venv/.tests ## Test the adapters against the frameworks themselves, in an environment for each
 	@scripts/test-adapters $(ONLY)
+
+test-interop: .venv/.tests ## Test with the programs of other agents, offline: Claude Code
+	@scripts/test-interop
 
 check: .venv/.tests ## Lint, types, layers, file sizes and names
 	@$(BIN)/ruff check src tests bench scripts
