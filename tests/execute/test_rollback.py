@@ -96,6 +96,7 @@ async def test_any_item_of_a_chain_can_be_rolled_back(folder: Path, which: str, 
 async def test_a_rolled_back_item_can_be_executed_and_rolled_back_again(folder: Path) -> None:
     session = await chain(folder)
     roll_back(session, "c")
+    assert (session.get("c").started_at, session.get("c").started_at_round) == (None, None)
     await go(session, scripted({"c": runs("echo again > c.txt")}))
     assert texts(folder)["c.txt"] == "again\n"
     roll_back(session, "c")

@@ -338,6 +338,31 @@ def test_an_ordinary_run_is_told_with_what_each_item_took() -> None:
     assert record["by_hand"] is None and record["executions"] == []
 
 
+def test_the_time_between_an_interruption_and_the_next_start_is_no_work() -> None:
+    story = Story("First").run("Do it").round(7, 100, 10, 0.5)
+    story.session.update("t1", status="in_progress")
+    story.wait(2).end("cancelled").wait(1_000).run("Go on").round(1, 100, 10, 0.5)
+    story.session.update("t1", status="in_progress")
+    story.wait(3)
+    story.session.update("t1", status="completed")
+    (first,) = story.end("finished").record()["items"]
+    assert (first["seconds"], first["worked_seconds"]) == (1_005.0, 5.0)
+    assert (first["started_at_round"], first["completed_at_round"]) == (1, 1)
+
+
+def test_what_belongs_to_no_todo_makes_up_the_sum() -> None:
+    story = Story("First").run("Do it").round(1, 100, 10, 0.5)
+    story.session.update("t1", status="in_progress")
+    story.round(2, 200, 20, 1.5).call(2).round(3, 50, 5, 1.75).end("finished")
+    record = story.record()
+    (first,) = record["items"]
+    rest = record["unattributed"]
+    for name in ("input_tokens", "cached_tokens", "output_tokens", "cost"):
+        assert first[name] + rest[name] == record[name]
+    assert (rest["input_tokens"], rest["output_tokens"], rest["cost"]) == (150, 15, 0.75)
+    assert "Of that, no todo of the list took 165 tokens · cost: $0.75" in story.report().markdown()
+
+
 def test_work_outside_of_runs_has_a_timeline_of_its_own() -> None:
     story = Story("First").wait(10)
     story.session.update("t1", status="in_progress")

@@ -191,7 +191,7 @@ def _roll_back(
     later = [todo_id for todo_id in rolled.with_later if todo_id in todo_list.items]
     touched: list[Todo] = []
     for todo in (_get_todo(todo_list, rolled.item_id), *(todo_list.items[todo_id] for todo_id in later)):
-        patch: Patch = {"status": Status.PENDING, "interrupted": False}
+        patch: Patch = {"status": Status.PENDING, "interrupted": False, "started_at": None, "started_at_round": None}
         if run is not None and _was_blocked_by(todo, run):
             patch["notes"] = None
         touched.append(patch_todo(todo, patch, command.at))

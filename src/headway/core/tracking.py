@@ -326,7 +326,10 @@ def list_without_evidence(delta: ListDelta, run: Run, actor: str) -> list[str]:
 
 
 def add_rounds(delta: ListDelta, items: Mapping[str, Todo], round: int) -> ListDelta:
-    """Return the delta with the rounds in which items begin and end."""
+    """Return the delta with the rounds in which items begin and end.
+
+    Rounds are counted by run: what goes on in a later run than it began in counts as begun in that one.
+    """
     from headway.core.events import ListDelta
     from headway.core.model import replace_fields
 
@@ -334,10 +337,15 @@ def add_rounds(delta: ListDelta, items: Mapping[str, Todo], round: int) -> ListD
     for todo_id, fields in delta.changed.items():
         if "status" not in fields:
             continue
-        name = _ROUND_OF.get(fields["status"][1])
-        before = getattr(items[todo_id], name) if name else None
-        if name and name not in fields and (before is None or name == "completed_at_round"):
-            changed[todo_id] = {**fields, name: (before, round)}
+        todo, status = items[todo_id], fields["status"][1]
+        began = todo.started_at_round
+        starts = status is Status.IN_PROGRESS and (began is None or todo.interrupted)
+        is_later = status in _ROUND_OF and began is not None and began > round
+        if "started_at_round" not in fields and (starts or is_later):
+            fields = {**fields, "started_at_round": (began, round)}
+        if status is Status.COMPLETED and "completed_at_round" not in fields:
+            fields = {**fields, "completed_at_round": (todo.completed_at_round, round)}
+        changed[todo_id] = fields
     added = tuple(
         replace_fields(todo, {name: round})
         if (name := _ROUND_OF.get(todo.status)) and getattr(todo, name) is None

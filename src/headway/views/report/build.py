@@ -77,6 +77,7 @@ def build_report(
         ),
         usage=usage,
         tokens=usage.tokens,
+        unattributed=usage - sum((item.usage for item in items), ModelUsage()),
     )
 
 
@@ -103,7 +104,9 @@ def _todo_report(todo: Todo, reader: LogReader, until: str) -> TodoReport:
         started_at=todo.started_at,
         completed_at=todo.completed_at,
         seconds=seconds,
-        worked_seconds=_total(attempt.seconds_until(until) for attempt in attempts) if attempts else seconds,
+        worked_seconds=_total(attempt.seconds_until(until) for attempt in attempts)
+        if attempts
+        else seconds and _worked_seconds(todo.id, reader, until, seconds),
         started_at_round=todo.started_at_round,
         completed_at_round=todo.completed_at_round,
         tool_calls=todo.tool_calls,
@@ -127,6 +130,12 @@ def _todo_report(todo: Todo, reader: LogReader, until: str) -> TodoReport:
         ),
         rolled_back=tuple(reader.rolled_back.get(todo.id, ())),
     )
+
+
+def _worked_seconds(todo_id: str, reader: LogReader, until: str, seconds: float) -> float:
+    """Return how long a todo was in progress, without the time in between; undone work has left no times."""
+    spans = [span for span in reader.spans if span.item_id == todo_id]
+    return _total(seconds_between(span.started_at, span.ended_at or until) for span in spans) if spans else seconds
 
 
 def _attempt(attempt: AttemptLog) -> Attempt:

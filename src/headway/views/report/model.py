@@ -32,6 +32,16 @@ class ModelUsage:
             None if self.cost is None or other.cost is None else self.cost + other.cost,
         )
 
+    def __sub__(self, other: ModelUsage) -> ModelUsage:
+        """What is left beside the other; never less than nothing."""
+        cost = None if self.cost is None or other.cost is None else max(round(self.cost - other.cost, 9), 0.0)
+        return ModelUsage(
+            max(self.input_tokens - other.input_tokens, 0),
+            max(self.cached_tokens - other.cached_tokens, 0),
+            max(self.output_tokens - other.output_tokens, 0),
+            cost,
+        )
+
     @property
     def tokens(self) -> int:
         return self.input_tokens + self.output_tokens
@@ -251,6 +261,8 @@ class Report:
     seconds: float
     usage: ModelUsage
     tokens: int
+    unattributed: ModelUsage
+    """What no todo of the list took: rounds before and between them, dropped todos, calls that were cancelled."""
 
     def markdown(self) -> str:
         """Return the report as Markdown, without control characters."""
@@ -278,6 +290,6 @@ def to_record(value: Any) -> Any:
         record: dict[str, Any] = {}
         for field in fields(value):
             part = getattr(value, field.name)
-            record |= to_record(part) if isinstance(part, ModelUsage) else {field.name: to_record(part)}
+            record |= to_record(part) if field.name == "usage" else {field.name: to_record(part)}
         return record
     return [to_record(part) for part in value] if isinstance(value, tuple) else value  # pyright: ignore[reportUnknownVariableType]
