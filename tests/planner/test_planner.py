@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import signal
 import subprocess
@@ -309,6 +310,29 @@ def test_a_run_that_another_process_ended_says_so(tmp_path: Path) -> None:
         other.close()
     assert session.todos[0].status == "pending"
     session.close()
+
+
+# from async code and several threads
+
+
+async def test_calls_of_several_threads_are_all_recorded_while_the_loop_goes_on(session: Session) -> None:
+    def call(run: PlannerRun, thread: int) -> None:
+        for number in range(10):
+            work(run, f"{thread}-{number}", text=f"{thread} {number}")
+            run.usage(input_tokens=1)
+
+    with session.planner().run("Work") as run:
+        run.context()
+        run.call("create_todo_list", LIST)
+        run.call("todo", {"start": "t1"})
+        calls = [asyncio.to_thread(call, run, thread) for thread in range(8)]
+        await asyncio.gather(*calls)
+        assert "t1: Fix the parser (80 tool calls)" in run.context()
+    assert session.run is not None
+    assert session.run.tool_calls == 80
+    *_, last = facts(session, Usage)
+    assert isinstance(last, Usage)
+    assert last.total_tokens == 80
 
 
 # ends that nobody sees

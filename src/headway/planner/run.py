@@ -110,7 +110,11 @@ class PlannerRun(Recorder):
         if self._injector is not None:
             raise HeadwayError("This run has begun already; begin another one with planner.run(…).")
         self.begin(self._task, self._model, self._config.max_rounds, require_evidence=self._config.require_evidence)
-        self.start_injecting(_ROOM, self._since)
+        try:
+            self.start_injecting(_ROOM, self._since)
+        except BaseException as error:
+            self.end("error", _describe_error(error))
+            raise
         return self
 
     def __exit__(
