@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from headway.core.errors import HeadwayError
-from headway.execute.shadow_repository import NoCheckpoints, ProjectFilesChanged, ShadowRepository
+from headway.core.errors import FilesChanged, HeadwayError
+from headway.execute.shadow_repository import NoCheckpoints, ShadowRepository
 
 from .shadows import Content, Link, Program, become, files, git, write
 
@@ -122,7 +122,7 @@ def test_special_files_are_left_where_they_are(tmp_path: Path, shadow: ShadowRep
     os.mkfifo(tmp_path / "c")
     second = shadow.snapshot()
     assert shadow.list_changed(first, second) == ["a"]
-    with pytest.raises(ProjectFilesChanged) as refused:
+    with pytest.raises(FilesChanged) as refused:
         shadow.apply_change(second, first)
     assert refused.value.files == ["a"]
     assert stat.S_ISFIFO(os.lstat(tmp_path / "a").st_mode)
@@ -140,7 +140,7 @@ def test_an_edit_since_the_snapshot_is_not_overwritten(tmp_path: Path, shadow: S
     os.chmod(tmp_path / "c", 0o755)
     os.unlink(tmp_path / "d")
     here = files(tmp_path)
-    with pytest.raises(ProjectFilesChanged, match="b; c; d") as refused:
+    with pytest.raises(FilesChanged, match="b; c; d") as refused:
         shadow.apply_change(second, first)
     assert refused.value.files == ["b", "c", "d"]
     assert files(tmp_path) == here
@@ -181,7 +181,7 @@ def test_what_came_into_the_way_is_not_overwritten(
     second = shadow.snapshot()
     write(tmp_path, obstacle)
     here = files(tmp_path)
-    with pytest.raises(ProjectFilesChanged) as refused:
+    with pytest.raises(FilesChanged) as refused:
         shadow.apply_change(second, first)
     assert refused.value.files == [named]
     assert files(tmp_path) == here
@@ -194,7 +194,7 @@ def test_an_ignored_file_in_a_folder_that_should_be_a_file_keeps_its_place(
     first = shadow.snapshot()
     become(tmp_path, {".gitignore": b"*.o\n", "x/a.c": b"1", "x/a.o": b"2"})
     second = shadow.snapshot()
-    with pytest.raises(ProjectFilesChanged) as refused:
+    with pytest.raises(FilesChanged) as refused:
         shadow.apply_change(second, first)
     assert refused.value.files == ["x/a.o"]
     os.unlink(tmp_path / "x/a.o")
@@ -211,7 +211,7 @@ def test_a_link_in_place_of_a_folder_leads_nothing_out_of_the_project(tmp_path: 
     write(project, {"d/a": b"2"})
     second = shadow.snapshot()
     become(project, {"d": Link(os.fspath(outside))})
-    with pytest.raises(ProjectFilesChanged):
+    with pytest.raises(FilesChanged):
         shadow.apply_change(second, first)
     third = shadow.snapshot()
     assert shadow.list_changed(second, third) == ["d", "d/a", "d/b"]
@@ -229,7 +229,7 @@ def test_an_ignored_link_in_place_of_a_folder_is_not_taken_for_its_files(
     become(tmp_path, {"x": Link(to), "b": b"1", "moved/a": b"1", ".git/info/exclude": b"x\nmoved\n"})
     second = shadow.snapshot()
     assert shadow.list_changed(first, second) == ["x/a"]
-    with pytest.raises(ProjectFilesChanged) as refused:
+    with pytest.raises(FilesChanged) as refused:
         shadow.apply_change(second, first)
     assert refused.value.files == ["x"]
 

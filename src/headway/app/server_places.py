@@ -43,6 +43,8 @@ class ServerPlace:
 class AlreadyServed(HeadwayError):
     """Another process serves this for the project."""
 
+    code = "already_served"
+
     def __init__(self, place: ServerPlace, what: str) -> None:
         super().__init__(
             f"The {what} of this project is already being served at {place.address}; stop that server first."

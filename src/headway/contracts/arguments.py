@@ -23,6 +23,8 @@ _MOST_FIELDS = 1_000
 class ToolFault(HeadwayError):
     """A call that cannot be done. Its text is the answer to the model: what is wrong and what to do."""
 
+    code = "tool_fault"
+
 
 def parse_arguments(arguments: object) -> tuple[object, list[str]]:
     """The arguments, and a fault for each key that came twice. Raises `BadJson`, whose text goes into a sentence."""

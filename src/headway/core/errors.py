@@ -1,5 +1,7 @@
 """Every error Headway raises, in one tree. Each message is a sentence that says what is wrong and what to do.
 
+Each class has a `code` for programs, which never changes. Those of other parts are defined there.
+
 HeadwayError
 ├── InvalidTodos      (ValueError)    a list or item that breaks the rules; lists every violation
 ├── InvalidPlan       (ValueError)    a plan that breaks the rules; lists every violation
@@ -15,7 +17,8 @@ HeadwayError
 ├── NoRun                             no run is going on that could be asked for something
 ├── QuestionNotKept                   the exact text of a question is not there, so it cannot be allowed here
 ├── NotRunnable                       the item cannot be executed, or rolled back, as things are
-│   └── FilesChanged                  later changes are in the way of a rollback
+│   ├── FilesChanged                  later changes are in the way of a rollback or an undo
+│   └── FilesBusy                     something in the session has its files; `headway.execute`
 ├── EvidenceMissing                   nothing shows that the items are done; the same change works the second time
 ├── ChecksNeeded                      the todos' checks have to run before the model may complete them
 ├── ModelError                        the model cannot be used, or a request to it failed
@@ -23,6 +26,15 @@ HeadwayError
 │   ├── ModelBusy                     the same request may work later
 │   ├── ContextTooLong                the request does not fit into the model's context window
 │   └── UserAfterToolRefused          the server accepts no user message after a tool's result
+├── RunStopped                        a person stopped the run; `headway.planner`
+├── LimitReached                      the run has used what it may; `headway.planner`
+├── ToolFault                         a call that cannot be done, in words for the model; `headway.contracts`
+│   ├── Denied                        the call may not run; `headway.tools`
+│   └── PathNotFound                  nothing has that path; `headway.tools`
+├── NoCheckpoints                     no files can be saved, or what was saved cannot be used; `headway.execute`
+├── AlreadyServed                     another process serves the project; `headway.app`
+├── AlreadyThere                      a session that was to begin is there; `headway.web`
+├── BadRequest                        the page's server cannot take a request; `headway.web`
 └── StoreError        (OSError)       the log cannot be read or written
     ├── StoreConflict                 someone else appended first (retried by the session)
     ├── StoreBusy                     another process holds the file for too long
@@ -43,6 +55,9 @@ if TYPE_CHECKING:
 class HeadwayError(Exception):
     """Base of all errors raised on purpose."""
 
+    code = "error"
+    """What kind of error it is, for programs; a surface finds its advice by it."""
+
 
 class _Invalid(HeadwayError, ValueError):
     subject = "input"
@@ -55,14 +70,18 @@ class _Invalid(HeadwayError, ValueError):
 
 
 class InvalidTodos(_Invalid):
+    code = "invalid_todos"
     subject = "todos"
 
 
 class InvalidPlan(_Invalid):
+    code = "invalid_plan"
     subject = "plan"
 
 
 class SettingsError(HeadwayError, ValueError):
+    code = "settings_error"
+
     def __init__(self, message: str, violations: Sequence[str] = ()) -> None:
         self.violations = list(violations)
         """Each as `key: what is wrong`."""
@@ -70,6 +89,8 @@ class SettingsError(HeadwayError, ValueError):
 
 
 class TodoNotFound(HeadwayError, LookupError):
+    code = "todo_not_found"
+
     def __init__(self, todo_id: str, known: Iterable[str]) -> None:
         from headway.core.text import sanitize_for_display
 
@@ -82,15 +103,19 @@ class TodoNotFound(HeadwayError, LookupError):
 
 
 class SessionNotFound(HeadwayError, LookupError):
-    pass
+    code = "session_not_found"
 
 
 class NoPlan(HeadwayError):
+    code = "no_plan"
+
     def __init__(self) -> None:
         super().__init__("No active plan; set one first.")
 
 
 class QuestionNotKept(HeadwayError):
+    code = "question_not_kept"
+
     def __init__(self) -> None:
         super().__init__(
             "The exact text of this question is not available here, so you can only decline it here; to allow it, "
@@ -99,10 +124,12 @@ class QuestionNotKept(HeadwayError):
 
 
 class NothingToUndo(HeadwayError):
-    pass
+    code = "nothing_to_undo"
 
 
 class ListChanged(HeadwayError):
+    code = "list_changed"
+
     def __init__(self, expected: int, changed_in: int) -> None:
         self.expected = expected
         self.changed_in = changed_in
@@ -114,14 +141,16 @@ class ListChanged(HeadwayError):
 
 
 class ClaimRefused(HeadwayError):
-    pass
+    code = "claim_refused"
 
 
 class RunRefused(HeadwayError):
-    pass
+    code = "run_refused"
 
 
 class RunGoesOn(RunRefused):
+    code = "run_goes_on"
+
     def __init__(self, session: str, since: str | None, holder: str) -> None:
         from headway.core.clock import format_local_time
         from headway.core.text import sanitize_for_display
@@ -139,17 +168,23 @@ class RunGoesOn(RunRefused):
 
 
 class NoRun(HeadwayError):
-    pass
+    code = "no_run"
 
 
 class NotRunnable(HeadwayError):
-    pass
+    code = "not_runnable"
 
 
 class FilesChanged(NotRunnable):
     """Later changes are in the way of a rollback."""
 
-    def __init__(self, message: str, files: Sequence[str] = (), items: Sequence[str] = ()) -> None:
+    code = "files_changed"
+
+    def __init__(
+        self, message: str, files: Sequence[str] = (), items: Sequence[str] = (), *, is_momentary: bool = False
+    ) -> None:
+        self.is_momentary = is_momentary
+        """Whether they changed while it was done, so that the same may work now."""
         self.files = list(files)
         """Where they are."""
         self.items = list(items)
@@ -158,6 +193,8 @@ class FilesChanged(NotRunnable):
 
 
 class EvidenceMissing(HeadwayError):
+    code = "evidence_missing"
+
     def __init__(self, item_ids: Sequence[str]) -> None:
         from headway.core.text import join_first_few
 
@@ -171,6 +208,8 @@ class EvidenceMissing(HeadwayError):
 
 
 class ChecksNeeded(HeadwayError):
+    code = "checks_needed"
+
     def __init__(self, todo_ids: Sequence[str]) -> None:
         from headway.core.text import join_first_few
 
@@ -181,14 +220,16 @@ class ChecksNeeded(HeadwayError):
 
 
 class ModelError(HeadwayError):
-    pass
+    code = "model_error"
 
 
 class ModelNotReady(ModelError):
-    pass
+    code = "model_not_ready"
 
 
 class ModelBusy(ModelError):
+    code = "model_busy"
+
     def __init__(self, message: str, retry_after: float | None = None) -> None:
         self.retry_after = retry_after
         """Seconds that the provider asked to wait, where it said."""
@@ -196,40 +237,40 @@ class ModelBusy(ModelError):
 
 
 class ContextTooLong(ModelError):
-    pass
+    code = "context_too_long"
 
 
 class UserAfterToolRefused(ModelError):
-    pass
+    code = "user_after_tool_refused"
 
 
 class StoreError(HeadwayError, OSError):
-    pass
+    code = "store_error"
 
 
 class StoreConflict(StoreError):
-    pass
+    code = "store_conflict"
 
 
 class StoreBusy(StoreError):
-    pass
+    code = "store_busy"
 
 
 class StoreReadOnly(StoreError):
-    pass
+    code = "store_read_only"
 
 
 class StoreFull(StoreError):
-    pass
+    code = "store_full"
 
 
 class StoreTooNew(StoreError):
-    pass
+    code = "store_too_new"
 
 
 class StoreForeign(StoreError):
-    pass
+    code = "store_foreign"
 
 
 class StoreCorrupt(StoreError):
-    pass
+    code = "store_corrupt"

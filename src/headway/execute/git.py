@@ -98,6 +98,8 @@ _COPIED = "copied"
 class NoCheckpoints(HeadwayError):
     """Nothing can be saved, or what was saved cannot be used."""
 
+    code = "no_checkpoints"
+
 
 class GitFailed(Exception):
     """Git said no; for those who know what to do about it."""

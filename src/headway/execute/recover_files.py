@@ -13,14 +13,14 @@ from secrets import token_hex
 from typing import TYPE_CHECKING
 
 from headway.core.clock import now
-from headway.core.errors import NotRunnable
+from headway.core.errors import FilesChanged, NotRunnable
 from headway.core.execution_commands import MergeFiles
 from headway.core.execution_events import AttemptFinished, MergeStarted
 from headway.core.executions import BUSY
 from headway.core.log import run_lease_key
 from headway.core.model import EXECUTOR, Status
 from headway.core.text import join_first_few
-from headway.execute.shadow_repository import NoCheckpoints, ProjectFilesChanged, ShadowRepository
+from headway.execute.shadow_repository import NoCheckpoints, ShadowRepository
 from headway.project import project_folder_of
 from headway.store.leases import this_process
 
@@ -36,6 +36,8 @@ _TRIES = 5
 
 class FilesBusy(NotRunnable):
     """Something is under way in the session that has its files."""
+
+    code = "files_busy"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +101,7 @@ def settle_change(shadow: ShadowRepository, before: str, after: str, *, forward:
             target = shadow.commit_with_paths(saved, theirs, sorted(untouched))
         try:
             files = shadow.apply_change(saved, target, settles=(before, after))
-        except ProjectFilesChanged:
+        except FilesChanged:
             tries -= 1
             if not tries:
                 raise

@@ -25,16 +25,15 @@ _ANY_FOLDER = -100
 """AT_FDCWD: both paths are absolute."""
 
 
-class ProjectFilesChanged(FilesChanged):
-    """Files of the project are not as they were; nothing was changed, and the same can be tried again."""
-
-    def __init__(self, paths: Iterable[str]) -> None:
-        files = sorted(set(paths))
-        super().__init__(
-            f"Someone changed these files in the meantime: {join_first_few(files)}; nothing was written. Review them, "
-            "and move conflicting files out of the way.",
-            files,
-        )
+def changed_meanwhile_error(paths: Iterable[str]) -> FilesChanged:
+    """Return what says that files of the project are not as they were, so that nothing was written."""
+    files = sorted(set(paths))
+    return FilesChanged(
+        f"Someone changed these files in the meantime: {join_first_few(files)}; nothing was written. Review them, "
+        "and move conflicting files out of the way.",
+        files,
+        is_momentary=True,
+    )
 
 
 class FileDisturbed(Exception):

@@ -18,7 +18,6 @@ from headway.core.file_history import FileChange, read_file_history
 from headway.core.model import PERSON, Status
 from headway.core.text import join_first_few, sanitize_for_display
 from headway.execute.recover_files import describe_recovery, open_shadow, record_change, recover, reserve_files
-from headway.execute.shadow_repository import ProjectFilesChanged
 from headway.project import project_folder_of
 
 if TYPE_CHECKING:
@@ -151,7 +150,7 @@ def _reverse(
         record_change(session, MergeStarted(item_id=todo_id, before=saved, after=target, reverses=True))
         try:
             files = shadow.apply_change(saved, target)
-        except ProjectFilesChanged:
+        except FilesChanged:
             record_change(session, MergeStarted(item_id=todo_id, before=saved, after=saved))
             tries -= 1
             if not tries:

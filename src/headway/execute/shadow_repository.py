@@ -35,7 +35,7 @@ from headway.execute.git import (
 from headway.execute.included_files import IncludedFiles, include_files, list_ignored
 from headway.execute.index_trust import doubt_changed, is_trusted, trust_index
 from headway.execute.on_disk import PathChange
-from headway.execute.replace_files import FileDisturbed, FileReplacer, ProjectFilesChanged, recover_staged
+from headway.execute.replace_files import FileDisturbed, FileReplacer, changed_meanwhile_error, recover_staged
 from headway.execute.three_way import merge_changes
 from headway.execute.user_git import UserGit
 from headway.execute.worktree_git import (
@@ -50,7 +50,7 @@ from headway.project import FOLDER, headway_folder, refuse_link
 from headway.store.folder import make_closed_folder, make_private_folder
 from headway.tools.programs import find_program
 
-__all__ = ["NoCheckpoints", "ProjectFilesChanged", "ShadowRepository"]
+__all__ = ["NoCheckpoints", "ShadowRepository"]
 
 _PATTERNS = "info/left-out"
 _RULES = "rules"
@@ -285,7 +285,7 @@ class ShadowRepository:
             if not changes:
                 return []
             if wrong := on_disk.list_not_as_before(tree.root, changes):
-                raise ProjectFilesChanged(wrong)
+                raise changed_meanwhile_error(wrong)
             if folder := on_disk.find_write_protected(tree.root, (change.path for change in changes)):
                 raise NoCheckpoints(
                     f"'{sanitize_for_display(folder, 300)}' is not writable; make it writable and try again."
@@ -299,7 +299,7 @@ class ShadowRepository:
                 if settles is None:
                     self.forget_change(now, target)
                 if isinstance(error, FileDisturbed):
-                    raise ProjectFilesChanged([error.path]) from None
+                    raise changed_meanwhile_error([error.path]) from None
                 raise
             return [change.path for change in changes]
 

@@ -29,7 +29,6 @@ from headway.execute.recover_files import (
     settle_change,
 )
 from headway.execute.rollback import THINNED, reverse_changes
-from headway.execute.shadow_repository import ProjectFilesChanged
 from headway.views.listing import is_half_changed
 
 if TYPE_CHECKING:
@@ -114,8 +113,8 @@ def _revert_with_files(
         tries -= 1
         try:
             return _add_files_left(session, _revert_files(session, shadow, cause, n, actor))
-        except (ProjectFilesChanged, StoreConflict):
-            if not tries:
+        except (FilesChanged, StoreConflict) as error:
+            if not tries or (isinstance(error, FilesChanged) and not error.is_momentary):
                 raise
 
 

@@ -17,12 +17,12 @@ from dataclasses import dataclass, field
 from secrets import token_hex
 from typing import TYPE_CHECKING, NamedTuple
 
-from headway.core.errors import HeadwayError
+from headway.core.errors import FilesChanged, HeadwayError
 from headway.core.text import join_first_few
 from headway.execute.git import parse_paths, to_stdin
 from headway.execute.included_files import IncludedFiles
 from headway.execute.recover_files import settle_change
-from headway.execute.shadow_repository import NoCheckpoints, ProjectFilesChanged, ShadowRepository
+from headway.execute.shadow_repository import NoCheckpoints, ShadowRepository
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Collection, Generator, Mapping, Sequence
@@ -363,7 +363,7 @@ class Workspaces:
             merging(now, merged)
             try:
                 files = shadow.apply_change(now, merged)
-            except ProjectFilesChanged as error:
+            except FilesChanged as error:
                 if in_the_way and (unsaved := shadow.list_unsaved(now, error.files)):
                     raise HeadwayError(
                         "files that are in no checkpoint are in the way: "

@@ -48,9 +48,13 @@ _ROOM = 64_000
 class RunStopped(HeadwayError):
     """A person stopped the run."""
 
+    code = "run_stopped"
+
 
 class LimitReached(HeadwayError):
     """The run has used what it may."""
+
+    code = "limit_reached"
 
     def __init__(self, limit: Literal["max_tokens", "max_cost"], message: str) -> None:
         self.limit = limit

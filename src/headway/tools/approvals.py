@@ -82,6 +82,8 @@ _STOPPED = "the run was stopped"
 class Denied(ToolFault):
     """The call may not run."""
 
+    code = "denied"
+
 
 class Approvals:
     """What one run may do, and what was answered in it."""

@@ -23,6 +23,8 @@ MOST_IDS = 1_000
 class AlreadyThere(HeadwayError):
     """A session that was to be begun."""
 
+    code = "already_there"
+
 
 class _PageChange(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)

@@ -66,7 +66,7 @@ _STATUS: tuple[tuple[type[HeadwayError], int], ...] = (
 
 
 class BadRequest(HeadwayError):
-    pass
+    code = "bad_request"
 
 
 def answer_errors(handler: Callable[[Request], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:

@@ -116,6 +116,8 @@ _DEEPEST = 100
 class PathNotFound(ToolFault):
     """Nothing has that path."""
 
+    code = "path_not_found"
+
 
 @dataclass(frozen=True, slots=True)
 class OpenPath:
