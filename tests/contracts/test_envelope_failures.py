@@ -58,8 +58,8 @@ def test_a_damaged_store_is_an_internal_error_whose_traceback_is_only_in_the_log
 
 
 def test_a_store_damaged_while_in_use_is_an_internal_error(folder: Path, caplog: pytest.LogCaptureFixture):
-    tool = TodoWriteTool(folder, headway.open(folder))
-    accepted(tool, todo("A"))
+    with headway.open(folder) as session:  # where it is still open, nothing is read again
+        accepted(TodoWriteTool(folder, session), todo("A"))
     with sqlite3.connect(database(folder)) as db:
         db.execute("UPDATE events SET data = '{broken'")
     db.close()
