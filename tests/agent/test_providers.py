@@ -20,7 +20,7 @@ from headway.core.text import neutralize
 from headway.settings import load_settings
 
 NONE: Mapping[str, str] = {}
-COMPATIBLE = "compatible:NAME needs the address of the server; run headway config set base_url URL."
+COMPATIBLE = "compatible:NAME needs the address of the server; set base_url."
 
 
 @pytest.mark.parametrize(
@@ -42,11 +42,11 @@ def test_a_model_that_could_be_used_is_ready(model: str, environ: Mapping[str, s
 @pytest.mark.parametrize(
     ("model", "sentence"),
     [
-        ("openai:m", "No API key for OpenAI; set OPENAI_API_KEY, or choose another model with --model."),
-        ("anthropic:m", "No API key for Anthropic; set ANTHROPIC_API_KEY, or choose another model with --model."),
+        ("openai:m", "No API key for OpenAI; set OPENAI_API_KEY, or choose another model."),
+        ("anthropic:m", "No API key for Anthropic; set ANTHROPIC_API_KEY, or choose another model."),
         (
             "google:m",
-            ("No API key for Google; set GOOGLE_API_KEY or GEMINI_API_KEY, or choose another model with --model."),
+            ("No API key for Google; set GOOGLE_API_KEY or GEMINI_API_KEY, or choose another model."),
         ),
         ("compatible:m", COMPATIBLE),
         ("scripted:" + "x" * 300, f"There is no script '{'x' * 199}…'; name a JSON file as scripted:FILE.json."),

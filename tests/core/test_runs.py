@@ -214,7 +214,7 @@ def test_undo_after_a_run_leaves_nothing_in_progress(running: Running) -> None:
 
 def test_without_a_run_there_is_nothing_to_ask(session: Session) -> None:
     for asked in (session.stop_run, session.pause_run, session.resume_run, lambda: session.answer("q1", "once")):
-        assert "headway run" in unchanged(session, asked, NoRun)
+        assert "start one" in unchanged(session, asked, NoRun)
     running = Running(session).begin()
     running.end()
     for asked in (session.stop_run, session.pause_run, session.resume_run, lambda: session.answer("q1", "once")):

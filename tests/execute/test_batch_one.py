@@ -89,8 +89,8 @@ async def test_a_cancelled_dependency_is_named_as_such_with_how_to_go_on(project
 @pytest.mark.parametrize(
     ("status", "told"),
     [
-        ("completed", "it is completed. To repeat it, first set it to pending with headway todos update"),
-        ("cancelled", "it is cancelled. To repeat it, first set it to pending with headway todos update"),
+        ("completed", "it is completed. To repeat it, first set it to pending"),
+        ("cancelled", "it is cancelled. To repeat it, first set it to pending"),
         ("in_progress", "it is already in progress. Wait, or set it to pending"),
     ],
 )

@@ -103,7 +103,7 @@ def test_a_file_that_git_tracks_is_used_only_once_it_is_adopted(project: Path, t
     clone = tmp_path / "clone"
     git(tmp_path, "clone", "-q", str(project), "clone")
     for folder in (project, clone):
-        with pytest.raises(StoreForeign, match=r"git tracks the file: .*headway sessions adopt"):
+        with pytest.raises(StoreForeign, match=r"git tracks the file: .*adopt it"):
             contents(folder)
         with closing(headway.open(folder)) as session, pytest.raises(StoreForeign):
             session.add("B")

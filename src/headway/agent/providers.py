@@ -149,8 +149,8 @@ def parse_model_name(model: str, base_url: str | None = None, environ: Mapping[s
     key = next((value for variable in provider.keys if (value := environ.get(variable, "").strip())), None)
     if key is None and provider.needs_key and not (provider.takes_base_url and is_elsewhere(provider, url)):
         raise ModelNotReady(
-            f"No API key for {provider.label}; set {' or '.join(provider.keys)}, or choose another model with --model."
-        )
+            f"No API key for {provider.label}; set {' or '.join(provider.keys)}, or choose another model."
+        ).with_advice("choose_model")
     return ModelChoice(provider, name, url, key)
 
 
@@ -243,8 +243,8 @@ def _find_address(provider: Provider, base_url: str | None, environ: Mapping[str
         source = provider.url_variable
     if not given:
         if provider.url is None:
-            raise ModelNotReady(
-                f"{provider.name}:NAME needs the address of the server; run headway config set base_url URL."
+            raise ModelNotReady(f"{provider.name}:NAME needs the address of the server; set base_url.").with_advice(
+                "set_base_url"
             )
         return provider.url
     if not _is_address(given):

@@ -35,7 +35,7 @@ def verify_todo(session: Session, todo_id: str, *, project: str | None = None) -
     todo = items[todo_id]
     if not todo.verify:
         name = sanitize_for_display(todo_id, 40)
-        raise HeadwayError(f"'{name}' has no check; add one with: headway todos edit {name} --verify COMMAND")
+        raise HeadwayError(f"'{name}' has no check; add one.").with_advice("add_check", todo_id=name)
     folder = project or project_folder_of(session) or "."
     settings = load_settings(folder).settings
     before = todo.evidence

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 import click
 
+from headway.app.advice import explain_missing_model
 from headway.cli.options import CommandContext, HelpfulGroup, print_json, with_project_flags
 from headway.core.errors import HeadwayError, SettingsError
 from headway.core.rules import is_array
@@ -100,12 +101,10 @@ def _setting_lines(loaded: LoadedSettings) -> list[str]:
 
 def _explain_missing(loaded: LoadedSettings) -> str | None:
     """What keeps the chosen model from being used."""
-    from headway.agent.providers import readiness
-
     model = loaded.settings.model
-    return (
-        readiness(model, loaded.settings.base_url) if model else "no model yet: headway config set model PROVIDER:NAME"
-    )
+    if not model:
+        return "no model yet: headway config set model PROVIDER:NAME"
+    return explain_missing_model(model, loaded.settings)
 
 
 def _to_lines(value: object) -> list[str]:

@@ -161,7 +161,9 @@ def _refuse_unready(chosen: CommandContext, session: Session, wanted: ExecutionO
         except NotRunnable as error:
             if chosen.json:
                 raise
-            click.echo(f"❌ {error}", err=True)
+            from headway.app.advice import explain_error
+
+            click.echo(f"❌ {explain_error(error)}", err=True)
             sys.exit(1)
 
 

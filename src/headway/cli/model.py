@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from headway.app.advice import explain_missing_model
 from headway.cli.options import CommandContext, print_json, with_project_flags
 from headway.core.text import neutralize, sanitize_for_display
 
@@ -72,6 +73,4 @@ def _print_model(chosen: CommandContext) -> None:
 
 def _explain_missing(chosen: CommandContext, model: str) -> str | None:
     """What keeps the model from being used."""
-    from headway.agent.providers import readiness
-
-    return readiness(model, chosen.settings().settings.base_url)
+    return explain_missing_model(model, chosen.settings().settings)

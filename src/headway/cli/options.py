@@ -190,15 +190,17 @@ def print_json(value: object, indent: int | None = 2) -> None:
 
 
 def print_error(error: HeadwayError, *, as_json: bool) -> None:
+    from headway.app.advice import explain_error
+
     if as_json:
-        record: dict[str, object] = {"message": str(error)}
+        record: dict[str, object] = {"message": explain_error(error)}
         if isinstance(error, InvalidTodos | InvalidPlan | SettingsError):
             record["violations"] = list(error.violations)
         if isinstance(error, TodoNotFound):
             record["ids"] = error.known
         click.echo(to_json_text({"error": record}, None), err=True)
     else:
-        click.echo(f"Error: {error}", err=True)
+        click.echo(f"Error: {explain_error(error)}", err=True)
 
 
 def parse_flags_so_far(ctx: click.Context) -> CommandContext:

@@ -34,7 +34,11 @@ def run(words: list[str]) -> int:
         result = _run_words(words)
     except UnicodeDecodeError as error:
         result = ShellResult("", f"{INVALID}\nAt byte {error.start + 1}: it is not UTF-8", 1)
-    except (HeadwayError, OSError) as error:
+    except HeadwayError as error:
+        from headway.app.advice import explain_error
+
+        result = ShellResult("", f"Error: {explain_error(error)}", 1)
+    except OSError as error:
         result = ShellResult("", f"Error: {error}", 1)
     _print(sys.stdout, result.stdout)
     _print(sys.stderr, result.stderr)

@@ -65,7 +65,7 @@ def _get_run(state: State, agent: str, run_id: str) -> Run:
 def _get_active_run(state: State, agent: str) -> Run:
     run = find_active_run(state, agent)
     if run is None:
-        raise NoRun("No run is in progress in this session; start one with headway run.")
+        raise NoRun("No run is in progress in this session; start one.").with_advice("start_run")
     return run
 
 

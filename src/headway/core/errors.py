@@ -49,14 +49,23 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Self
 
 
 class HeadwayError(Exception):
     """Base of all errors raised on purpose."""
 
     code = "error"
-    """What kind of error it is, for programs; a surface finds its advice by it."""
+    """What kind of error it is, for programs."""
+    advice = ""
+    """What would help and is done in another way on every surface, as `headway.app.advice` names it."""
+    advice_data: Mapping[str, str] = {}
+
+    def with_advice(self, advice: str, **data: str) -> Self:
+        """Return this error, whose sentence ends so that a surface can add how that is done there."""
+        self.advice, self.advice_data = advice, data
+        return self
 
 
 class _Invalid(HeadwayError, ValueError):

@@ -125,8 +125,8 @@ def refuse_unready(todo: Todo, todo_list: TodoList) -> None:
     """Raise `NotRunnable` for an item that cannot be executed now, with what to do."""
     name = sanitize_for_display(todo.id, 40)
     if todo.status in (Status.COMPLETED, Status.CANCELLED):
-        again = "To repeat it, first set it to pending with headway todos update."
-        raise NotRunnable(f"Cannot execute {name}: it is {todo.status}. {again}")
+        again = "To repeat it, first set it to pending."
+        raise NotRunnable(f"Cannot execute {name}: it is {todo.status}. {again}").with_advice("reset_todo")
     if todo.status is Status.IN_PROGRESS:
         who = f" by {sanitize_for_display(todo.owner)}" if todo.owner else ""
         raise NotRunnable(f"Cannot execute {name}: it is already in progress{who}. Wait, or set it to pending.")

@@ -211,7 +211,7 @@ async def execute_with(
     approvals, on_event = setup.approvals, setup.on_event
     resolve_model(model, base_url=setup.base_url)  # what is wrong with it is said before anything begins
     if session.plan_mode:
-        raise HeadwayError("Plan mode is on, which changes nothing; first turn it off with headway plan off.")
+        raise HeadwayError("Plan mode is on, which changes nothing; first turn it off.").with_advice("leave_plan_mode")
     recovered = await finish_despite_cancel(asyncio.to_thread(recover_before_execution, session, folder))
     task = _describe_task(session, options)
     if task is None:

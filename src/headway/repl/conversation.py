@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import importlib
 import os
-import re
 import shlex
 import time
 from collections.abc import Awaitable, Callable
@@ -17,6 +16,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
+from headway.app.advice import explain_error
 from headway.app.ask_in_order import AskInOrder
 from headway.core.errors import HeadwayError, RunGoesOn, RunRefused
 from headway.core.run_events import RunStarted, Usage
@@ -42,7 +42,6 @@ NO_MODEL = (
     "Set one: /model provider:name (openai:…, anthropic:…, google:…, ollama:…).",
     'Type "demo" for an offline tour.',
 )
-_COMMAND = re.compile(r"\bheadway (?=(?:plan|todos|model|config)\b)")
 """What an error says to type in a shell."""
 _MODULES = ("headway.agent", "headway.agent.run", "rich.markdown")
 """What the first message needs, loaded while it is typed."""
@@ -194,14 +193,15 @@ class Conversation:
         """From the thread of a command."""
         if self._memory:
             raise HeadwayError("This session exists only in memory, so a page cannot show it; start without --memory.")
-        from headway.web.server import AlreadyServed, BackgroundServer
+        from headway.app.server_places import AlreadyServed
+        from headway.web.server import PAGE, BackgroundServer
 
         if self._page is not None and not self._page.is_alive:
             self._close_page()
         if self._page is None:
             self._page = BackgroundServer(self._folder, port)
         if port not in (None, self._page.place.port):
-            raise AlreadyServed(self._page.place)
+            raise AlreadyServed(self._page.place, PAGE.what)
         return self._page.place
 
     def _close_page(self) -> None:
@@ -271,7 +271,7 @@ class Conversation:
         try:
             self._loaded = await asyncio.to_thread(self._load_settings)
         except HeadwayError as error:
-            self._screen.show_notice(str(error), "❌")
+            self._screen.show_notice(explain_error(error, "/"), "❌")
             return
         for notice in self._loaded.notices:
             self._screen.show_notice(notice)
@@ -281,7 +281,7 @@ class Conversation:
             if line := await asyncio.to_thread(self._loaded.settings.explain_sandbox):
                 self._screen.show_notice(line, " ")
         except HeadwayError as error:
-            self._screen.show_notice(str(error), "❌")
+            self._screen.show_notice(explain_error(error, "/"), "❌")
         if self.model is None and self._screen.asks:
             for line in NO_MODEL:
                 self._screen.show_notice(line, " ")
@@ -368,7 +368,7 @@ class Conversation:
             await work(settings, self._approvals, needed or self.model or "")
         except HeadwayError as error:
             self._failed = True
-            self._screen.show_notice(_COMMAND.sub("/", str(error).replace("with --model", "with /model")), "❌")
+            self._screen.show_notice(explain_error(error, "/"), "❌")
 
     async def _run_message(self, text: str, settings: Settings, approvals: Approvals, model: str) -> None:
         from headway.app.runs import run_message

@@ -17,6 +17,7 @@ from typing import NamedTuple, TextIO
 
 import click
 
+from headway.app.advice import explain_error
 from headway.cli.app import COMMANDS, app
 from headway.cli.options import CommandContext, format_as_typed
 from headway.core.errors import HeadwayError
@@ -76,7 +77,7 @@ def _invoke(words: list[str], chosen: CommandContext) -> int:
     except SystemExit as error:  # said by the command itself
         return error.code if isinstance(error.code, int) else 1
     except HeadwayError as error:
-        click.echo(traceback.format_exc() if debug else f"Error: {error}")
+        click.echo(traceback.format_exc() if debug else f"Error: {explain_error(error, '/')}")
     except Exception as error:  # a mistake of ours must not end the terminal session
         why = f"/{words[0]} failed ({type(error).__name__}: {error}); try it with --debug to see where"
         click.echo(traceback.format_exc() if debug else f"Error: {why}.")

@@ -56,8 +56,8 @@ def damaged_error(path: str, detail: object) -> StoreCorrupt:
 def foreign_error(path: str, why: str) -> StoreForeign:
     return StoreForeign(
         f"'{neutralize(path)}' is not used, since {why}: someone else may have written its sessions and the answers in"
-        " them. Adopt it with 'headway sessions adopt', or move it away to start anew."
-    )
+        " them. Move it away to start anew, or adopt it."
+    ).with_advice("adopt_file")
 
 
 def unusual(path: str, why: str) -> StoreForeign:
