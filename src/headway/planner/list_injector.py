@@ -104,7 +104,7 @@ class ListInjector:
         lines = [
             text,
             edits,
-            self._render_claim(active),
+            "" if finished else self._render_claim(active),
             self._render_reminder(state, run, round, finished=finished),
             warning,
         ]
