@@ -270,3 +270,12 @@ def list_calls(session: Session) -> list[ToolFinished]:
 
 def to_json(value: object) -> str:
     return json.dumps(value, sort_keys=True, ensure_ascii=False)
+
+
+def list_blocks(body: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the blocks of all messages of a request in Anthropic's protocol."""
+    found: list[dict[str, Any]] = []
+    for message in body["messages"]:
+        content = message["content"]
+        found += [{"type": "text", "text": content}] if isinstance(content, str) else content
+    return found

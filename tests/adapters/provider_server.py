@@ -21,9 +21,11 @@ class Provider:
 
     turns: list[Turn]
     is_asked: Callable[[Body], bool] = lambda body: True
-    """Whether a request takes the next turn; another one is told `ok`."""
+    """Whether a request takes the next turn."""
     rename: Callable[[str], str] = lambda name: name
     """What the client calls a tool."""
+    others: list[Turn] = field(default_factory=list[Turn])
+    """What other requests are answered, before they are told `ok`."""
     url: str = ""
     bodies: list[Body] = field(default_factory=list[Body])
     """Of the requests that took a turn."""
@@ -112,13 +114,15 @@ class Handler(BaseHTTPRequestHandler):
         if "count_tokens" in self.path:
             self._send(200, json.dumps({"input_tokens": 10}).encode())
             return
-        provider, turn = self.provider, Turn("ok")
+        provider = self.provider
         with provider.lock:
-            if provider.is_asked(body):
+            if not provider.is_asked(body):
+                turn = provider.others.pop(0) if provider.others else Turn("ok")
+            else:
                 turn = provider.turns[len(provider.bodies)]
                 if not turn.error:  # an error is one for each request that comes
                     provider.bodies.append(body)
-                turn.before()
+        turn.before()
         if turn.error:
             error = {"type": "error", "error": {"type": "invalid_request_error", "message": turn.error}}
             self._send(400, json.dumps(error).encode())

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,23 +14,38 @@ import pytest
 
 pytest.importorskip("claude_agent_sdk", reason="The Claude Agent SDK is not installed: make test-adapters")
 
-from claude_agent_sdk import ClaudeAgentOptions, ResultMessage, create_sdk_mcp_server, query, tool
+from claude_agent_sdk import ClaudeAgentOptions, HookMatcher, ResultMessage, create_sdk_mcp_server, query, tool
 from tests.adapters.examples import check_example
-from tests.adapters.obligations import TASK, TOOLS, Obligations, Outcome, Tools, Turn, tidy, to_json
+from tests.adapters.obligations import (
+    ITEMS,
+    TASK,
+    TOOLS,
+    Obligations,
+    Outcome,
+    Tools,
+    Turn,
+    create,
+    done,
+    list_calls,
+    own,
+    tidy,
+    to_json,
+)
 from tests.adapters.provider_server import Body, Provider, serve_provider
 
+import headway
 from headway import Session
 from headway.adapters.claude_agent_sdk import PREFIX, with_headway
 
 
-def to_texts(body: Body, folder: str) -> list[str]:
+def to_texts(body: Body, folder: str, *, hears_hooks: bool = False) -> list[str]:
     """Return each block of each message as JSON, without the marks for the cache, which move.
 
     What the program says to the model in between depends on how long it worked without a word.
     """
     found: list[str] = []
     for message in body["messages"]:
-        if message["role"] == "system":
+        if message["role"] == "system" and not hears_hooks:
             continue
         content = message["content"]
         blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
@@ -50,7 +65,9 @@ def to_sdk_tool(name: str, function: Callable[..., Any]) -> Any:
     return call
 
 
-def make_options(folder: str, url: str, tools: Tools, **more: Any) -> ClaudeAgentOptions:
+def make_options(
+    folder: str, url: str, tools: Tools, *, builtin: Sequence[str] = (), **more: Any
+) -> ClaudeAgentOptions:
     server = create_sdk_mcp_server("own", tools=[to_sdk_tool(name, function) for name, function in tools.items()])
     env = {
         "ANTHROPIC_BASE_URL": url,
@@ -63,7 +80,7 @@ def make_options(folder: str, url: str, tools: Tools, **more: Any) -> ClaudeAgen
     }
     return ClaudeAgentOptions(
         cwd=folder,
-        tools=[],
+        tools=list(builtin),
         permission_mode="bypassPermissions",
         setting_sources=[],
         system_prompt="Be brief.",
@@ -84,33 +101,74 @@ class TestClaudeAgentSDK(Obligations):
         tools: Tools = TOOLS,
         task: str = TASK,
         gateway: bool = True,
+        hooks: Any = None,
+        builtin: Sequence[str] = (),
+        others: list[Turn] | None = None,
         **options: Any,
     ) -> Outcome:
         def rename(name: str) -> str:
-            return f"{PREFIX}{name}" if "todo" in name else f"mcp__own__{name}"
+            return name if name in builtin else f"{PREFIX}{name}" if "todo" in name else f"mcp__own__{name}"
 
         def is_agent(body: Body) -> bool:
-            return any(str(tool.get("name")).startswith("mcp__own__") for tool in body.get("tools", ()))
+            named = any(str(tool.get("name")).startswith("mcp__own__") for tool in body.get("tools", ()))
+            return named and task in to_json(body["messages"])
 
         error: BaseException | None = None
         with (
             tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder,
-            serve_provider(Provider([*turns, Turn("kept")], is_agent, rename)) as provider,
+            serve_provider(Provider([*turns, Turn("kept")], is_agent, rename, others or [])) as provider,
         ):
-            chosen = make_options(folder, provider.url, tools)
+            chosen = make_options(folder, provider.url, tools, hooks=hooks, builtin=builtin)
             if session is not None:
                 chosen = with_headway(chosen, session, gateway=gateway, **options)
             try:
                 messages = [message async for message in query(prompt=task, options=chosen)]
             except Exception as failure:
                 error = failure
-            requests = [to_texts(body, folder) for body in provider.bodies]
+            requests = [to_texts(body, folder, hears_hooks=not gateway) for body in provider.bodies]
             if error is None:  # what is kept is what a conversation goes on with
                 result = next(message for message in messages if isinstance(message, ResultMessage))
                 plain = make_options(folder, provider.url, tools, resume=result.session_id)
                 messages = [message async for message in query(prompt="?", options=plain)]
                 return Outcome(requests, to_texts(provider.bodies[-1], folder))
         return Outcome(requests, [], error)
+
+    async def test_without_a_gateway_the_list_is_added_where_it_has_changed(self) -> None:
+        session = headway.open(memory=True)
+        reads = [own("read", path=f"{number}.py") for number in range(3)]
+        turns = [create(*ITEMS), *reads, done("t1"), done("t2", "t3"), Turn("Done.")]
+        outcome = await self.drive(turns, session, gateway=False)
+        assert [todo.status for todo in session.todos] == ["completed"] * 3
+        told = [message.count("<todo-list>") + message.count("todo-list") > 0 for message in outcome.requests[-1]]
+        assert 2 <= sum(told) <= 4
+
+    async def test_a_call_that_the_users_hook_denies_is_recorded_and_the_run_goes_on(self) -> None:
+        session = headway.open(memory=True)
+
+        async def deny(said: Any, call_id: str | None, context: Any) -> Any:
+            if not said["tool_name"].endswith("bash"):
+                return {}
+            decision = {"permissionDecision": "deny", "permissionDecisionReason": "Not here."}
+            return {"hookSpecificOutput": {"hookEventName": "PreToolUse", **decision}}
+
+        turns = [create(*ITEMS), own("bash", command="rm -r x"), done("t1", "t2", "t3"), Turn("Done.")]
+        outcome = await self.drive(turns, session, hooks={"PreToolUse": [HookMatcher(hooks=[deny])]})
+        assert outcome.error is None
+        assert [(call.ok, call.denied) for call in list_calls(session)] == [(False, True)]
+
+    async def test_a_sub_agent_of_claude_code_cannot_change_the_list(self) -> None:
+        session = headway.open(memory=True)
+        ask = {"description": "Count", "prompt": "Count.", "subagent_type": "general-purpose"}
+        turns = [
+            create(*ITEMS),
+            Turn(calls=[("Agent", ask)]),
+            done("t1", "t2", "t3"),
+            *(Turn("Done.") for _ in range(4)),
+        ]
+        tried = [create("Mine"), Turn("It is 7.")]
+        await self.drive(turns, session, builtin=["Agent"], others=tried)
+        assert tried == []
+        assert [todo.content for todo in session.todos] == ITEMS
 
     def test_the_example_of_the_page_runs(self, tmp_path: Path) -> None:
         check_example("Claude Agent SDK", tmp_path, rename=lambda name: PREFIX + name)

@@ -10,12 +10,33 @@ import pytest
 
 pytest.importorskip("pydantic_ai", reason="pydantic-ai is not installed: make test-adapters")
 
+from anthropic import AsyncAnthropic
 from pydantic_ai import Agent
+from pydantic_ai.capabilities import ProcessHistory
 from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter, ModelResponse, TextPart, ToolCallPart
+from pydantic_ai.models.anthropic import AnthropicModel
 from pydantic_ai.models.function import AgentInfo, FunctionModel
+from pydantic_ai.providers.anthropic import AnthropicProvider
 from tests.adapters.examples import check_example
-from tests.adapters.obligations import TASK, TOOLS, Obligations, Outcome, Tools, Turn, tidy, to_json
+from tests.adapters.obligations import (
+    ITEMS,
+    TASK,
+    TOOLS,
+    Obligations,
+    Outcome,
+    Tools,
+    Turn,
+    create,
+    done,
+    list_blocks,
+    own,
+    read,
+    tidy,
+    to_json,
+)
+from tests.adapters.provider_server import Provider, serve_provider
 
+import headway
 from headway import Session
 from headway.adapters.pydantic_ai import HeadwayCapability
 
@@ -68,6 +89,40 @@ class TestPydanticAI(Obligations):
         except Exception as error:
             return Outcome(requests, [], error)
         return Outcome(requests, to_texts(result.all_messages()))
+
+    async def test_the_mark_for_the_cache_stands_just_before_the_list(self) -> None:
+        turns = [create(*ITEMS), own("read", path="a.py"), done("t1", "t2", "t3"), Turn("Done.")]
+        with serve_provider(Provider(turns)) as provider:
+            async with AsyncAnthropic(base_url=provider.url, api_key="no-key") as client:
+                model = AnthropicModel("claude-sonnet-5", provider=AnthropicProvider(anthropic_client=client))
+                agent = Agent(model, tools=[read], capabilities=[HeadwayCapability(headway.open(memory=True))])
+                await agent.run(TASK, model_settings={"cache": True})
+        for body in provider.bodies[1:]:
+            blocks = list_blocks(body)
+            assert "todo-list" in blocks[-1]["text"] and "cache_control" not in blocks[-1]
+            assert blocks[-2]["type"] == "tool_result" and "cache_control" in blocks[-2]
+            assert "cache_control" not in body
+
+    async def test_a_shortened_history_brings_the_whole_list_back(self) -> None:
+        session = headway.open(memory=True)
+        items = [f"Read {number}.py" for number in range(12)]
+
+        async def shorten(messages: list[ModelMessage]) -> list[ModelMessage]:
+            return [messages[0], *messages[-2:]] if len(messages) > 6 else messages
+
+        turns = [create(*items), *(own("read", path="a.py") for _ in range(4)), done(*(f"t{n}" for n in range(1, 13)))]
+        outcome = await self.drive([*turns, Turn("Done.")], session, capabilities=[ProcessHistory(shorten)])
+        assert outcome.error is None
+        sent = [request[-1] for request in outcome.requests]
+        assert not all(item in sent[2] for item in items) and all(item in sent[3] for item in items)
+
+    async def test_a_history_that_goes_on_in_another_run_shows_the_list_again(self) -> None:
+        session = headway.open(memory=True)
+        agent = Agent(FunctionModel(lambda messages, info: to_response(next(script))), tools=[read])
+        script = iter([create(*ITEMS), Turn("I wait."), Turn("I wait.")])
+        first = await agent.run(TASK, capabilities=[HeadwayCapability(session)])
+        outcome = await self.drive([done("t1", "t2", "t3"), Turn("Done.")], session, history=first.all_messages())
+        assert ITEMS[2] in outcome.tails[0]
 
     def test_the_example_of_the_page_runs(self, tmp_path: Path) -> None:
         check_example("pydantic-ai", tmp_path)
