@@ -58,10 +58,16 @@ def play(terminal: Tmux, session: api.Session) -> None:
         session.update(ids[place], content=f"{change} {text}", status=STATUSES[change % len(STATUSES)])
         session.update(ids[-1], content=f"change {change}")
         if change % 10 == 0:
-            shown = terminal.until(lambda shown, change=change: f"change {change} " in shown and "┘" in shown)
-            rows = rows_of_box(shown)
-            assert len({*terminal.widths(rows)}) == 1, shown
-            assert all(f"{number} " in row for number, row in zip(_numbers(change), rows[1:-2], strict=True)), shown
+
+            def is_whole(shown: str, change: int = change) -> bool:
+                """Not so while it is being drawn."""
+                if f"change {change} " not in shown or "┘" not in shown:
+                    return False
+                rows = rows_of_box(shown)
+                numbered = zip(_numbers(change), rows[1:-2], strict=True)
+                return len({*terminal.widths(rows)}) == 1 and all(f"{number} " in row for number, row in numbered)
+
+            terminal.until(is_whole)
 
 
 def _numbers(change: int) -> list[int]:

@@ -106,6 +106,11 @@ class Log:
         for follower in self._followers:
             follower.renew()
 
+    def forget(self) -> None:
+        """Forget what was read; whoever opens the log next reads it anew."""
+        with self._lock:
+            self._state = None
+
     def state(self) -> State:
         """Return the state as the store has it now; listeners hear of what others changed."""
         with self._lock:
@@ -411,6 +416,8 @@ class LogRegistry:
         log = reference.log
         with self._lock:
             log.references.discard(reference)
+            if not log.references:
+                log.forget()
             return not any(other.references for other in [*self._logs[log.store].values()])
 
 
