@@ -58,10 +58,10 @@ class Written(Value):
     __slots__ = ("changed", "detached", "dropped", "refused_statuses", "todos")
 
     def __init__(self, todos: list[Todo], changed: bool, dropped: list[Todo], detached: list[tuple[str, str]]) -> None:
-        self.todos = todos
-        self.changed = changed
-        self.dropped = dropped
-        self.detached = detached
+        self.todos: list[Todo] = todos
+        self.changed: bool = changed
+        self.dropped: list[Todo] = dropped
+        self.detached: list[tuple[str, str]] = detached
         self.refused_statuses: dict[str, Status] = {}
 
 
@@ -71,10 +71,10 @@ class Progress(Value):
     __slots__ = ("completed", "finished", "open", "total")
 
     def __init__(self, todos: Sequence[Todo]) -> None:
-        self.total = len(todos)
-        self.completed = sum(todo.status == "completed" for todo in todos)
-        self.finished = sum(todo.status in FINISHED for todo in todos)
-        self.open = self.total - self.finished
+        self.total: int = len(todos)
+        self.completed: int = sum(todo.status == "completed" for todo in todos)
+        self.finished: int = sum(todo.status in FINISHED for todo in todos)
+        self.open: int = self.total - self.finished
 
     @property
     def fraction(self) -> float:

@@ -34,9 +34,9 @@ class ShellResult(Value):
     __slots__ = ("exit_code", "stderr", "stdout")
 
     def __init__(self, stdout: str, stderr: str, exit_code: int) -> None:
-        self.stdout = stdout
-        self.stderr = stderr
-        self.exit_code = exit_code
+        self.stdout: str = stdout
+        self.stderr: str = stderr
+        self.exit_code: int = exit_code
 
     def __iter__(self) -> Iterator[str | int]:
         return iter((self.stdout, self.stderr, self.exit_code))

@@ -72,7 +72,7 @@ class _Invalid(HeadwayError, ValueError):
     subject = "input"
 
     def __init__(self, violations: Sequence[str]) -> None:
-        self.violations = list(violations)
+        self.violations: list[str] = list(violations)
         """Each as `path: what is wrong`."""
         lines = "\n".join(f"- {line}" for line in self.violations)
         super().__init__(f"Invalid {self.subject}; correct this and send it again:\n{lines}")
@@ -92,7 +92,7 @@ class SettingsError(HeadwayError, ValueError):
     code = "settings_error"
 
     def __init__(self, message: str, violations: Sequence[str] = ()) -> None:
-        self.violations = list(violations)
+        self.violations: list[str] = list(violations)
         """Each as `key: what is wrong`."""
         super().__init__("\n".join([message, *(f"- {line}" for line in self.violations)]))
 
@@ -104,7 +104,7 @@ class TodoNotFound(HeadwayError, LookupError):
         from headway.core.text import sanitize_for_display
 
         self.todo_id = todo_id
-        self.known = list(known)
+        self.known: list[str] = list(known)
         first = ", ".join(sanitize_for_display(i, 40) for i in self.known[:20])
         more = f" and {len(self.known) - 20} more" if len(self.known) > 20 else ""
         there = f"the ids are: {first}{more}" if self.known else "the list is empty"
@@ -168,7 +168,7 @@ class RunGoesOn(RunRefused):
         self.since = since
         self.holder = holder
         when = format_local_time(since) if since else "just now"
-        self.what = (
+        self.what: str = (
             f"Another run has been using the session '{sanitize_for_display(session)}' "
             f"since {when} ({sanitize_for_display(holder, 120)})"
         )
@@ -194,9 +194,9 @@ class FilesChanged(NotRunnable):
     ) -> None:
         self.is_momentary = is_momentary
         """Whether they changed while it was done, so that the same may work now."""
-        self.files = list(files)
+        self.files: list[str] = list(files)
         """Where they are."""
-        self.items = list(items)
+        self.items: list[str] = list(items)
         """Which items made them; none: someone else."""
         super().__init__(message)
 
@@ -207,7 +207,7 @@ class EvidenceMissing(HeadwayError):
     def __init__(self, item_ids: Sequence[str]) -> None:
         from headway.core.text import join_first_few
 
-        self.item_ids = list(item_ids)
+        self.item_ids: list[str] = list(item_ids)
         super().__init__(
             f"Nothing shows yet that this is done: {join_first_few(self.item_ids)}. "
             "After the last edit, run a command that "
@@ -222,7 +222,7 @@ class ChecksNeeded(HeadwayError):
     def __init__(self, todo_ids: Sequence[str]) -> None:
         from headway.core.text import join_first_few
 
-        self.todo_ids = list(todo_ids)
+        self.todo_ids: list[str] = list(todo_ids)
         super().__init__(
             f"The check must run first: {join_first_few(self.todo_ids)}. Make the same change again when it has run."
         )

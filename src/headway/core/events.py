@@ -109,9 +109,9 @@ class Splice(Value):
     __slots__ = ("inserted", "removed", "start")
 
     def __init__(self, start: int, removed: tuple[str, ...], inserted: tuple[str, ...]) -> None:
-        self.start = start
-        self.removed = removed
-        self.inserted = inserted
+        self.start: int = start
+        self.removed: tuple[str, ...] = removed
+        self.inserted: tuple[str, ...] = inserted
 
 
 @event_class

@@ -31,10 +31,10 @@ class Field:
     __slots__ = ("about", "aliases", "kind", "name")
 
     def __init__(self, name: str, kind: Kind, about: str, aliases: tuple[str, ...] = ()) -> None:
-        self.name = name
-        self.kind = kind
-        self.about = about
-        self.aliases = aliases
+        self.name: str = name
+        self.kind: Kind = kind
+        self.about: str = about
+        self.aliases: tuple[str, ...] = aliases
 
 
 FIELDS: tuple[Field, ...] = (

@@ -68,7 +68,8 @@ class Follower:
         """What was taken, and is yielded next."""
         self._position = self._due_until = 0
         """Versions up to which it was taken, and can be."""
-        self._has_begun = self._has_restarted = self.is_over = False
+        self._has_begun = self._has_restarted = False
+        self.is_over: bool = False
         self._restarts_so_far = 0
         self._deadline: float | None = None
         self._last_version: int | None = None

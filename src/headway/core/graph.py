@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 _PENDING, _COMPLETED = Status.PENDING, Status.COMPLETED
-PRIORITY_ORDER = {Priority.HIGH: 0, Priority.MEDIUM: 1, None: 1, Priority.LOW: 2}
+PRIORITY_ORDER: dict[Priority | None, int] = {Priority.HIGH: 0, Priority.MEDIUM: 1, None: 1, Priority.LOW: 2}
 """An item without a priority ranks as medium."""
 
 
@@ -102,8 +102,8 @@ class WaitingTodo(Value):
     __slots__ = ("reason", "todo")
 
     def __init__(self, todo: Todo, reason: str) -> None:
-        self.todo = todo
-        self.reason = reason
+        self.todo: Todo = todo
+        self.reason: str = reason
 
 
 class DependencyCheck(Value):
@@ -112,8 +112,8 @@ class DependencyCheck(Value):
     __slots__ = ("lines", "missing")
 
     def __init__(self, missing: list[str], lines: list[str]) -> None:
-        self.missing = missing
-        self.lines = lines
+        self.missing: list[str] = missing
+        self.lines: list[str] = lines
 
     @property
     def are_completed(self) -> bool:

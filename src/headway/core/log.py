@@ -93,7 +93,7 @@ class Log:
         """Runs that go on here: as long as there are any, listeners are called in threads of their own."""
         self.own_runs: set[str] = set()
         """Ids of runs of this process, which knows itself whether it is still there."""
-        self.look_at = 0.0
+        self.look_at: float = 0.0
         self.completion_checks: dict[str, CompletionChecks] = {}
         """Agent → the checks that its run, in this process, makes before its model may complete todos."""
         renew_in_children(self)
@@ -421,14 +421,14 @@ class LogRegistry:
             return not any(other.references for other in [*self._logs[log.store].values()])
 
 
-registry = LogRegistry()
+registry: LogRegistry = LogRegistry()
 
 
 class LogReference:
     """One who has a log open. Closing it ends what follows the log for it; the last one closes the file."""
 
     def __init__(self, store: Store, name: str) -> None:
-        self.log = registry.add(self, store, name)
+        self.log: Log = registry.add(self, store, name)
         self.followers: WeakSet[Follower] = WeakSet()
 
     def close(self) -> None:

@@ -13,7 +13,7 @@ from headway.core.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any
 
     from headway.core.evidence import Evidence
@@ -129,7 +129,7 @@ def replace_fields(todo: Todo, changes: Mapping[str, object]) -> Todo:
     return draft
 
 
-field_values = attrgetter(*(f.name for f in fields(Todo)))
+field_values: Callable[[Todo], tuple[Any, ...]] = attrgetter(*(f.name for f in fields(Todo)))
 """The values of an item's fields, in their order."""
 
 
@@ -169,9 +169,9 @@ class CompletionLog(Value):
     __slots__ = ("blocks", "last", "path")
 
     def __init__(self, path: str, blocks: int, last: dict[str, str]) -> None:
-        self.path = path
-        self.blocks = blocks
-        self.last = last
+        self.path: str = path
+        self.blocks: int = blocks
+        self.last: dict[str, str] = last
 
 
 EMPTY_LIST = TodoList()

@@ -51,17 +51,17 @@ class Step(Value):
         delta: ListDelta,
         files: tuple[Event, ...],
     ) -> None:
-        self.version = version
+        self.version: int = version
         """Of the event from which undo (or redo) now starts."""
-        self.previous = previous
+        self.previous: int = previous
         """Where it continues."""
-        self.origin = origin
+        self.origin: Event = origin
         """What was done at first, however often it was undone and redone since."""
-        self.changes = changes
+        self.changes: tuple[Event, ...] = changes
         """The changes of the list that this was, newest first."""
-        self.delta = delta
+        self.delta: ListDelta = delta
         """What reverting it makes of the list."""
-        self.files = files
+        self.files: tuple[Event, ...] = files
         """The events that say how it changed the project's files."""
 
 

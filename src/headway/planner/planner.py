@@ -33,10 +33,11 @@ class Planner:
     """The list of one agent in a session, for a loop of your own. `session.planner(…)` returns one."""
 
     def __init__(self, session: Session, config: PlannerConfig, worker: str | None = None) -> None:
-        kind, self.worker = TodoTools(config.todo_tools), worker
+        kind = TodoTools(config.todo_tools)
+        self.worker: str | None = worker
         self.session = session
         """Whose list it is."""
-        self.run_session = session if worker is None else session.agent(_check_worker(worker, session, kind))
+        self.run_session: Session = session if worker is None else session.agent(_check_worker(worker, session, kind))
         """Under whose name its runs are in the log."""
         self.config = config
         names = KINDS[kind] if worker is None else ("worker_todo",)

@@ -44,7 +44,7 @@ class Recorder:
 
     def __init__(self, session: Session, clock: Callable[[], str]) -> None:
         self.session = session
-        self.run_id = uuid4().hex[:12]
+        self.run_id: str = uuid4().hex[:12]
         self._clock = clock
         self._holder = this_process(f"run {self.run_id}")
         self._key = run_lease_key(session.agent_id)
@@ -55,7 +55,7 @@ class Recorder:
         self.call_later: Callable[[float, Callable[[], None]], Timer] | None = None
         """How a fact is recorded later; None: every fact is recorded at once."""
         self._timer: Timer | None = None
-        self.redact = Redactor()
+        self.redact: Redactor = Redactor()
         """Rids a text of keys and tokens, before it is recorded."""
         self._state: State | None = None
 

@@ -87,7 +87,7 @@ class PlannerRun(Recorder):
         """The calls of a worker's run since its todo was claimed."""
         self._claimed_at = 0.0
         self._injector: ListInjector | None = None
-        self.repeated = RepeatedCalls(self.redact)
+        self.repeated: RepeatedCalls = RepeatedCalls(self.redact)
         self._calls: dict[str, _Call] = {}
         self._failed = False
         """Whether the last request failed, so that the next one is the same again."""
@@ -102,8 +102,10 @@ class PlannerRun(Recorder):
         """Whether the list was settled in this run."""
         self.done_in = 0
         """The round in which it was."""
-        self.round = 0
-        self.input_tokens = self.output_tokens = self.cache_read_tokens = 0
+        self.round: int = 0
+        self.input_tokens: int = 0
+        self.output_tokens: int = 0
+        self.cache_read_tokens: int = 0
         self.cost: float | None = 0.0
         """US dollars; None once the price of a request is not known."""
 
@@ -410,8 +412,8 @@ class PlannerRun(Recorder):
         if self._settled is None:
             self.is_all_done = False
         elif self._settled != settled:
-            self.done_in = self.round
-            self.is_all_done = self._config.stop_when_done
+            self.done_in: int = self.round
+            self.is_all_done: bool = self._config.stop_when_done
         if self._done is not None and self._done != before and self._planner.worker is None:
             self.record(TodoListCompleted(completed_at=now(), total_rounds=self.round, total_tool_calls=run.tool_calls))
 

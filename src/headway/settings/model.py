@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 from ipaddress import ip_address
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
@@ -154,7 +154,7 @@ def _check_variable(text: str) -> str:
 
 
 class Settings(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid")
 
     model: Annotated[str, AfterValidator(_check_model)] | None = None
     """The model, as `provider:name`."""

@@ -100,7 +100,7 @@ class Approvals:
         on_answered: Callable[[Question, Answer], None] = lambda question, answer: None,
     ) -> None:
         self._mode = check_mode(mode)
-        self.ask = None if ask is None else _to_async(ask)
+        self.ask: Ask | None = None if ask is None else _to_async(ask)
         """Puts a question to a person; None if nobody is there. A function that is not `async` runs in a thread."""
         self._allow = [parse_pattern(text) for text in check_texts(allow, "allow")]
         self._hosts = [to_ascii_pattern(host) for host in check_texts(hosts, "hosts")]

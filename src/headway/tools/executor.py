@@ -136,12 +136,12 @@ class Executor:
 
         `variables` are set in the environment of commands.
         """
-        self.tools = as_tools(tools)
+        self.tools: list[Tool[Any]] = as_tools(tools)
         if callable(approvals):
             raise HeadwayError(
                 "`approvals` must be an Approvals object; wrap the function that asks in one: Approvals(ask)."
             )
-        self.approvals = approvals or Approvals()
+        self.approvals: Approvals = approvals or Approvals()
         self._names = {name: tool for tool in self.tools for name in (tool.name, *tool.aliases)}
         self._session = session
         folders = (tool.folder for tool in self.tools if tool.folder is not None)

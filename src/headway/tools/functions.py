@@ -177,11 +177,11 @@ class FunctionTool(Tool[BaseModel], Generic[P, R]):
             raise HeadwayError(f"'{function.__name__}' is a class; pass an instance of it, or a function.")
         functools.update_wrapper(self, function, updated=())
         self.function: Callable[P, R] = function
-        self.name = check_tool_name(name or name_of_function(function))
-        self.description = describe_function(function)
-        self.effect = _check_effect(effect)
+        self.name: str = check_tool_name(name or name_of_function(function))
+        self.description: str = describe_function(function)
+        self.effect: Effect = _check_effect(effect)
         self.limits = limits
-        self.can_be_stopped = inspect.iscoroutinefunction(function)
+        self.can_be_stopped: bool = inspect.iscoroutinefunction(function)
         self.input, self._names, self._contexts = build_input_model(function, self.name)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:

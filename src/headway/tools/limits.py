@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from pydantic import BaseModel, ConfigDict, Field
 
 
 class Limits(BaseModel):
     """How much a tool may take, run and answer: times in seconds, sizes in bytes or characters."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid")
 
     output_chars: int = Field(default=30_000, ge=1_000, le=1_000_000)
     """Longest answer of a tool; what is longer is cut in the middle and kept whole in a file."""

@@ -34,7 +34,7 @@ class OutputFiles:
     def __init__(self, project: str, *, kept_bytes: int, total_bytes: int = 1_000_000_000) -> None:
         """`kept_bytes`: of one answer; `total_bytes`: of all that are kept in the project."""
         self._project = project
-        self.kept_bytes = min(kept_bytes, total_bytes)
+        self.kept_bytes: int = min(kept_bytes, total_bytes)
         self._total_bytes = total_bytes
 
     def make_spool(self, tool: str, output_chars: int) -> OutputSpool:
@@ -81,7 +81,7 @@ class OutputSpool:
         self._room = 0
         self._cut_short = False
         self._unkept: str | None = None
-        self.length = 0
+        self.length: int = 0
         self.kept: str | None = None
 
     def __enter__(self) -> OutputSpool:

@@ -18,7 +18,7 @@ class TodoWriteTool:
 
     def __init__(self, project_root: str | os.PathLike[str], session: Session | None = None) -> None:
         self.project_root: str = os.path.abspath(project_root)
-        self.session = open_session(memory=True) if session is None else session
+        self.session: Session = open_session(memory=True) if session is None else session
 
     @property
     def definition(self) -> dict[str, object]:

@@ -80,12 +80,12 @@ class Walk:
         self._closed = self._deep = self._crowded = self._rules_unused = 0
         self.stopped = False
         with workspace.open_place(path) as place:
-            self.start = place.path
+            self.start: str = place.path
             """The folder or file, relative to the root."""
             status = place.status()
             if status is None:
                 raise FileNotFoundError(errno.ENOENT, "")  # told as the workspace tells it
-            self.file = None if stat.S_ISDIR(status.st_mode) else _to_walked_file(place, status)
+            self.file: WalkedFile | None = None if stat.S_ISDIR(status.st_mode) else _to_walked_file(place, status)
             """Set if the path is that of a file, which is then all there is."""
 
     def files(self) -> Generator[WalkedFile]:
@@ -99,7 +99,7 @@ class Walk:
             self._enter(self._open_folder(self.start), path, rules)
             while self._way:
                 if self._stop:
-                    self.stopped = True
+                    self.stopped: bool = True
                     return
                 if (file := self._next_file(self._way[-1])) is not None:
                     yield file

@@ -145,7 +145,7 @@ class Workspace:
     def __init__(self, root: str | os.PathLike[str], *, ask_before_editing: Sequence[str] = ()) -> None:
         """`ask_before_editing`: further patterns of `ExecutedLater`."""
         self._executed_later = ExecutedLater(ask_before_editing)
-        self.root = os.path.realpath(root)
+        self.root: str = os.path.realpath(root)
         self._given = os.path.abspath(root)
 
     @contextmanager

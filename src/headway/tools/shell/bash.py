@@ -75,7 +75,7 @@ class Bash(Tool[BashInput]):
         if not todo_write:
             self.description = type(self).description.rpartition("\n")[0]
         self._workspace = workspace
-        self.env = tuple(env)
+        self.env: tuple[str, ...] = tuple(env)
         self.sandbox = sandbox
         self.folder = workspace.root
 

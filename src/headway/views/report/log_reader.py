@@ -155,7 +155,7 @@ class LogReader:
     """Follows one agent's list through the log. `read` takes every event of the session, in order."""
 
     def __init__(self, agent: str) -> None:
-        self.spending = UsageCounter()
+        self.spending: UsageCounter = UsageCounter()
         self.set_by: dict[str, str] = {}
         self.executions: list[ExecutionLog] = []
         self.attempts: dict[str, list[AttemptLog]] = {}
@@ -170,7 +170,7 @@ class LogReader:
         self.dropped: dict[str, tuple[Todo, Event]] = {}
         self.worked_for: dict[str, str] = {}
         """Id of a sub-agent's run → the todo that it was for."""
-        self.family = {agent}
+        self.family: set[str] = {agent}
         """The agent, and the sub-agents that worked for it."""
         self._agent = agent
         self._execution: ExecutionLog | None = None
