@@ -40,7 +40,7 @@ def is_one_sentence(error: ModelError) -> bool:
         ("ollama", "start it with 'ollama serve', or set OLLAMA_BASE_URL."),
         ("vllm", "start it with 'vllm serve m', or set VLLM_BASE_URL."),
         ("llamacpp", "start it with 'llama-server -m FILE.gguf', or set LLAMACPP_BASE_URL."),
-        ("compatible", "start it, or set it with 'headway config set base_url URL'."),
+        ("compatible", "start it, or set base_url."),
     ],
 )
 async def test_a_server_that_is_not_there_is_to_be_started(
@@ -52,7 +52,7 @@ async def test_a_server_that_is_not_there_is_to_be_started(
 
 
 async def test_the_address_of_a_compatible_server_is_corrected_by_a_command(loopback: Loopback) -> None:
-    command = "correct it with 'headway config set base_url URL'."
+    command = "correct base_url."
     loopback.behaviour = "web page"
     assert str(await failure_at(loopback, "compatible", streamed=True)).endswith(command)
     loopback.fail(404)
@@ -343,4 +343,4 @@ async def test_a_near_name_of_the_provider_is_suggested() -> None:
         exceptions.ModelNotFoundError, status_code=404, model_name="gpt-5o", suggested_model_id="openai:gpt-5"
     )
     model = resolve_model("openai:gpt-5o", environ={"OPENAI_API_KEY": "k"})
-    assert str(explain(error, model)).endswith("choose another with --model, perhaps openai:gpt-5.")
+    assert str(explain(error, model)).endswith("choose openai:gpt-5 or another model.")

@@ -362,9 +362,7 @@ async def test_a_model_that_keeps_saying_nothing_fails_the_run_and_can_be_asked_
     model = ScriptedModel([nothing, nothing, "Now."])
     result = await run(session, model)
     assert (result.reason, result.text, result.rounds) == ("error", "", 1)
-    assert result.error == (
-        "'scripted' gave an empty answer twice; rephrase the request, or choose another model with --model."
-    )
+    assert result.error == ("'scripted' gave an empty answer twice; rephrase the request, or choose another model.")
     assert len(facts(session, Usage)) == 2
     assert (await run(session, model, "And now?")).text == "Now."
     assert is_valid(model.requests[2].messages)

@@ -303,8 +303,8 @@ def test_as_json_what_cannot_be_executed_is_told_as_json(headway: Headway) -> No
 @pytest.mark.parametrize(
     ("mode", "files", "why"),
     [
-        ("default", [], "write_file was denied; allow it, or choose another mode with --mode."),
-        ("auto_edit", ["a.txt"], "bash was denied; allow it, or choose another mode with --mode."),
+        ("default", [], "write_file was denied; allow it, or choose another mode."),
+        ("auto_edit", ["a.txt"], "bash was denied; allow it, or choose another mode."),
         ("yolo", ["a.txt", "b.txt"], ""),
     ],
 )

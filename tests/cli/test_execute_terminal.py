@@ -301,7 +301,7 @@ def test_an_item_that_was_told_no_is_blocked_and_says_so() -> None:
     terminal.asked("? Run: touch 1")
     terminal.send("n\n")
     assert terminal.end() == 1
-    assert "s1 failed: bash was denied; allow it, or choose another mode with --mode." in terminal.all
+    assert "s1 failed: bash was denied; allow it, or choose another mode." in terminal.all
     assert states() == {"s1": "blocked", "s2": "pending"}
 
 

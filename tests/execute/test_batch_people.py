@@ -90,7 +90,7 @@ async def test_with_nobody_to_ask_what_needs_approval_blocks_the_item_and_says_s
     turns = {"a": [bash("echo a > a.txt"), "It is done, trust me."] * 2, "b": ["Done."]}
     result = await go(session, scripted(turns), mode="default")
     assert states(session) == {"a": "blocked", "b": "pending"}
-    assert todo(session, "a").notes == "bash was denied; allow it, or choose another mode with --mode."
+    assert todo(session, "a").notes == "bash was denied; allow it, or choose another mode."
     assert result.outcome is ExecutionEnding.FAILED
     assert "a.txt" not in texts(project)
     assert todo(session, "a").failed_calls == 0, "what was not allowed did not fail"
@@ -447,4 +447,4 @@ async def test_items_that_are_left_in_progress_are_named(project: Path) -> None:
     session.update("b", status="cancelled")
     result = await go(session, model())
     assert result.outcome is ExecutionEnding.NOTHING
-    assert result.error == "In progress: a. To execute an item, first set it to pending with headway todos update."
+    assert result.error == "In progress: a. To execute an item, first set it to pending."

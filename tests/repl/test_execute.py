@@ -188,7 +188,7 @@ def test_piped_where_nothing_is_pending_it_says_so_and_that_is_no_failure(reposi
 def test_piped_nobody_is_asked_and_the_item_is_blocked(repository: Path) -> None:
     listed("s1")
     ended = typed("/todos execute s1\ny\n", model=scripted(s1=[turn("", write("a.txt")), "Done."], said=["Yes."]))
-    assert "write_file was denied; allow it, or choose another mode with --mode." in ended.out
+    assert "write_file was denied; allow it, or choose another mode." in ended.out
     assert states() == {"s1": "blocked"} and not (repository / "a.txt").exists()
 
 

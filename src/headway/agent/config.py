@@ -106,6 +106,8 @@ class RunResult:
     """The model's last answer."""
     error: str | None = None
     """What went wrong, in a sentence that says what to do."""
+    failure: HeadwayError | None = None
+    """The error that says so, with its code, if one ended the run."""
     tool_calls: int = 0
     files: tuple[str, ...] = ()
     """Files that its tools changed, relative to the project."""

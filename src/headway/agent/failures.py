@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 from urllib.parse import urlsplit
 
 from headway.agent.providers import PROVIDERS, Provider, format_url
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pydantic_ai.messages import ModelResponse
     from pydantic_ai.models import Model
 
-_OTHER = "or choose another model with --model"
+Failure = TypeVar("Failure", bound=ModelError)
 _TOO_LONG = ("exceed_context_size", "context size", "context length", "context window")
 """How llama.cpp and others word it that a request is too long; pydantic-ai knows the wording of the large providers."""
 
@@ -31,6 +31,14 @@ _REFUSES_ORDER = re.compile(r"role \W?user\W? after role \W?tool|roles must alte
 """How Mistral, vLLM and chat templates word it that a user message may not follow a tool's result."""
 _MALFORMED = (AttributeError, TypeError, LookupError, AssertionError, json.JSONDecodeError)
 """What the providers' libraries raise for an answer of another form than they expect."""
+
+
+def _or_another(kind: type[Failure], sentence: str, retry_after: float | None = None) -> Failure:
+    """Return a failure after which another model may do."""
+    error = kind(f"{sentence}, or choose another model.")
+    if isinstance(error, ModelBusy):
+        error.retry_after = retry_after
+    return error.with_advice("choose_model")
 
 
 def explain(error: BaseException, model: Model, *, has_answered: bool = False) -> ModelError:
@@ -49,19 +57,19 @@ def explain(error: BaseException, model: Model, *, has_answered: bool = False) -
         case exceptions.ModelConnectionError():
             return _connection_error(error, asked)
         case exceptions.ModelRequestTimeout() | TimeoutError():
-            return ModelBusy(f"{asked.subject} did not answer in time; try again, {_OTHER}.")
+            return _or_another(ModelBusy, f"{asked.subject} did not answer in time; try again")
         case exceptions.ModelAPIError():
             return _provider_error(error, asked)
         case exceptions.ContentFilterError():
-            return ModelError(f"A content filter of {asked.who} stopped the answer; rephrase the request, {_OTHER}.")
+            return _or_another(ModelError, f"A content filter of {asked.who} stopped the answer; rephrase the request")
         case exceptions.UnexpectedModelBehavior():
             return _malformed_answer_error(error, asked)
         case _ if isinstance(error, _MALFORMED) and model.base_url is not None:
             return _malformed_answer_error(error, asked)
         case _:
             name = type(error).__name__
-            return ModelError(
-                f"The request to {asked.who} failed ({name}{_format_provider_message(error)}); try again, {_OTHER}."
+            return _or_another(
+                ModelError, f"The request to {asked.who} failed ({name}{_format_provider_message(error)}); try again"
             )
 
 
@@ -100,7 +108,7 @@ class _ModelDescription:
     def where_to_set(self) -> str:
         """What the address was, or can be, set with."""
         variable = self.provider.url_variable if self.provider else None
-        return variable or "it with 'headway config set base_url URL'"
+        return variable or "base_url"
 
     @property
     def keys(self) -> str:
@@ -112,15 +120,15 @@ def _connection_error(error: exceptions.ModelConnectionError, asked: _ModelDescr
 
     if error.phase in ("connect", "pool", None) and not error.in_stream:
         if asked.is_own_server and asked.has_answered:
-            return ModelBusy(f"The server at {asked.url} no longer answers: check that it is running, {_OTHER}.")
+            return _or_another(ModelBusy, f"The server at {asked.url} no longer answers: check that it is running")
         if asked.is_own_server:
             start = asked.provider.start if asked.provider else None
             how = f"start it with '{start.replace('NAME', asked.name)}'" if start else "start it"
             return ModelNotReady(f"No server answers at {asked.url}; {how}, or set {asked.where_to_set}.")
         at = f" at {asked.url}" if asked.url else ""
-        return ModelBusy(f"{asked.subject} cannot be reached{at}; check the network connection, {_OTHER}.")
+        return _or_another(ModelBusy, f"{asked.subject} cannot be reached{at}; check the network connection")
     if isinstance(error, ModelTimeoutError):
-        return ModelBusy(f"{asked.subject} did not answer in time; try again, {_OTHER}.")
+        return _or_another(ModelBusy, f"{asked.subject} did not answer in time; try again")
     return ModelBusy(f"The connection to {asked.who} was lost before the answer was complete; try again.")
 
 
@@ -130,8 +138,8 @@ def _provider_error(error: exceptions.ModelAPIError, asked: _ModelDescription) -
 
     said = _format_provider_message(error)
     if _REFUSES_ORDER.search(said):
-        return UserAfterToolRefused(
-            f"{asked.subject} refused the order of the messages{said}: set inject to tool, {_OTHER}."
+        return _or_another(
+            UserAfterToolRefused, f"{asked.subject} refused the order of the messages{said}: set inject to tool"
         )
     match error:
         case exceptions.ModelAuthenticationError():
@@ -141,18 +149,18 @@ def _provider_error(error: exceptions.ModelAPIError, asked: _ModelDescription) -
         case exceptions.ModelContextWindowExceededError():
             return _too_long_error(asked)
         case exceptions.ModelQuotaExceededError():
-            return ModelNotReady(f"The account at {asked.who} has no credit left{said}; add credit there, {_OTHER}.")
+            return _or_another(ModelNotReady, f"The account at {asked.who} has no credit left{said}; add credit there")
         case exceptions.ModelRateLimitError():
             when = f"in {error.retry_after:g} seconds" if error.retry_after else "later"
             return ModelBusy(f"{asked.subject} is limiting requests{said}; try again {when}.", error.retry_after)
         case exceptions.ModelUnavailableError() | exceptions.ModelServerError():
-            return ModelBusy(
-                f"{asked.subject} reported a server error{said}; try again later, {_OTHER}.", error.retry_after
+            return _or_another(
+                ModelBusy, f"{asked.subject} reported a server error{said}; try again later", error.retry_after
             )
         case exceptions.ModelRequestRejectedError():
             if any(words in said.lower() for words in _TOO_LONG):
                 return _too_long_error(asked)
-            return ModelError(f"{asked.subject} rejected the request{said}; change the request, {_OTHER}.")
+            return _or_another(ModelError, f"{asked.subject} rejected the request{said}; change the request")
         case _:
             return _malformed_answer_error(error, asked)
 
@@ -163,10 +171,10 @@ def _refusal_error(error: exceptions.ModelAPIError, asked: _ModelDescription) ->
         return ModelNotReady(
             f"{asked.subject} refused the request{_format_status(error)}; set {asked.keys} to its key."
         )
-    return ModelNotReady(
+    return _or_another(
+        ModelNotReady,
         f"{asked.subject} refused the key{_format_status(error)}; set {asked.keys} "
-        f"to a key that is valid for '{asked.name}', "
-        f"{_OTHER}."
+        f"to a key that is valid for '{asked.name}'",
     )
 
 
@@ -177,14 +185,15 @@ def _not_found_error(error: exceptions.ModelAPIError, asked: _ModelDescription) 
             f"{no_model}, or the address is wrong (it usually ends in /v1); correct {asked.where_to_set}."
         )
     if asked.provider and asked.provider.name == "ollama":
-        return ModelNotReady(f"{no_model}; run 'ollama pull {asked.name}', {_OTHER}.")
+        return _or_another(ModelNotReady, f"{no_model}; run 'ollama pull {asked.name}'")
     nearest = getattr(error, "suggested_model_id", None)
-    return ModelNotReady(f"{no_model}; choose another with --model{f', perhaps {nearest}' if nearest else ''}.")
+    choice = f"{nearest} or another model" if nearest else "another model"
+    return ModelNotReady(f"{no_model}; choose {choice}.").with_advice("choose_model")
 
 
 def _too_long_error(asked: _ModelDescription) -> ModelError:
-    return ContextTooLong(
-        f"The conversation does not fit into the context window of '{asked.name}'; start a new session, {_OTHER}."
+    return _or_another(
+        ContextTooLong, f"The conversation does not fit into the context window of '{asked.name}'; start a new session"
     )
 
 
@@ -195,7 +204,7 @@ def _malformed_answer_error(error: BaseException, asked: _ModelDescription) -> M
             f"The server at {asked.url} does not speak OpenAI's protocol{_format_provider_message(error)}; "
             f"correct {asked.where_to_set}."
         )
-    return ModelBusy(f"The answer of {asked.who} is not valid{_format_provider_message(error)}; try again, {_OTHER}.")
+    return _or_another(ModelBusy, f"The answer of {asked.who} is not valid{_format_provider_message(error)}; try again")
 
 
 # Answers that came, and ended in another way than they should.
@@ -210,8 +219,8 @@ def broken_stream_error(model: Model) -> ModelBusy:
 def failed_answer_error(answer: ModelResponse, model: Model) -> ModelBusy:
     details = answer.provider_details or {}
     reason = f" ({sanitize_for_display(str(details['finish_reason']), 100)})" if details.get("finish_reason") else ""
-    return ModelBusy(
-        f"{_ModelDescription.from_model(model).subject} ended its answer with an error{reason}; try again, {_OTHER}."
+    return _or_another(
+        ModelBusy, f"{_ModelDescription.from_model(model).subject} ended its answer with an error{reason}; try again"
     )
 
 
@@ -221,13 +230,13 @@ def refused_answer_error(answer: ModelResponse, model: Model) -> ModelError:
     said = details.get("refusal") or details.get("block_reason_message") or details.get("block_reason")
     because = f" ({sanitize_for_display(redact(str(said)).strip().rstrip('.'), 300)})" if said else ""
     if details.get("refusal") or details.get("finish_reason") == "refusal":
-        return ModelError(f"'{asked.name}' refused to answer{because}; rephrase the request, {_OTHER}.")
-    return ModelError(f"A content filter of {asked.who} stopped the answer{because}; rephrase the request, {_OTHER}.")
+        return _or_another(ModelError, f"'{asked.name}' refused to answer{because}; rephrase the request")
+    return _or_another(ModelError, f"A content filter of {asked.who} stopped the answer{because}; rephrase the request")
 
 
 def empty_answer_error(model: Model) -> ModelError:
     name = _ModelDescription.from_model(model).name
-    return ModelError(f"'{name}' gave an empty answer twice; rephrase the request, {_OTHER}.")
+    return _or_another(ModelError, f"'{name}' gave an empty answer twice; rephrase the request")
 
 
 def cut_answer_error(model: Model, limit: int | None) -> ModelError:

@@ -143,8 +143,8 @@ class Loop:
         if not self._budget.fits(fixed + self._conversation.size) and not self._budget.is_assumed:
             raise ContextTooLong(
                 "The next request alone does not fit into the model's context window: ask for less at once, use "
-                "fewer tools, or choose a model with a larger window with --model."
-            )
+                "fewer tools, or choose a model with a larger window."
+            ).with_advice("choose_model")
 
     # 2. inject
 

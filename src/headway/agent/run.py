@@ -248,6 +248,7 @@ async def _run_supervised(
     calls = ToolRunner(executor, recorder, checks)
     loop: Loop | None = None
     reason, error = Reason.ERROR, None
+    failure: HeadwayError | None = None
     connections = AsyncExitStack()
     try:
         await connections.enter_async_context(client)
@@ -262,18 +263,18 @@ async def _run_supervised(
             conversation = _load_conversation(recorder.session, first)
             loop = Loop(config, recorder, conversation, builder, requests, calls)
             reason = await _run_until_stopped(loop.run(), recorder) or Reason.CANCELLED
-    except HeadwayError as failure:
-        error = str(failure)
+    except HeadwayError as ended_by:
+        failure, error = ended_by, str(ended_by)
         reason = Reason(failure.limit) if isinstance(failure, LimitReached) else Reason.ERROR
         with suppress(StoreError, RunRefused):
             recorder.record(RunError(message=error))
     except asyncio.CancelledError:
         reason = Reason.CANCELLED
         raise
-    except BaseException as failure:
+    except BaseException as mistake:
         error = (
-            f"Headway itself failed ({type(failure).__name__}: "
-            f"{sanitize_for_display(recorder.redact(str(failure)), 200)})."
+            f"Headway itself failed ({type(mistake).__name__}: "
+            f"{sanitize_for_display(recorder.redact(str(mistake)), 200)})."
         )
         raise
     finally:
@@ -286,6 +287,7 @@ async def _run_supervised(
         rounds=recorder.round,
         text=loop.text if loop else "",
         error=error,
+        failure=failure,
         tool_calls=recorder.tool_calls,
         files=tuple(calls.files),
         input_tokens=recorder.input_tokens,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from headway.agent.config import RunResult
     from headway.core.errors import HeadwayError
     from headway.settings import Settings
 
@@ -25,6 +26,11 @@ def explain_error(error: HeadwayError, program: str = "headway ") -> str:
     advice = said if isinstance(said, str) else said[program]
     advice = advice.format(program=program, **error.advice_data)
     return f"{str(error).removesuffix('.')} {advice}." if advice else str(error)
+
+
+def explain_result(result: RunResult, program: str = "headway ") -> str | None:
+    """Return what went wrong in a run, with advice."""
+    return explain_error(result.failure, program) if result.failure is not None else result.error
 
 
 def explain_missing_model(model: str, settings: Settings) -> str | None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from headway.app.advice import explain_result
 from headway.app.session_choice import explain_left_behind
 from headway.cli.foreground import INTERRUPTED, ForegroundRun
 from headway.cli.logs import keep_logs_off_the_screen
@@ -252,7 +253,7 @@ class _TaskRun:
             result.rounds,
             seconds,
             self._session.todos,
-            error=result.error,
+            error=explain_result(result),
             files=result.files,
             input_tokens=result.input_tokens,
             cached_tokens=result.cache_read_tokens,

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 _DELIVERY = 2.0
 _DEFAULTS = Settings()
-_TO_EXECUTE = " To execute an item, first set it to pending with headway todos update."
+_TO_EXECUTE = " To execute an item, first set it to pending."
 
 
 def next_todos(session: Session) -> tuple[list[Todo], list[WaitingTodo]]:

@@ -202,7 +202,7 @@ class _AttemptRun:
 
     def _find_denial(self) -> str:
         tool = sanitize_for_display(self.work.denied, 60)
-        return f"{tool} was denied; allow it, or choose another mode with --mode." if tool else ""
+        return f"{tool} was denied; allow it, or choose another mode." if tool else ""
 
     def _is_checked(self) -> bool:
         """Whether the check outweighs a command that failed; one that may have been weakened does not."""

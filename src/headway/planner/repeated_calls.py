@@ -58,7 +58,7 @@ class RepeatedCalls:
         if self._number >= END_AFTER:
             raise HeadwayError(
                 f"The model made the same call {self._number} times in a row with the same result ({self._call}). "
-                "Tell it how to continue differently, or choose another model with --model."
+                "Tell it how to continue differently, or choose another model."
             )
 
 

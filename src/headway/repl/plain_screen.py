@@ -8,6 +8,7 @@ import signal
 import sys
 from typing import TYPE_CHECKING, TextIO
 
+from headway.app.advice import explain_result
 from headway.cli.terminal_ask import discard_typed
 from headway.core.errors import HeadwayError
 from headway.core.events import ListDelta
@@ -245,8 +246,8 @@ class PlainScreen:
         self.drain()
         self._show_list()
         self.code = 0 if result.ok else 1
-        if result.error:
-            self.show_notice(sanitize_for_display(result.error, 1_000), "❌")
+        if error := explain_result(result, "/"):
+            self.show_notice(sanitize_for_display(error, 1_000), "❌")
         tokens = result.input_tokens + result.output_tokens
         self._print(format_end(result.reason, result.rounds, seconds, tokens, result.cost))
 

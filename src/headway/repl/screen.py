@@ -17,6 +17,7 @@ from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.output import ColorDepth
 
+from headway.app.advice import explain_result
 from headway.core.errors import HeadwayError
 from headway.core.events import ListDelta, PlanModeChanged
 from headway.core.logs import logger
@@ -213,8 +214,8 @@ class TerminalScreen:
             result.reason, result.rounds, seconds, result.input_tokens + result.output_tokens, result.cost
         )
         self._drain()
-        if result.error:
-            self.show_notice(sanitize_for_display(result.error, 1_000), "❌")
+        if error := explain_result(result, "/"):
+            self.show_notice(sanitize_for_display(error, 1_000), "❌")
         self.paper.print_text(f"{mark} {said}", "green" if result.ok else "yellow")
         if result.reason == "max_rounds":
             self.show_notice('Type "go on" to let it continue.', " ")
