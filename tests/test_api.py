@@ -15,7 +15,7 @@ import pytest
 from tests.support.tables import check_rows
 
 import headway
-from headway import Session
+from headway import Session, events
 from headway.agent import run_loop
 from headway.core import errors
 from headway.execute import execute, execute_all
@@ -196,6 +196,24 @@ def test_a_session_is_closed_at_the_end_of_its_block(tmp_path: Path) -> None:
 def has_open(folder: Path) -> bool:
     """Return whether this process has a file in the folder open."""
     return any(str(folder) in os.path.realpath(f"/proc/self/fd/{number}") for number in os.listdir("/proc/self/fd"))
+
+
+def test_every_kind_of_event_is_exported_with_its_class() -> None:
+    def list_kinds(base: type[events.EventData]) -> list[type[events.EventData]]:
+        return [kind for sub in base.__subclasses__() for kind in (sub, *list_kinds(sub))]
+
+    exported = {value for name in events.__all__ if isinstance(value := getattr(events, name), type)}
+    kinds = [
+        kind
+        for kind in list_kinds(events.EventData)
+        if kind.__module__.startswith("headway.") and "wire_name" in vars(kind)
+    ]
+    assert len(kinds) > 25 and set(kinds) <= exported
+    session = headway.open(memory=True)
+    session.write([{"content": "A"}])
+    (event,) = session.events()
+    assert isinstance(event.data, events.TodoListUpdated) and [todo.content for todo in event.data.added] == ["A"]
+    assert events.to_event_dict(event, session.name)["type"] == "TodoListUpdated"
 
 
 def test_what_executes_names_its_parameters() -> None:
