@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 
 from headway.core.errors import HeadwayError
 from headway.core.text import sanitize_for_display
-from headway.execute import on_disk
+from headway.execute import on_disk, worktree_git
 from headway.execute.checkpoint_rules import CheckpointRules
 from headway.execute.git import (
     UNBORN,
@@ -38,14 +38,6 @@ from headway.execute.on_disk import PathChange
 from headway.execute.replace_files import FileDisturbed, FileReplacer, changed_meanwhile_error, recover_staged
 from headway.execute.three_way import merge_changes
 from headway.execute.user_git import UserGit
-from headway.execute.worktree_git import (
-    KeptWorktrees,
-    WorktreeGit,
-    has_links,
-    list_links,
-    restore_links,
-    translate_links,
-)
 from headway.project import FOLDER, headway_folder, refuse_link
 from headway.store.folder import make_closed_folder, make_private_folder
 from headway.tools.programs import find_program
@@ -88,8 +80,8 @@ class ShadowRepository:
         self._git = Git(program, os.path.join(folder, "checkpoints"))
         self.rules = CheckpointRules.parse(self._git.read(_RULES)) if rules is None else rules
         self._users = UserGit(program, self._project)
-        self.kept = KeptWorktrees(self._git)
-        self._worktree_git = WorktreeGit(self._git, self._users)
+        self.kept = worktree_git.KeptWorktrees(self._git)
+        self._worktree_git = worktree_git.WorktreeGit(self._git, self._users)
         self._trees: dict[str, str] = {}
         self._ignored: tuple[list[str], list[str]] | None = None
         self._compared: tuple[tuple[str, str], list[PathChange]] | None = None
@@ -408,10 +400,10 @@ class ShadowRepository:
             self._worktree_git.make_repository(
                 folder, top, history, files=commit, index=tree.index, left_out=self.too_large
             )
-            if self._links is None or has_links(self._list_changes(self._links[0], commit)):
-                self._links = (commit, list_links(self._git, commit))
+            if self._links is None or worktree_git.has_links(self._list_changes(self._links[0], commit)):
+                self._links = (commit, worktree_git.list_links(self._git, commit))
             self._links = (commit, self._links[1])
-            self._turned[name] = translate_links(self._project, tree.root, self._links[1])
+            self._turned[name] = worktree_git.translate_links(self._project, tree.root, self._links[1])
             self._worktree_git.ignore_changes_to(folder, top, history, self._turned[name])
             self._filled[name] = commit
             self._included.pop(name, None)
@@ -527,7 +519,7 @@ class ShadowRepository:
             shared = [path for _, path in own if self._is_link_to_shared(tree.root, path)]
             renamed = [path for path in shared if not self._is_link_into_project(tree.root, path)]
             staged = self._stage(tree, [entry for entry in own if entry[1] not in shared])
-            restore_links(self._git, tree, self._project, [path for _, path in own if path not in shared])
+            worktree_git.restore_links(self._git, tree, self._project, [path for _, path in own if path not in shared])
             if staged.complete:
                 self._looked_at[name] = looked_at
             if found.ignored or found.repositories or len(own) < len(found.changed) or shared:
