@@ -160,13 +160,13 @@ class Recorder:
         )
         return events[len(before)].version
 
-    def finish_tool(self, call: ToolFinished, policy: Policy) -> str | None:
-        """Record a call that is over; return the item that it was recorded on."""
+    def finish_tool(self, call: ToolFinished, policy: Policy) -> ToolFinished:
+        """Record a call that is over; return it with the item that it was recorded on."""
         self._flush()
         events, self._state = self.session.log.execute(
             lambda state: FinishTool(self.session.agent_id, LOOP, self._clock(), self.run_id, call, policy)
         )
-        return next((event.data.item_id for event in events if isinstance(event.data, ToolFinished)), None)
+        return next(event.data for event in events if isinstance(event.data, ToolFinished))
 
     @property
     def has_listeners(self) -> bool:

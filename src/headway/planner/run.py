@@ -359,9 +359,11 @@ class PlannerRun(Recorder):
         """Record a call that is over, and what it means for the list; return it with the todo that it counts for."""
         # What the model is told keeps keys and tokens, since it may have to write them back; the log does not.
         text = self.redact(call.text)
-        safe = call if text == call.text else replace(call, text=text)
-        call = replace(call, item_id=self.finish_tool(safe, self._config.policy))
-        self._track = self._track.add_evidence(call)
+        is_safe = text == call.text
+        recorded = self.finish_tool(call if is_safe else replace(call, text=text), self._config.policy)
+        call = recorded if is_safe else replace(recorded, text=call.text)
+        if self._planner.worker is not None:
+            self._track = self._track.add_evidence(call)
         self._worked = self._worked or call.effect != TODO_EFFECT
         self._succeeded = self._succeeded or call.succeeded
         return call
