@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from headway.core.errors import HeadwayError
-from headway.core.log import registry
+from headway.core.log import open_logs
 from headway.core.text import sanitize_for_display
 from headway.session import DEFAULT_SESSION
 from headway.session import check_session_name as check_session_name
@@ -52,7 +52,7 @@ def open_store(project: str | os.PathLike[str] = ".", *, memory: bool = False) -
 
     file = os.path.join(headway_folder(project), FILE)
     refuse_unusual(file)
-    return registry.share_store(file, lambda: SqliteStore(file, is_adopted=is_adopted))
+    return open_logs.share_store(file, lambda: SqliteStore(file, is_adopted=is_adopted))
 
 
 def headway_folder(project: str | os.PathLike[str]) -> str:

@@ -304,8 +304,8 @@ def test_who_reads_from_the_file_and_who_writes_to_it_do_not_wait_for_each_other
     session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session.add("A")
-    follower = session.follow().begin()
-    reader, append, tries = threading.Thread(target=follower.take, daemon=True), session.store.append, count(1)
+    follower = session.follow()
+    reader, append, tries = threading.Thread(target=follower.prepare, daemon=True), session.store.append, count(1)
 
     def append_in_the_end(*of: Any, **more: Any) -> object:
         if next(tries) < 3:

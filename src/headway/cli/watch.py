@@ -9,6 +9,7 @@ import click
 
 from headway.cli.options import CommandContext, print_json, with_session_flags
 from headway.core.codec import to_event_dict
+from headway.core.follow import Follower
 from headway.session import Session
 
 RESIZE_CHECK = 0.25
@@ -35,13 +36,13 @@ def _watch_box(chosen: CommandContext, session: Session) -> None:
     from headway.cli.live import LiveBox
     from headway.views.execution_lines import format_execution
 
-    changes = session.log.follow(restarts=True).begin()
+    changes = Follower(session.log, restarts=True)
     with LiveBox(screen=True) as box:
         while True:
             if chosen.session is None:  # another session may become the current one
                 now = chosen.open(must_exist=False)
                 if now.name != session.name:
-                    session, changes = now, now.log.follow(restarts=True).begin()
+                    session, changes = now, Follower(now.log, restarts=True)
             changes.take_all()
             state = session.state
             box.show_head(format_execution(state, session.agent_id))
@@ -50,6 +51,6 @@ def _watch_box(chosen: CommandContext, session: Session) -> None:
 
 
 def _print_events(session: Session) -> None:
-    for event in session.log.follow(restarts=True):
+    for event in Follower(session.log, restarts=True):
         print_json(to_event_dict(event, session.name), indent=None)
         sys.stdout.flush()

@@ -22,16 +22,12 @@ if TYPE_CHECKING:
     import threading
     from collections.abc import Callable
     from typing import Any, Self
-    from weakref import ref
 
     from headway.core.events import Event
     from headway.core.log import Log
-    from headway.core.model import Todo
 
 MOST_WAITING = 1_000
 """Events that wait in memory."""
-_LOOK_EVERY = 0.05
-"""Seconds between looks at what other processes added."""
 _LINGER = 1.0
 """Seconds for which the thread of a listener waits for more."""
 _MANY = 100
@@ -60,23 +56,23 @@ class Follower:
         restarts: bool = False,
     ) -> None:
         self._log = log
-        self._after = after
-        self._timeout, self._max_wait, self._restarts = timeout, max_wait, restarts
+        self._after, self._timeout, self._restarts = after, timeout, restarts
+        self._deadline = None if max_wait is None else time.monotonic() + max_wait
+        self._last_version: int | None = None
+        """The version with which it ends, once the deadline is over."""
         self._lock, self._reading = RLock(), allocate_lock()
         self._waiting: deque[Event] = deque(maxlen=MOST_WAITING)
         self._ready: deque[Event] = deque()
-        """What was taken, and is yielded next."""
+        """What comes next: from those that wait, or from the store."""
         self._position = self._due_until = 0
-        """Versions up to which it was taken, and can be."""
-        self._has_begun = self._has_restarted = False
+        """Versions up to which it was made ready, and can be."""
+        self._has_restarted = False
         self.is_over: bool = False
         self._restarts_so_far = 0
-        self._deadline: float | None = None
-        self._last_version: int | None = None
-        """The version with which it ends, once `max_wait` is over."""
         self._error: BaseException | None = None
         self._wake: Callable[[], object] | None = None
         """Wakes the reader, who waits."""
+        log.add_follower(self)
 
     # told by the log, under its lock
 
@@ -86,22 +82,18 @@ class Follower:
 
     def restart(self, version: int, *, is_new_log: bool) -> None:
         """Go on in a log that was read anew: a new one of the same name, or what is left of this one."""
-        if is_new_log and not self._restarts:
-            self.is_over = True
         with self._lock:
             self._waiting.clear()
             self._restarts_so_far += 1
+            self._due_until, self._position = version, 0 if is_new_log else min(self._position, version)
             self._has_restarted = True
-            self._due_until = version
-            self._position = 0 if is_new_log else version
+            self.is_over = self.is_over or (is_new_log and not self._restarts)
         self.wake()
 
     def add(self, event: Event) -> None:
-        if event.data.is_live_only and not self.hears_live:
-            return
         with self._lock:
             if event.data.is_live_only:
-                if not self._join_to_last(event):
+                if self.hears_live and not self._join_to_last(event):
                     self._waiting.append(event)
                 return
             self._due_until = event.version
@@ -138,75 +130,55 @@ class Follower:
         self._waiting[-1] = replace(event, data=text)
         return True
 
-    # taken by the reader
+    # read
 
     @property
     def has_due(self) -> bool:
-        return bool(self._waiting) or self._position < self._due_until
-
-    def take(self, most: int = _PAGE) -> list[Event]:
-        """Return what comes next, at once: about as many events as that, none if there is nothing new."""
-        with self._reading:
-            return [self._to_told(event) for event in self._take(most)]
-
-    def _take(self, most: int) -> list[Event]:
-        with self._lock:
-            missing, turn = self._count_missing(), self._restarts_so_far
-            if not missing:
-                return self._take_waiting(most)
-        # Without the lock: whoever holds the store's may want it, to add an event.
-        events = self._read(min(missing, _PAGE))
-        with self._lock:
-            if turn != self._restarts_so_far:
-                return []
-            self._position = events[-1].version if events else self._position + missing
-        return events
+        return bool(self._ready or self._waiting) or self._position < self._due_until
 
     def take_all(self) -> list[Event]:
         """Return everything that is new, at once."""
         self._has_restarted = False
         self._raise_error()
         events: list[Event] = []
-        while page := self.take():
-            events += page
+        while self.prepare():
+            events += self._ready
+            self._ready.clear()
         return events
+
+    def prepare(self) -> bool:
+        """Make ready what comes next, if nothing is; return whether anything is then."""
+        with self._reading:
+            if not self._ready:
+                # Read without the lock: whoever holds the store's may want it, to add an event.
+                with self._lock:
+                    missing, turn = self._count_missing(), self._restarts_so_far
+                events = self._read(min(missing, _PAGE)) if missing else []
+                with self._lock:
+                    if missing and turn == self._restarts_so_far:
+                        self._position = events[-1].version if events else self._position + missing
+                        self._ready.extend(map(self._complete, events))
+                    while not self._count_missing() and self._waiting:
+                        event = self._waiting.popleft()
+                        self._position = max(self._position, event.version)
+                        self._ready.append(self._complete(event))
+        return bool(self._ready)
 
     def _count_missing(self) -> int:
         """Return how many events must be read from the store before the first that waits."""
         version = self._waiting[0].version if self._waiting else self._due_until + 1
         return max(version - self._position - 1, 0)
 
-    def _take_waiting(self, most: int) -> list[Event]:
-        events: list[Event] = []
-        while self._waiting and self._waiting[0].version <= self._position + 1 and len(events) < most:
-            events.append(self._waiting.popleft())
-            self._position = max(self._position, events[-1].version)
-        return events
-
     def _read(self, number: int) -> list[Event]:
         return self._log.store.events(self._log.name, self._position, number)
 
-    def _to_told(self, event: Event) -> Event:
+    def _complete(self, event: Event) -> Event:
         """Return the event with its session and, if it is its agent's last change of the list, with the full list."""
-        return replace(event, todos=event.todos or self._find_full_list(event), session_id=self._log.name)
-
-    def _find_full_list(self, event: Event) -> tuple[Todo, ...] | None:
-        state = self._log.last_state
-        if event.todos is not None or not isinstance(event.data, ListDelta) or state is None:
-            return event.todos
-        todo_list = state.list_of(event.agent)
-        return tuple(todo_list.items.values()) if todo_list.changed_in == event.version else None
-
-    # waited for
-
-    def begin(self) -> Self:
-        """Have the log tell what is new from now on."""
-        if not self._has_begun:
-            self._log.add_follower(self)
-            self._has_begun = True
-            if self._max_wait is not None:
-                self._deadline = time.monotonic() + self._max_wait
-        return self
+        todos, state = event.todos, self._log.last_state
+        if todos is None and isinstance(event.data, ListDelta) and state is not None:
+            todo_list = state.list_of(event.agent)
+            todos = tuple(todo_list.items.values()) if todo_list.changed_in == event.version else None
+        return replace(event, todos=todos, session_id=self._log.name)
 
     def close(self) -> None:
         """End it, in whatever thread it is read; it can be read no more."""
@@ -214,9 +186,11 @@ class Follower:
         self._log.remove_follower(self)
         self.wake()
 
+    # waited for
+
     @property
     def _has_news(self) -> bool:
-        return bool(self._ready) or self.has_due or self.is_over or self._has_restarted or self._error is not None
+        return self.has_due or self.is_over or self._has_restarted or self._error is not None
 
     def wait(self, seconds: float | None = None) -> bool:
         """Wait until there is something to take or the end; False if neither came in so many seconds."""
@@ -250,41 +224,31 @@ class Follower:
         finally:
             self._wake = None
 
-    def __iter__(self) -> Follower:
+    def __iter__(self) -> Self:
         return self
 
     def __next__(self) -> Event:
-        self.begin()
         while not self._ready:
             if self._has_ended():
                 raise StopIteration
-            if not self._take_ready() and not self.wait(self._find_patience()):
+            if not self.prepare() and not self.wait(self._find_patience()):
                 self.close()
         return self._ready.popleft()
 
-    def __aiter__(self) -> Follower:
+    def __aiter__(self) -> Self:
         return self
 
     async def __anext__(self) -> Event:
         import asyncio
 
-        if not self._has_begun:
-            await asyncio.to_thread(self.begin)
         while not self._ready:
             if self._has_ended():
                 raise StopAsyncIteration
             # If this is cancelled, what the thread reads is ready for the next reader.
-            took = await asyncio.to_thread(self._take_ready) if self._count_missing() else self._take_ready()
-            if not took and not await self.wait_async(self._find_patience()):
+            is_ready = await asyncio.to_thread(self.prepare) if self._count_missing() else self.prepare()
+            if not is_ready and not await self.wait_async(self._find_patience()):
                 self.close()
         return self._ready.popleft()
-
-    def _take_ready(self) -> bool:
-        self._has_restarted = False
-        with self._reading:
-            self._ready.extend(self._to_told(event) for event in self._take(_PAGE))
-        self.wake()
-        return bool(self._ready)
 
     def _raise_error(self) -> None:
         if self._error is not None:
@@ -293,6 +257,7 @@ class Follower:
             raise error
 
     def _has_ended(self) -> bool:
+        self._has_restarted = False
         self._raise_error()
         if self._deadline is not None and time.monotonic() >= self._deadline:
             if self._last_version is None:
@@ -303,10 +268,8 @@ class Follower:
 
     def _find_patience(self) -> float | None:
         """Return how many seconds may be waited now."""
-        waits = [] if self._timeout is None else [self._timeout]
-        if self._deadline is not None:
-            waits.append(max(self._deadline - time.monotonic(), 0))
-        return min(waits, default=None)
+        left = None if self._deadline is None else max(self._deadline - time.monotonic(), 0)
+        return min((one for one in (self._timeout, left) if one is not None), default=None)
 
 
 class Listener(Follower):
@@ -315,18 +278,18 @@ class Listener(Follower):
     hears_live = True
 
     def __init__(self, log: Log, name: str | None, call: Callable[..., object], agent: str | None) -> None:
-        super().__init__(log, restarts=True)
         self._name = name
         self._call = call
         self._agent = agent
-        self._delivering = False
+        self._delivering = self._is_ending = False
         self._thread: threading.Thread | None = None
         self._signal: threading.Event | None = None
-        self._is_ending = False
+        super().__init__(log, restarts=True)
 
     def renew(self) -> None:
         """What waited was the parent's to tell."""
         super().renew()
+        self._ready.clear()
         self._position, self._delivering, self._thread = self._due_until, False, None
 
     @property
@@ -380,8 +343,8 @@ class Listener(Follower):
                 return False
             self._delivering = True
         try:
-            for event in self.take(1):
-                self._dispatch(event, apart=apart)
+            if self.prepare():
+                self._dispatch(self._ready.popleft(), apart=apart)
         finally:
             self._delivering = False
         return True
@@ -407,15 +370,3 @@ class Listener(Follower):
             if not apart and not isinstance(error, Exception):
                 raise  # a wish to leave is for whoever made the change; apart, there is nobody to hear it
             logger().exception("A listener of session %r raised; the change stands.", self._log.name)
-
-
-def look_regularly(log: ref[Log]) -> None:
-    """Find what other processes add, as long as anyone follows the log."""
-    import threading
-
-    def look() -> None:
-        while (followed := log()) is not None and followed.look():
-            del followed
-            time.sleep(_LOOK_EVERY)
-
-    threading.Thread(target=look, name="headway follow", daemon=True).start()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from _thread import RLock
 from dataclasses import replace
-from weakref import WeakKeyDictionary, WeakSet, WeakValueDictionary, ref
+from weakref import WeakSet, WeakValueDictionary, ref
 
 from headway.core.clock import now
 from headway.core.codec import read_state, write_state
@@ -41,6 +41,8 @@ _SNAPSHOT_EVENTS = 100
 _SNAPSHOT_WEIGHT = 500
 _ATTEND_EVERY = 1.0
 """Seconds between looks at whether the process of a run is still there."""
+_LOOK_EVERY = 0.05
+"""Seconds between looks at what other processes added, while someone follows."""
 
 
 def run_lease_key(agent: str) -> str:
@@ -254,23 +256,14 @@ class Log:
 
     # followed
 
-    def follow(
-        self,
-        after: int | None = None,
-        *,
-        timeout: float | None = None,
-        max_wait: float | None = None,
-        restarts: bool = False,
-    ) -> Follower:
-        """Return a follower, which begins when it is read."""
-        from headway.core.follow import Follower
-
-        return Follower(self, after, timeout=timeout, max_wait=max_wait, restarts=restarts)
-
     def add_follower(self, follower: Follower) -> None:
+        from headway.core.follow import Listener
+
         with self._lock:
             follower.begin_at(self._refresh().version)
             self._followers.add(follower)
+            if isinstance(follower, Listener):
+                self._listeners = [*self._listeners, follower]
         self.look_regularly()
 
     def remove_follower(self, follower: Follower) -> None:
@@ -282,16 +275,6 @@ class Log:
     def has_listeners(self) -> bool:
         return bool(self._listeners)
 
-    def add_listener(self, name: str | None, call: Callable[..., object], agent: str | None) -> Listener:
-        """Call a function for the events of a name or all, of an agent or all, from now on until it is closed."""
-        from headway.core.follow import Listener
-
-        listener = Listener(self, name, call, agent)
-        with self._lock:
-            listener.begin()
-            self._listeners = [*self._listeners, listener]
-        return listener
-
     def publish_live(self, event: Event) -> None:
         """Tell the listeners of something that is not in the log."""
         for listener in self._listeners:
@@ -300,13 +283,19 @@ class Log:
 
     def look_regularly(self) -> None:
         """Have a thread find what other processes add, as long as anyone follows."""
-        if not self._is_looked_at and self._followers:
-            with self._lock:
-                if not self._is_looked_at:
-                    from headway.core.follow import look_regularly
+        if self._is_looked_at or not self._followers:
+            return
+        import threading
 
-                    look_regularly(ref(self))
-                    self._is_looked_at = True
+        def look(log: ref[Log]) -> None:
+            while (followed := log()) is not None and followed.look():
+                del followed
+                time.sleep(_LOOK_EVERY)
+
+        with self._lock:
+            if not self._is_looked_at:
+                threading.Thread(target=look, args=(ref(self),), name="headway follow", daemon=True).start()
+                self._is_looked_at = True
 
     def look(self) -> bool:
         """Take over what other processes added; return whether anyone still wants to know."""
@@ -381,13 +370,14 @@ def _add_lists(state: State, events: list[Event]) -> list[Event]:
     return with_lists
 
 
-class LogRegistry:
+class OpenLogs:
     """What is open in this process: one store for a file, and one log for all who have a session of a store open."""
 
     def __init__(self) -> None:
         self._lock = RLock()
         self._stores: WeakValueDictionary[str, Any] = WeakValueDictionary()
-        self._logs: WeakKeyDictionary[Store, WeakValueDictionary[str, Log]] = WeakKeyDictionary()
+        self._logs: WeakValueDictionary[tuple[int, str], Log] = WeakValueDictionary()
+        """By the store's id, which the log keeps from being another's."""
         renew_in_children(self)
 
     def renew(self) -> None:
@@ -403,36 +393,37 @@ class LogRegistry:
 
     def add(self, reference: LogReference, store: Store, name: str) -> Log:
         with self._lock:
-            logs = self._logs.setdefault(store, WeakValueDictionary())
-            log = logs.get(name)
+            log = self._logs.get((id(store), name))
             if log is None:
-                log = logs[name] = Log(store, name)
+                log = self._logs[id(store), name] = Log(store, name)
             log.references.add(reference)
             log.look_at = 0.0  # whoever opens it finds no run that is over
             return log
 
-    def remove(self, reference: LogReference) -> bool:
-        """Return whether nobody else has a session of the store open."""
-        log = reference.log
+    def remove(self, reference: LogReference) -> None:
+        """With the last one, close the store."""
+        store = reference.log.store
         with self._lock:
-            log.references.discard(reference)
-            if not log.references:
-                log.forget()
-            return not any(other.references for other in [*self._logs[log.store].values()])
+            reference.log.references.discard(reference)
+            is_last_of_log = not reference.log.references
+            is_last = not any(log.references for log in [*self._logs.values()] if log.store is store)
+        if is_last_of_log:
+            reference.log.forget()
+        if is_last:
+            store.close()
 
 
-registry: LogRegistry = LogRegistry()
+open_logs: OpenLogs = OpenLogs()
 
 
 class LogReference:
-    """One who has a log open. Closing it ends what follows the log for it; the last one closes the file."""
+    """One who has a log open. Closing it ends what follows the log for it; the last one of a store closes that."""
 
     def __init__(self, store: Store, name: str) -> None:
-        self.log: Log = registry.add(self, store, name)
+        self.log: Log = open_logs.add(self, store, name)
         self.followers: WeakSet[Follower] = WeakSet()
 
     def close(self) -> None:
         for follower in [*self.followers]:
             follower.close()
-        if registry.remove(self):
-            self.log.store.close()
+        open_logs.remove(self)

@@ -13,6 +13,7 @@ from headway.core.text import sanitize_for_display
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from typing import Any
 
     from headway.core.events import Event
     from headway.core.follow import Follower
@@ -75,7 +76,9 @@ class Stream:
     def _add_listener(
         self, name: str | None, call: Callable[..., object], *, to_the_end: float | None = None
     ) -> Callable[[], None]:
-        listener = self._log.add_listener(name, call, None if self._agent == MAIN_AGENT else self._agent)
+        from headway.core.follow import Listener
+
+        listener = Listener(self._log, name, call, None if self._agent == MAIN_AGENT else self._agent)
         self._opened.followers.add(listener)
 
         def unsubscribe() -> None:
@@ -92,22 +95,25 @@ class Stream:
 
         Ends after `timeout` quiet seconds, after `max_wait` seconds in all, when the session is deleted, and with
         `close`, its own or the session's, from any thread. Of list changes that are read together, the last one of
-        each agent comes with the full list. What is read first is read when it is asked for.
+        each agent comes with the full list.
         """
-        return self._add_follower(self._log.follow(after, timeout=timeout, max_wait=max_wait))
+        return self._add_follower(after, timeout=timeout, max_wait=max_wait)
 
     def afollow(self, after: int = 0, *, timeout: float | None = None, max_wait: float | None = None) -> Follower:
         """As `follow`, for `async for`: the event loop goes on meanwhile."""
-        return self.follow(after, timeout=timeout, max_wait=max_wait)
+        return self._add_follower(after, timeout=timeout, max_wait=max_wait)
 
     def watch(self, *, timeout: float | None = None) -> Iterator[list[Event]]:
         """Yield the new events whenever anyone, in any process, changed it; end after `timeout` quiet seconds.
 
         No events are yielded when the session was deleted; those of its successor, if it is begun again.
         """
-        return _watch(self._add_follower(self._log.follow(restarts=True).begin()), timeout)
+        return _watch(self._add_follower(restarts=True), timeout)
 
-    def _add_follower(self, follower: Follower) -> Follower:
+    def _add_follower(self, after: int | None = None, **options: Any) -> Follower:
+        from headway.core.follow import Follower
+
+        follower = Follower(self._log, after, **options)
         self._opened.followers.add(follower)
         return follower
 

@@ -10,15 +10,16 @@ import asyncio
 import json
 from collections import deque
 from collections.abc import AsyncIterator, Callable
+from contextlib import closing
 from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
 from headway.core.errors import HeadwayError, StoreBusy
+from headway.core.follow import Follower
 from headway.core.logs import logger
 from headway.web.wire import format_log_identity, to_change_record, to_state_record
 
 if TYPE_CHECKING:
-    from headway.core.follow import Follower
     from headway.core.model import State
     from headway.session import SessionStore
 
@@ -107,23 +108,20 @@ class Channel:
         return StateChange(version, record["version"], json.dumps(record, ensure_ascii=False))
 
     async def _follow_log(self) -> None:
-        follower = self.session.log.follow(self._state.version)
         try:
-            await asyncio.to_thread(follower.begin)
-            while not follower.is_over:
-                await follower.wait_async()
-                state, change = await asyncio.to_thread(self._write_down, follower, self._state)
-                if change is not None:
-                    async with self._news:
-                        self._state = state
-                        self._keep(change)
-                        self._news.notify_all()
+            with closing(await asyncio.to_thread(Follower, self.session.log, self._state.version)) as follower:
+                while not follower.is_over:
+                    await follower.wait_async()
+                    state, change = await asyncio.to_thread(self._write_down, follower, self._state)
+                    if change is not None:
+                        async with self._news:
+                            self._state = state
+                            self._keep(change)
+                            self._news.notify_all()
         except HeadwayError:
             pass  # it cannot be read any more
         except Exception:
             logger().exception("Following a session failed:")
-        finally:
-            follower.close()
         async with self._news:
             self.is_over = True
             self._news.notify_all()
