@@ -15,6 +15,8 @@ import pytest
 from tests.support.processes import WAIT, Form, run_to_end, until
 
 import headway
+from headway.core.events import Event
+from headway.core.follow import Follower
 from headway.project import open_store
 from headway.web.hub import Hub, SessionGone, StateChange
 from headway.web.wire import to_change_record
@@ -386,3 +388,24 @@ async def test_who_knows_more_than_there_is_knew_another_session(tmp_path: Path)
     headway.open(tmp_path, "mine").add("One")
     with pytest.raises(SessionGone):
         await anext(pages_of(Hub(open_store(tmp_path)), 9))
+
+
+async def test_a_session_that_is_deleted_while_a_change_is_read_is_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = headway.open(tmp_path, "mine")
+    session.add("One")
+    take_all = Follower.take_all
+
+    def take_all_and_delete(follower: Follower) -> list[Event]:
+        events = take_all(follower)
+        if events and session.store.delete("mine"):
+            assert session.todos == []
+        return events
+
+    monkeypatch.setattr(Follower, "take_all", take_all_and_delete)
+    hearing = asyncio.ensure_future(anext(pages_of(Hub(open_store(tmp_path)), 1)))
+    await asyncio.sleep(0.05)
+    await asyncio.to_thread(session.add, "Two")
+    with pytest.raises(SessionGone):
+        await asyncio.wait_for(hearing, WAIT)

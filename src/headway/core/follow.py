@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from _thread import RLock, allocate_lock
 from collections import deque
+from contextlib import suppress
 from dataclasses import replace
 
 from headway.core.errors import StoreError
@@ -198,11 +199,8 @@ class Follower:
 
         signal = threading.Event()
         self._wake = signal.set
-        try:
-            self._log.look_regularly()
-            return self._has_news or signal.wait(seconds)
-        finally:
-            self._wake = None
+        self._log.look_regularly()
+        return self._has_news or signal.wait(seconds)
 
     async def wait_async(self, seconds: float | None = None) -> bool:
         """As `wait`, on an event loop."""
@@ -211,7 +209,7 @@ class Follower:
         signal, loop = asyncio.Event(), asyncio.get_running_loop()
 
         def wake() -> None:
-            if not loop.is_closed():
+            with suppress(RuntimeError):  # the loop is gone
                 loop.call_soon_threadsafe(signal.set)
 
         self._wake = wake
@@ -221,8 +219,6 @@ class Follower:
                 return self._has_news or await signal.wait()
         except TimeoutError:
             return False
-        finally:
-            self._wake = None
 
     def __iter__(self) -> Self:
         return self

@@ -119,8 +119,5 @@ class Stream:
 
 
 def _watch(follower: Follower, timeout: float | None) -> Iterator[list[Event]]:
-    try:
-        while follower.wait(timeout) and not follower.is_over:
-            yield follower.take_all()
-    finally:
-        follower.close()
+    while follower.wait(timeout) and not follower.is_over:
+        yield follower.take_all()

@@ -129,7 +129,7 @@ class Channel:
     def _write_down(self, follower: Follower, before: State) -> tuple[State, StateChange | None]:
         """What is new since a state, and the state after it."""
         after, events = before, follower.take_all()
-        while events and after.version != events[-1].version:
+        while events and after.version != events[-1].version and not follower.is_over:
             events += follower.take_all()
             after = self.session.log.last_state or before
         if not events or follower.is_over:
