@@ -462,6 +462,19 @@ async def test_exactly_the_todo_tools_asked_for_are_offered(
     assert all(("TodoWrite" in (text or "")) == (kind == "full") for text in bash)
 
 
+async def test_a_dialect_takes_the_place_of_the_todo_tools(session: Session, tmp_path: Path) -> None:
+    session.write([{"content": "Kept", "status": "blocked"}])
+    todos = [{"description": "Kept", "status": "blocked"}, {"description": "Look", "status": "completed"}]
+    model = ScriptedModel([calling("write_todos", todos=todos), calling("todo", done=["t1"]), "Done."])
+    await run(session, model, tools=builtin_tools(tmp_path), todo_tools="light", dialect="gemini", max_nudges=0)
+    assert [name for name in model.requests[0].tools if "todo" in name.lower()] == ["write_todos"]
+    assert "Todo list updated: 1 completed" in results(model.requests[1])[0]
+    assert "There is no tool named 'todo'" in results(model.requests[2])[-1]
+    assert (
+        "write_todos" in (await_instructions := model.requests[0].instructions) or "TodoWrite" not in await_instructions
+    )
+
+
 # when the list is done
 
 

@@ -410,3 +410,26 @@ def test_a_worker_has_a_name_of_its_own(session: Session, name: str) -> None:
         session.planner(worker=name)
     with pytest.raises(HeadwayError, match="light todo tools"):
         session.planner(worker="ada", todo_tools="full")
+
+
+def test_a_dialect_takes_the_place_of_the_todo_tools(session: Session) -> None:
+    session.write([{"content": "Fix the parser", "status": "blocked", "notes": "Kept"}, {"content": "Run the tests"}])
+    planner = session.planner(dialect="claude")
+    (tool,) = planner.tools
+    assert tool.name == "TodoWrite" and "activeForm" in json.dumps(tool.parameters)
+    first = {"content": "Fix the parser", "activeForm": "Fix the parser", "status": "pending"}
+    with planner.run("Fix it") as run:
+        run.context()
+        answer = run.call("TodoWrite", {"todos": [first, {**first, "content": "Run the tests"}]})
+        assert answer.ok and "stays blocked" in answer.text
+        assert "todos: Required" in run.call("TodoWrite", {}).text
+        assert "available: TodoWrite" in run.call("todo", {"done": ["t1"]}).text
+    assert [todo.notes for todo in session.todos] == ["Kept", None]
+    tasks = session.planner(dialect="claude-tasks", tracking="auto")
+    assert "that you write with TaskCreate or TaskUpdate" in tasks.instructions
+    with pytest.raises(HeadwayError, match="no dialect 'x'"):
+        session.planner(dialect="x")
+    with pytest.raises(HeadwayError, match="leave `todo_tools` out"):
+        session.planner(dialect="kimi", todo_tools="full")
+    with pytest.raises(HeadwayError, match="leave `todo_tools` and `dialect` out"):
+        session.planner(dialect="kimi", worker="w1")

@@ -17,6 +17,7 @@ _URL = st.builds("http{}://{}:{}/v1".format, st.sampled_from(["", "s"]), _WORD, 
 _TEXTS = {
     "model": st.builds("{}:{}".format, _WORD, _PRINTED),
     "base_url": _URL,
+    "dialect": st.sampled_from(["claude", "claude-tasks", "codex"]),
     "web_search": st.sampled_from(["brave", "tavily"]) | _URL.map("searxng:{}".format),
     "allow": _WORD | st.builds("{}: {} *".format, _WORD, _PRINTED),
     "hosts": _HOST | _WORD.map("*.{}.org".format),

@@ -33,6 +33,7 @@ VALUES: dict[str, object] = {
     "web_search": "searxng:http://evil.org",
     "tracking": "manual",
     "todo_tools": "plan",
+    "dialect": "gemini",
     "parallel": 2,
     "linked": ["build"],
     "checkpoint_exclude": ["*.sqlite"],

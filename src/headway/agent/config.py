@@ -82,6 +82,7 @@ def to_loop_config(settings: Settings, *, require_evidence: bool | str = False) 
         max_cost=settings.max_cost,
         tracking=settings.tracking,
         todo_tools=settings.todo_tools,
+        dialect=settings.dialect,
         require_evidence=require_evidence,
         verify_tries=settings.verify_tries,
         context_window=settings.context_window,

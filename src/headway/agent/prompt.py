@@ -29,9 +29,14 @@ def instructions(
     todo_tools: TodoTools | TodoToolsName = TodoTools.LIGHT,
     tracking: Tracking = Tracking.MANUAL,
     planning: bool = False,
+    writers: str = "",
 ) -> str:
-    """Return the system prompt for a run in this project; in plan mode with that in place of the todo list."""
-    part = _read_section("plan_mode") if planning else todo_instructions(TodoTools(todo_tools), tracking)
+    """Return the system prompt for a run in this project; in plan mode with that in place of the todo list.
+
+    `writers`: the tools of a dialect that change the list, where there is one.
+    """
+    tools = TodoTools(todo_tools)
+    part = _read_section("plan_mode") if planning else todo_instructions(tools, tracking, writers=writers)
     system = platform.system()
     parts = [
         _read_section("prompt").replace("{todo_list}", part),

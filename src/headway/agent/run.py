@@ -97,7 +97,7 @@ async def run_loop(
     recorder.call_later = asyncio.get_running_loop().call_later
     ask = LoggedQuestions(recorder, approvals.ask) if approvals.ask else None
     executor = Executor(
-        resolve_tools(tools, config.todo_tools, folder),
+        resolve_tools(tools, config.todo_tools, folder, config.dialect_tools),
         session,
         project=folder,
         approvals=approvals,
@@ -173,7 +173,11 @@ def _make_instructions(config: LoopConfig, folder: str) -> Callable[[bool], str]
         own = config.instructions
         if own is None:
             return instructions(
-                folder, todo_tools=config.todo_tools, tracking=config.tracking_in_force, planning=planning
+                folder,
+                todo_tools=config.todo_tools,
+                tracking=config.tracking_in_force,
+                planning=planning,
+                writers=config.writers,
             )
         return add_plan_mode(own) if planning else own
 

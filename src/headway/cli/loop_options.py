@@ -31,6 +31,11 @@ _OPTIONS = (
         type=click.IntRange(min=0),
         help="How often the model is asked to continue with open items (default: 2).",
     ),
+    click.option(
+        "--dialect",
+        metavar="NAME",
+        help="Give the model the todo tool of another agent: claude, claude-tasks, gemini, codex, …",
+    ),
     click.option("--retries", type=click.IntRange(min=0), help="Number of retries for a failed request (default: 4)."),
 )
 

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from enum import StrEnum
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 from headway.core.errors import HeadwayError
 from headway.core.text import sanitize_for_display
 from headway.core.tracking import Policy
+
+if TYPE_CHECKING:
+    from headway.contracts.dialects import Dialect
+    from headway.contracts.todo_tools import TodoTool
 
 
 class TodoTools(StrEnum):
@@ -70,6 +74,8 @@ class PlannerConfig:
     """Failed calls in a row that block it."""
     todo_tools: TodoTools | TodoToolsName = TodoTools.LIGHT
     """With which tools the model writes the list."""
+    dialect: str | None = None
+    """The todo tool of another agent that takes their place, such as `claude`: see `headway.contracts.dialects`."""
     remind_after: int = 8
     """Rounds of work without a change of the list after which the model is reminded of it; once more after twice as
     many."""
@@ -107,11 +113,31 @@ class PlannerConfig:
                 raise HeadwayError(
                     f"`{name}` must be a whole number of at least {least}, not {sanitize_for_display(value)}."
                 )
+        if self.dialect is not None:
+            if self.todo_tools != TodoTools.LIGHT:
+                raise HeadwayError("A dialect takes the place of the todo tools; leave `todo_tools` out.")
+            self._find_dialect(self.dialect)
         if self.require_evidence not in (True, False, "command_ok", "verified"):
             level = sanitize_for_display(self.require_evidence)
             raise HeadwayError(f"`require_evidence` must be True, command_ok or verified, not {level}.")
         if self.max_cost is not None and not 0 < self.max_cost < float("inf"):
             raise HeadwayError(f"`max_cost` must be more than 0 US dollars, not {sanitize_for_display(self.max_cost)}.")
+
+    @staticmethod
+    def _find_dialect(name: str) -> Dialect:
+        from headway.contracts.dialects import find_dialect
+
+        return find_dialect(name)
+
+    @property
+    def dialect_tools(self) -> tuple[TodoTool, ...]:
+        """The tools of the dialect; none without one."""
+        return () if self.dialect is None else self._find_dialect(self.dialect).tools
+
+    @property
+    def writers(self) -> str:
+        """The names of the dialect's tools that change the list, for a sentence."""
+        return " or ".join(tool.name for tool in self.dialect_tools if not tool.reads_only)
 
     @property
     def tracking_in_force(self) -> Tracking:

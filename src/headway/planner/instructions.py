@@ -19,11 +19,13 @@ _KEPT_BY_HEADWAY = f"Headway keeps it for you from what you do. {_CONCLUDED}: if
 _KEPT_BY_USER = "The user keeps it."
 
 
-def todo_instructions(todo_tools: TodoTools, tracking: Tracking, *, shared: bool = False) -> str:
-    """Return the text for these tools, or for a worker who shares the list with others."""
+def todo_instructions(todo_tools: TodoTools, tracking: Tracking, *, shared: bool = False, writers: str = "") -> str:
+    """Return the text for these tools, for a worker who shares the list with others, or for `writers` of a dialect."""
+    todo_tools = TodoTools.FULL if writers else todo_tools
     name = "worker" if shared else todo_tools
     text = Path(__file__).with_name(f"todo_{name}.md").read_text(encoding="utf-8").strip()
-    return text.replace("{keeper}", _tracking_section(todo_tools, tracking))
+    text = text.replace("{keeper}", _tracking_section(todo_tools, tracking))
+    return text.replace("TodoWrite", writers) if writers else text
 
 
 def _tracking_section(todo_tools: TodoTools, tracking: Tracking) -> str:

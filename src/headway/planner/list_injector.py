@@ -157,7 +157,7 @@ class ListInjector:
             if self._reminders == _REMINDERS or self._worked < config.remind_after * (self._reminders + 1):
                 return ""
             self._reminders, self._reminded_in = self._reminders + 1, round
-        how = _HOW[TodoTools(config.todo_tools)]
+        how = config.writers or _HOW[TodoTools(config.todo_tools)]
         rounds = "1 round" if self._worked == 1 else f"{self._worked} rounds"
         return f"(The list has not changed for {rounds} of work. If it is out of date, update it with {how}.)"
 

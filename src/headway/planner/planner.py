@@ -37,12 +37,15 @@ class Planner:
         self.worker: str | None = worker
         self.session = session
         """Whose list it is."""
-        self.run_session: Session = session if worker is None else session.agent(_check_worker(worker, session, kind))
+        own = session if worker is None else session.agent(_check_worker(worker, session, config))
+        self.run_session: Session = own
         """Under whose name its runs are in the log."""
         self.config = config
         names = KINDS[kind] if worker is None else ("worker_todo",)
-        self._tools = {tool.name: tool for tool in map(todo_tool, names)}
-        self.instructions: str = todo_instructions(kind, config.tracking_in_force, shared=worker is not None) + "\n"
+        self._tools = {tool.name: tool for tool in config.dialect_tools or map(todo_tool, names)}
+        shared = worker is not None
+        text = todo_instructions(kind, config.tracking_in_force, shared=shared, writers=config.writers)
+        self.instructions: str = text + "\n"
         """Text for the system prompt: the same for all runs."""
         self.tools: tuple[ToolSpec, ...] = tuple(
             ToolSpec(tool.name, tool.description, deepcopy(tool.parameters)) for tool in self._tools.values()
@@ -84,9 +87,9 @@ class Planner:
         self._last_version = version
 
 
-def _check_worker(worker: str, session: Session, todo_tools: TodoTools) -> str:
-    if todo_tools is not TodoTools.LIGHT:
-        raise HeadwayError("A worker has the light todo tools; leave `todo_tools` out.")
+def _check_worker(worker: str, session: Session, config: PlannerConfig) -> str:
+    if config.todo_tools != TodoTools.LIGHT or config.dialect is not None:
+        raise HeadwayError("A worker has the light todo tools; leave `todo_tools` and `dialect` out.")
     if is_person(worker) or worker in (session.agent_id, MODEL, TRACKER, JUDGE, LOOP, EXECUTOR):
         raise HeadwayError(f"A worker cannot be named '{sanitize_for_display(worker)}'; give it a name of its own.")
     return worker

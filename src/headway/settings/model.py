@@ -83,6 +83,14 @@ def _check_url(text: str) -> str:
     return text
 
 
+def _check_dialect(name: str) -> str:
+    from headway.contracts.dialects import list_dialects
+
+    if name not in (known := list_dialects()):
+        raise ValueError(f"There is no dialect '{sanitize_for_display(name)}'; choose from: {', '.join(known)}")
+    return name
+
+
 def _check_search(text: str) -> str:
     name, _, url = text.partition(":")
     if name == "searxng" and url:
@@ -182,6 +190,8 @@ class Settings(BaseModel):
     """Who decides that an item is done; if not set: manual where the model has a todo tool, else auto."""
     todo_tools: TodoTools = TodoTools.LIGHT
     """Which todo tools the model has."""
+    dialect: Annotated[str, AfterValidator(_check_dialect)] | None = None
+    """The todo tool of another agent that takes their place, such as `claude`, `gemini` or `codex`."""
     parallel: int = Field(default=1, ge=1, le=64)
     """Maximum number of items executed in parallel."""
     linked: tuple[Annotated[str, AfterValidator(_check_linked)], ...] = (".venv", "venv", "node_modules")

@@ -16,6 +16,7 @@ from headway.tools.base import Tool
 from headway.tools.todos.list_tool import CreateTodoList, ListTool, TodoTool, TodoWrite, UpdateTodoItem, WriteTodos
 
 if TYPE_CHECKING:
+    from headway.contracts.todo_tools import TodoTool as Contract
     from headway.tools.functions import Function
 
 __all__ = [
@@ -35,9 +36,17 @@ _TOOLS: dict[str, type[ListTool]] = {
 
 
 def resolve_tools(
-    tools: Iterable[Tool[Any] | Function] | None, kind: TodoTools | TodoToolsName, folder: str
+    tools: Iterable[Tool[Any] | Function] | None,
+    kind: TodoTools | TodoToolsName,
+    folder: str,
+    dialect: Iterable[Contract] = (),
 ) -> list[Tool[Any]]:
-    """A run's tools, the built-in ones unless some are given, with the todo tools of its kind and no others."""
+    """A run's tools, the built-in ones unless some are given, with the todo tools of its kind and no others.
+
+    Those of a `dialect` take their place.
+    """
+    if in_dialect := [ListTool(contract) for contract in dialect]:
+        return [*resolve_tools(tools, TodoTools.OFF, folder), *in_dialect]
     if tools is None:
         from headway.tools.builtin import builtin_tools
 

@@ -14,6 +14,7 @@ from headway.tools.base import Context, Tool, ToolResult
 from headway.tools.effects import Effect
 
 if TYPE_CHECKING:
+    from headway.contracts.todo_tools import TodoTool as Contract
     from headway.session import Session
 
 
@@ -29,8 +30,10 @@ class ListTool(Tool[AsSent]):
     effect = Effect.TODO
     input = AsSent
 
-    def __init__(self) -> None:
-        self.contract = todo_tool(self.name)
+    def __init__(self, contract: Contract | None = None) -> None:
+        """`contract`: what it takes, does and answers, where that is a dialect's."""
+        self.contract = contract or todo_tool(self.name)
+        self.name = self.contract.name
         self.description = self.contract.description
 
     def parameters(self) -> dict[str, Any]:
