@@ -6,7 +6,9 @@ from __future__ import annotations
 
 import os
 import tempfile
+import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +92,13 @@ def make_options(
     )
 
 
+def wait_until_empty(things: Sequence[object]) -> None:
+    deadline = time.monotonic() + 60
+    while things:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
 class TestClaudeAgentSDK(Obligations):
     raises_tool_errors = False
 
@@ -159,13 +168,10 @@ class TestClaudeAgentSDK(Obligations):
     async def test_a_sub_agent_of_claude_code_cannot_change_the_list(self) -> None:
         session = headway.open(memory=True)
         ask = {"description": "Count", "prompt": "Count.", "subagent_type": "general-purpose"}
-        turns = [
-            create(*ITEMS),
-            Turn(calls=[("Agent", ask)]),
-            done("t1", "t2", "t3"),
-            *(Turn("Done.") for _ in range(4)),
-        ]
         tried = [create("Mine"), Turn("It is 7.")]
+        last = done("t1", "t2", "t3")
+        last.before = partial(wait_until_empty, tried)  # the sub-agent works in the background
+        turns = [create(*ITEMS), Turn(calls=[("Agent", ask)]), last, *(Turn("Done.") for _ in range(4))]
         await self.drive(turns, session, builtin=["Agent"], others=tried)
         assert tried == []
         assert [todo.content for todo in session.todos] == ITEMS
