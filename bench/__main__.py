@@ -7,6 +7,7 @@ import tempfile
 from pathlib import Path
 
 from . import (
+    adapters,
     executing,
     graph,
     logs,
@@ -37,6 +38,7 @@ ROWS = [
         worktrees,
         watching,
         mcp_server,
+        adapters,
     )
     for row in part.ROWS
 ]
