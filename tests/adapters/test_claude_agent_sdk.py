@@ -7,6 +7,8 @@ from __future__ import annotations
 import os
 import tempfile
 import time
+import urllib.error
+import urllib.request
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -38,6 +40,7 @@ from tests.adapters.provider_server import Body, Provider, serve_provider
 import headway
 from headway import Session
 from headway.adapters.claude_agent_sdk import PREFIX, with_headway
+from headway.adapters.claude_gateway import ClaudeGateway
 
 
 def to_texts(body: Body, folder: str, *, hears_hooks: bool = False) -> list[str]:
@@ -175,6 +178,23 @@ class TestClaudeAgentSDK(Obligations):
         await self.drive(turns, session, builtin=["Agent"], others=tried)
         assert tried == []
         assert [todo.content for todo in session.todos] == ITEMS
+
+    def test_the_gateway_answers_nothing_without_its_secret(self) -> None:
+        with serve_provider(Provider([Turn("Hello.")])) as provider:
+            gateway = ClaudeGateway(provider.url, PREFIX, lambda: "the list", lambda: None)
+            try:
+                place = gateway.url.rpartition("/")[0]
+                for address, status in ((f"{place}/v1/messages", 404), (f"{place}/{'x' * 22}/v1/messages", 404)):
+                    with pytest.raises(urllib.error.HTTPError) as refused:
+                        urllib.request.urlopen(address, data=b"{}", timeout=30)
+                    refused.value.close()
+                    assert refused.value.code == status
+                body = to_json({"messages": [{"role": "user", "content": "Hi"}], "tools": [{"name": f"{PREFIX}todo"}]})
+                with urllib.request.urlopen(f"{gateway.url}/v1/messages", data=body.encode(), timeout=30) as answer:
+                    assert b"Hello." in answer.read()
+            finally:
+                gateway.close()
+        assert [block["text"] for block in provider.bodies[0]["messages"][0]["content"]] == ["Hi", "the list"]
 
     def test_the_example_of_the_page_runs(self, tmp_path: Path) -> None:
         check_example("Claude Agent SDK", tmp_path, rename=lambda name: PREFIX + name)
