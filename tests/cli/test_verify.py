@@ -80,7 +80,7 @@ def test_in_python_the_check_of_a_todo_is_run_too(project: Path) -> None:
     assert session.todo_list.items["t1"].status == "pending", "having a check run is no step of its own"
     assert session.version > version
     session.add("Without")
-    with pytest.raises(HeadwayError, match="'t2' has no check; add one with"):
+    with pytest.raises(HeadwayError, match="'t2' has no check; add one"):
         session.verify("t2")
 
 
