@@ -213,7 +213,8 @@ def test_every_kind_of_event_is_exported_with_its_class() -> None:
     session.write([{"content": "A"}])
     (event,) = session.events()
     assert isinstance(event.data, events.TodoListUpdated) and [todo.content for todo in event.data.added] == ["A"]
-    assert events.to_event_dict(event, session.name)["type"] == "TodoListUpdated"
+    assert event.to_dict() == events.to_event_dict(event, session.name)
+    assert (event.to_dict()["type"], event.to_dict()["session_id"]) == ("TodoListUpdated", session.name)
 
 
 def test_what_executes_names_its_parameters() -> None:

@@ -361,6 +361,7 @@ def test_what_belongs_to_no_todo_makes_up_the_sum() -> None:
         assert first[name] + rest[name] == record[name]
     assert (rest["input_tokens"], rest["output_tokens"], rest["cost"]) == (150, 15, 0.75)
     assert "Of that, no todo of the list took 165 tokens · cost: $0.75" in story.report().markdown()
+    assert "Of what all runs took, no todo of the list took 165 tokens · cost: $0.75" in story.report().html()
 
 
 def test_work_outside_of_runs_has_a_timeline_of_its_own() -> None:

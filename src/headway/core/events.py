@@ -209,6 +209,12 @@ class Event:
     def timestamp(self) -> str:
         return self.at
 
+    def to_dict(self) -> dict[str, object]:
+        """Return the event as data for JSON: the fields of `data` stand beside the others in one flat object."""
+        from headway.core.codec import to_event_dict
+
+        return to_event_dict(self, self.session_id)
+
     @property
     def is_progress(self) -> bool:
         """What tracking makes of calls is as good as the calls, which are progress."""

@@ -373,6 +373,8 @@ def _runs(report: Report) -> Iterator[str]:
     if runs:
         rows = [*_table('<th scope="col">Run</th>', map(_run, runs[-MOST_RUNS:]))]
         rows += _more(len(runs) - MOST_RUNS, "earlier runs")
+        if rest := wording.format_unattributed(report.unattributed):
+            rows.append(f'<p class="left">Of what all runs took, {rest}</p>')
         others = len(report.runs) - len(runs)
         count = f"{len(runs):,}{f' and {others:,} by sub-agents' if others else ''}"
         yield from _section("runs", "Runs", count, rows)

@@ -154,6 +154,5 @@ def _runs(report: Report) -> Iterator[str]:
     others = len(report.runs) - len(runs)
     including = f", including {format_count(others, 'run')} by sub-agents" if others else ""
     yield from ("", f"Total{including}: {report.tokens:,} tokens · cost: {format_money(report.usage.cost)}")
-    rest = report.unattributed
-    if rest.tokens:
-        yield from ("", f"Of that, no todo of the list took {rest.tokens:,} tokens · cost: {format_money(rest.cost)}")
+    if rest := wording.format_unattributed(report.unattributed):
+        yield from ("", f"Of that, {rest}")

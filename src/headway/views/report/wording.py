@@ -131,6 +131,13 @@ def format_tokens(usage: ModelUsage) -> str:
     return f"{usage.input_tokens:,} in{cached}, {usage.output_tokens:,} out"
 
 
+def format_unattributed(usage: ModelUsage) -> str:
+    """Return what no todo took, as the end of a sentence; nothing if there is none."""
+    if not usage.tokens:
+        return ""
+    return f"no todo of the list took {usage.tokens:,} tokens · cost: {format_money(usage.cost)}"
+
+
 def format_path(path: CriticalPath | None, most: int = 20) -> str:
     """`t1 → t3 → t4 (2m 31s)`; nothing for fewer than two todos."""
     if path is None or len(path.item_ids) < 2:
