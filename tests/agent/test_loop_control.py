@@ -25,6 +25,7 @@ from headway.core.run_events import (
     RunPaused,
     RunStarted,
     ToolFinished,
+    ToolStarted,
 )
 from headway.testing import Call, Failure, ScriptedModel, Turn
 from headway.tools import Answer, Approvals, Question, builtin_tools, tool
@@ -194,6 +195,10 @@ async def test_a_run_is_over_soon_after_it_is(
     assert work.cancelled() if way == "cancelled" else work.result().reason == "cancelled"
     assert [end.reason for end in facts(session, RunFinished)] == ["cancelled"]
     assert types(session)[-1] == "RunFinished"
+    started, finished = facts(session, ToolStarted), facts(session, ToolFinished)
+    assert sorted(call.call_id for call in started) == sorted(call.call_id for call in finished)
+    assert session.run is not None and session.run.tool_calls == sum(not call.cancelled for call in finished)
+    assert all(call.cancelled or call.ok for call in finished)
     assert [(todo.status, todo.interrupted) for todo in session.todos] == [("pending", True)]
     # The session is free at once, and what the model is told of the past is whole.
     model = ScriptedModel(["Here."])

@@ -98,7 +98,7 @@ def _collect(event: Event, messages: list[ModelMessage], versions: list[int], se
     if isinstance(event.data, MessageAdded):
         messages.append(_read_message(event.data.message, session))
         versions.append(event.version)
-    elif isinstance(event.data, ToolFinished):
+    elif isinstance(event.data, ToolFinished) and not event.data.cancelled:  # that one is repaired as a killed run's is
         part = to_result_part(event.data)
         last = messages[-1] if messages else None
         if isinstance(last, ModelRequest) and isinstance(last.parts[-1], ToolReturnPart):

@@ -92,6 +92,8 @@ class ToolFinished(RunData):
     text: str
     """What the model is told."""
     denied: bool = False
+    cancelled: bool = False
+    """Whether the run ended before it did; such a call does not count. What it did until then is unknown."""
     effect: str | None = None
     exit_code: int | None = None
     files: tuple[str, ...] = ()

@@ -168,7 +168,7 @@ def _evolve_run_state(run: Run, data: object) -> Run:
         case facts.RoundStarted():
             return replace(run, round=data.round, questions={}, forced=_NO_ITEMS, waiting=False)
         case facts.ToolFinished():
-            return run if data.effect == tracking.TODO_EFFECT else _count_call(run, data)
+            return run if data.effect == tracking.TODO_EFFECT or data.cancelled else _count_call(run, data)
         case facts.TodoListContextInjected():
             if run.shown_statuses:
                 run = replace(run, shown_statuses={})

@@ -7,6 +7,7 @@ records it returns, or moments later if it is deferred; keys and tokens are hidd
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 from uuid import uuid4
@@ -16,7 +17,7 @@ from headway.core.events import Event, RunData
 from headway.core.log import run_lease_key
 from headway.core.model import LOOP, State
 from headway.core.run_commands import EndRun, FinishTool, RecordEvents, StartRun
-from headway.core.run_events import MessageAdded, RunStarted, TextDelta, ToolFinished
+from headway.core.run_events import MessageAdded, RunStarted, TextDelta, ToolFinished, ToolStarted
 from headway.core.runs import Run, find_active_run
 from headway.core.secrets import Redactor
 from headway.core.text import sanitize_for_display
@@ -33,6 +34,7 @@ DEFER_SECONDS = 0.02
 """Seconds in which a round's beginning is recorded, if nothing else is before."""
 LOOK_EVERY = 0.05
 """Seconds between looks at what others ask of the run."""
+_CANCELLED = "The run ended before this call did."
 
 
 class Timer(Protocol):
@@ -58,6 +60,8 @@ class Recorder:
         self.redact: Redactor = Redactor()
         """Rids a text of keys and tokens, before it is recorded."""
         self._state: State | None = None
+        self._open_calls: dict[str, tuple[ToolStarted, float]] = {}
+        """The calls that have begun and are not over, and when they began."""
 
     def begin(
         self,
@@ -122,6 +126,7 @@ class Recorder:
     def record(self, *facts: RunData, policy: Policy | None = None) -> State:
         """Record facts; with a policy, calls that begin are tracked."""
         recorded = (*self._take_deferred(), *facts)
+        self._note_starts(facts)
         return self._execute(lambda at: RecordEvents(self.session.agent_id, LOOP, at, self.run_id, recorded, policy))
 
     def record_deferred(self, *facts: RunData) -> None:
@@ -155,6 +160,7 @@ class Recorder:
         """Record a message and what comes with it; return the version under which it is kept."""
         before = self._take_deferred()
         recorded = (*before, message, *facts)
+        self._note_starts(facts)
         events, self._state = self.session.log.execute(
             lambda state: RecordEvents(self.session.agent_id, LOOP, self._clock(), self.run_id, recorded, policy)
         )
@@ -163,10 +169,35 @@ class Recorder:
     def finish_tool(self, call: ToolFinished, policy: Policy) -> ToolFinished:
         """Record a call that is over; return it with the item that it was recorded on."""
         self._flush()
+        self._open_calls.pop(call.call_id, None)
         events, self._state = self.session.log.execute(
             lambda state: FinishTool(self.session.agent_id, LOOP, self._clock(), self.run_id, call, policy)
         )
         return next(event.data for event in events if isinstance(event.data, ToolFinished))
+
+    def _note_starts(self, facts: Sequence[RunData]) -> None:
+        for fact in facts:
+            if isinstance(fact, ToolStarted):
+                self._open_calls[fact.call_id] = (fact, time.monotonic())
+
+    def _cancel_open_calls(self) -> None:
+        """Record of the calls that are not over that the run does not wait for them."""
+        calls = [
+            ToolFinished(
+                round=call.round,
+                call_id=call.call_id,
+                tool=call.tool,
+                ok=False,
+                text=_CANCELLED,
+                cancelled=True,
+                effect=call.effect,
+                seconds=round(time.monotonic() - began, 3),
+            )
+            for call, began in self._open_calls.values()
+        ]
+        self._open_calls.clear()
+        if calls:
+            self.record(*calls)
 
     @property
     def has_listeners(self) -> bool:
@@ -188,6 +219,7 @@ class Recorder:
             self._timer.cancel()
         self.session.log.own_runs.discard(self.run_id)
         try:
+            self._cancel_open_calls()
             self._execute(lambda at: EndRun(self.session.agent_id, LOOP, at, self.run_id, reason, error))
         except RunRefused:
             return

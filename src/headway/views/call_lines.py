@@ -14,6 +14,8 @@ def format_call_outcome(call: ToolFinished, what: str) -> tuple[str, str, str]:
     """(mark, what was done, why it did not work)."""
     if call.denied:
         return "⊘", what, "denied"
+    if call.cancelled:
+        return "⊘", what, "cancelled"
     if call.succeeded:
         return "✓", f"{what} ({call.seconds:.1f} s)" if call.seconds >= 1 else what, ""
     if call.exit_code:

@@ -76,7 +76,7 @@ class UsageCounter:
             run.cost = data.total_cost
         elif isinstance(data, RoundStarted):
             run.rounds = data.round
-        elif isinstance(data, ToolFinished) and data.effect != TODO_EFFECT:
+        elif isinstance(data, ToolFinished) and data.effect != TODO_EFFECT and not data.cancelled:
             run.tool_calls += 1
 
 

@@ -87,7 +87,7 @@ class AttemptLog:
         elif isinstance(data, Usage):
             effort.add_request(data, 0.0)
             effort.usage = replace(effort.usage, cost=data.total_cost)
-        elif isinstance(data, ToolFinished) and data.effect != TODO_EFFECT:
+        elif isinstance(data, ToolFinished) and data.effect != TODO_EFFECT and not data.cancelled:
             effort.tool_calls += 1
             effort.failed_calls += not data.succeeded and not data.denied
             self.files.update(dict.fromkeys(data.files))

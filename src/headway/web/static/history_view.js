@@ -17,6 +17,7 @@ function outcome(call) {
   const end = call.ended;
   if (!end) return call.left ? ["⊘", "quiet", "interrupted"] : ["●", "running", "running"];
   if (end.denied) return ["⊘", "blocked", "denied"];
+  if (end.cancelled) return ["⊘", "quiet", "cancelled"];
   if (end.exit_code) return ["✗", "blocked", `exit code ${end.exit_code}`];
   if (!end.ok) return ["✗", "blocked", "failed"];
   return ["✓", "done", "ok"];
