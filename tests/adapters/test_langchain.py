@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -19,7 +21,7 @@ from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware, SummarizationMiddleware
 from langchain_anthropic.middleware import AnthropicPromptCachingMiddleware
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage, SystemMessage, messages_to_dict
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, messages_to_dict
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.tools import StructuredTool
 from langgraph.checkpoint.memory import InMemorySaver
@@ -186,6 +188,39 @@ class TestLangChain(Obligations):
         await agent.ainvoke(Command(resume={"decisions": [{"type": "approve"}]}), config)
         assert [(call.tool, call.ok) for call in list_calls(session)] == [("look", True)]
         assert [todo.status for todo in session.todos] == ["completed"] * 3
+
+    def test_calls_side_by_side_that_waited_for_a_person_are_of_one_run(self, tmp_path: Path) -> None:
+        config: Any = {"configurable": {"thread_id": "1"}}
+        calls = [("look", {"path": f"{number}.py"}) for number in range(4)]
+
+        def look(path: str) -> str:
+            """Look at a file."""
+            return path
+
+        for number in range(5):  # the calls begin in threads, in any order
+            folder = tmp_path / str(number)
+            folder.mkdir()
+            session = headway.open(str(folder))
+            middleware = [HumanInTheLoopMiddleware(interrupt_on={"look": True}), HeadwayMiddleware(session)]
+            model = Scripted(turns=[Turn(calls=calls), Turn("Done.")])
+            agent = create_agent(model, [look], middleware=middleware, checkpointer=InMemorySaver())
+            agent.invoke({"messages": [("user", TASK)]}, config)
+            agent.invoke(Command(resume={"decisions": [{"type": "approve"}] * 4}), config)
+            assert [call.ok for call in list_calls(session)] == [True] * 4
+
+    def test_a_middleware_keeps_nothing_of_the_conversations_that_it_served(self) -> None:
+        class Claude(Scripted):
+            @property
+            def _llm_type(self) -> str:
+                return "anthropic-chat"
+
+        message = HumanMessage(TASK)
+        kept = weakref.ref(message)
+        middleware = HeadwayMiddleware(headway.open(memory=True))
+        create_agent(Claude(turns=[Turn("Done.")]), [], middleware=[middleware]).invoke({"messages": [message]})
+        del message
+        gc.collect()
+        assert kept() is None
 
     def test_agents_of_many_conversations_have_a_session_each(self) -> None:
         sessions = {name: headway.open(memory=True) for name in ("one", "two")}

@@ -9,6 +9,7 @@ record. It takes the place of `TodoListMiddleware`; list it last, so that nothin
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Awaitable, Callable, Sequence
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
@@ -47,7 +48,6 @@ class HeadwayMiddleware(AgentMiddleware[Any, Any, Any]):
         self._effects = effects
         self.tools: Sequence[BaseTool] = [_make_tool(spec) for spec in self._planners.first.tools]
         self._names = frozenset(tool.name for tool in self.tools)
-        self._as_blocks: dict[int, tuple[HumanMessage, HumanMessage]] = {}
 
     def _find_run(self, messages: Sequence[AnyMessage], model: object = None) -> FrameworkRun:
         """Return the run of the graph that calls this; it begins with the first call, also of a resumed graph."""
@@ -80,23 +80,13 @@ class HeadwayMiddleware(AgentMiddleware[Any, Any, Any]):
         messages, settings = list(request.messages), request.model_settings
         tail = run.render_tail(len(messages))
         if getattr(request.model, "_llm_type", "") == _ANTHROPIC:
-            messages = [self._to_blocks(message) for message in messages]
+            messages = [_to_blocks(message) for message in messages]
             if tail and (marker := settings.get("cache_control")):  # else it stands behind the list
                 settings = {name: value for name, value in settings.items() if name != "cache_control"}
                 messages[-1:] = [_mark_for_cache(message, marker) for message in messages[-1:]]
         if tail:
             messages.append(HumanMessage(tail))
         return request.override(system_message=system, messages=messages, model_settings=settings)
-
-    def _to_blocks(self, message: AnyMessage) -> AnyMessage:
-        """Return a user's message in the form that it has when another follows, which is sent as one with it."""
-        if not isinstance(message, HumanMessage) or not isinstance(message.content, str):
-            return message
-        known = self._as_blocks.get(id(message))
-        if known is None or known[0] is not message:
-            blocks: Any = [{"type": "text", "text": message.content}]
-            known = self._as_blocks[id(message)] = (message, message.model_copy(update={"content": blocks}))
-        return known[1]
 
     def wrap_tool_call(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Any]) -> Any:
         run = self._find_run(request.state["messages"])
@@ -160,14 +150,17 @@ class _Graphs(BaseCallbackHandler):
     def __init__(self) -> None:
         self._parents: dict[UUID, UUID | None] = {}
         self._runs: dict[UUID | None, dict[int, FrameworkRun]] = {}
+        self._lock = threading.RLock()
+        """Held while a run begins, as the calls of a resumed graph come in several threads."""
 
     def find_run(self, node: UUID, owner: object, begin: Callable[[], FrameworkRun]) -> FrameworkRun:
         """Return the owner's run in the graph that a node is part of."""
-        runs = self._runs.setdefault(self._parents.get(node), {})
-        found = runs.get(id(owner))
-        if found is None:
-            found = runs[id(owner)] = begin()
-        return found
+        with self._lock:
+            runs = self._runs.setdefault(self._parents.get(node), {})
+            found = runs.get(id(owner))
+            if found is None:
+                found = runs[id(owner)] = begin()
+            return found
 
     def on_chain_start(self, *args: Any, run_id: UUID, parent_run_id: UUID | None = None, **more: Any) -> None:
         self._parents[run_id] = parent_run_id
@@ -205,6 +198,13 @@ def _add_text(system: SystemMessage | None, text: str) -> SystemMessage:
         block["cache_control"] = blocks[-1]["cache_control"]
         blocks[-1] = {name: value for name, value in blocks[-1].items() if name != "cache_control"}
     return SystemMessage([*blocks, block])
+
+
+def _to_blocks(message: AnyMessage) -> AnyMessage:
+    """Return a user's message in the form that it has when another follows, which is sent as one with it."""
+    if not isinstance(message, HumanMessage) or not isinstance(message.content, str):
+        return message
+    return message.model_copy(update={"content": [{"type": "text", "text": message.content}]})
 
 
 def _mark_for_cache(message: AnyMessage, marker: object) -> AnyMessage:
