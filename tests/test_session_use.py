@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 import headway
 from headway import Session
+from headway.core.codec import load_event_classes
+from headway.core.event_names import EventName
 from headway.core.fields import FIELDS
 from headway.core.todo_fields import TodoFields
 from headway.planner.edits import format_edits
@@ -180,6 +183,10 @@ def test_the_sessions_of_a_project_are_listed(tmp_path: Path) -> None:
         with headway.open(tmp_path, name) as session:
             session.add("A")
     assert {info.name for info in headway.sessions(tmp_path)} == {"first", "second"}
+
+
+def test_the_typed_names_of_events_are_those_that_are_heard() -> None:
+    assert {*get_args(EventName)} == {*load_event_classes()}
 
 
 def test_the_typed_fields_of_a_todo_are_those_that_are_accepted() -> None:

@@ -34,7 +34,7 @@ def test_one_class_is_all_that_a_new_event_takes() -> None:
             tried: tuple[str, ...] = ()
 
         heard: list[Event] = []
-        session.on("ModelChanged", heard.append)
+        session.on("ModelChanged", heard.append)  # pyright: ignore[reportArgumentType, reportCallIssue]
         changed = ModelChanged(model="b", tried=("a",))
         Running(session).begin().record(changed)
         (event,) = [event for event in session.events() if event.data == changed]

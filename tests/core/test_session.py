@@ -333,7 +333,7 @@ def test_a_sub_agent_hears_only_of_its_own_list() -> None:
 
 def test_an_event_that_does_not_exist_is_refused_with_the_nearest_name() -> None:
     with pytest.raises(HeadwayError, match="did you mean 'todos:update'"):
-        in_memory().on("todos:updated", print)
+        in_memory().on("todos:updated", print)  # pyright: ignore[reportArgumentType, reportCallIssue]
 
 
 def test_events_are_read_page_by_page_in_order() -> None:

@@ -13,11 +13,13 @@ from headway.core.text import sanitize_for_display
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from typing import Any
+    from typing import Any, Literal, overload
 
+    from headway.core.event_names import EventName
     from headway.core.events import Event
     from headway.core.follow import Follower
     from headway.core.log import Log, LogReference
+    from headway.core.model import Todo
 
 _PAGE = 500
 
@@ -48,6 +50,14 @@ class Stream:
     def history(self) -> list[Event]:
         """Return the changes of this list, oldest first: who changed what, when."""
         return [event for event in self.events() if event.agent == self._agent and isinstance(event.data, ListDelta)]
+
+    if TYPE_CHECKING:
+
+        @overload
+        def on(self, name: Literal["todos:update"], listener: Callable[[list[Todo]], object]) -> Callable[[], None]: ...
+
+        @overload
+        def on(self, name: EventName, listener: Callable[[Event], object]) -> Callable[[], None]: ...
 
     def on(self, name: str, listener: Callable[..., object]) -> Callable[[], None]:
         """Call `listener(todos)` for `todos:update`, `listener(event)` for an event's name; return an off switch."""
