@@ -38,6 +38,7 @@ check: .venv/.tests ## Lint, types, layers, file sizes and names
 	@$(BIN)/ruff check src tests bench scripts
 	@$(BIN)/ruff format --check src tests bench scripts
 	@$(BIN)/pyright
+	@$(BIN)/python scripts/check_examples.py
 	@$(BIN)/lint-imports
 	@$(BIN)/python scripts/check_sizes.py
 	@$(BIN)/python scripts/check_names.py
