@@ -80,7 +80,7 @@ def test_what_is_not_there_is_not_found(server: Server) -> None:
     assert server.put(f"{at('nobody')}/plan", PLAN).status == 404
     assert server.delete(f"{at('nobody')}/plan").status == 404
     for path in ("/api", "/api/session", f"{at('nobody')}/nothing", "/nothing"):
-        assert server.get(path).error["kind"] == "HTTP"
+        assert server.get(path).error["code"] == "http"
     assert "nobody" not in {one["name"] for one in server.get("/api/sessions").data}
 
 
@@ -97,7 +97,7 @@ def test_what_is_asked_for_in_the_wrong_way_is_not_done(server: Server, name: st
 def test_a_name_that_no_session_can_have_is_refused(server: Server, bad: str) -> None:
     assert server.get(f"/api/sessions/{bad}").status == 400
     answer = server.post(f"/api/sessions/{bad}/changes", {"kind": "add", "content": "x"})
-    assert (answer.status, answer.error["kind"]) == (400, "HeadwayError")
+    assert (answer.status, answer.error["kind"], answer.error["code"]) == (400, "HeadwayError", "error")
 
 
 @pytest.mark.parametrize("odd", ["日本語", "..", "a?b#c", "100%", "<script>", "'quoted\"", "a\\b", "🦊"])

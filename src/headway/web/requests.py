@@ -1,7 +1,7 @@
 """What a request says, and what comes back if it cannot be done: an error as data, with a status that fits.
 
-`{"error": {"kind", "message", "violations"?}}`: 400 for what is not understood, 404 for what is not there, 409 for what
-goes against the state, 422 for what breaks the rules, 503 while the store is busy.
+`{"error": {"kind", "code", "message", "violations"?}}`: 400 for what is not understood, 404 for what is not there,
+409 for what goes against the state, 422 for what breaks the rules, 503 while the store is busy.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def _to_error_record(error: HeadwayError) -> dict[str, Any]:
     message = str(error)
     if len(message) > LONGEST:
         message = f"{message[:LONGEST]}…"
-    record: dict[str, Any] = {"kind": type(error).__name__, "message": message}
+    record: dict[str, Any] = {"kind": type(error).__name__, "code": error.code, "message": message}
     if isinstance(error, InvalidTodos | InvalidPlan):
         record["violations"] = _first_few([*error.violations])
     if isinstance(error, FilesChanged):
@@ -153,4 +153,6 @@ def read_number(request: Request, name: str, default: int) -> int:
 async def answer_http_error(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
     words = {404: "Nothing was found at this address.", 405: "This address does not support that method."}
-    return JSONResponse({"error": {"kind": "HTTP", "message": words.get(status, "The request failed.")}}, status)
+    return JSONResponse(
+        {"error": {"kind": "HTTP", "code": "http", "message": words.get(status, "The request failed.")}}, status
+    )

@@ -92,7 +92,7 @@ _LOST = "Open the link that 'headway web' printed; it contains the key to this p
 def _make_refusal(scope: Scope, message: str, status: int) -> Response:
     """In words for a person, as data for a program."""
     if str(scope["path"]).startswith("/api"):
-        return JSONResponse({"error": {"kind": "Refused", "message": message}}, status)
+        return JSONResponse({"error": {"kind": "Refused", "code": "refused", "message": message}}, status)
     return PlainTextResponse(f"{message}\n", status)
 
 
